@@ -1,0 +1,218 @@
+package space
+
+import (
+	"fmt"
+	"slices"
+)
+
+// exprType is the type of an expression.
+type exprType uint8
+
+const (
+	typeInt exprType = iota + 1
+	typeFloat
+	typeString
+	typeBool
+)
+
+func (t exprType) String() string {
+	return [...]string{"nothing", "an integer", "a number with a fraction", "a string", "true or false"}[t]
+}
+
+func (t exprType) numeric() bool { return t == typeInt || t == typeFloat }
+
+// expr is a compiled expression. It reads ordinals, so evaluating it allocates nothing.
+type expr struct {
+	src   string
+	text  string // canonical
+	reads []int  // the parameters it names, in order
+	size  int    // nodes in the tree
+	eval  func(ords []int) truth
+}
+
+// last is the last parameter that e reads, -1 where it reads none.
+func (e *expr) last() int {
+	if len(e.reads) == 0 {
+		return -1
+	}
+	return e.reads[len(e.reads)-1]
+}
+
+// checker gives every node its type and finds what makes no sense.
+type checker struct {
+	src   string
+	scope *scope
+	// visible is the number of parameters that may be named; a condition sees only earlier ones.
+	visible int
+	reads   map[int]bool
+	size    int
+}
+
+// scope is what expressions may name.
+type scope struct {
+	params []Parameter
+	index  map[string]int
+}
+
+// compile parses, checks and compiles src, which may name the first visible parameters.
+func (s *scope) compile(src string, visible int) (*expr, error) {
+	root, err := parseExpr(src)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{src: src, scope: s, visible: visible, reads: map[int]bool{}}
+	if err := c.check(root); err != nil {
+		return nil, err
+	}
+	if root.typ != typeBool {
+		return nil, c.fail(root, "the expression is %s; it has to be true or false", root.typ)
+	}
+	k := &compiler{src: src, scope: s}
+	e := &expr{src: src, text: root.String(), size: c.size, eval: k.bool(root)}
+	if k.err != nil {
+		return nil, k.err
+	}
+	for i := range c.reads {
+		e.reads = append(e.reads, i)
+	}
+	slices.Sort(e.reads)
+	return e, nil
+}
+
+func (c *checker) fail(n *node, format string, args ...any) error {
+	return &ExprError{Expr: c.src, Column: n.col, Reason: fmt.Sprintf(format, args...)}
+}
+
+// check types n and the nodes below it.
+func (c *checker) check(n *node) error {
+	c.size++
+	for _, kid := range n.kids {
+		if err := c.check(kid); err != nil {
+			return err
+		}
+	}
+	switch n.op {
+	case opInt:
+		n.typ = typeInt
+	case opFloat:
+		n.typ = typeFloat
+	case opString:
+		n.typ = typeString
+	case opBool:
+		n.typ = typeBool
+	case opName:
+		return c.name(n)
+	case opNot, opAnd, opOr:
+		n.typ = typeBool
+		for _, kid := range n.kids {
+			if kid.typ != typeBool {
+				return c.fail(kid, "%s needs true or false, this is %s", n.word(), kid.typ)
+			}
+		}
+	case opChain:
+		n.typ = typeBool
+		for i, cmp := range n.cmp {
+			if err := c.comparable(n.kids[i], n.kids[i+1], cmp); err != nil {
+				return err
+			}
+		}
+	case opIn, opNotIn:
+		n.typ = typeBool
+		for _, element := range n.kids[1:] {
+			if err := c.comparable(n.kids[0], element, "=="); err != nil {
+				return err
+			}
+		}
+	case opChoose:
+		condition, a, b := n.kids[0], n.kids[1], n.kids[2]
+		if condition.typ != typeBool {
+			return c.fail(condition, "a condition needs true or false, this is %s", condition.typ)
+		}
+		switch {
+		case a.typ == b.typ:
+			n.typ = a.typ
+		case a.typ.numeric() && b.typ.numeric():
+			n.typ = typeFloat
+		default:
+			return c.fail(b, "the two sides of a conditional differ: %s and %s", a.typ, b.typ)
+		}
+	default:
+		n.typ = typeInt
+		for _, kid := range n.kids {
+			if !kid.typ.numeric() {
+				return c.fail(kid, "%s needs numbers, this is %s", n.word(), kid.typ)
+			}
+			if kid.typ == typeFloat || n.op == opDiv {
+				n.typ = typeFloat
+			}
+		}
+	}
+	return nil
+}
+
+// word names the operator of n in an error.
+func (n *node) word() string {
+	switch n.op {
+	case opNot:
+		return "not"
+	case opAnd:
+		return "and"
+	case opOr:
+		return "or"
+	case opNegate, opSub:
+		return "-"
+	case opAdd:
+		return "+"
+	case opMul:
+		return "*"
+	case opDiv:
+		return "/"
+	case opFloorDiv:
+		return "//"
+	case opMod:
+		return "%"
+	case opPow:
+		return "**"
+	}
+	return opText[n.op]
+}
+
+// name resolves the name of a parameter.
+func (c *checker) name(n *node) error {
+	i, ok := c.scope.index[n.text]
+	if !ok {
+		names := make([]string, c.visible)
+		for j := range names {
+			names[j] = c.scope.params[j].Name
+		}
+		return c.fail(n, "there is no parameter %q%s", n.text, DidYouMean(n.text, names))
+	}
+	if i >= c.visible {
+		return c.fail(n, "a condition may name only parameters declared before it, and %q is not", n.text)
+	}
+	n.param = i
+	c.reads[i] = true
+	n.typ = [...]exprType{kindInt: typeInt, kindFloat: typeFloat, kindString: typeString, kindBool: typeBool}[c.scope.params[i].kind()]
+	return nil
+}
+
+// comparable says why a and b cannot be compared.
+func (c *checker) comparable(a, b *node, cmp string) error {
+	switch {
+	case a.typ != b.typ && !(a.typ.numeric() && b.typ.numeric()):
+		return c.fail(b, "%s cannot be compared with %s", b.typ, a.typ)
+	case !a.typ.numeric() && cmp != "==" && cmp != "!=":
+		return c.fail(b, "%s has no order; only == and != compare it", a.typ)
+	}
+	for _, pair := range [][2]*node{{a, b}, {b, a}} {
+		name, literal := pair[0], pair[1]
+		if name.op != opName || literal.op != opString {
+			continue
+		}
+		p := &c.scope.params[name.param]
+		if texts := p.texts(); !slices.Contains(texts, literal.text) {
+			return c.fail(literal, "parameter %q has no value %q%s", p.Name, literal.text, DidYouMean(literal.text, texts))
+		}
+	}
+	return nil
+}

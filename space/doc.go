@@ -1,0 +1,76 @@
+// Package space describes what may vary in a kernel: a search space of parameters, the conditions
+// under which they matter, the constraints on their combinations, and the points that are left.
+//
+// # Vocabulary
+//
+// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two,
+// listed values, or false and true. The place of a value in its domain is its ordinal. A condition
+// ("when") says where a parameter is active: the parameters of one algorithm mean nothing where another
+// is chosen. A constraint is an expression that no point may break. A [Point] is one value for every
+// active parameter, such that no constraint is broken; an inactive parameter has none, so that points
+// that differ only in what has no effect are one point. A point has a canonical text, its key, and,
+// where the points can be counted, an index in the canonical order: by the ordinal of the first
+// parameter, then of the second, and so on, with inactive before all values.
+//
+// Beside the space stands the vocabulary that search, kernels and results share: [Outcome], [Status],
+// [Proposal], [Trial], [Batch].
+//
+// # From definition to points
+//
+//  1. [New], or [Read] for the YAML form, checks the definition. Every error names the parameter or
+//     constraint; a fault in an expression is an [ExprError] that points at the column.
+//  2. Conditions and constraints are compiled to closures that read ordinals and allocate nothing.
+//  3. The space is compiled to a decision diagram that counts the points.
+//  4. [Space.Len], [Space.At], [Space.Index], [Space.Sample] and [Space.All] walk the diagram.
+//     [Space.Neighbours] and [Space.Complete] change points and repair activity.
+//
+// # Expressions
+//
+// Expressions read like Python or C. From the weakest operator to the strongest:
+//
+//	a if c else b, c ? a : b      a conditional
+//	or, ||                        |
+//	and, &&                       | true and false
+//	not                           |
+//	< <= > >= == != in, not in    comparisons, which chain: 1 <= a < b; x in [1, 2]
+//	+ -                           |
+//	* / // %                      | numbers; / divides to a fraction, // and % round down
+//	-x +x !x                      a sign; ! is not
+//	**                            a power, grouped to the right
+//
+// and parentheses, min(a, b, …), max(a, b, …), abs(a), integers in decimal or hexadecimal, floats,
+// 'strings' or "strings", true and false, and the names of parameters. Types are checked when the space
+// is made: numbers compare with numbers, strings and truth values only for equality, and only truth
+// values combine with and, or, not. A string beside a parameter has to be one of its values.
+//
+// Integers have 64 bits. A division by zero, an overflow, a float that is not finite, and a negative
+// power of an integer have no value: the constraint counts as broken and the condition as not true. In
+// a part without parameters such a fault is an error of the definition. And, or and conditionals go from
+// left to right and stop where the result is certain, so that "n != 0 and m % n == 0" is safe.
+//
+// An expression that needs the value of an inactive parameter is unknown, in the three-valued logic of
+// Kleene: "x > 3 or packed" is true where packed is, whether or not x is active. A constraint excludes a
+// point only where it is definitely false; a condition that is unknown means inactive.
+//
+// # The diagram
+//
+// The points are the paths of a layered multi-valued decision diagram [Bryant, "Graph-based algorithms
+// for Boolean function manipulation", IEEE Transactions on Computers C-35(8), 1986; Bergman et al.,
+// "Decision Diagrams for Optimization", 2016]. Layer i decides parameter i. Its nodes are the values of
+// those earlier parameters that a later constraint or condition still reads; a constraint is tested as
+// soon as its last parameter is bound; nodes with the same state are one. Each node counts its
+// completions, which gives the number of points, the i-th point, the index of a point and uniform random
+// points, without a list of them. pyATF's chain of trees [Rasch, Schulze, Steuwer, Gorlatch, "Efficient
+// auto-tuning of parallel programs with interdependent tuning parameters via auto-tuning framework
+// (ATF)", ACM TACO 18(1), 2021] has the same aim and keeps one tree for each group of dependent
+// parameters; a diagram needs no groups, and shares equal subtrees. Neighbouring edges to one child are
+// stored as one run, so that a parameter that nothing tests costs the same for 2 values or 2^40.
+//
+// Where the diagram would exceed two million edges, the constraints that widen it most, and if need be
+// conditions, are left out. Points are then drawn from what the diagram has and rejected where they break
+// the rest, which keeps the draw uniform, and enumerated by depth-first search; Len, At and Index are
+// not available.
+//
+// Counting and drawing by counts are as for binary diagrams in Knuth, "The Art of Computer Programming",
+// volume 4A, section 7.1.4.
+package space

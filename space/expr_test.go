@@ -1,0 +1,281 @@
+package space
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// exprParams is a scope with a parameter of every kind; stagger is inactive at exprOrdinals.
+func exprParams() []Parameter {
+	return []Parameter{
+		Range("n", -4, 40), Pow2("tile", 8, 128), Enum("order", "kind", "lane", "diagonal"), Floats("share", 0.5, 0.25, 2),
+		Bool("packed"), Range("stagger", 1, 8).If("order == 'diagonal'"), Ints("mr", 4, 6, 8), Range("big", math.MaxInt64-3, math.MaxInt64),
+		Values("flag", BoolValue(true), BoolValue(false)),
+	}
+}
+
+// n = 6, tile = 32, order = lane, share = 0.25, packed = true, stagger inactive, mr = 8,
+// big = 2^63-1, flag = true
+var exprOrdinals = []int{10, 2, 1, 1, 1, -1, 2, 3, 0}
+
+func TestExprValues(t *testing.T) {
+	for _, test := range []struct {
+		expr string
+		want truth
+	}{
+		{"n == 6 and tile == 32 && mr == 8", isTrue},
+		{"1 <= n < tile < 33 != 34", isTrue},
+		{"1 <= n < 6", isFalse},
+		{"n in [1, 6]", isTrue},
+		{"n in (1, 5,)", isFalse},
+		{"n not in [1, 5]", isTrue},
+		{"order in ['lane', 'kind']", isTrue},
+		{"order in ['lane' if packed else 'kind']", isTrue},
+		{`"kind" == order`, isFalse},
+		{"order != 'kind'", isTrue},
+		{"('a' if packed else 'b') == 'a'", isTrue},
+		{"(order if packed else 'b') == order", isTrue},
+		{"not packed or n > 100", isFalse},
+		{"!packed == false", isTrue},
+		{"not n == 5", isTrue},
+		{"packed == flag != False", isTrue},
+		{"packed ? n == 6 : n == 7", isTrue},
+		{"(n == 7 if not packed else n == 6)", isTrue},
+		{"n / 4 == 1.5", isTrue},
+		{"n // 4 == 1 and n % 4 == 2", isTrue},
+		{"-n // 4 == -2 and -n % 4 == 2 and n % -4 == -2", isTrue},
+		{"-7.5 // 2 == -4 and -7.5 % 2 == 0.5", isTrue},
+		{"2 ** 3 ** 2 == 512 and -2 ** 2 == -4 and 2.0 ** -1 == 0.5", isTrue},
+		{"min(n, tile, 3) == 3 and max(n, 2.5) == 6 and abs(-n) == n and abs(-share) == share", isTrue},
+		{"0x1F == 31 and 1e3 == 1000 and .5 == share * 2", isTrue},
+		{"+n - -n == 12", isTrue},
+		{"2 + 3 * 4 == 14 and (2 + 3) * 4 == 20 and 20 - 3 - 2 == 15", isTrue},
+		{"true or n // 0 == 0", 99},
+		// Exact where a float could not tell: 2^63-1 is below 2^63.
+		{"big < 9223372036854775808.0 and 9223372036854775808.0 > big", isTrue},
+		{"big == 9223372036854775807", isTrue},
+		// Faults.
+		{"n // (tile - 32) == 1", isFault},
+		{"n / (tile - 32) == 1", isFault},
+		{"n % (tile - 32) == 1", isFault},
+		{"big + n > 0", isFault},
+		{"-big - n < 0", isFault},
+		{"big * n > 0", isFault},
+		{"n ** tile > 0", isFault},
+		{"2 ** -n > 0", isFault},
+		{"10.0 ** big > 0", isFault},
+		{"packed or n // (tile - 32) == 1", isTrue},
+		{"tile != 32 and n // (tile - 32) == 1", isFalse},
+		// Unknown.
+		{"stagger > 3", isUnknown},
+		{"not stagger > 3", isUnknown},
+		{"stagger > 3 or packed", isTrue},
+		{"stagger > 3 or not packed", isUnknown},
+		{"stagger > 3 and not packed", isFalse},
+		{"stagger > 3 and packed", isUnknown},
+		{"stagger in [1, n]", isUnknown},
+		{"stagger * n + 1 == min(stagger, 2)", isUnknown},
+		{"(1 if stagger > 2 else 1) == 1", isUnknown},
+		{"stagger > 3 and n // (tile - 32) == 1", isFault},
+	} {
+		e, err := scopeOf(exprParams()).compile(test.expr, len(exprOrdinals))
+		if test.want == 99 {
+			// A constant that faults is refused wherever it stands; this one is not constant.
+			test.want = isTrue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", test.expr, err)
+		} else if got := e.eval(exprOrdinals); got != test.want {
+			t.Errorf("%s is %d, want %d", test.expr, got, test.want)
+		}
+	}
+}
+
+func TestExprErrors(t *testing.T) {
+	for _, test := range []struct {
+		expr   string
+		column int
+		reason string
+	}{
+		{"", 1, "empty"},
+		{"  ", 3, "empty"},
+		{"n", 1, "an integer; it has to be true or false"},
+		{"n = 3", 3, "write =="},
+		{"n & 3 == 0", 3, "write &&"},
+		{"n == 3 $", 8, `unexpected character '$'`},
+		{"tiel < 3", 1, `there is no parameter "tiel" (did you mean "tile"?)`},
+		{"order == 'lanes'", 10, `parameter "order" has no value "lanes" (did you mean "lane"?)`},
+		{"order in ['kind', 'daigonal']", 19, `did you mean "diagonal"`},
+		{"order < 'lane'", 9, "has no order"},
+		{"order == 3", 10, "an integer cannot be compared with a string"},
+		{"n == 'é' or n == true", 6, "a string cannot be compared with an integer"},
+		{"share in ['é', 3] or tiel", 11, "cannot be compared"},
+		{"order + 1 == 2", 1, "+ needs numbers, this is a string"},
+		{"1 + packed > 2", 5, "+ needs numbers, this is true or false"},
+		{"n and packed", 1, "and needs true or false, this is an integer"},
+		{"packed and not n", 16, "not needs true or false"},
+		{"(1 if n else 2) == 1", 7, "a condition needs true or false"},
+		{"(1 if packed else 'a') == 1", 19, "differ"},
+		{"1 < packed", 5, "cannot be compared"},
+		{"packed < flag", 10, "no order"},
+		{"n + 1 > ", 9, "ends where a value should stand"},
+		{"(n > 1", 7, `expected ")"`},
+		{"n > 1)", 6, "after the end"},
+		{"n > 1 2", 7, "unexpected 2 after the end"},
+		{"n in 3", 6, "expected a list"},
+		{"n in []", 6, "empty"},
+		{"n in [1 2]", 9, `expected ","`},
+		{"n not 3", 7, `expected "in"`},
+		{"n in [1] == packed", 10, "parentheses"},
+		{"1 < n in [1]", 7, "parentheses"},
+		{"packed == not packed", 11, "parentheses around the not"},
+		{"mni(n, 2) > 1", 1, `there is no function "mni" (did you mean "min"?)`},
+		{"min(n) > 1", 1, "at least two"},
+		{"abs(n, 2) > 1", 1, "takes one argument"},
+		{"min n > 1", 5, `expected "("`},
+		{"n > 99999999999999999999", 5, "does not fit"},
+		{"n > 012", 5, "octal"},
+		{"n > 0xZZ", 5, "hexadecimal"},
+		{"n > 1.2.3", 5, "not a finite number"},
+		{"n > 1e999", 5, "not a finite number"},
+		{"n > 1_000", 5, "not a finite number"},
+		{"order == 'lane", 10, "no closing '"},
+		{`order == '\q'`, 10, "bad escape"},
+		{"n > 1 / 0", 7, "divides by zero"},
+		{"n > 9223372036854775807 * 2", 25, "overflows"},
+		{"packed ? 1 : ", 14, "ends where"},
+		{"packed ? n > 1 else n", 16, `expected ":"`},
+		{strings.Repeat("(", 5000), 201, "nested deeper"},
+		{strings.Repeat("-", 5000) + "n > 1", 201, "nested deeper"},
+		{"n" + strings.Repeat("+1", 5000) + " > 1", 2002, "nests more than"},
+		{strings.Repeat("n", maxExprBytes+1), 1, "longer than"},
+		{"n > \xff", 1, "UTF-8"},
+	} {
+		_, err := scopeOf(exprParams()).compile(test.expr, len(exprOrdinals))
+		var fault *ExprError
+		if !errors.As(err, &fault) {
+			t.Errorf("%.40s: %v, want an ExprError", test.expr, err)
+		} else if fault.Column != test.column || !strings.Contains(fault.Reason, test.reason) {
+			t.Errorf("%.40s: column %d: %s; want column %d: %s", test.expr, fault.Column, fault.Reason, test.column, test.reason)
+		}
+	}
+}
+
+func TestExprErrorShowsTheColumn(t *testing.T) {
+	_, err := New("x", []Parameter{Range("a", 0, 5)}, "a ==\t'é' or\nb")
+	want := "space \"x\": constraint 1: column 6: a string cannot be compared with an integer\n" +
+		"\ta == 'é' or b\n" +
+		"\t     ^"
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestExprText(t *testing.T) {
+	for _, test := range []struct{ expr, want string }{
+		{"n*tile<=512&&packed", "n * tile <= 512 and packed"},
+		{"((n)) > (2+3)*4", "n > (2 + 3) * 4"},
+		{"n - (2 - 3) - 4 > -(-n)", "n - (2 - 3) - 4 > --n"},
+		{"(2**3)**n == 2**(3**n)", "(2 ** 3) ** n == 2 ** 3 ** n"},
+		{"(-2)**n == -2**-n", "(-2) ** n == -2 ** -n"},
+		{"(packed and flag) or (packed and (flag and packed))", "packed and flag or packed and flag and packed"},
+		{"!(packed or flag) == flag", "(not (packed or flag)) == flag"},
+		{"packed ? flag ? 1 : 2 : 3 < n", "3 < n if packed else"},
+		{"order in ('lane',)", `order in ["lane"]`},
+		{"0x10 < n", "16 < n"},
+		{"1. < share", "1.0 < share"},
+		{"(1 < 2) == (n > 3)", "(1 < 2) == (n > 3)"},
+		{"max(n,tile,) > 3", ""},
+	} {
+		n, err := parseExpr(test.expr)
+		if test.want == "" {
+			if err == nil {
+				t.Errorf("%s parsed as %s", test.expr, n)
+			}
+			continue
+		}
+		if strings.HasSuffix(test.want, "else") {
+			test.want = "(1 if flag else 2) if packed else 3 < n"
+		}
+		if err != nil || n.String() != test.want {
+			t.Errorf("%s prints as %v (%v), want %s", test.expr, n, err, test.want)
+		}
+	}
+}
+
+// checkExpr compiles text and compares it with the reference at random ordinals; and its canonical form
+// with itself.
+func checkExpr(t interface{ Fatalf(string, ...any) }, params []Parameter, text string, r *rand.Rand) {
+	scope := scopeOf(params)
+	e, err := scope.compile(text, len(params))
+	if err != nil {
+		var fault *ExprError
+		if !errors.As(err, &fault) || fault.Column < 1 || fault.Error() == "" {
+			t.Fatalf("%q: %v", text, err)
+		}
+		return
+	}
+	again, err := scope.compile(e.text, len(params))
+	if err != nil || again.text != e.text {
+		t.Fatalf("%q prints as %q, which parses as %+v: %v", text, e.text, again, err)
+	}
+	tree, err := parseExpr(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	c := &checker{src: text, scope: scope, visible: len(params), reads: map[int]bool{}}
+	if err := c.check(tree); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	for range 20 {
+		ords := make([]int, len(params))
+		for i, p := range params {
+			ords[i] = r.IntN(p.Len()+1) - 1
+		}
+		want := isFault
+		switch v := reference(tree, params, ords).(type) {
+		case bool:
+			want = truthOf(v)
+		case unknown:
+			want = isUnknown
+		}
+		if got := e.eval(ords); got != want || again.eval(ords) != want {
+			t.Fatalf("%q at %v is %d, its canonical form %q %d, want %d", text, ords, got, e.text, again.eval(ords), want)
+		}
+	}
+}
+
+func TestExprAgreesWithReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		params := drawParameters(t)
+		checkExpr(t, params, drawTruth(t, params, 3), rand.New(rand.NewPCG(1, 2)))
+	})
+}
+
+func FuzzExpr(f *testing.F) {
+	for _, seed := range []string{
+		"n * tile <= 512", "order == 'diagonal' and not packed", "1 <= n < tile or stagger in [1, 2]",
+		"packed ? n > 1 : n // 0x10 == 2 ** 3", "min(n, -tile) % 3 != abs(share) / 2.5", "flag == (n if packed else 2) > 1", `order not in ("kind", "lane")`,
+	} {
+		f.Add(seed)
+	}
+	params := exprParams()
+	f.Fuzz(func(t *testing.T, text string) {
+		checkExpr(t, params, text, rand.New(rand.NewPCG(1, 2)))
+	})
+}
+
+func TestEvaluationDoesNotAllocate(t *testing.T) {
+	e, err := scopeOf(exprParams()).compile("n * mr <= 28 && share * mr * 4 <= 32768.5 and order != 'kind' and n in [1, 2, 3]", len(exprOrdinals))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { e.eval(exprOrdinals) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

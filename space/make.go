@@ -1,0 +1,413 @@
+package space
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ConstraintError says that values break a constraint.
+type ConstraintError struct {
+	// Constraint is the text of the constraint.
+	Constraint string
+	// Values are the values that it reads, as in a key.
+	Values string
+}
+
+// Error names the constraint and the values.
+func (e *ConstraintError) Error() string {
+	return fmt.Sprintf("constraint %s is broken by %s", e.Constraint, e.Values)
+}
+
+// absent marks a parameter that was not given.
+const absent = math.MinInt
+
+// assemble makes a point of the given ordinals. A missing active parameter takes its default, or is an
+// error where the caller is strict; an inactive one that is given is an error.
+func (s *Space) assemble(given []int, strict bool) (Point, error) {
+	ords := make([]int, len(s.params))
+	for i := range s.params {
+		switch active := s.active(i, ords); {
+		case active && given[i] != absent:
+			ords[i] = given[i]
+		case active && strict:
+			return Point{}, fmt.Errorf("parameter %q is missing", s.params[i].Name)
+		case active:
+			ords[i] = s.defaults[i]
+		case given[i] != absent:
+			return Point{}, fmt.Errorf("parameter %q is inactive here: its condition %s is not true", s.params[i].Name, s.params[i].When)
+		default:
+			ords[i] = -1
+		}
+	}
+	if broken := s.broken(ords, 1); len(broken) > 0 {
+		return Point{}, broken[0]
+	}
+	return Point{s, ords}, nil
+}
+
+// broken returns the first few constraints that the ordinals break.
+func (s *Space) broken(ords []int, limit int) []error {
+	var broken []error
+	for _, e := range s.constraints {
+		if t := e.eval(ords); t == isTrue || t == isUnknown {
+			continue
+		}
+		values := make([]int, len(ords))
+		for i := range values {
+			values[i] = -1
+		}
+		for _, i := range e.reads {
+			values[i] = ords[i]
+		}
+		broken = append(broken, &ConstraintError{Constraint: e.src, Values: string(s.appendKey(nil, values))})
+		if len(broken) == limit {
+			break
+		}
+	}
+	return broken
+}
+
+// fit applies the conditions to ordinals from outside: inactive parameters become -1. The error names
+// an active parameter whose ordinal is outside its domain.
+func (s *Space) fit(ords []int) ([]int, error) {
+	if len(ords) != len(s.params) {
+		return nil, fmt.Errorf("%d ordinals for %d parameters", len(ords), len(s.params))
+	}
+	out := slices.Clone(ords)
+	for i := range out {
+		switch {
+		case !s.active(i, out):
+			out[i] = -1
+		case out[i] < 0 || out[i] >= s.sizes[i]:
+			return nil, fmt.Errorf("parameter %q is active and has no value with ordinal %d, only 0 to %d", s.params[i].Name, out[i], s.sizes[i]-1)
+		}
+	}
+	return out, nil
+}
+
+// FromOrdinals returns the point with the given ordinals, one a parameter; those of inactive parameters
+// are ignored. The error names the parameter whose ordinal is outside its domain, or is a
+// *ConstraintError.
+func (s *Space) FromOrdinals(ords []int) (Point, error) {
+	out, err := s.fit(ords)
+	if err != nil {
+		return Point{}, err
+	}
+	if broken := s.broken(out, 1); len(broken) > 0 {
+		return Point{}, broken[0]
+	}
+	return Point{s, out}, nil
+}
+
+// Explain returns everything that keeps the ordinals from being a point, joined in one error: each
+// constraint that they break is a *ConstraintError. It returns nil for a point.
+func (s *Space) Explain(ords []int) error {
+	out, err := s.fit(ords)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.broken(out, math.MaxInt)...)
+}
+
+// Complete makes a point of ordinals whose activity may be wrong: an inactive parameter loses its
+// value, an active one without (a negative ordinal) takes its default. It is false where a constraint is
+// broken, or an ordinal is past the end of its domain.
+func (s *Space) Complete(ords []int) (Point, bool) {
+	out, ok := s.complete(ords)
+	if !ok {
+		return Point{}, false
+	}
+	return Point{s, out}, true
+}
+
+func (s *Space) complete(ords []int) ([]int, bool) {
+	if len(ords) != len(s.params) {
+		return nil, false
+	}
+	for i, o := range ords {
+		if o >= s.sizes[i] {
+			return nil, false
+		}
+	}
+	t := &settler{s: s, want: ords, ords: make([]int, len(ords))}
+	return t.ords, t.from(0)
+}
+
+// settler finds values for the parameters that want leaves open.
+type settler struct {
+	s    *Space
+	want []int // the ordinals to keep; negative ones are open
+	ords []int
+	// tries is how many values other than defaults may be tried.
+	tries int
+}
+
+// from settles the parameters i and later. It returns false where a constraint stays broken.
+func (t *settler) from(i int) bool {
+	for ; i < len(t.ords); i++ {
+		switch {
+		case !t.s.active(i, t.ords):
+			t.ords[i] = -1
+		case t.want[i] >= 0:
+			t.ords[i] = t.want[i]
+		default:
+			return t.choose(i)
+		}
+		if !t.passes(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// choose settles an open parameter: its default first, then its values in order.
+func (t *settler) choose(i int) bool {
+	t.ords[i] = t.s.defaults[i]
+	if t.passes(i) && t.from(i+1) {
+		return true
+	}
+	for o := 0; o < t.s.sizes[i] && t.tries > 0; o++ {
+		if o == t.s.defaults[i] {
+			continue
+		}
+		t.tries--
+		t.ords[i] = o
+		if t.passes(i) && t.from(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *settler) passes(i int) bool {
+	for _, c := range t.s.byLast[i] {
+		if !c.holds(t.ords) {
+			return false
+		}
+	}
+	return true
+}
+
+// Neighbourhood says which points are neighbours.
+type Neighbourhood uint8
+
+// The neighbourhoods.
+const (
+	// Adjacent changes one active parameter to the next or the previous value of its domain.
+	Adjacent Neighbourhood = iota
+	// AnyValue changes one active parameter to any other value. In a domain of more than 1024 values it
+	// tries the values at a distance of a power of two, and both ends.
+	AnyValue
+)
+
+// wideDomain is the largest domain of which AnyValue tries every value.
+const wideDomain = 1024
+
+// repairTries is how many values of newly active parameters Neighbours tries beside their defaults.
+const repairTries = 1024
+
+// Neighbours returns the points that differ from p in one active parameter, as hood says, in the order
+// of the parameters and then of the changed ordinal. They are distinct and valid. A parameter that the
+// change makes inactive loses its value; one that it makes active takes its default, or, where that
+// breaks a constraint, the first value that fits, which may need a bounded search. Neighbours panics
+// where p does not belong to s.
+func (s *Space) Neighbours(p Point, hood Neighbourhood) []Point {
+	if !s.same(p.space) {
+		panic(fmt.Sprintf("space: Neighbours: the point %q does not belong to space %q", p.Key(), s.name))
+	}
+	var points []Point
+	want := slices.Clone(p.ords)
+	for i, o := range p.ords {
+		if o < 0 {
+			continue
+		}
+		for _, changed := range moves(o, s.sizes[i], hood) {
+			want[i] = changed
+			t := &settler{s: s, want: want, ords: slices.Clone(p.ords), tries: repairTries}
+			if t.from(i) {
+				points = append(points, Point{s, t.ords})
+			}
+		}
+		want[i] = o
+	}
+	return points
+}
+
+// moves lists the ordinals to change o to, ascending.
+func moves(o, size int, hood Neighbourhood) []int {
+	var out []int
+	switch {
+	case hood == Adjacent:
+		for _, m := range []int{o - 1, o + 1} {
+			if m >= 0 && m < size {
+				out = append(out, m)
+			}
+		}
+	case size <= wideDomain:
+		for m := range size {
+			if m != o {
+				out = append(out, m)
+			}
+		}
+	default:
+		for distance := 1; distance < size; distance *= 2 {
+			for _, m := range []int{o - distance, o + distance} {
+				if m >= 0 && m < size {
+					out = append(out, m)
+				}
+			}
+		}
+		for _, m := range []int{0, size - 1} {
+			if m != o {
+				out = append(out, m)
+			}
+		}
+		slices.Sort(out)
+		out = slices.Compact(out)
+	}
+	return out
+}
+
+// Make returns the point with the given values: Go numbers, strings, bools or Values by parameter name.
+// Missing active parameters take their defaults. The error names the parameter that does not exist
+// (and the nearest that does), has a value of the wrong kind or outside its domain, or is inactive; or
+// it is a *ConstraintError.
+func (s *Space) Make(values map[string]any) (Point, error) {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	given := s.nothing()
+	for _, name := range names {
+		i, err := s.lookup(name)
+		if err != nil {
+			return Point{}, err
+		}
+		v, err := ValueOf(values[name])
+		if err != nil {
+			return Point{}, fmt.Errorf("parameter %q: %w", name, err)
+		}
+		if given[i], err = s.params[i].find(v); err != nil {
+			return Point{}, err
+		}
+	}
+	return s.assemble(given, false)
+}
+
+func (s *Space) nothing() []int {
+	given := make([]int, len(s.params))
+	for i := range given {
+		given[i] = absent
+	}
+	return given
+}
+
+func (s *Space) lookup(name string) (int, error) {
+	i, ok := s.index[name]
+	if !ok {
+		return 0, fmt.Errorf("space %q has no parameter %q%s", s.name, name, DidYouMean(name, s.names()))
+	}
+	return i, nil
+}
+
+// appendKey writes the key of the ordinals.
+func (s *Space) appendKey(b []byte, ords []int) []byte {
+	start := len(b)
+	for i, o := range ords {
+		if o < 0 {
+			continue
+		}
+		if len(b) > start {
+			b = append(b, ' ')
+		}
+		b = append(append(b, s.params[i].Name...), '=')
+		b = s.params[i].at(o).appendText(b)
+	}
+	return b
+}
+
+// Parse returns the point with the given key, the inverse of Point.Key. The parameters may stand in any
+// order; each active one has to be there. The error names what is wrong, as that of Make does.
+func (s *Space) Parse(key string) (Point, error) {
+	given := s.nothing()
+	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		name, after, ok := strings.Cut(rest, "=")
+		if !ok || strings.Contains(name, " ") {
+			return Point{}, fmt.Errorf("key %q: expected name=value at %q", key, rest)
+		}
+		text, err := strconv.QuotedPrefix(after)
+		if err != nil || after[0] != '"' {
+			text, _, _ = strings.Cut(after, " ")
+		}
+		rest = after[len(text):]
+		if rest != "" && rest[0] != ' ' {
+			return Point{}, fmt.Errorf("key %q: expected a blank at %q", key, rest)
+		}
+		i, err := s.lookup(name)
+		if err != nil {
+			return Point{}, err
+		}
+		if given[i] != absent {
+			return Point{}, fmt.Errorf("key %q: parameter %q is given twice", key, name)
+		}
+		v, err := s.params[i].ParseValue(text)
+		if err != nil {
+			return Point{}, err
+		}
+		given[i], _ = s.params[i].Ordinal(v)
+	}
+	return s.assemble(given, true)
+}
+
+// UnmarshalPoint returns the point with the given JSON, the inverse of Point.MarshalJSON: an object with
+// each active parameter once, in any order. The error names what is wrong, as that of Make does.
+func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return Point{}, fmt.Errorf("point %.80q is not a JSON object", data)
+	}
+	given := s.nothing()
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+		}
+		name := t.(string) // The decoder refuses any other key of an object.
+		i, err := s.lookup(name)
+		if err != nil {
+			return Point{}, err
+		}
+		if given[i] != absent {
+			return Point{}, fmt.Errorf("parameter %q is given twice", name)
+		}
+		t, err = d.Token()
+		if err != nil {
+			return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+		}
+		if _, nested := t.(json.Delim); nested || t == nil {
+			return Point{}, fmt.Errorf("parameter %q is no number, string or boolean", name)
+		}
+		v, err := ValueOf(t)
+		if err != nil {
+			return Point{}, fmt.Errorf("parameter %q: %w", name, err)
+		}
+		if given[i], err = s.params[i].find(v); err != nil {
+			return Point{}, err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+	}
+	if d.InputOffset() != int64(len(bytes.TrimRight(data, " \t\r\n"))) {
+		return Point{}, fmt.Errorf("point %.80q has something after its end", data)
+	}
+	return s.assemble(given, true)
+}

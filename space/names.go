@@ -1,0 +1,65 @@
+package space
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest returns the member of want that got most likely stands for, or "" where none is near. It
+// ignores case and counts insertions, deletions, substitutions and swaps of neighbours (the optimal
+// string alignment distance); one edit is allowed for every three characters, and at least one. The
+// first of several equally near members wins.
+func Nearest(got string, want []string) string {
+	limit := max(1, len(got)/3)
+	best, bestDistance := "", limit+1
+	for _, candidate := range want {
+		if abs(len(candidate)-len(got)) >= bestDistance || len(candidate) <= 1 && candidate != got && len(got) > 1 {
+			continue
+		}
+		if d := editDistance(strings.ToLower(got), strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
+// DidYouMean returns a hint to append to an error about an unknown name, with a leading space, such
+// as ` (did you mean "lanes"?)`, or "" where no member of want is near.
+func DidYouMean(got string, want []string) string {
+	if near := Nearest(got, want); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}
+
+// editDistance is the optimal string alignment distance in bytes. Names longer than 64 bytes are cut,
+// which bounds the work on hostile input.
+func editDistance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	before, previous, current := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		current[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				current[j] = min(current[j], before[j-2]+1)
+			}
+		}
+		before, previous, current = previous, current, before
+	}
+	return previous[len(b)]
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}

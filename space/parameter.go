@@ -1,0 +1,442 @@
+package space
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds on definitions. They keep hostile input from costing more than it is worth; no tuning space
+// known to us comes near them.
+const (
+	maxParameters  = 1024
+	maxConstraints = 4096
+	maxValues      = 1 << 16
+	maxTextBytes   = 1024
+	maxDomain      = 1 << 62
+)
+
+// Type is the form of a parameter's domain. The zero value is not a type.
+type Type uint8
+
+// The types of a parameter. The constructors Range, Stepped, Pow2, Enum, Ints, Floats, Values and Bool
+// set them.
+const (
+	TypeInt  Type = iota + 1 // From, From+Step, … up to To
+	TypePow2                 // the powers of two from From to To
+	TypeEnum                 // the listed Values
+	TypeBool                 // false, true
+)
+
+var typeNames = [...]string{"unset", "int", "pow2", "enum", "bool"}
+
+// String returns the type as it is written in YAML: "int", "pow2", "enum" or "bool".
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("type(%d)", uint8(t))
+}
+
+// Parameter is one thing that may vary. Its domain is an ordered list of values; the place of a value
+// in that list, from 0, is its ordinal.
+type Parameter struct {
+	// Name is an identifier of ASCII letters, digits and underscores that is no keyword of the
+	// expression language. It is unique in a space.
+	Name string
+	// Doc says in a line what the parameter does; it may be empty and has no effect.
+	Doc string
+	// Type is the form of the domain; it must be set.
+	Type Type
+	// From and To bound the domain of an int or pow2 parameter, both inclusive, and are zero for the
+	// other types. To need not be a multiple of Step away from From.
+	From, To int64
+	// Step is the distance between the values of an int parameter, at least 1. It is zero for the
+	// other types.
+	Step int64
+	// Values is the domain of an enum: at least one value, all different and all of one kind. Integers
+	// beside floats become floats.
+	Values []Value
+	// Default is the value that a point takes where nothing else is asked; nil means the first.
+	Default *Value
+	// When is the condition under which the parameter is active, an expression over parameters
+	// declared before it. Empty means always.
+	When string
+
+	// line is where the parameter stands in a YAML file, 0 where it does not.
+	line int
+}
+
+// Range returns a parameter with the integers from … to.
+func Range(name string, from, to int) Parameter { return Stepped(name, from, to, 1) }
+
+// Stepped returns a parameter with the integers from, from+step, … up to to.
+func Stepped(name string, from, to, step int) Parameter {
+	return Parameter{Name: name, Type: TypeInt, From: int64(from), To: int64(to), Step: int64(step)}
+}
+
+// Pow2 returns a parameter with the powers of two from … to, which must be powers of two themselves.
+func Pow2(name string, from, to int) Parameter {
+	return Parameter{Name: name, Type: TypePow2, From: int64(from), To: int64(to)}
+}
+
+// Enum returns a parameter with the given strings, in that order.
+func Enum(name string, values ...string) Parameter {
+	p := Parameter{Name: name, Type: TypeEnum}
+	for _, v := range values {
+		p.Values = append(p.Values, StringValue(v))
+	}
+	return p
+}
+
+// Ints returns a parameter with the given integers, in that order.
+func Ints(name string, values ...int) Parameter {
+	p := Parameter{Name: name, Type: TypeEnum}
+	for _, v := range values {
+		p.Values = append(p.Values, IntValue(int64(v)))
+	}
+	return p
+}
+
+// Floats returns a parameter with the given numbers, in that order.
+func Floats(name string, values ...float64) Parameter {
+	p := Parameter{Name: name, Type: TypeEnum}
+	for _, v := range values {
+		p.Values = append(p.Values, FloatValue(v))
+	}
+	return p
+}
+
+// Values returns a parameter with the given values, in that order.
+func Values(name string, values ...Value) Parameter {
+	return Parameter{Name: name, Type: TypeEnum, Values: values}
+}
+
+// Bool returns a parameter with the values false and true.
+func Bool(name string) Parameter { return Parameter{Name: name, Type: TypeBool} }
+
+// If returns a copy of p that is active only where the expression when is true.
+func (p Parameter) If(when string) Parameter {
+	p.When = when
+	return p
+}
+
+// WithDefault returns a copy of p with a default: a Go number, string or bool, or a Value. New reports
+// a default of another type or outside the domain.
+func (p Parameter) WithDefault(v any) Parameter {
+	value, err := ValueOf(v)
+	if err != nil {
+		value = Value{kind: kindBad, text: fmt.Sprintf("%T", v)}
+	}
+	p.Default = &value
+	return p
+}
+
+// Describe returns a copy of p with a line of documentation.
+func (p Parameter) Describe(doc string) Parameter {
+	p.Doc = doc
+	return p
+}
+
+// Len returns the number of values in the domain, and 0 where the definition is not valid.
+func (p Parameter) Len() int {
+	switch p.Type {
+	case TypeInt:
+		if p.From > p.To || p.Step <= 0 {
+			return 0
+		}
+		// The difference of two int64 always fits a uint64.
+		steps := (uint64(p.To) - uint64(p.From)) / uint64(p.Step)
+		if steps >= maxDomain {
+			return 0
+		}
+		return int(steps) + 1
+	case TypePow2:
+		if !isPow2(p.From) || !isPow2(p.To) || p.From > p.To {
+			return 0
+		}
+		return bits.Len64(uint64(p.To)) - bits.Len64(uint64(p.From)) + 1
+	case TypeEnum:
+		return len(p.Values)
+	case TypeBool:
+		return 2
+	}
+	return 0
+}
+
+// At returns the value with ordinal i. It panics where i is not in [0, Len()).
+func (p Parameter) At(i int) Value {
+	if i < 0 || i >= p.Len() {
+		panic(fmt.Sprintf("space: ordinal %d of parameter %q is outside its domain of %d values", i, p.Name, p.Len()))
+	}
+	return p.at(i)
+}
+
+// at is At without the check.
+func (p *Parameter) at(i int) Value {
+	switch p.Type {
+	case TypeInt:
+		return IntValue(p.From + int64(i)*p.Step)
+	case TypePow2:
+		return IntValue(p.From << i)
+	case TypeBool:
+		return BoolValue(i == 1)
+	}
+	return p.Values[i]
+}
+
+// Ordinal returns the place of v in the domain. An integer stands for the equal float, and a float
+// without a fraction for the equal integer, because JSON and YAML do not keep them apart.
+func (p Parameter) Ordinal(v Value) (int, bool) {
+	v = v.as(p.kind())
+	switch p.Type {
+	case TypeInt, TypePow2:
+		n := p.Len()
+		if v.kind != kindInt || n == 0 || v.int() < p.From || v.int() > p.To {
+			return 0, false
+		}
+		if p.Type == TypePow2 {
+			return bits.Len64(v.bits) - bits.Len64(uint64(p.From)), isPow2(v.int())
+		}
+		distance := v.bits - uint64(p.From)
+		return int(distance / uint64(p.Step)), distance%uint64(p.Step) == 0
+	case TypeBool:
+		return int(v.bits), v.kind == kindBool
+	}
+	i := slices.Index(p.Values, v)
+	return max(i, 0), i >= 0
+}
+
+// kind is the kind of every value in the domain.
+func (p *Parameter) kind() kind {
+	switch p.Type {
+	case TypeInt, TypePow2:
+		return kindInt
+	case TypeBool:
+		return kindBool
+	case TypeEnum:
+		if len(p.Values) > 0 {
+			return p.Values[0].kind
+		}
+	}
+	return kindNone
+}
+
+// as converts between integers and floats where that loses nothing, and returns v itself elsewhere.
+func (v Value) as(k kind) Value {
+	switch {
+	case v.kind == kindInt && k == kindFloat && int64(float64(v.int())) == v.int() && abs64(v.int()) <= 1<<53:
+		return FloatValue(float64(v.int()))
+	case v.kind == kindFloat && k == kindInt && v.float() >= -1<<53 && v.float() <= 1<<53 && v.float() == float64(int64(v.float())):
+		return IntValue(int64(v.float()))
+	}
+	return v
+}
+
+func abs64(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// ParseValue reads the canonical text of a value of p, as String writes it. The error says what is
+// wrong: not of p's kind, or not in its domain.
+func (p Parameter) ParseValue(text string) (Value, error) {
+	var v Value
+	switch p.kind() {
+	case kindInt:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return Value{}, fmt.Errorf("parameter %q: %q is not an integer", p.Name, text)
+		}
+		v = IntValue(n)
+	case kindFloat:
+		number, err := parseNumber(text)
+		if err != nil {
+			return Value{}, fmt.Errorf("parameter %q: %w", p.Name, err)
+		}
+		v = number
+	case kindBool:
+		if text != "true" && text != "false" {
+			return Value{}, fmt.Errorf("parameter %q: %q is neither true nor false", p.Name, text)
+		}
+		v = BoolValue(text == "true")
+	default:
+		if strings.HasPrefix(text, `"`) {
+			unquoted, err := strconv.Unquote(text)
+			if err != nil {
+				return Value{}, fmt.Errorf("parameter %q: %s is not a quoted string", p.Name, text)
+			}
+			text = unquoted
+		}
+		v = StringValue(text)
+	}
+	i, err := p.find(v)
+	if err != nil {
+		return Value{}, err
+	}
+	return p.at(i), nil
+}
+
+// find is Ordinal with an error that says what is wrong with v.
+func (p *Parameter) find(v Value) (int, error) {
+	if i, ok := p.Ordinal(v); ok {
+		return i, nil
+	}
+	if v.as(p.kind()).kind != p.kind() {
+		return 0, fmt.Errorf("parameter %q takes %s values, not the %s %v", p.Name, p.kind(), v.kind, v)
+	}
+	hint := ""
+	if p.kind() == kindString {
+		hint = DidYouMean(v.text, p.texts())
+	}
+	return 0, fmt.Errorf("parameter %q has no value %v%s; its domain is %s", p.Name, v, hint, p.Domain())
+}
+
+// texts lists the strings of a string enum.
+func (p *Parameter) texts() []string {
+	out := make([]string, len(p.Values))
+	for i, v := range p.Values {
+		out[i] = v.text
+	}
+	return out
+}
+
+// Domain describes the domain in a few words, such as "1..32", "0..64 step 4", "8..128 (powers of two)"
+// or "kind, lane, diagonal". Long lists are cut.
+func (p Parameter) Domain() string {
+	switch p.Type {
+	case TypeInt:
+		if p.Step > 1 {
+			return fmt.Sprintf("%d..%d step %d", p.From, p.To, p.Step)
+		}
+		return fmt.Sprintf("%d..%d", p.From, p.To)
+	case TypePow2:
+		return fmt.Sprintf("%d..%d (powers of two)", p.From, p.To)
+	case TypeBool:
+		return "false, true"
+	}
+	const shown = 12
+	var words []string
+	for i, v := range p.Values {
+		if i == shown && len(p.Values) > shown+1 {
+			words = append(words, fmt.Sprintf("… %d more", len(p.Values)-shown))
+			break
+		}
+		words = append(words, v.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+func isPow2(n int64) bool { return n > 0 && n&(n-1) == 0 }
+
+// normalise returns p with its own copy of the values, all of one kind, and the ordinal of the
+// default; or what is wrong with the definition.
+func (p Parameter) normalise() (Parameter, int, error) {
+	p.line = 0
+	if err := checkName(p.Name); err != nil {
+		return p, 0, err
+	}
+	if err := checkText("doc", p.Doc); err != nil {
+		return p, 0, err
+	}
+	if p.Type != TypeEnum && len(p.Values) > 0 {
+		return p, 0, fmt.Errorf("type %s takes no list of values", p.Type)
+	}
+	if p.Type != TypeInt && p.Step != 0 {
+		return p, 0, fmt.Errorf("type %s takes no step", p.Type)
+	}
+	if (p.Type == TypeEnum || p.Type == TypeBool) && (p.From != 0 || p.To != 0) {
+		return p, 0, fmt.Errorf("type %s takes no from and to", p.Type)
+	}
+	switch p.Type {
+	case TypeInt:
+		switch {
+		case p.Step <= 0:
+			return p, 0, fmt.Errorf("step %d is not at least 1", p.Step)
+		case p.From > p.To:
+			return p, 0, fmt.Errorf("from %d is greater than to %d", p.From, p.To)
+		case p.Len() == 0:
+			return p, 0, fmt.Errorf("the domain %s has more than 2^62 values", p.Domain())
+		}
+	case TypePow2:
+		for _, end := range []int64{p.From, p.To} {
+			if !isPow2(end) {
+				return p, 0, fmt.Errorf("%d is not a power of two", end)
+			}
+		}
+		if p.From > p.To {
+			return p, 0, fmt.Errorf("from %d is greater than to %d", p.From, p.To)
+		}
+	case TypeEnum:
+		values, err := normaliseValues(p.Values)
+		if err != nil {
+			return p, 0, err
+		}
+		p.Values = values
+	case TypeBool:
+	default:
+		return p, 0, fmt.Errorf("it has no type")
+	}
+	if p.Default == nil {
+		return p, 0, nil
+	}
+	if err := p.Default.validate(); err != nil {
+		return p, 0, fmt.Errorf("default: %w", err)
+	}
+	i, ok := p.Ordinal(*p.Default)
+	if !ok {
+		return p, 0, fmt.Errorf("default %v is not in the domain %s", *p.Default, p.Domain())
+	}
+	v := p.at(i)
+	p.Default = &v
+	return p, i, nil
+}
+
+// normaliseValues checks the domain of an enum.
+func normaliseValues(in []Value) ([]Value, error) {
+	if len(in) == 0 {
+		return nil, fmt.Errorf("the domain is empty")
+	}
+	if len(in) > maxValues {
+		return nil, fmt.Errorf("the domain lists %d values, more than %d", len(in), maxValues)
+	}
+	values := slices.Clone(in)
+	floats := slices.ContainsFunc(values, func(v Value) bool { return v.kind == kindFloat })
+	seen := make(map[Value]bool, len(values))
+	for i, v := range values {
+		if err := v.validate(); err != nil {
+			return nil, err
+		}
+		if floats {
+			v = v.as(kindFloat)
+		}
+		values[i] = v
+		if v.kind != values[0].kind {
+			return nil, fmt.Errorf("the values mix the %s %v and the %s %v", values[0].kind, values[0], v.kind, v)
+		}
+		if seen[v] {
+			return nil, fmt.Errorf("the value %v is listed twice", v)
+		}
+		seen[v] = true
+	}
+	return values, nil
+}
+
+// checkName refuses what the expression language could not name.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("it has no name")
+	case len(name) > maxTextBytes:
+		return fmt.Errorf("its name is longer than %d bytes", maxTextBytes)
+	case !isIdentifier(name):
+		return fmt.Errorf("%q is not an identifier (letters, digits and underscores, not starting with a digit)", name)
+	case reserved[name]:
+		return fmt.Errorf("%q is a word of the expression language", name)
+	}
+	return nil
+}
