@@ -1,0 +1,130 @@
+package results
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"tune/space"
+)
+
+// fixedColumns stand before the metrics and the parameters of a CSV file.
+var fixedColumns = []string{"number", "batch", "fidelity", "status", "cost"}
+
+// reasonColumn is the last column.
+const reasonColumn = "reason"
+
+// WriteCSV writes a line for each outcome, in the order of the trial numbers, under a line of names.
+// The columns are the number, the batch, the fidelity, the status, the cost (empty without one), every
+// metric by name, every parameter in the order of params, and the reason. values returns the values of
+// a point from its key, in the order of params and empty where a parameter is inactive. A metric whose
+// name is that of a column before it is called "metric." and its name, and a parameter likewise
+// "param." and its name.
+//
+// Nothing in the file depends on the clock, so that equal histories give equal bytes. For the same
+// reason the trials that end.Trim takes away are left out; end is the zero value for a run that has
+// not ended.
+func WriteCSV(w io.Writer, h space.History, end End, params []string, values func(key string) ([]string, error)) error {
+	entries := inOrder(end.Trim(h))
+	metrics := metricNames(entries)
+	out := csv.NewWriter(w)
+	if err := out.Write(columns(metrics, params)); err != nil {
+		return err
+	}
+	var row []string
+	for _, e := range entries {
+		o := e.Outcome
+		row = append(row[:0], strconv.Itoa(e.Number), strconv.Itoa(batchOf(h.Batches, e.Number)),
+			strconv.Itoa(o.Fidelity), o.Status.String())
+		if o.Status == space.OK {
+			row = append(row, formatFloat(o.Cost))
+		} else {
+			row = append(row, "")
+		}
+		for _, name := range metrics {
+			row = append(row, metricText(o.Metrics, name))
+		}
+		point, err := values(e.Key)
+		if err != nil {
+			return fmt.Errorf("trial %d: %w", e.Number, err)
+		}
+		if len(point) != len(params) {
+			return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
+		}
+		row = append(append(row, point...), oneLine(o.Reason))
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// columns returns the names of the columns, each of them once.
+func columns(metrics, params []string) []string {
+	names := slices.Clone(fixedColumns)
+	taken := map[string]bool{reasonColumn: true}
+	for _, name := range names {
+		taken[name] = true
+	}
+	add := func(prefix string, more []string) {
+		for _, name := range more {
+			for taken[name] {
+				name = prefix + name
+			}
+			taken[name] = true
+			names = append(names, name)
+		}
+	}
+	add("metric.", metrics)
+	add("param.", params)
+	return append(names, reasonColumn)
+}
+
+func metricNames(entries []space.Entry) []string {
+	names := make(map[string]struct{})
+	for _, e := range entries {
+		for _, m := range e.Outcome.Metrics {
+			names[m.Name] = struct{}{}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func metricText(metrics []space.Metric, name string) string {
+	for _, m := range metrics {
+		if m.Name == name {
+			return formatFloat(m.Value)
+		}
+	}
+	return ""
+}
+
+// batchOf returns the number of the batch that a trial was asked in.
+func batchOf(batches []space.Batch, number int) int {
+	i := sort.Search(len(batches), func(i int) bool { return batches[i].First > number }) - 1
+	if i < 0 {
+		return -1
+	}
+	return batches[i].Number
+}
+
+// formatFloat writes the shortest text that reads back as v: a plain number where that is readable,
+// so that spreadsheets show cycles as they are.
+func formatFloat(v float64) string {
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// oneLine keeps a reason from spreading over lines, and gives the text that a journal gives back.
+func oneLine(reason string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(strings.ToValidUTF8(reason, "\uFFFD"))
+}

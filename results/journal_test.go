@@ -1,0 +1,772 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tune/space"
+)
+
+// sample is a small log with every kind of record in it.
+func sample() Log {
+	entries := []space.Entry{
+		{Number: 0, Key: "a=1 b=x", Outcome: space.Outcome{Status: space.OK, Cost: 1470.25, Seconds: 0.1,
+			Metrics: []space.Metric{{Name: "alu", Value: 3}, {Name: "load", Value: 0.1}}}, Elapsed: 0.5},
+		{Number: 1, Key: "a=2 b=y", Outcome: space.Fail(space.Invalid, "needs <1700> words & has \"1536\"\nor so"), Elapsed: 1},
+		{Number: 2, Key: "a=3", Outcome: space.Outcome{Status: space.OK, Cost: 12, Fidelity: 1}, Elapsed: 1.5},
+		{Number: 4, Key: "a=4 b=z", Outcome: space.Fail(space.Timeout, "longer than 1s"), Elapsed: 2},
+	}
+	l := Log{
+		RunID: "sample",
+		History: space.History{
+			Batches: []space.Batch{
+				{Number: 0, First: 0, Count: 3, Progress: space.Progress{Left: 1, Evaluations: 5}},
+				{Number: 1, First: 3, Count: 2, Progress: space.Progress{Told: 3, Left: 0.4, Evaluations: 2}},
+			},
+			Entries: make(map[int]space.Entry),
+			Elapsed: 2.5,
+		},
+		Ends:  []End{{Why: "stopped by a signal", Elapsed: 2.5}},
+		Ended: true,
+	}
+	for _, e := range entries {
+		l.History.Entries[e.Number] = e
+	}
+	return l
+}
+
+// encode writes a log as a journal.
+func encode(t testing.TB, l Log) []byte {
+	t.Helper()
+	var out []byte
+	for _, r := range recordsOf(l) {
+		line, err := seal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, line...)
+	}
+	return out
+}
+
+// recordsOf returns the records of a log in an order that a journal admits: the ends together, and
+// last where the run has ended.
+func recordsOf(l Log) []record {
+	var records []record
+	for _, b := range l.History.Batches {
+		records = append(records, record{Batch: &b})
+	}
+	for _, e := range inOrder(l.History) {
+		records = append(records, record{Outcome: newOutcomeRecord(e)})
+	}
+	var ends []record
+	for _, e := range l.Ends {
+		ends = append(ends, record{End: &e})
+	}
+	at := len(records)
+	if !l.Ended {
+		at = max(0, at-1)
+	}
+	records = slices.Insert(records, at, ends...)
+	return slices.Insert(records, 0, record{Header: &header{Format: journalFormat, Run: l.RunID}})
+}
+
+// sameLog compares two logs, and two floats by their bits.
+func sameLog(a, b Log) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }
+
+func checkLog(t testing.TB, got, want Log) {
+	t.Helper()
+	if !sameLog(got, want) {
+		t.Fatalf("log is\n%#v\nwant\n%#v", got, want)
+	}
+}
+
+// sealed returns the line of a JSON text that need not be a record.
+func sealed(payload string) string {
+	var sum [sealLen]byte
+	checksum(sum[:], []byte(payload))
+	return string(sum[:]) + payload + "\n"
+}
+
+func newTestJournal(t testing.TB) *Journal {
+	t.Helper()
+	j, err := CreateJournal(filepath.Join(t.TempDir(), JournalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func okEntry(number int) space.Entry {
+	return space.Entry{
+		Number:  number,
+		Key:     "n=" + strconv.Itoa(number),
+		Outcome: space.Outcome{Status: space.OK, Cost: float64(number)},
+		Elapsed: float64(number),
+	}
+}
+
+// must fails the test on the first error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkError compares an error with a part of its text.
+func checkError(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("error is %v; it should say %q", err, want)
+	}
+}
+
+func TestJournalReadsBackWhatWasWritten(t *testing.T) {
+	want := sample()
+	want.RunID = "run-1"
+	dir := filepath.Join(t.TempDir(), "run-1")
+	must(t, os.Mkdir(dir, 0o777))
+	path := filepath.Join(dir, JournalName)
+	j, err := CreateJournal(path)
+	must(t, err)
+	for _, b := range want.History.Batches {
+		must(t, j.Batch(b))
+	}
+	for _, e := range inOrder(want.History) {
+		must(t, j.Record(e))
+	}
+	must(t, j.Sync(), j.End(want.Ends[0]), j.Close(), j.Close())
+
+	data, err := os.ReadFile(path)
+	must(t, err)
+	if want := encode(t, want); !bytes.Equal(data, want) {
+		t.Errorf("journal is\n%s\nwant\n%s", data, want)
+	}
+	got, recovery, err := ReadJournal(bytes.NewReader(data))
+	must(t, err)
+	checkLog(t, got, want)
+	if want := (Recovery{Lines: 8}); recovery != want {
+		t.Errorf("recovery is %+v, want %+v", recovery, want)
+	}
+
+	j, recovery, err = OpenJournal(path)
+	must(t, err)
+	defer j.Close()
+	checkLog(t, j.Log(), want)
+	if recovery.TornBytes != 0 || recovery.Lines != 8 {
+		t.Errorf("recovery is %v", recovery)
+	}
+	// The outcomes that are missing and further batches follow on.
+	must(t, j.Record(okEntry(3)), j.Batch(space.Batch{Number: 2, First: 5, Count: 1}), j.Sync(), j.Close())
+	got, _, err = readJournalFile(path)
+	must(t, err)
+	if len(got.History.Entries) != 5 || len(got.History.Batches) != 3 || got.Ended {
+		t.Errorf("after going on, the log is %#v", got)
+	}
+	if end := got.LastEnd(); end != (End{}) {
+		t.Errorf("a run that goes on has the end %v", end)
+	}
+}
+
+func TestCreateJournalKeepsAnExistingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), JournalName)
+	must(t, os.WriteFile(path, []byte("precious"), 0o666))
+	if j, err := CreateJournal(path); !errors.Is(err, fs.ErrExist) {
+		t.Fatalf("CreateJournal on an existing file returned %v, %v", j, err)
+	}
+	data, err := os.ReadFile(path)
+	must(t, err)
+	if string(data) != "precious" {
+		t.Errorf("the file now holds %q", data)
+	}
+	// The failed call must not keep the lock.
+	lock, err := acquireLock(filepath.Dir(path))
+	must(t, err)
+	lock.Close()
+}
+
+func TestJournalRefusesWhatItCouldNotReadBack(t *testing.T) {
+	ok := okEntry(0)
+	with := func(change func(*space.Entry)) func(*Journal) error {
+		e := ok
+		change(&e)
+		return func(j *Journal) error { return j.Record(e) }
+	}
+	outcome := func(change func(*space.Outcome)) func(*Journal) error {
+		return with(func(e *space.Entry) { change(&e.Outcome) })
+	}
+	batch := func(b space.Batch) func(*Journal) error {
+		return func(j *Journal) error { return j.Batch(b) }
+	}
+	end := func(e End) func(*Journal) error {
+		return func(j *Journal) error { return j.End(e) }
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	tests := []struct {
+		name string
+		do   func(*Journal) error
+		want string
+	}{
+		{"no status", outcome(func(o *space.Outcome) { o.Status = space.StatusUnset }), "no status"},
+		{"status unknown", outcome(func(o *space.Outcome) { o.Status = 99 }), "no status"},
+		{"cost NaN", outcome(func(o *space.Outcome) { o.Cost = nan }), "NaN"},
+		{"cost of a failure", outcome(func(o *space.Outcome) { o.Status, o.Cost = space.Crashed, inf }), "+Inf"},
+		{"metric NaN", outcome(func(o *space.Outcome) { o.Metrics = []space.Metric{{Name: "m", Value: nan}} }), "m is NaN"},
+		{"metric twice", outcome(func(o *space.Outcome) { o.Metrics = []space.Metric{{Name: "m"}, {Name: "m"}} }), "twice"},
+		{"metric without name", outcome(func(o *space.Outcome) { o.Metrics = []space.Metric{{}} }), "name of a metric"},
+		{"metrics out of order", outcome(func(o *space.Outcome) { o.Metrics = []space.Metric{{Name: "b"}, {Name: "a"}} }), "ordered"},
+		{"fidelity", outcome(func(o *space.Outcome) { o.Fidelity = -1 }), "fidelity"},
+		{"seconds", outcome(func(o *space.Outcome) { o.Seconds = inf }), "+Inf s"},
+		{"elapsed", with(func(e *space.Entry) { e.Elapsed = -1 }), "-1 s"},
+		{"no key", with(func(e *space.Entry) { e.Key = "" }), "key"},
+		{"key not text", with(func(e *space.Entry) { e.Key = "\xff" }), "key"},
+		{"long reason", outcome(func(o *space.Outcome) { o.Reason = strings.Repeat("x", maxLine) }), "longer"},
+		{"negative number", with(func(e *space.Entry) { e.Number = -1 }), "negative"},
+		{"not asked", with(func(e *space.Entry) { e.Number = 3 }), "in no batch"},
+		{"told twice", with(func(e *space.Entry) { e.Number = 1 }), "trial 1 has an outcome already"},
+		{"batch again", batch(space.Batch{Number: 0, First: 3, Count: 1}), "batch 1 is expected"},
+		{"batch left out", batch(space.Batch{Number: 2, First: 3, Count: 1}), "batch 1 is expected"},
+		{"gap", batch(space.Batch{Number: 1, First: 4, Count: 1}), "trial 4 rather than 3"},
+		{"empty batch", batch(space.Batch{Number: 1, First: 3}), "0 trials"},
+		{"too many trials", batch(space.Batch{Number: 1, First: 3, Count: math.MaxInt}), "trials"},
+		{"budget", batch(space.Batch{Number: 1, First: 3, Count: 1, Progress: space.Progress{Left: nan}}), "NaN"},
+		{"end without why", end(End{}), "why"},
+		{"end too late", end(End{Why: "x", Told: 4}), "4 trials told"},
+		{"end told", end(End{Why: "x", Told: -1}), "-1 trials told"},
+		{"end elapsed", end(End{Why: "x", Elapsed: nan}), "NaN"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			j := newTestJournal(t)
+			must(t, j.Batch(space.Batch{Number: 0, First: 0, Count: 3}), j.Record(okEntry(1)))
+			before, err := os.ReadFile(j.Path())
+			must(t, err)
+			checkError(t, test.do(j), test.want)
+			after, err := os.ReadFile(j.Path())
+			must(t, err)
+			if !bytes.Equal(before, after) {
+				t.Errorf("it was written all the same: %q", after[len(before):])
+			}
+			// The journal is none the worse for it.
+			must(t, j.Record(ok), j.Sync(), j.Close())
+		})
+	}
+}
+
+func TestReadJournalNamesTheLine(t *testing.T) {
+	head := sealed(`{"header":{"format":1,"run":"r"}}`)
+	batch := sealed(`{"batch":{"batch":0,"first":0,"count":2,"progress":{"told":0,"left":1}}}`)
+	first := sealed(`{"outcome":{"number":0,"key":"a=1","status":"ok","cost":1,"elapsed":0}}`)
+	tests := []struct{ name, text, want string }{
+		{"not a journal", "hello\nworld\n", "not a journal"},
+		{"not a journal, no newline", "hello", "not a journal"},
+		{"not a journal, zeros", strings.Repeat("\x00", 100), "not a journal"},
+		{"not a journal, long", strings.Repeat("0", maxLine+1), "not a journal"},
+		{"empty lines", "\n\n", "not a journal"},
+		{"no header", batch, "journal:1: the first record is no header"},
+		{"null header", sealed(`{"header":null}`), "journal:1: the first record is no header"},
+		{"later format", sealed(`{"header":{"format":2,"colour":"red"}}`), "journal:1: journal format 2 is not known to this tune, which reads format 1"},
+		{"second header", head + head, "journal:2: a second header"},
+		{"damaged header", strings.Replace(head, "format", "farmat", 1) + batch, "journal:1: the line is damaged, and line 2"},
+		{"damaged batch", head + "x" + batch + first, "journal:2: the line is damaged, and line 3"},
+		{"two damaged", head + "x" + batch + "\n" + batch, "journal:2: the line is damaged, and line 4"},
+		{"upper case checksum", head + strings.ToUpper(batch[:8]) + batch[8:] + batch, "journal:2: the line is damaged"},
+		{"too long", head + sealed(strings.Repeat(" ", maxLine)+`{}`) + batch, "journal:2: the line is damaged"},
+		{"no JSON", head + sealed(`{`), "journal:2: not valid JSON"},
+		{"two values", head + sealed(`{"end":{"why":"x","elapsed":0}} {}`), "journal:2: there is text after"},
+		{"empty record", head + sealed(`{}`), "journal:2: the record is of 0 kinds"},
+		{"two kinds", head + sealed(`{"end":{"why":"x","elapsed":0},"batch":{}}`), "journal:2: the record is of 2 kinds"},
+		{"unknown kind", head + sealed(`{"pause":{}}`), `journal:2: unknown field "pause"`},
+		{"unknown field", head + sealed(`{"end":{"why":"x","elapsed":0,"mood":1}}`), `journal:2: unknown field "mood"`},
+		{"wrong type", head + sealed(`{"end":{"why":1}}`), "journal:2: field end.why: a JSON number does not fit"},
+		{"unknown status", head + batch + sealed(`{"outcome":{"number":0,"key":"a","status":"fine","elapsed":0}}`), `journal:3: unknown status "fine"`},
+		{"no status", head + batch + sealed(`{"outcome":{"number":0,"key":"a","elapsed":0}}`), "journal:3: trial 0: it has no status"},
+		{"outcome twice", head + batch + first + first, "journal:4: trial 0 has an outcome already"},
+		{"outcome in no batch", head + first, "journal:2: trial 0 is in no batch"},
+		{"batch twice", head + batch + batch, "journal:3: batch 0 stands where batch 1 is expected"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := ReadJournal(strings.NewReader(test.text))
+			checkError(t, err, test.want)
+			if !strings.HasPrefix(test.want, "not") {
+				if _, ok := errors.AsType[*LineError](err); !ok {
+					t.Errorf("%v is no LineError", err)
+				}
+			}
+			path := filepath.Join(t.TempDir(), JournalName)
+			must(t, os.WriteFile(path, []byte(test.text), 0o666))
+			_, _, err = OpenJournal(path)
+			checkError(t, err, strings.TrimPrefix(test.want, "journal"))
+			if !strings.HasPrefix(err.Error(), path) {
+				t.Errorf("%v does not name the file", err)
+			}
+			data, err := os.ReadFile(path)
+			must(t, err)
+			if string(data) != test.text {
+				t.Error("opening it has changed the file")
+			}
+			if isLocked(filepath.Dir(path)) {
+				t.Error("a failed open keeps the lock")
+			}
+		})
+	}
+}
+
+// A journal cut at any byte is the records whose lines are whole, and goes on from there.
+func TestTruncationAtEveryOffset(t *testing.T) {
+	data := encode(t, sample())
+	dir := filepath.Join(t.TempDir(), "sample")
+	must(t, os.Mkdir(dir, 0o777))
+	path := filepath.Join(dir, JournalName)
+	for size := 0; size <= len(data); size++ {
+		cut := data[:size]
+		lines := bytes.Count(cut, []byte("\n"))
+		torn := size - (bytes.LastIndexByte(cut, '\n') + 1)
+		want := Recovery{Lines: lines, TornBytes: torn}
+
+		log, recovery, err := ReadJournal(bytes.NewReader(cut))
+		must(t, err)
+		if recovery != want {
+			t.Fatalf("cut to %d bytes: recovery is %+v, want %+v", size, recovery, want)
+		}
+		if got := len(log.History.Batches) + len(log.History.Entries) + len(log.Ends); got != max(0, lines-1) {
+			t.Fatalf("cut to %d bytes: %d records of %d lines", size, got, lines)
+		}
+
+		must(t, os.WriteFile(path, cut, 0o666))
+		j, recovery, err := OpenJournal(path)
+		must(t, err)
+		if recovery != want {
+			t.Fatalf("cut to %d bytes: opening gave %+v, want %+v", size, recovery, want)
+		}
+		must(t, j.End(End{Why: "test"}), j.Close())
+		got, recovery, err := readJournalFile(path)
+		must(t, err)
+		// A header that was cut off is written anew.
+		if want := (Recovery{Lines: max(1, lines) + 1}); recovery != want {
+			t.Fatalf("cut to %d bytes and gone on: recovery is %+v, want %+v", size, recovery, want)
+		}
+		if got.RunID != "sample" || got.LastEnd().Why != "test" {
+			t.Fatalf("cut to %d bytes and gone on: log is %#v", size, got)
+		}
+	}
+}
+
+// A power failure may leave anything after the last record.
+func TestTornTailOfAnyContent(t *testing.T) {
+	data := encode(t, sample())
+	for _, tail := range []string{"\n", "\n\n\n", strings.Repeat("\x00", 4096), "garbage\nmore garbage\n", strings.Repeat("z", maxLine+10) + "\n", string(data[:5]) + "\n"} {
+		log, recovery, err := ReadJournal(strings.NewReader(string(data) + tail))
+		must(t, err)
+		checkLog(t, log, sample())
+		if recovery.TornBytes != len(tail) {
+			t.Errorf("tail of %d bytes: recovery is %+v", len(tail), recovery)
+		}
+	}
+}
+
+func TestEveryFlippedBitIsNoticed(t *testing.T) {
+	data := encode(t, sample())
+	lines := bytes.Count(data, []byte("\n"))
+	for i := range data {
+		for bit := range 8 {
+			damaged := bytes.Clone(data)
+			damaged[i] ^= 1 << bit
+			_, recovery, err := ReadJournal(bytes.NewReader(damaged))
+			if err == nil && recovery.Lines >= lines {
+				t.Fatalf("bit %d of byte %d flipped, and nobody noticed", bit, i)
+			}
+		}
+	}
+}
+
+func genLog(t *rapid.T) Log {
+	text := rapid.OneOf(rapid.StringMatching(`[a-z]=[0-9]( [a-z]=[0-9])?`), rapid.StringN(1, -1, 20))
+	float := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64, 1 << 53}))
+	positive := rapid.Float64Range(0, math.MaxFloat64)
+	l := Log{RunID: rapid.String().Draw(t, "run"), History: space.History{Entries: make(map[int]space.Entry)}}
+	trials := 0
+	for range rapid.IntRange(0, 4).Draw(t, "batches") {
+		b := space.Batch{Number: len(l.History.Batches), First: trials, Count: rapid.IntRange(1, 8).Draw(t, "count")}
+		b.Progress = space.Progress{Told: rapid.Int().Draw(t, "told"), Left: float.Draw(t, "left"), Evaluations: rapid.Int().Draw(t, "evaluations")}
+		l.History.Batches = append(l.History.Batches, b)
+		trials += b.Count
+	}
+	for number := range trials {
+		if rapid.IntRange(0, 3).Draw(t, "missing") == 0 {
+			continue
+		}
+		o := space.Outcome{
+			Status:   rapid.SampledFrom(space.Statuses()).Draw(t, "status"),
+			Fidelity: rapid.IntRange(0, 3).Draw(t, "fidelity"),
+			Seconds:  positive.Draw(t, "seconds"),
+			Cost:     float.Draw(t, "cost"),
+			Reason:   rapid.String().Draw(t, "reason"),
+		}
+		names := rapid.SliceOfNDistinct(text, 0, 3, rapid.ID).Draw(t, "metrics")
+		slices.Sort(names)
+		for _, name := range names {
+			o.Metrics = append(o.Metrics, space.Metric{Name: name, Value: float.Draw(t, "value")})
+		}
+		l.History.Entries[number] = space.Entry{Number: number, Key: text.Draw(t, "key"), Outcome: o, Elapsed: positive.Draw(t, "elapsed")}
+		l.History.Elapsed = max(l.History.Elapsed, l.History.Entries[number].Elapsed)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "ends") {
+		e := End{Why: text.Draw(t, "why"), Elapsed: positive.Draw(t, "elapsed"), Told: rapid.IntRange(0, trials).Draw(t, "told")}
+		l.Ends = append(l.Ends, e)
+		l.History.Elapsed = max(l.History.Elapsed, e.Elapsed)
+	}
+	// With no other record after it, an end is the last.
+	l.Ended = len(l.Ends) > 0 && (len(l.History.Entries) == 0 || rapid.Bool().Draw(t, "ended"))
+	return l
+}
+
+func TestRoundTripProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		want := genLog(rt)
+		data := encode(t, want)
+		got, recovery, err := ReadJournal(bytes.NewReader(data))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if !sameLog(got, want) {
+			rt.Fatalf("log is\n%#v\nwant\n%#v", got, want)
+		}
+		if lines := bytes.Count(data, []byte("\n")); recovery != (Recovery{Lines: lines}) {
+			rt.Fatalf("recovery is %+v of %d lines", recovery, lines)
+		}
+	})
+}
+
+func FuzzReadJournal(f *testing.F) {
+	data := string(encode(f, sample()))
+	f.Add(data, false)
+	f.Add(data[:len(data)/2], false)
+	f.Add("", false)
+	var payloads []string
+	for line := range strings.Lines(data) {
+		payloads = append(payloads, strings.TrimSuffix(line[sealLen:], "\n"))
+	}
+	f.Add(strings.Join(payloads, "\n"), true)
+	// Where seal is set, each line of the text gets its checksum, so that the fuzzer reaches what is
+	// behind it.
+	f.Fuzz(func(t *testing.T, text string, seal bool) {
+		if seal {
+			var lines strings.Builder
+			for line := range strings.SplitSeq(text, "\n") {
+				lines.WriteString(sealed(line))
+			}
+			text = lines.String()
+		}
+		log, recovery, err := ReadJournal(strings.NewReader(text))
+		if recovery.Lines < 0 || recovery.TornBytes < 0 || recovery.TornBytes > len(text) {
+			t.Fatalf("recovery is %+v of %d bytes", recovery, len(text))
+		}
+		if err != nil || recovery.Lines == 0 {
+			return
+		}
+		again, recovery, err := ReadJournal(bytes.NewReader(encode(t, log)))
+		if err != nil {
+			t.Fatalf("%v\nafter rewriting %q", err, text)
+		}
+		if recovery.TornBytes != 0 {
+			t.Fatalf("rewritten: recovery is %+v", recovery)
+		}
+		checkLog(t, again, log)
+	})
+}
+
+func TestConcurrentRecords(t *testing.T) {
+	const workers, each = 16, 100
+	j := newTestJournal(t)
+	must(t, j.Batch(space.Batch{Number: 0, First: 0, Count: workers * each}))
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for i := range each {
+				if err := j.Record(okEntry(i*workers + w)); err != nil {
+					t.Error(err)
+				}
+				if i%20 == 0 {
+					if err := j.Sync(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	must(t, j.Close())
+	log, recovery, err := readJournalFile(j.Path())
+	must(t, err)
+	if len(log.History.Entries) != workers*each || recovery.TornBytes != 0 {
+		t.Fatalf("%d entries, recovery %v", len(log.History.Entries), recovery)
+	}
+	for number, e := range log.History.Entries {
+		if want := okEntry(number); fmt.Sprint(e) != fmt.Sprint(want) {
+			t.Errorf("entry is %v, want %v", e, want)
+		}
+	}
+}
+
+// flaky is a file that fails on demand, and counts.
+type flaky struct {
+	mu       sync.Mutex
+	data     bytes.Buffer
+	writes   int
+	syncs    int
+	synced   int // bytes that the last sync covered
+	failOn   int // the write that fails, counted from 1; 0 for none
+	syncErr  error
+	syncGate chan struct{} // where not nil, a sync waits for it
+}
+
+var errDisk = errors.New("no space left")
+
+func (f *flaky) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.writes++
+	if f.writes == f.failOn {
+		n, _ := f.data.Write(p[:len(p)/2])
+		return n, errDisk
+	}
+	return f.data.Write(p)
+}
+
+func (f *flaky) Sync() error {
+	f.mu.Lock()
+	size := f.data.Len()
+	f.mu.Unlock()
+	if f.syncGate != nil {
+		<-f.syncGate
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.syncs++
+	if f.syncErr == nil {
+		f.synced = size
+	}
+	return f.syncErr
+}
+
+func (f *flaky) Close() error { return nil }
+
+func flakyJournal(f *flaky) *Journal {
+	return newJournal("flaky", f, f, &scanned{ledger: newLedger()})
+}
+
+func TestWriteErrorSticks(t *testing.T) {
+	f := &flaky{failOn: 3}
+	j := flakyJournal(f)
+	must(t, j.Batch(space.Batch{Count: 9}), j.Record(okEntry(0)))
+	for _, err := range []error{j.Record(okEntry(1)), j.Record(okEntry(2)), j.Batch(space.Batch{Number: 1, First: 9, Count: 1}), j.End(End{Why: "x"}), j.Sync(), j.Close(), j.Close(), j.Sync()} {
+		if !errors.Is(err, errDisk) {
+			t.Errorf("error is %v, want %v", err, errDisk)
+		}
+	}
+	if f.writes != 3 {
+		t.Errorf("%d writes: nothing may follow one that failed", f.writes)
+	}
+}
+
+func TestSyncErrorSticks(t *testing.T) {
+	f := &flaky{syncErr: errDisk}
+	j := flakyJournal(f)
+	must(t, j.Batch(space.Batch{Count: 9}))
+	for _, err := range []error{j.Sync(), j.Record(okEntry(0)), j.Sync(), j.Close()} {
+		if !errors.Is(err, errDisk) {
+			t.Errorf("error is %v, want %v", err, errDisk)
+		}
+	}
+	if f.syncs != 1 || f.writes != 1 {
+		t.Errorf("%d syncs and %d writes: a sync that failed must be the last", f.syncs, f.writes)
+	}
+}
+
+func TestClosedJournal(t *testing.T) {
+	j := newTestJournal(t)
+	must(t, j.Close())
+	for _, err := range []error{j.Batch(space.Batch{Count: 1}), j.Sync(), j.End(End{Why: "x"})} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("error is %v, want %v", err, os.ErrClosed)
+		}
+	}
+}
+
+// The records of many goroutines share syncs, each record is one write, and Sync returns only once
+// what came before it is covered.
+func TestGroupCommit(t *testing.T) {
+	f := &flaky{syncGate: make(chan struct{})}
+	j := flakyJournal(f)
+	must(t, j.Batch(space.Batch{Count: 100}))
+	for i := range 100 {
+		must(t, j.Record(okEntry(i)))
+	}
+	done := make(chan error)
+	go func() { done <- j.Sync() }()
+	select {
+	case err := <-done:
+		t.Fatalf("Sync returned %v before the disk had", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(f.syncGate)
+	must(t, <-done)
+	must(t, j.Close())
+	if f.synced != f.data.Len() {
+		t.Errorf("Sync returned with %d of %d bytes on disk", f.synced, f.data.Len())
+	}
+	if f.writes != 101 || f.syncs > 2 {
+		t.Errorf("%d writes and %d syncs for 101 records", f.writes, f.syncs)
+	}
+}
+
+func TestLock(t *testing.T) {
+	j := newTestJournal(t)
+	dir := filepath.Dir(j.Path())
+	want := fmt.Sprintf("run %s is in use by another tune (pid %d)", dir, os.Getpid())
+	for name, open := range map[string]func() error{
+		"OpenJournal":   func() error { _, _, err := OpenJournal(j.Path()); return err },
+		"CreateJournal": func() error { _, err := CreateJournal(filepath.Join(dir, "other")); return err },
+	} {
+		err := open()
+		if _, ok := errors.AsType[*InUseError](err); !ok || err.Error() != want {
+			t.Errorf("%s in a locked directory: %v, want %s", name, err, want)
+		}
+	}
+	if !isLocked(dir) {
+		t.Error("the directory does not look locked")
+	}
+	// Reading needs no lock.
+	_, _, err := readJournalFile(j.Path())
+	must(t, err, j.Close())
+	if isLocked(dir) {
+		t.Error("the directory looks locked after Close")
+	}
+	again, _, err := OpenJournal(j.Path())
+	must(t, err)
+	must(t, again.Close())
+}
+
+// Looking at a lock holds it for an instant, and must not make an open fail.
+func TestLookingAtTheLockDoesNotDisturb(t *testing.T) {
+	j := newTestJournal(t)
+	must(t, j.Close())
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					isLocked(filepath.Dir(j.Path()))
+				}
+			}
+		})
+	}
+	for range 50 {
+		again, _, err := OpenJournal(j.Path())
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		must(t, again.Close())
+	}
+	close(stop)
+	group.Wait()
+}
+
+func BenchmarkRecord(b *testing.B) {
+	const count = 1 << 30
+	e := okEntry(0)
+	e.Key = "layout=interleaved unroll=4 width=8 prefetch=2 hoist=true"
+	e.Outcome.Metrics = []space.Metric{{Name: "alu", Value: 812}, {Name: "load", Value: 1644}}
+	e.Outcome.Seconds = 0.01273645
+	for _, goroutines := range []int{1, 8} {
+		b.Run("goroutines="+strconv.Itoa(goroutines), func(b *testing.B) {
+			j := newTestJournal(b)
+			must(b, j.Batch(space.Batch{Count: count}))
+			var mu sync.Mutex
+			next := 0
+			record := func() {
+				mu.Lock()
+				number := next
+				next++
+				mu.Unlock()
+				e := e
+				e.Number = number
+				if err := j.Record(e); err != nil {
+					b.Error(err)
+				}
+			}
+			b.ReportAllocs()
+			if goroutines == 1 {
+				for b.Loop() {
+					record()
+				}
+				return
+			}
+			b.SetParallelism(goroutines)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					record()
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkSync is the time from the first of some records until all of them are durable.
+func BenchmarkSync(b *testing.B) {
+	for _, records := range []int{1, 64} {
+		b.Run("records="+strconv.Itoa(records), func(b *testing.B) {
+			j := newTestJournal(b)
+			must(b, j.Batch(space.Batch{Count: 1 << 30}))
+			number := 0
+			for b.Loop() {
+				for range records {
+					must(b, j.Record(okEntry(number)))
+					number++
+				}
+				must(b, j.Sync())
+			}
+		})
+	}
+}
+
+func BenchmarkReadJournal(b *testing.B) {
+	l := sample()
+	l.History.Batches = []space.Batch{{Count: 10000}}
+	e := l.History.Entries[0]
+	for i := range 10000 {
+		e.Number = i
+		l.History.Entries[i] = e
+	}
+	data := encode(b, l)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, _, err := ReadJournal(bytes.NewReader(data)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

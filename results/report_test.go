@@ -1,0 +1,164 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tune/space"
+)
+
+// keyValues reads the keys of sample.
+func keyValues(key string) ([]string, error) {
+	values := make([]string, 2)
+	for _, assignment := range strings.Fields(key) {
+		name, value, ok := strings.Cut(assignment, "=")
+		if !ok {
+			return nil, errors.New("no value")
+		}
+		values[strings.Index("ab", name)] = value
+	}
+	return values, nil
+}
+
+func csvOf(t testing.TB, h space.History, end End, params ...string) string {
+	t.Helper()
+	var out strings.Builder
+	must(t, WriteCSV(&out, h, end, params, keyValues))
+	return out.String()
+}
+
+func TestWriteCSV(t *testing.T) {
+	lines := []string{
+		"number,batch,fidelity,status,cost,alu,load,a,b,reason\n",
+		"0,0,0,ok,1470.25,3,0.1,1,x,\n",
+		"1,0,0,invalid,,,,2,y,\"needs <1700> words & has \"\"1536\"\" or so\"\n",
+		"2,0,1,ok,12,,,3,,\n",
+		"4,1,0,timeout,,,,4,z,longer than 1s\n",
+	}
+	h := sample().History
+	if got, want := csvOf(t, h, End{}, "a", "b"), strings.Join(lines, ""); got != want {
+		t.Errorf("CSV is\n%s\nwant\n%s", got, want)
+	}
+	// Trials in flight when the target was reached depend on the number of workers.
+	if got, want := csvOf(t, h, End{Why: "target", Told: 2}, "a", "b"), strings.Join(lines[:3], ""); got != want {
+		t.Errorf("CSV is\n%s\nwant\n%s", got, want)
+	}
+	if len(h.Entries) != 4 {
+		t.Error("writing the CSV has changed the history")
+	}
+	// Readings of the clock leave no trace.
+	later := sample().History
+	later.Elapsed = 99
+	for number, e := range later.Entries {
+		e.Elapsed, e.Outcome.Seconds = 99, 9
+		later.Entries[number] = e
+	}
+	if csvOf(t, later, End{}, "a", "b") != csvOf(t, h, End{}, "a", "b") {
+		t.Error("the CSV depends on the clock")
+	}
+	if got, want := csvOf(t, space.History{}, End{}, "a", "b"), "number,batch,fidelity,status,cost,a,b,reason\n"; got != want {
+		t.Errorf("the CSV of nothing is %q, want %q", got, want)
+	}
+}
+
+func TestCSVColumnsAreDistinct(t *testing.T) {
+	got := columns([]string{"cost", "load", "metric.cost"}, []string{"batch", "load", "reason", "unroll"})
+	want := []string{"number", "batch", "fidelity", "status", "cost", "metric.cost", "load", "metric.metric.cost", "param.batch", "param.load", "param.reason", "unroll", "reason"}
+	if !slices.Equal(got, want) {
+		t.Errorf("columns are %q, want %q", got, want)
+	}
+}
+
+func TestWriteCSVErrors(t *testing.T) {
+	h := sample().History
+	bad := func(string) ([]string, error) { return nil, errDisk }
+	err := WriteCSV(&strings.Builder{}, h, End{}, []string{"a", "b"}, bad)
+	if !errors.Is(err, errDisk) {
+		t.Errorf("error is %v", err)
+	}
+	checkError(t, err, "trial 0: ")
+	checkError(t, WriteCSV(&strings.Builder{}, h, End{}, []string{"a"}, keyValues), "trial 0: 2 values for 1 parameters")
+	checkError(t, WriteCSV(&flakyWriter{}, h, End{}, []string{"a", "b"}, keyValues), errDisk.Error())
+}
+
+type flakyWriter struct{}
+
+func (*flakyWriter) Write([]byte) (int, error) { return 0, errDisk }
+
+func TestFormatFloat(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1234567: "1234567", 0.1: "0.1", 1e-6: "0.000001", 1e-7: "1e-07", 1e21: "1e+21", -2.5: "-2.5", 123456789012345680000: "123456789012345680000"} {
+		if got := formatFloat(v); got != want {
+			t.Errorf("formatFloat(%v) is %s, want %s", v, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Float64().Draw(t, "v")
+		if got, err := strconv.ParseFloat(formatFloat(v), 64); err != nil || math.Float64bits(got) != math.Float64bits(v) {
+			t.Fatalf("%v reads back as %v, %v", v, got, err)
+		}
+	})
+}
+
+// history makes a history of one batch from outcomes.
+func history(outcomes ...space.Outcome) space.History {
+	h := space.History{Batches: []space.Batch{{Count: len(outcomes)}}, Entries: make(map[int]space.Entry)}
+	for i, o := range outcomes {
+		h.Entries[i] = space.Entry{Number: i, Key: fmt.Sprint("n=", i), Outcome: o}
+	}
+	return h
+}
+
+func TestSummarise(t *testing.T) {
+	ok := func(cost float64, fidelity int) space.Outcome {
+		return space.Outcome{Status: space.OK, Cost: cost, Fidelity: fidelity}
+	}
+	h := history(space.Fail(space.Invalid, ""), ok(1, 1), ok(9, 0), ok(9, 0), ok(12, 0), ok(7, 0), space.Fail(space.Invalid, ""), ok(7, 0))
+	h.Elapsed = 4
+	s := Summarise(h)
+	if s.Evaluations != 8 || s.ValidShare != 0.75 || s.Elapsed != 4 || s.Best == nil || s.Best.Number != 5 {
+		t.Errorf("summary is %+v", s)
+	}
+	if got, want := fmt.Sprint(s.Counts), "[{ok 6} {invalid 2} {compile failed 0} {wrong answer 0} {timeout 0} {crashed 0}]"; got != want {
+		t.Errorf("counts are %s, want %s", got, want)
+	}
+	var steps []int
+	for _, e := range Convergence(h) {
+		steps = append(steps, e.Number)
+	}
+	if want := []int{2, 5}; !slices.Equal(steps, want) {
+		t.Errorf("the incumbents are %v, want %v", steps, want)
+	}
+
+	for name, h := range map[string]space.History{"empty": {}, "none right": history(space.Fail(space.Crashed, ""), ok(1, 2))} {
+		if s := Summarise(h); s.Best != nil || len(Convergence(h)) != 0 || math.IsNaN(s.ValidShare) {
+			t.Errorf("%s: summary is %+v", name, s)
+		}
+	}
+}
+
+// The incumbent is the cheapest, whatever the order of the outcomes, and of equals the earliest.
+func TestBestProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := genLog(t).History
+		entries := slices.Collect(maps.Values(h.Entries))
+		rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		best := Summarise(h).Best
+		for _, e := range entries {
+			if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
+				continue
+			}
+			if best == nil || e.Outcome.Better(best.Outcome) || !best.Outcome.Better(e.Outcome) && e.Number < best.Number {
+				t.Fatalf("best is %+v, but there is %+v", best, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,310 @@
+package results
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SettingsName is the name of the settings in a run directory.
+const SettingsName = "run.json"
+
+const settingsFormat = 1
+
+// Settings is what a run was asked to do: all that it takes to run it again, or to go on with it.
+type Settings struct {
+	Format           int       `json:"format"`            // of this file; Create sets it
+	ToolVersion      string    `json:"tool_version"`      // the version of tune
+	Kernel           string    `json:"kernel"`            // its name
+	KernelVersion    string    `json:"kernel_version"`    // its version
+	Shape            string    `json:"shape"`             // of the problem, in its text form; may be empty
+	Unit             string    `json:"unit"`              // of costs: "cycles" or "ns"
+	SpaceFingerprint string    `json:"space_fingerprint"` // changes with the points of the space
+	Strategy         string    `json:"strategy"`          // its name
+	StrategyConfig   string    `json:"strategy_config"`   // its configuration, in its text form
+	Seed             uint64    `json:"seed"`              // of the strategy
+	CheckSeed        uint64    `json:"check_seed"`        // of the inputs that candidates are checked on
+	Budget           Budget    `json:"budget"`            // when to stop
+	Jobs             int       `json:"jobs"`              // trials evaluated at once; has no effect on results
+	Baseline         Preset    `json:"baseline"`          // what the incumbent is compared with
+	Created          time.Time `json:"created"`           // when the run was made
+	Machine          Machine   `json:"machine"`           // where
+}
+
+// Budget is the limits of a run. The zero value sets none.
+type Budget struct {
+	WallSeconds float64  `json:"wall_seconds,omitempty"` // over all sittings; 0 for no limit
+	Evaluations int      `json:"evaluations,omitempty"`  // over all sittings; 0 for no limit
+	Target      *float64 `json:"target,omitempty"`       // the cost to stop at; nil for none
+}
+
+// Preset is a named point.
+type Preset struct {
+	Name string `json:"name"`
+	Key  string `json:"key"` // the canonical key of the point
+}
+
+// Validate reports settings that no run can have, by the name of the field in the file.
+func (s Settings) Validate() error {
+	if err := required(field{"kernel", s.Kernel}, field{"strategy", s.Strategy}); err != nil {
+		return err
+	}
+	switch b := s.Budget; {
+	case !finite(b.WallSeconds) || b.WallSeconds < 0:
+		return fmt.Errorf("field budget.wall_seconds is %v", b.WallSeconds)
+	case b.Evaluations < 0:
+		return fmt.Errorf("field budget.evaluations is %d", b.Evaluations)
+	case b.Target != nil && !finite(*b.Target):
+		return fmt.Errorf("field budget.target is %v", *b.Target)
+	case s.Jobs < 0:
+		return fmt.Errorf("field jobs is %d", s.Jobs)
+	}
+	return nil
+}
+
+// field is a field of a file and its text.
+type field struct{ name, text string }
+
+// required reports the first field that is empty.
+func required(fields ...field) error {
+	for _, f := range fields {
+		if f.text == "" {
+			return fmt.Errorf("field %s is missing", f.name)
+		}
+	}
+	return nil
+}
+
+// Run is one search and all that it has recorded.
+type Run struct {
+	Dir      string
+	Settings Settings
+	// Log is what the journal held when the run was opened.
+	Log
+	// Recovery says what reading the journal found.
+	Recovery Recovery
+	// Journal takes what the run records from now on. It is nil after Read.
+	Journal *Journal
+}
+
+// Close closes the journal, if there is one, and gives up the lock.
+func (r *Run) Close() error {
+	if r.Journal == nil {
+		return nil
+	}
+	return r.Journal.Close()
+}
+
+// Create makes a run directory, with its parents, that must not exist or be empty, and locks it until
+// Close. The settings are written last: a directory without them is what a Create that was cut off
+// left, and holds no results.
+func Create(dir string, s Settings) (*Run, error) {
+	s.Format = settingsFormat
+	s.Created = s.Created.Round(0).UTC()
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("settings of run %s: %w", dir, err)
+	}
+	if err := makeDir(dir); err != nil {
+		return nil, fmt.Errorf("cannot create the run directory: %w", err)
+	}
+	if err := checkEmpty(dir); err != nil {
+		return nil, err
+	}
+	lock, err := acquireLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	// Another process may have made a run here before the lock was taken.
+	if err := checkEmpty(dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	journal, err := createJournal(filepath.Join(dir, JournalName), lock)
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("cannot create the run: %w", err)
+	}
+	if err := writeJSON(filepath.Join(dir, SettingsName), s); err != nil {
+		journal.Close()
+		return nil, fmt.Errorf("cannot create the run: %w", err)
+	}
+	return &Run{Dir: dir, Settings: s, Log: journal.Log(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
+}
+
+// checkEmpty reports a directory that holds anything but an unused lock.
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("cannot create the run: %w", err)
+	}
+	other := ""
+	for _, e := range entries {
+		switch e.Name() {
+		case lockName:
+		case SettingsName:
+			return fmt.Errorf("%s holds a run already", dir)
+		default:
+			other = e.Name()
+		}
+	}
+	if other != "" {
+		return fmt.Errorf("cannot create a run in %s: the directory is not empty (it holds %s)", dir, other)
+	}
+	return nil
+}
+
+// Open opens a run to go on with it, and locks it until Close; see OpenJournal.
+func Open(dir string) (*Run, Recovery, error) {
+	settings, err := readSettings(dir)
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	journal, recovery, err := OpenJournal(filepath.Join(dir, JournalName))
+	if err != nil {
+		return nil, recovery, err
+	}
+	return &Run{Dir: dir, Settings: settings, Log: journal.Log(), Recovery: recovery, Journal: journal}, recovery, nil
+}
+
+// Read reads a run without locking or changing it.
+func Read(dir string) (*Run, error) {
+	settings, err := readSettings(dir)
+	if err != nil {
+		return nil, err
+	}
+	log, recovery, err := readJournalFile(filepath.Join(dir, JournalName))
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Dir: dir, Settings: settings, Log: log, Recovery: recovery}, nil
+}
+
+func readJournalFile(path string) (Log, Recovery, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Log{}, Recovery{}, err
+	}
+	defer file.Close()
+	return ReadJournal(file)
+}
+
+func readSettings(dir string) (Settings, error) {
+	path := filepath.Join(dir, SettingsName)
+	var s Settings
+	if err := readJSON(path, settingsFormat, &s); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return Settings{}, fmt.Errorf("%s is not a run: %w", dir, err)
+		}
+		return Settings{}, err
+	}
+	if err := s.Validate(); err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// DefaultDir names a run directory by its kernel, the time in t's own zone, and its seed:
+// root/kernel-YYYYMMDD-HHMMSS-seed. Letters of the kernel's name that do not suit a file name become
+// dashes.
+func DefaultDir(root, kernel string, t time.Time, seed uint64) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.':
+			return r
+		}
+		return '-'
+	}, kernel)
+	return filepath.Join(root, fmt.Sprintf("%s-%s-%d", name, t.Format("20060102-150405"), seed))
+}
+
+// State says what a run directory is doing.
+type State uint8
+
+// The states of a run.
+const (
+	Damaged     State = iota // it cannot be read
+	Running                  // a process is writing to it
+	Finished                 // its last sitting stopped by itself, and said why
+	Interrupted              // its last sitting was cut off
+)
+
+var stateNames = [...]string{"damaged", "running", "finished", "interrupted"}
+
+// String returns the state in a word.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// Listing is one run of a list.
+type Listing struct {
+	Dir      string
+	Settings Settings // the zero value where they cannot be read
+	State    State
+	End      End     // why the last sitting stopped, where State is Finished
+	Summary  Summary // without the trials that End.Trim takes away
+	Err      error   // what is wrong, where State is Damaged
+}
+
+// List describes the runs in the directory root: the newest first, those made at the same instant by
+// name, and those whose settings cannot be read last. A directory that does not exist holds no runs.
+func List(root string) ([]Listing, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Listing
+	for _, e := range entries {
+		if dir := filepath.Join(root, e.Name()); isRun(dir) {
+			list = append(list, describe(dir))
+		}
+	}
+	slices.SortFunc(list, func(a, b Listing) int {
+		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
+	})
+	return list, nil
+}
+
+// isRun reports whether a directory has the files of a run, or one of them.
+func isRun(dir string) bool {
+	for _, name := range []string{SettingsName, JournalName} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func describe(dir string) Listing {
+	l := Listing{Dir: dir}
+	// The lock is looked at before the journal is read: a run that ends in between then shows as
+	// running, while the other order could show it as interrupted.
+	running := isLocked(dir)
+	if l.Settings, l.Err = readSettings(dir); l.Err != nil {
+		return l
+	}
+	log, _, err := readJournalFile(filepath.Join(dir, JournalName))
+	l.Summary = Summarise(log.LastEnd().Trim(log.History))
+	switch {
+	case err != nil:
+		l.Err = err
+	case running:
+		l.State = Running
+	case log.Ended:
+		l.State, l.End = Finished, log.LastEnd()
+	default:
+		l.State = Interrupted
+	}
+	return l
+}

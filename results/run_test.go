@@ -1,0 +1,267 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/space"
+)
+
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func testSettings() Settings {
+	target := 1400.5
+	return Settings{
+		ToolVersion: "v1.2.3", Kernel: "treehash", KernelVersion: "3", Shape: "height=10,rounds=16,batch=256",
+		Unit: "cycles", SpaceFingerprint: "a1b2", Strategy: "evolve", StrategyConfig: "population=32 <&>",
+		Seed: 1<<64 - 1, CheckSeed: 5, Budget: Budget{WallSeconds: 60, Evaluations: 100, Target: &target}, Jobs: 8,
+		Baseline: Preset{Name: "scalar", Key: "unroll=1"}, Created: noon, Machine: ThisMachine(),
+	}
+}
+
+// makeRun makes a run with one batch of three trials, two of which are known.
+func makeRun(t *testing.T, dir string, s Settings) *Run {
+	t.Helper()
+	run, err := Create(dir, s)
+	must(t, err)
+	t.Cleanup(func() { run.Close() })
+	must(t, run.Journal.Batch(space.Batch{Count: 3}), run.Journal.Record(okEntry(2)), run.Journal.Record(okEntry(1)))
+	return run
+}
+
+func TestRunReadsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "down", "run-1")
+	s := testSettings()
+	run := makeRun(t, dir, s)
+	s.Format = settingsFormat
+	if !reflect.DeepEqual(run.Settings, s) || run.RunID != "run-1" || len(run.History.Entries) != 0 {
+		t.Errorf("new run is %+v", run)
+	}
+
+	// It can be read while it is being written.
+	read, err := Read(dir)
+	must(t, err)
+	if !reflect.DeepEqual(read.Settings, s) || read.Journal != nil || len(read.History.Entries) != 2 || read.Ended {
+		t.Errorf("the run reads as %+v", read)
+	}
+	must(t, read.Close())
+	_, _, err = Open(dir)
+	checkError(t, err, "in use by another tune")
+
+	// A sitting that was cut off is resumed from what is whole.
+	must(t, run.Close())
+	journal := filepath.Join(dir, JournalName)
+	info, err := os.Stat(journal)
+	must(t, err)
+	must(t, os.Truncate(journal, info.Size()-5))
+	again, recovery, err := Open(dir)
+	must(t, err)
+	defer again.Close()
+	if recovery.Lines != 3 || recovery.TornBytes == 0 || again.Recovery != recovery || len(again.History.Entries) != 1 {
+		t.Errorf("resumed with %+v and %+v", recovery, again.Log)
+	}
+	must(t, again.Journal.Record(okEntry(1)), again.Journal.Record(okEntry(0)), again.Journal.End(End{Why: "done", Elapsed: 9}), again.Close())
+	read, err = Read(dir)
+	must(t, err)
+	if len(read.History.Entries) != 3 || read.LastEnd().Why != "done" || read.History.Elapsed != 9 {
+		t.Errorf("at the end the run reads as %+v", read.Log)
+	}
+}
+
+func TestCreateErrors(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "file")
+	must(t, os.WriteFile(file, nil, 0o666))
+	full := filepath.Join(root, "full")
+	must(t, os.Mkdir(full, 0o777), os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666))
+	taken := filepath.Join(root, "taken")
+	must(t, makeRun(t, taken, testSettings()).Close())
+	locked := filepath.Join(root, "locked")
+	must(t, os.Mkdir(locked, 0o777))
+	lock, err := acquireLock(locked)
+	must(t, err)
+	defer lock.Close()
+
+	nameless, negative := testSettings(), testSettings()
+	nameless.Kernel = ""
+	negative.Budget.Evaluations = -1
+	for _, test := range []struct {
+		dir  string
+		s    Settings
+		want string
+	}{
+		{full, testSettings(), "the directory is not empty (it holds thesis.tex)"},
+		{taken, testSettings(), "holds a run already"},
+		{locked, testSettings(), "in use by another tune"},
+		{file, testSettings(), "is a file, not a directory"},
+		{filepath.Join(file, "run"), testSettings(), "is a file, not a directory"},
+		{filepath.Join(root, "x"), nameless, "field kernel is missing"},
+		{filepath.Join(root, "x"), negative, "field budget.evaluations is -1"},
+	} {
+		_, err := Create(test.dir, test.s)
+		checkError(t, err, test.want)
+		checkError(t, err, test.dir[:len(root)])
+	}
+	if _, err := os.Stat(filepath.Join(root, "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a run that was refused has a directory")
+	}
+	if os.Geteuid() != 0 {
+		closed := filepath.Join(root, "closed")
+		must(t, os.Mkdir(closed, 0o555))
+		_, err := Create(filepath.Join(closed, "run"), testSettings())
+		checkError(t, err, "permission denied")
+	}
+	// An empty directory will do, also with the lock of a Create that was cut off.
+	empty := filepath.Join(root, "empty")
+	must(t, os.Mkdir(empty, 0o777), os.WriteFile(filepath.Join(empty, lockName), nil, 0o666))
+	must(t, makeRun(t, empty, testSettings()).Close())
+}
+
+func TestSettingsErrors(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	must(t, makeRun(t, dir, testSettings()).Close())
+	path := filepath.Join(dir, SettingsName)
+	good, err := os.ReadFile(path)
+	must(t, err)
+	for _, test := range []struct{ old, new, want string }{
+		{`"jobs"`, `"jebs"`, `unknown field "jebs"`},
+		{`"evaluations"`, `"evals"`, `unknown field "evals"`},
+		{`"evaluations": 100`, `"evaluations": "100"`, "field budget.evaluations: a JSON string does not fit"},
+		{`"format": 1`, `"format": 9, "new": 1`, "format 9 is not known to this tune, which reads format 1"},
+		{`"format": 1,`, ``, "field format is missing"},
+		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
+		{`"kernel":`, `"kernel"`, "not valid JSON at byte"},
+		{"}\n}\n", "}\n", "not valid JSON"},
+		{"}\n}\n", "}\n}\n{}", "not valid JSON"},
+		{`"wall_seconds": 60`, `"wall_seconds": -60`, "field budget.wall_seconds is -60"},
+	} {
+		bad := strings.Replace(string(good), test.old, test.new, 1)
+		if bad == string(good) {
+			t.Fatalf("%s is not in\n%s", test.old, good)
+		}
+		must(t, os.WriteFile(path, []byte(bad), 0o666))
+		for _, read := range []func() error{
+			func() error { _, err := Read(dir); return err },
+			func() error { _, _, err := Open(dir); return err },
+		} {
+			err := read()
+			checkError(t, err, test.want)
+			checkError(t, err, path)
+		}
+	}
+	must(t, os.Remove(path))
+	_, err = Read(dir)
+	checkError(t, err, "is not a run")
+	must(t, os.WriteFile(path, good, 0o666), os.Remove(filepath.Join(dir, JournalName)))
+	_, _, err = Open(dir)
+	checkError(t, err, JournalName+": no such file")
+}
+
+func TestList(t *testing.T) {
+	root := t.TempDir()
+	none, err := List(filepath.Join(root, "missing"))
+	must(t, err)
+	if len(none) != 0 {
+		t.Errorf("a missing directory lists %v", none)
+	}
+	at := func(minutes int) Settings {
+		s := testSettings()
+		s.Created = noon.Add(time.Duration(minutes) * time.Minute)
+		return s
+	}
+	dir := func(name string) string { return filepath.Join(root, name) }
+	finished := makeRun(t, dir("b-finished"), at(1))
+	must(t, finished.Journal.Record(okEntry(0)), finished.Journal.End(End{Why: "target reached", Told: 2, Elapsed: 7}), finished.Close())
+	must(t, makeRun(t, dir("a-cut-off"), at(1)).Close())
+	makeRun(t, dir("c-running"), at(2))
+	must(t, makeRun(t, dir("d-damaged"), at(0)).Close())
+	damaged := filepath.Join(dir("d-damaged"), JournalName)
+	data, err := os.ReadFile(damaged)
+	must(t, err)
+	data[len(data)/2] ^= 1
+	must(t, os.WriteFile(damaged, data, 0o666))
+	must(t, os.Mkdir(dir("e-unset"), 0o777), os.WriteFile(filepath.Join(dir("e-unset"), JournalName), nil, 0o666))
+	must(t, os.Mkdir(dir("f-no-run"), 0o777), os.WriteFile(dir("g-file"), nil, 0o666))
+
+	list, err := List(root)
+	must(t, err)
+	want := []struct {
+		name        string
+		state       State
+		evaluations int
+		seed        uint64
+		err         string
+	}{
+		{"c-running", Running, 2, 1<<64 - 1, ""},
+		{"a-cut-off", Interrupted, 2, 1<<64 - 1, ""},
+		{"b-finished", Finished, 2, 1<<64 - 1, ""},
+		{"d-damaged", Damaged, 0, 1<<64 - 1, "the line is damaged"},
+		{"e-unset", Damaged, 0, 0, "is not a run"},
+	}
+	if len(list) != len(want) {
+		t.Fatalf("list is %+v", list)
+	}
+	for i, w := range want {
+		l := list[i]
+		if filepath.Base(l.Dir) != w.name || l.State != w.state || l.Settings.Seed != w.seed || (l.Err != nil) != (w.err != "") {
+			t.Errorf("entry %d is %v (%+v), want %+v", i, l.State, l, w)
+		}
+		if w.err != "" {
+			checkError(t, l.Err, w.err)
+		} else if l.Summary.Evaluations != w.evaluations {
+			t.Errorf("%s has %d evaluations, want %d", w.name, l.Summary.Evaluations, w.evaluations)
+		}
+	}
+	if end := list[2].End; end.Why != "target reached" || list[2].Summary.Best.Number != 0 {
+		t.Errorf("the finished run ended with %+v, %+v", end, list[2].Summary)
+	}
+	// Looking does not repair.
+	after, err := os.ReadFile(damaged)
+	must(t, err)
+	if string(after) != string(data) {
+		t.Error("listing has changed a damaged journal")
+	}
+}
+
+func TestDefaultDir(t *testing.T) {
+	when := time.Date(2026, time.March, 1, 9, 5, 7, 999, time.FixedZone("CET", 3600))
+	for _, test := range []struct{ kernel, want string }{
+		{"treehash", "runs/treehash-20260301-090507-42"},
+		{"my/own kernel.v2", "runs/my-own-kernel.v2-20260301-090507-42"},
+	} {
+		if got := DefaultDir("runs", test.kernel, when, 42); got != test.want {
+			t.Errorf("DefaultDir is %s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestAtomicWriteKeepsTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	must(t, writeJSON(path, 1))
+	if err := writeJSON(path, func() {}); err == nil {
+		t.Error("a function was written as JSON")
+	}
+	_, err := WriteArtifact(path, failingWriter)
+	if !errors.Is(err, errDisk) {
+		t.Errorf("error is %v", err)
+	}
+	data, err := os.ReadFile(path)
+	must(t, err)
+	var got int
+	if err := json.Unmarshal(data, &got); err != nil || got != 1 {
+		t.Errorf("the file holds %q", data)
+	}
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("a failed write leaves %v", entries)
+	}
+}

@@ -1,0 +1,191 @@
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tune/space"
+)
+
+const scheduleFormat = 1
+
+// Schedule is an exported incumbent: the point, what it costs, where that comes from, and the files
+// that were built from it.
+type Schedule struct {
+	Format        int             `json:"format"` // of this file; Write sets it
+	Kernel        string          `json:"kernel"`
+	KernelVersion string          `json:"kernel_version"`
+	Shape         string          `json:"shape"`           // of the problem, in its text form; may be empty
+	Unit          string          `json:"unit"`            // of the costs: "cycles" or "ns"
+	Point         json.RawMessage `json:"point"`           // an object: the values by parameter, in the order of the space
+	Key           string          `json:"key"`             // the canonical key of the point
+	Index         *uint64         `json:"index,omitempty"` // of the point, where the space is enumerable
+	Cost          float64         `json:"cost"`
+	Metrics       []space.Metric  `json:"metrics,omitempty"`
+	Checks        []Check         `json:"checks"` // on fresh inputs, at the export; all of them passed
+	Baseline      Baseline        `json:"baseline"`
+	// Ratio is the cost of the baseline over the cost of the point: above 1 the point is faster.
+	// Zero where there is no baseline to compare with.
+	Ratio float64 `json:"ratio,omitempty"`
+	// RatioInterval is the interval of a ratio that was measured rather than computed; nil else.
+	RatioInterval *[2]float64 `json:"ratio_interval,omitempty"`
+
+	SpaceFingerprint string    `json:"space_fingerprint"`
+	Strategy         string    `json:"strategy"`
+	StrategyConfig   string    `json:"strategy_config,omitempty"`
+	Seed             uint64    `json:"seed"`
+	Evaluations      int       `json:"evaluations"`     // that the run had made
+	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
+	Trial            int       `json:"trial"`           // the number that the point was asked under
+	Run              string    `json:"run"`             // the name of the run directory
+	ToolVersion      string    `json:"tool_version"`
+	Machine          Machine   `json:"machine"`
+	Created          time.Time `json:"created"`
+
+	Artifacts []Artifact `json:"artifacts"` // the files beside this one; the first is the program
+	Reproduce []string   `json:"reproduce"` // the command lines that find and verify the point again
+}
+
+// Check is one comparison with the reference.
+type Check struct {
+	Seed uint64 `json:"seed"` // of the inputs
+	OK   bool   `json:"ok"`
+}
+
+// Baseline is the preset that an incumbent is compared with. The zero value means that there is none.
+type Baseline struct {
+	Preset string  `json:"preset,omitempty"`
+	Key    string  `json:"key,omitempty"`
+	Cost   float64 `json:"cost,omitempty"` // in the schedule's unit
+}
+
+// Artifact is a file that an export wrote.
+type Artifact struct {
+	Name   string `json:"name"`   // in the directory of the schedule
+	SHA256 string `json:"sha256"` // of its content, in hexadecimal
+	Bytes  int64  `json:"bytes"`  // of its content
+}
+
+// Validate reports a schedule that cannot be believed, by the name of the field in the file.
+func (s Schedule) Validate() error {
+	if err := required(field{"kernel", s.Kernel}, field{"unit", s.Unit}, field{"key", s.Key},
+		field{"point", string(s.Point)}); err != nil {
+		return err
+	}
+	var point map[string]json.RawMessage
+	if err := json.Unmarshal(s.Point, &point); err != nil || point == nil {
+		return fmt.Errorf("field point is not a JSON object")
+	}
+	switch {
+	case !finite(s.Cost):
+		return fmt.Errorf("field cost is %v", s.Cost)
+	case !finite(s.Baseline.Cost):
+		return fmt.Errorf("field baseline.cost is %v", s.Baseline.Cost)
+	case !finite(s.Ratio):
+		return fmt.Errorf("field ratio is %v", s.Ratio)
+	case s.RatioInterval != nil && !(finite(s.RatioInterval[0]) && s.RatioInterval[0] <= s.RatioInterval[1] && finite(s.RatioInterval[1])):
+		return fmt.Errorf("field ratio_interval is %v", *s.RatioInterval)
+	case s.Trial < 0:
+		return fmt.Errorf("field trial is %d", s.Trial)
+	case len(s.Checks) == 0:
+		return fmt.Errorf("field checks is empty: the point was never checked")
+	}
+	for i, c := range s.Checks {
+		if !c.OK {
+			return fmt.Errorf("field checks: check %d, with seed %d, did not pass", i, c.Seed)
+		}
+	}
+	for i, a := range s.Artifacts {
+		if sum, err := hex.DecodeString(a.SHA256); err != nil || len(sum) != sha256.Size {
+			return fmt.Errorf("field artifacts: %q of artifact %d is not a SHA-256 sum", a.SHA256, i)
+		}
+		// A schedule may come from elsewhere, and must not lead out of its own directory.
+		if a.Name != filepath.Base(a.Name) || !filepath.IsLocal(a.Name) || a.Name == "." {
+			return fmt.Errorf("field artifacts: %q is not the name of a file beside the schedule", a.Name)
+		}
+	}
+	return nil
+}
+
+// Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written.
+func (s Schedule) Write(path string) error {
+	s.Format = scheduleFormat
+	s.Created = s.Created.Round(0).UTC()
+	if err := s.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return writeJSON(path, s)
+}
+
+// ReadSchedule reads a schedule. Its errors name the file and the field. It does not look at the
+// artifacts; see Artifact.Verify.
+func ReadSchedule(path string) (Schedule, error) {
+	var s Schedule
+	if err := readJSON(path, scheduleFormat, &s); err != nil {
+		return Schedule{}, err
+	}
+	if err := s.Validate(); err != nil {
+		return Schedule{}, fmt.Errorf("%s: %w", path, err)
+	}
+	var point bytes.Buffer
+	if err := json.Compact(&point, s.Point); err != nil {
+		return Schedule{}, fmt.Errorf("%s: field point: %w", path, err)
+	}
+	s.Point = point.Bytes()
+	return s, nil
+}
+
+// ArtifactPath returns the path of an artifact of a schedule: best.program.json for the artifact
+// program.json of best.json.
+func ArtifactPath(schedule, name string) string {
+	return strings.TrimSuffix(schedule, ".json") + "." + name
+}
+
+// WriteArtifact writes a file, atomically, and describes it.
+func WriteArtifact(path string, write func(io.Writer) error) (Artifact, error) {
+	sum := sha256.New()
+	var size counter
+	err := writeFile(path, func(w io.Writer) error {
+		return write(io.MultiWriter(w, sum, &size))
+	})
+	if err != nil {
+		return Artifact{}, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return Artifact{filepath.Base(path), hex.EncodeToString(sum.Sum(nil)), int64(size)}, nil
+}
+
+// Verify reports an artifact whose file in dir is not the one that was exported.
+func (a Artifact) Verify(dir string) error {
+	path := filepath.Join(dir, a.Name)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); size != a.Bytes || got != a.SHA256 {
+		return fmt.Errorf("%s is not the file that was exported: it has %d bytes with SHA-256 %s, not %d with %s",
+			path, size, got, a.Bytes, a.SHA256)
+	}
+	return nil
+}
+
+// counter counts the bytes written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}

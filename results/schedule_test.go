@@ -1,0 +1,133 @@
+package results
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tune/space"
+)
+
+// failingWriter writes something and fails.
+func failingWriter(w io.Writer) error {
+	if _, err := io.WriteString(w, "half"); err != nil {
+		return err
+	}
+	return errDisk
+}
+
+func testSchedule() Schedule {
+	index := uint64(1<<64 - 1)
+	return Schedule{
+		Kernel: "treehash", KernelVersion: "3", Shape: "height=10", Unit: "cycles",
+		Point: json.RawMessage(`{"unroll":4,"layout":"a<b"}`), Key: "unroll=4 layout=a<b", Index: &index,
+		Cost: 1470, Metrics: []space.Metric{{Name: "load", Value: 0.1}}, Checks: []Check{{Seed: 3, OK: true}},
+		Baseline: Baseline{Preset: "scalar", Key: "unroll=1", Cost: 2940}, Ratio: 2, RatioInterval: &[2]float64{1.9, 2.1},
+		SpaceFingerprint: "a1b2", Strategy: "evolve", StrategyConfig: "population=32", Seed: 1<<64 - 1,
+		Evaluations: 100, ElapsedSeconds: 1.5, Trial: 17, Run: "treehash-1", ToolVersion: "v1.2.3",
+		Machine: ThisMachine(), Created: noon,
+		Artifacts: []Artifact{{Name: "best.program.json", SHA256: strings.Repeat("0a", 32), Bytes: 5}},
+		Reproduce: []string{"tune run treehash --seed 7", "tune verify best.json"},
+	}
+}
+
+func TestScheduleReadsBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "best.json")
+	want := testSchedule()
+	must(t, want.Write(path))
+	got, err := ReadSchedule(path)
+	must(t, err)
+	want.Format = scheduleFormat
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("schedule is\n%+v\nwant\n%+v", got, want)
+	}
+	data, err := os.ReadFile(path)
+	must(t, err)
+	// The values of the point stay in the order of the space, and readable.
+	if !strings.Contains(string(data), "\"point\": {\n    \"unroll\": 4,\n    \"layout\": \"a<b\"\n  }") {
+		t.Errorf("the file reads\n%s", data)
+	}
+}
+
+func TestScheduleErrors(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "best.json")
+	must(t, testSchedule().Write(path))
+	good, err := os.ReadFile(path)
+	must(t, err)
+	for _, test := range []struct{ old, new, want string }{
+		{`"format": 1`, `"format": 2`, "format 2 is not known"},
+		{`"kernel_version"`, `"kernel_versoin"`, `unknown field "kernel_versoin"`},
+		{`"cost": 1470`, `"cost": "1470"`, "field cost: a JSON string does not fit"},
+		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
+		{`"unit": "cycles",`, ``, "field unit is missing"},
+		{`"point": {`, `"point": null, "metrics": [], "machine": {`, `unknown field "unroll"`},
+		{`"ok": true`, `"ok": false`, "check 0, with seed 3, did not pass"},
+		{`"trial": 17`, `"trial": -1`, "field trial is -1"},
+		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside the schedule"},
+		{`"best.program.json"`, `".."`, "is not the name of a file beside the schedule"},
+		{`"best.program.json"`, `""`, "is not the name of a file beside the schedule"},
+		{`0a0a`, `0a`, "is not a SHA-256 sum"},
+		{`1.9,`, `2.9,`, "field ratio_interval is [2.9 2.1]"},
+	} {
+		bad := strings.Replace(string(good), test.old, test.new, 1)
+		if bad == string(good) {
+			t.Fatalf("%s is not in\n%s", test.old, good)
+		}
+		must(t, os.WriteFile(path, []byte(bad), 0o666))
+		_, err := ReadSchedule(path)
+		checkError(t, err, test.want)
+		checkError(t, err, path)
+	}
+
+	unchecked := testSchedule()
+	unchecked.Checks = nil
+	other := filepath.Join(dir, "other.json")
+	checkError(t, unchecked.Write(other), "field checks is empty")
+	pointless := testSchedule()
+	pointless.Point = json.RawMessage(`[1]`)
+	checkError(t, pointless.Write(other), "field point is not a JSON object")
+	if _, err := os.Stat(other); err == nil {
+		t.Error("a schedule that was refused was written")
+	}
+}
+
+func TestArtifact(t *testing.T) {
+	dir := t.TempDir()
+	path := ArtifactPath(filepath.Join(dir, "best.json"), "program.txt")
+	if want := filepath.Join(dir, "best.program.txt"); path != want {
+		t.Fatalf("artifact path is %s, want %s", path, want)
+	}
+	a, err := WriteArtifact(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "abc")
+		return err
+	})
+	must(t, err)
+	// The sum is the example of FIPS 180-2, appendix B.1.
+	want := Artifact{"best.program.txt", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", 3}
+	if a != want {
+		t.Errorf("artifact is %+v, want %+v", a, want)
+	}
+	must(t, a.Verify(dir), os.WriteFile(path, []byte("abd"), 0o666))
+	checkError(t, a.Verify(dir), "is not the file that was exported")
+	must(t, os.Remove(path))
+	checkError(t, a.Verify(dir), "no such file")
+}
+
+func TestCPUModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cpuinfo")
+	must(t, os.WriteFile(path, []byte("processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some CPU @ 2.7GHz\n\nmodel name\t: Other\n"), 0o666))
+	if got := cpuModel(path); got != "Some CPU @ 2.7GHz" {
+		t.Errorf("the model is %q", got)
+	}
+	if got := cpuModel(path + "x"); got != "" {
+		t.Errorf("the model of no file is %q", got)
+	}
+	if m := ThisMachine(); m.OS == "" || m.Arch == "" || m.Cores < 1 || m.Go == "" {
+		t.Errorf("this machine is %+v", m)
+	}
+}
