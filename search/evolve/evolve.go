@@ -1,0 +1,290 @@
+// Package evolve is a genetic algorithm over the points of a space. Selection and reproduction are eaopt's
+// (tournaments, generational replacement); the operators on points, the elites and the restarts are its own:
+//
+//  1. A population of fresh random points is asked and told.
+//  2. Parents are chosen by tournament and crossed parameter by parameter; children mutate by the kind of each
+//     parameter: numbers take a step, words and booleans another value. Elites live on beside the children.
+//  3. A child that breaks a constraint or was asked before is mutated again, and at last replaced by a fresh
+//     random point, so that no evaluation is wasted.
+//  4. When several generations bring no better point, the population starts anew: by turns from fresh random
+//     points, and from strong mutations of the best.
+//
+// Failed points take part as the worst.
+package evolve
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	oldrand "math/rand"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/MaxHalford/eaopt"
+
+	"tune/search"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Population  int     // points in a generation; default 24, at least 4
+	Elites      int     // of them kept beside the children; default Population/6
+	Contestants int     // of a tournament; default 3
+	Crossover   float64 // share of couples that are crossed; default 0.7
+	Mutation    float64 // expected parameters that a mutation changes; default 1.5
+	Patience    int     // generations without a better point before a restart; default 12
+}
+
+func (c Config) withDefaults() Config {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Population, 24)
+	set(&c.Elites, max(c.Population/6, 1))
+	set(&c.Contestants, 3)
+	set(&c.Patience, 12)
+	if c.Crossover == 0 {
+		c.Crossover = 0.7
+	}
+	if c.Mutation == 0 {
+		c.Mutation = 1.5
+	}
+	return c
+}
+
+// Validate reports hyper-parameters that cannot work together.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Population < 4:
+		return fmt.Errorf("evolve: population is %d: want 4 or more", c.Population)
+	case c.Elites < 0 || c.Elites >= c.Population:
+		return fmt.Errorf("evolve: elites is %d: want less than the population, %d", c.Elites, c.Population)
+	case c.Contestants < 1 || c.Contestants > c.Population-1:
+		return fmt.Errorf("evolve: contestants is %d: want 1 to %d", c.Contestants, c.Population-1)
+	case c.Crossover < 0 || c.Crossover > 1:
+		return fmt.Errorf("evolve: crossover is %v: want 0 to 1", c.Crossover)
+	case c.Mutation < 0:
+		return fmt.Errorf("evolve: mutation is %v: want 0 or more", c.Mutation)
+	case c.Patience < 1:
+		return fmt.Errorf("evolve: patience is %d: want 1 or more", c.Patience)
+	}
+	return nil
+}
+
+// New returns the strategy for a space.
+func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	source := rand.NewPCG(seed, 0x65766F6C)
+	return &evolve{
+		cfg: c.withDefaults(), space: s, params: s.Parameters(),
+		rng:   rand.New(source),
+		old:   oldrand.New(oldSource{source}),
+		fresh: search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573))),
+	}, nil
+}
+
+// oldSource lets eaopt draw from the generator that everything else here draws from.
+type oldSource struct{ *rand.PCG }
+
+func (o oldSource) Int63() int64 { return int64(o.Uint64() >> 1) }
+
+// Seed does nothing: the seed is given once.
+func (o oldSource) Seed(int64) {}
+
+type evolve struct {
+	cfg    Config
+	space  *space.Space
+	params []space.Parameter
+	rng    *rand.Rand
+	old    *oldrand.Rand
+	fresh  *search.Fresh
+
+	// population holds the individuals that may have children: all of them told.
+	population eaopt.Individuals
+	best       eaopt.Individual // over the whole run; no genome before the first
+	// era is the best fitness since the last restart, stale the generations since it improved.
+	era      float64
+	stale    int
+	restarts int
+}
+
+// worst is the fitness of a failed point: finite, because selection compares and must never meet NaN or Inf.
+const worst = math.MaxFloat64
+
+// genome is a point in eaopt's terms.
+type genome struct {
+	ordinals []int
+	owner    *evolve
+}
+
+// Evaluate is never needed: individuals take part only after they were told.
+func (g *genome) Evaluate() (float64, error) {
+	return 0, errors.New("evolve: an individual was selected before it was told")
+}
+
+// Clone copies the genome.
+func (g *genome) Clone() eaopt.Genome {
+	return &genome{slices.Clone(g.ordinals), g.owner}
+}
+
+// Crossover takes each parameter from the mate with even odds. Only the receiver changes, because eaopt would
+// keep the mate's old fitness.
+func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
+	for i, v := range mate.(*genome).ordinals {
+		if v >= 0 && rng.Intn(2) == 0 {
+			g.ordinals[i] = v
+		}
+	}
+}
+
+// Mutate changes at least one active parameter, and Config.Mutation of them on average.
+func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.Mutation) }
+
+func (e *evolve) mutate(ordinals []int, rate float64) {
+	var active []int
+	for i, v := range ordinals {
+		if v >= 0 && e.params[i].Len() > 1 {
+			active = append(active, i)
+		}
+	}
+	if len(active) == 0 {
+		return
+	}
+	certain := active[e.rng.IntN(len(active))]
+	for _, i := range active {
+		if i == certain || e.rng.Float64() < (rate-1)/float64(len(active)) {
+			ordinals[i] = e.mutateValue(i, ordinals[i])
+		}
+	}
+}
+
+// mutateValue returns another ordinal of a parameter. A number takes a step whose length is drawn from a
+// geometric-like distribution, so that near values are likely and far ones possible; a word or a boolean takes any
+// other value.
+func (e *evolve) mutateValue(i, v int) int {
+	p := e.params[i]
+	n := p.Len()
+	if p.Type != space.TypeInt && p.Type != space.TypePow2 {
+		return (v + 1 + e.rng.IntN(n-1)) % n
+	}
+	// Steps of up to a quarter of the range, their logarithm uniform.
+	step := int(math.Exp(e.rng.Float64() * math.Log(max(float64(n)/4, 1.999))))
+	if e.rng.IntN(2) == 0 {
+		step = -step
+	}
+	w := v + step
+	if w < 0 || w >= n {
+		w = v - step
+	}
+	return max(0, min(w, n-1))
+}
+
+// Ask returns the next generation.
+func (e *evolve) Ask(p space.Progress) []space.Proposal {
+	size := e.cfg.Population
+	if e.stale >= e.cfg.Patience {
+		e.restart()
+	}
+	if len(e.population) < e.cfg.Contestants+1 {
+		return search.Take(size, p, e.immigrant)
+	}
+	children := eaopt.Population{Individuals: e.population.Clone(e.old), RNG: e.old}
+	model := eaopt.ModGenerational{
+		Selector:  eaopt.SelTournament{NContestants: uint(e.cfg.Contestants)},
+		CrossRate: e.cfg.Crossover,
+		MutRate:   1 - 0.3*e.cfg.Crossover, // most crossed children mutate too; others would be copies
+	}
+	if err := model.Apply(&children); err != nil {
+		// The population is large enough for every tournament, and all of it is evaluated.
+		panic("evolve: " + err.Error())
+	}
+	next := 0
+	return search.Take(size, p, func() (space.Point, bool) {
+		if next == len(children.Individuals) {
+			return e.fresh.Draw()
+		}
+		child := children.Individuals[next].Genome.(*genome)
+		next++
+		return e.unseen(child.ordinals)
+	})
+}
+
+// mutationTries is how often a child that cannot be asked is mutated again.
+const mutationTries = 20
+
+// unseen makes a child askable: its active parameters complete, its constraints kept, and not asked before.
+func (e *evolve) unseen(ordinals []int) (space.Point, bool) {
+	for try := range mutationTries {
+		if point, ok := e.space.Complete(ordinals); ok && e.fresh.Mark(point) {
+			return point, true
+		}
+		// The rate grows, because what is near may be exhausted.
+		e.mutate(ordinals, e.cfg.Mutation*(1+float64(try)/4))
+	}
+	return e.fresh.Draw()
+}
+
+// immigrant returns a point of a new population.
+func (e *evolve) immigrant() (space.Point, bool) {
+	if e.restarts%2 == 0 || e.best.Genome == nil {
+		return e.fresh.Draw()
+	}
+	ordinals := slices.Clone(e.best.Genome.(*genome).ordinals)
+	e.mutate(ordinals, float64(len(ordinals))/3)
+	return e.unseen(ordinals)
+}
+
+// restart drops the population.
+func (e *evolve) restart() {
+	e.population, e.stale = nil, 0
+	e.restarts++
+}
+
+// Tell makes the told points the next population, with the elites of the last in place of the worst.
+func (e *evolve) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	first := len(e.population) == 0
+	before := e.population
+	told := make(eaopt.Individuals, len(trials))
+	for i, t := range trials {
+		told[i] = eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.old)
+		told[i].Fitness, told[i].Evaluated = worst, true
+		if outcomes[i].Status == space.OK {
+			told[i].Fitness = outcomes[i].Cost
+		}
+	}
+	rank(told)
+	improved := first
+	if len(told) > 0 && (first || told[0].Fitness < e.era) {
+		e.era, improved = told[0].Fitness, true
+	}
+	if len(told) > 0 && (e.best.Genome == nil || told[0].Fitness < e.best.Fitness) {
+		e.best = told[0]
+	}
+	if e.stale++; improved {
+		e.stale = 0
+	}
+	elites := min(e.cfg.Elites, len(before))
+	next := append(slices.Clone(before[:elites]), told...)
+	rank(next)
+	e.population = next[:min(len(next), e.cfg.Population)]
+}
+
+// rank orders individuals by fitness. The sort is stable, so that equal ones keep the order in which they were
+// asked, elders first.
+func rank(in eaopt.Individuals) {
+	slices.SortStableFunc(in, func(a, b eaopt.Individual) int {
+		switch {
+		case a.Fitness < b.Fitness:
+			return -1
+		case a.Fitness > b.Fitness:
+			return 1
+		}
+		return 0
+	})
+}

@@ -1,0 +1,492 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tune/space"
+)
+
+// Settings say how a run is carried out. The zero value evaluates one trial at a time until the space is
+// exhausted, and keeps nothing.
+type Settings struct {
+	Budget Budget
+	// Jobs is how many trials are evaluated at once; 0 means 1. It changes no result.
+	Jobs int
+	// Recorder keeps the run; nil keeps nothing.
+	Recorder Recorder
+	// History is what earlier sittings of this run recorded. The strategy is led through it first, and
+	// nothing in it is evaluated again.
+	History space.History
+	// Began is when this sitting began, for wall budgets; the zero value means now.
+	Began time.Time
+	// Observe is called, by one goroutine at a time, with every outcome as soon as it is known; nil
+	// observes nothing.
+	Observe func(Event)
+}
+
+// Validate reports settings that make no sense.
+func (s Settings) Validate() error {
+	switch {
+	case s.Jobs < 0:
+		return fmt.Errorf("search: jobs is %d: want 1 or more", s.Jobs)
+	case s.Budget.Wall < 0:
+		return fmt.Errorf("search: the time budget is %v: want more than nothing", s.Budget.Wall)
+	case s.Budget.Evaluations < 0:
+		return fmt.Errorf("search: the budget is %d evaluations: want 1 or more", s.Budget.Evaluations)
+	}
+	return nil
+}
+
+// Event is one outcome of a run.
+type Event struct {
+	Trial   space.Trial
+	Outcome space.Outcome
+	// Best is the incumbent after this outcome; its status is unset while there is none.
+	Best Best
+	// Known is how many outcomes the run has, Valid how many of them are right.
+	Known, Valid int
+}
+
+// Best is an incumbent.
+type Best struct {
+	Trial   space.Trial
+	Outcome space.Outcome
+}
+
+// Stop says why a run ended. Each is an end in good order; what fails is an error.
+type Stop uint8
+
+// The reasons to stop.
+const (
+	StopUnset        Stop = iota
+	TimeSpent             // the wall time is spent
+	EvaluationsSpent      // the evaluations are spent
+	TargetReached         // an outcome reached the target
+	SpaceExhausted        // the strategy has no unseen point left
+	Interrupted           // the context was cancelled
+)
+
+var stopNames = [...]string{"unset", "time budget spent", "evaluations spent", "target reached", "space exhausted", "interrupted"}
+
+// String returns the reason in words.
+func (s Stop) String() string {
+	if int(s) < len(stopNames) {
+		return stopNames[s]
+	}
+	return fmt.Sprintf("stop(%d)", uint8(s))
+}
+
+// Result is what a run found.
+type Result struct {
+	Stop Stop
+	// Best is the best right outcome of full fidelity; its status is unset where there is none. Of equal
+	// ones the earliest asked wins.
+	Best Best
+	// Told is the number of outcomes that count: every one known, but where the target was reached those
+	// up to the one that reached it.
+	Told int
+	// Valid is how many of them are right.
+	Valid int
+	// Elapsed is the wall time over all sittings.
+	Elapsed time.Duration
+}
+
+// Run drives a strategy: it asks for a batch, evaluates it in parallel, records every outcome as soon as it is
+// known, and tells the batch in the order asked. Budgets and the context end it in good order. An error means
+// that the evaluator, the recorder or the strategy failed; what was recorded until then stands.
+//
+// Run returns within the time that the evaluator takes to notice that its context is done.
+func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, error) {
+	if err := set.Validate(); err != nil {
+		return Result{}, err
+	}
+	if set.Began.IsZero() {
+		set.Began = time.Now()
+	}
+	r := &run{strategy: s, evaluator: ev, set: set, prior: seconds(set.History.Elapsed)}
+	err := r.loop(ctx)
+	if set.Recorder != nil {
+		err = errors.Join(err, set.Recorder.Sync())
+	}
+	r.result.Elapsed = r.elapsed()
+	return r.result, err
+}
+
+// Replay leads a strategy through a recorded run, and proves that it asks the same points in the same order. It
+// returns the number of trials that it compared.
+func Replay(s Strategy, h space.History) (int, error) {
+	r := &run{strategy: s, set: Settings{History: h}}
+	compared := 0
+	for i := range h.Batches {
+		b, err := r.ask(h.Batches[i].Progress)
+		if err != nil {
+			return compared, err
+		}
+		known, err := b.compare(h, i)
+		compared += known
+		if err != nil {
+			return compared, err
+		}
+		if known < len(b.trials) {
+			// Whatever was in flight when the run was stopped was never told.
+			if i != len(h.Batches)-1 {
+				return compared, fmt.Errorf("search: batch %d was told though %d of its outcomes are missing", i, len(b.trials)-known)
+			}
+			break
+		}
+		r.tell(b)
+	}
+	return compared, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+type run struct {
+	strategy  Strategy
+	evaluator Evaluator
+	set       Settings
+	prior     time.Duration // spent by earlier sittings
+
+	batches int
+	told    int
+
+	mu     sync.Mutex
+	result Result
+}
+
+// batch is one round of ask and tell. Outcomes are written by index, so that the order of finishing changes
+// nothing; an unset status is not known yet.
+type batch struct {
+	trials   []space.Trial
+	outcomes []space.Outcome
+}
+
+func (r *run) elapsed() time.Duration { return r.prior + time.Since(r.set.Began) }
+
+func (r *run) loop(ctx context.Context) error {
+	if wall := r.set.Budget.Wall; wall > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, r.set.Began.Add(wall-r.prior), errTimeSpent)
+		defer cancel()
+	}
+	h := r.set.History
+	for {
+		replayed := r.batches < len(h.Batches)
+		if n := r.set.Budget.Evaluations; n > 0 && r.told >= n {
+			r.result.Stop = EvaluationsSpent
+			return nil
+		}
+		if !replayed && ctx.Err() != nil {
+			r.result.Stop = stopOf(ctx)
+			return nil
+		}
+		progress := r.progress()
+		if replayed {
+			progress = h.Batches[r.batches].Progress
+		}
+		b, err := r.ask(progress)
+		if err != nil {
+			return err
+		}
+		if len(b.trials) == 0 {
+			r.result.Stop = SpaceExhausted
+			return nil
+		}
+		if replayed {
+			if _, err := b.compare(h, r.batches-1); err != nil {
+				return err
+			}
+			for i, o := range b.outcomes {
+				if o.Status != space.StatusUnset {
+					r.learn(b.trials[i], o)
+				}
+			}
+		} else if r.set.Recorder != nil {
+			err := r.set.Recorder.Batch(space.Batch{
+				Number: r.batches - 1, First: b.trials[0].Number, Count: len(b.trials), Progress: progress,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		hit, err := r.evaluate(ctx, b)
+		if err != nil {
+			return err
+		}
+		if hit >= 0 {
+			r.result.Stop = TargetReached
+			r.endAt(b, hit)
+			return nil
+		}
+		if b.unknown() {
+			r.result.Stop = stopOf(ctx)
+			return nil
+		}
+		if !replayed && r.set.Recorder != nil {
+			if err := r.set.Recorder.Sync(); err != nil {
+				return err
+			}
+		}
+		r.tell(b)
+	}
+}
+
+var errTimeSpent = errors.New("time budget spent")
+
+func stopOf(ctx context.Context) Stop {
+	if context.Cause(ctx) == errTimeSpent {
+		return TimeSpent
+	}
+	return Interrupted
+}
+
+// progress reads the budget.
+func (r *run) progress() space.Progress {
+	p := space.Progress{Told: r.told, Left: 1}
+	if n := r.set.Budget.Evaluations; n > 0 {
+		p.Evaluations = n - r.told
+		p.Left = float64(p.Evaluations) / float64(n)
+	}
+	if wall := r.set.Budget.Wall; wall > 0 {
+		p.Left = max(0, min(p.Left, 1-r.elapsed().Seconds()/wall.Seconds()))
+	}
+	return p
+}
+
+// ask asks for the next batch and numbers its trials.
+func (r *run) ask(p space.Progress) (*batch, error) {
+	proposals := r.strategy.Ask(p)
+	if p.Evaluations > 0 && len(proposals) > p.Evaluations {
+		return nil, fmt.Errorf("search: the strategy asked for %d points where the budget allows %d", len(proposals), p.Evaluations)
+	}
+	b := &batch{outcomes: make([]space.Outcome, len(proposals))}
+	for i, proposal := range proposals {
+		if proposal.Point.IsZero() {
+			return nil, fmt.Errorf("search: the strategy asked for an empty point in batch %d", r.batches)
+		}
+		b.trials = append(b.trials, space.Trial{Number: r.told + i, Proposal: proposal})
+	}
+	r.batches++
+	return b, nil
+}
+
+// tell reports a batch whose outcomes are all known.
+func (r *run) tell(b *batch) {
+	r.strategy.Tell(b.trials, b.outcomes)
+	r.told += len(b.trials)
+}
+
+// compare fills in the outcomes that the history knows of its i-th batch, and returns how many those are. It
+// fails where the strategy asked for other points than were recorded.
+func (b *batch) compare(h space.History, i int) (int, error) {
+	want := h.Batches[i]
+	if len(b.trials) != want.Count {
+		return 0, fmt.Errorf("search: batch %d asks for %d points, but %d were recorded: the strategy, its settings or the space have changed", i, len(b.trials), want.Count)
+	}
+	known := 0
+	for k, t := range b.trials {
+		e, ok := h.Entries[t.Number]
+		if !ok {
+			continue
+		}
+		if key := t.Point.Key(); key != e.Key || t.Fidelity != e.Outcome.Fidelity {
+			return known, fmt.Errorf("search: trial %d asks for %q at fidelity %d, but %q at %d was recorded: the strategy, its settings or the space have changed",
+				t.Number, key, t.Fidelity, e.Key, e.Outcome.Fidelity)
+		}
+		b.outcomes[k] = e.Outcome
+		known++
+	}
+	return known, nil
+}
+
+func (b *batch) unknown() bool {
+	for _, o := range b.outcomes {
+		if o.Status == space.StatusUnset {
+			return true
+		}
+	}
+	return false
+}
+
+// evaluate evaluates what is not known of a batch, in parallel. It returns the index of the first trial that
+// reached the target, or -1; trials before that one are all known then, later ones need not be. Where the
+// context ends, some outcomes stay unknown.
+func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
+	// Trials at or past limit are not needed: an earlier one has reached the target.
+	limit := int64(len(b.trials))
+	for i, o := range b.outcomes {
+		if r.reaches(o) {
+			limit = int64(i)
+			break
+		}
+	}
+	var (
+		mu      sync.Mutex
+		cancels = make([]context.CancelFunc, len(b.trials))
+		next    atomic.Int64
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	for range max(1, min(r.set.Jobs, len(b.trials))) {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1) - 1)
+				mu.Lock()
+				if i >= int(limit) || ctx.Err() != nil {
+					mu.Unlock()
+					return nil
+				}
+				if b.outcomes[i].Status != space.StatusUnset {
+					mu.Unlock()
+					continue
+				}
+				trialCtx, cancel := context.WithCancel(ctx)
+				cancels[i] = cancel
+				mu.Unlock()
+
+				o, err := r.trial(trialCtx, b.trials[i])
+				cancel()
+				if err != nil || o.Status == space.StatusUnset {
+					return err
+				}
+				mu.Lock()
+				b.outcomes[i] = o
+				if r.reaches(o) && int64(i) < limit {
+					limit = int64(i)
+					for _, c := range cancels[i+1:] {
+						if c != nil {
+							c()
+						}
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return -1, err
+	}
+	if int(limit) == len(b.trials) || (&batch{outcomes: b.outcomes[:limit]}).unknown() {
+		return -1, nil
+	}
+	return int(limit), nil
+}
+
+func (r *run) reaches(o space.Outcome) bool {
+	t := r.set.Budget.Target
+	return t != nil && o.Status == space.OK && o.Fidelity == 0 && o.Cost <= *t
+}
+
+// trial evaluates one trial and records its outcome. The outcome is unset where the context ended first.
+func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
+	began := time.Now()
+	o, err := guarded(ctx, r.evaluator, t)
+	if err != nil {
+		if ctx.Err() != nil {
+			return space.Outcome{}, nil
+		}
+		return o, err
+	}
+	if o.Seconds == 0 {
+		o.Seconds = time.Since(began).Seconds()
+	}
+	o.Fidelity = t.Fidelity
+	if err := o.Validate(); err != nil {
+		o = space.Fail(space.Crashed, "the outcome cannot be used: %v", err)
+		o.Fidelity, o.Seconds = t.Fidelity, time.Since(began).Seconds()
+	}
+	o.Reason = clip(o.Reason)
+	if r.set.Recorder != nil {
+		e := space.Entry{Number: t.Number, Key: t.Point.Key(), Outcome: o, Elapsed: r.elapsed().Seconds()}
+		if err := r.set.Recorder.Record(e); err != nil {
+			return o, fmt.Errorf("search: recording trial %d: %w", t.Number, err)
+		}
+	}
+	r.learn(t, o)
+	return o, nil
+}
+
+// clip bounds a reason: a candidate may put anything into it, and a journal keeps all of them.
+func clip(reason string) string {
+	const most = 2000
+	if len(reason) > most {
+		reason = reason[:most] + "…"
+	}
+	return strings.ToValidUTF8(reason, "\uFFFD")
+}
+
+// guarded makes a panic of an evaluator the outcome of its candidate.
+func guarded(ctx context.Context, ev Evaluator, t space.Trial) (o space.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			o, err = space.Fail(space.Crashed, "panic: %v%s", p, panicPlace(debug.Stack())), nil
+		}
+	}()
+	return ev.Evaluate(ctx, t)
+}
+
+// panicPlace returns where a panic came from: the first frame of the stack below the runtime's own.
+func panicPlace(stack []byte) string {
+	lines := strings.Split(string(stack), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") && i+3 < len(lines) {
+			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+3]), " ")
+			if slash := strings.LastIndexByte(place, '/'); slash >= 0 {
+				place = place[slash+1:]
+			}
+			return " at " + place
+		}
+	}
+	return ""
+}
+
+// learn updates the incumbent and tells the observer.
+func (r *run) learn(t space.Trial, o space.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Told++
+	if o.Status == space.OK {
+		r.result.Valid++
+	}
+	r.result.Best.offer(t, o)
+	if r.set.Observe != nil {
+		r.set.Observe(Event{Trial: t, Outcome: o, Best: r.result.Best, Known: r.result.Told, Valid: r.result.Valid})
+	}
+}
+
+// offer makes a trial the incumbent where it is better, or equal and asked earlier.
+func (b *Best) offer(t space.Trial, o space.Outcome) {
+	if o.Status != space.OK || o.Fidelity != 0 {
+		return
+	}
+	if b.Outcome.Status == space.StatusUnset || o.Cost < b.Outcome.Cost ||
+		o.Cost == b.Outcome.Cost && t.Number < b.Trial.Number {
+		*b = Best{t, o}
+	}
+}
+
+// endAt forgets the outcomes past the one that reached the target: how many there are depends on the number of
+// workers.
+func (r *run) endAt(b *batch, hit int) {
+	late, lateValid := 0, 0
+	for _, o := range b.outcomes[hit+1:] {
+		if o.Status != space.StatusUnset {
+			late++
+			if o.Status == space.OK {
+				lateValid++
+			}
+		}
+	}
+	r.result.Told -= late
+	r.result.Valid -= lateValid
+	// No earlier trial reached the target, so the one that did is the best of those that count.
+	r.result.Best = Best{b.trials[hit], b.outcomes[hit]}
+}

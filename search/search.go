@@ -1,0 +1,55 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"tune/space"
+)
+
+// Strategy proposes points and learns from outcomes. A strategy is driven by one goroutine, and its proposals
+// depend on nothing but its space, its configuration, its seed, and what it was shown: neither the clock nor
+// the number of workers.
+type Strategy interface {
+	// Ask returns the next batch: proposals that it never made before, and at most
+	// p.Evaluations of them where that is positive. The strategy chooses the size, independently of
+	// how many workers there are. An empty batch means that no unseen point is left.
+	Ask(p space.Progress) []space.Proposal
+	// Tell reports the outcomes of the last batch, in the order asked.
+	Tell(trials []space.Trial, outcomes []space.Outcome)
+}
+
+// Evaluator builds, checks and scores one trial. It is called by several goroutines at once. A bad candidate
+// is an outcome; an error means that the evaluator itself failed, and ends the run. It must return soon after
+// its context is done.
+type Evaluator interface {
+	Evaluate(context.Context, space.Trial) (space.Outcome, error)
+}
+
+// EvaluatorFunc makes an Evaluator of a function.
+type EvaluatorFunc func(context.Context, space.Trial) (space.Outcome, error)
+
+// Evaluate calls f.
+func (f EvaluatorFunc) Evaluate(ctx context.Context, t space.Trial) (space.Outcome, error) {
+	return f(ctx, t)
+}
+
+// Recorder keeps a run. It is called by several goroutines at once.
+type Recorder interface {
+	// Batch records that a batch is about to be evaluated.
+	Batch(space.Batch) error
+	// Record hands over an outcome as soon as it is known; it is on its way to disk when Record
+	// returns.
+	Record(space.Entry) error
+	// Sync returns when everything recorded so far is durable. The run calls it before a strategy
+	// hears of a batch's outcomes.
+	Sync() error
+}
+
+// Budget says when a run stops: at whichever of its limits is reached first. The zero value sets no limit,
+// so that the run ends when its space does.
+type Budget struct {
+	Wall        time.Duration // wall time over all sittings of the run; 0 sets no limit
+	Evaluations int           // outcomes told, over all sittings; 0 sets no limit
+	Target      *float64      // stops at the first right outcome of full fidelity that costs no more; nil for none
+}

@@ -1,0 +1,56 @@
+// Package strategies is the table of strategies that users choose from by name.
+package strategies
+
+import (
+	"fmt"
+	"strings"
+
+	"tune/search"
+	"tune/search/evolve"
+	"tune/search/grid"
+	"tune/search/random"
+	"tune/space"
+)
+
+// Default is the strategy that a run takes where none is named.
+const Default = "evolve"
+
+// Strategy is one entry of the table.
+type Strategy struct {
+	Name string
+	Doc  string // one line
+	New  func(*space.Space, uint64) (search.Strategy, error)
+}
+
+// Table returns every strategy, in the order in which they are listed.
+func Table() []Strategy {
+	return []Strategy{
+		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
+			func(s *space.Space, seed uint64) (search.Strategy, error) {
+				return evolve.New(s, seed, evolve.Config{})
+			}},
+		{"random", "uniform random points, without replacement",
+			func(s *space.Space, seed uint64) (search.Strategy, error) { return random.New(s, seed), nil }},
+		{"grid", "every point, in canonical order",
+			func(s *space.Space, _ uint64) (search.Strategy, error) { return grid.New(s), nil }},
+	}
+}
+
+// Names lists the names of the table.
+func Names() []string {
+	var names []string
+	for _, s := range Table() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Lookup finds a strategy by name. The error names the nearest right one.
+func Lookup(name string) (Strategy, error) {
+	for _, s := range Table() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Strategy{}, fmt.Errorf("unknown strategy %q: want %s%s", name, strings.Join(Names(), ", "), space.DidYouMean(name, Names()))
+}
