@@ -1,0 +1,15 @@
+// Package all lists the built-in kernels. It is apart from package kernels because each kernel imports
+// that.
+package all
+
+import (
+	"tune/kernels"
+	"tune/kernels/treehash"
+)
+
+// Table returns the built-in kernels.
+func Table() kernels.Table {
+	return kernels.Table{
+		treehash.Kernel{},
+	}
+}

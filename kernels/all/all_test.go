@@ -1,0 +1,31 @@
+package all_test
+
+import (
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/all"
+)
+
+// TestTable: every kernel is found by its name and has a problem of the default shape.
+func TestTable(t *testing.T) {
+	table := all.Table()
+	seen := map[string]bool{}
+	for _, name := range table.Names() {
+		if seen[name] {
+			t.Errorf("two kernels are called %s", name)
+		}
+		seen[name] = true
+		k, err := table.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := kernels.ParseShape(k.Info().Shape, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Problem(shape); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

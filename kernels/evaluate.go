@@ -1,0 +1,127 @@
+package kernels
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tune/space"
+)
+
+// Evaluator is the pipeline from a point to its outcome: build, check, score. Workers may share it.
+type Evaluator struct {
+	// Problem generates the candidates. It must be set.
+	Problem Problem
+	// CheckSeed draws the inputs of every check; 0 is a seed like any other.
+	CheckSeed uint64
+	// Now is the clock behind Outcome.Seconds; nil means time.Now.
+	Now func() time.Time
+}
+
+// Evaluate returns what becomes of a trial. Whatever the candidate or its generator does wrong, a panic
+// included, is an outcome. An error means that the tuner failed, or, where it is ctx.Err(), that ctx was
+// done before the outcome was known.
+func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outcome, error) {
+	now := e.Now
+	if now == nil {
+		now = time.Now
+	}
+	start := now()
+	out := space.Outcome{Status: space.OK, Fidelity: trial.Fidelity}
+	err := e.evaluate(ctx, trial, &out)
+	if err != nil {
+		// A candidate that was cut short may look slow or broken without being so.
+		if ctx.Err() != nil {
+			return space.Outcome{}, ctx.Err()
+		}
+		r := AsRejection(err)
+		if r == nil {
+			return space.Outcome{}, fmt.Errorf("trial %d, %s: %w", trial.Number, trial.Point.Key(), err)
+		}
+		out = space.Fail(r.Status, "%s", oneLine(r.Reason))
+		out.Fidelity = trial.Fidelity
+	}
+	out.Seconds = now().Sub(start).Seconds()
+	return out, nil
+}
+
+func (e *Evaluator) evaluate(ctx context.Context, trial space.Trial, out *space.Outcome) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return guard(func() error {
+		c, err := e.Problem.Build(ctx, trial.Point)
+		if err != nil {
+			return err
+		}
+		if err := c.Check(ctx, e.CheckSeed); err != nil {
+			return err
+		}
+		score, err := c.Score(ctx, trial.Fidelity)
+		if err != nil {
+			return err
+		}
+		out.Cost = score.Cost
+		out.Metrics = slices.SortedFunc(slices.Values(score.Metrics), func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+		return out.Validate()
+	})
+}
+
+// Verify checks a candidate on the inputs of every seed. A candidate at fault is a *Rejection in the
+// error's chain, as in Evaluate.
+func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
+	for _, seed := range seeds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := guard(func() error { return c.Check(ctx, seed) }); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("inputs of seed %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+// guard calls f and turns a panic into a rejection that says what it was and where. One candidate must not
+// end a search of thousands.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = Reject(space.Crashed, "panic: %v at %s", v, panicPlace())
+		}
+	}()
+	return f()
+}
+
+// panicPlace returns the function and line that panicked. It is called while the panic is being recovered,
+// when the stack still holds the frames below it.
+func panicPlace() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	panicking := false
+	for {
+		f, more := frames.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.")
+		if panicking && !inRuntime {
+			return fmt.Sprintf("%s (%s:%d)", f.Function, f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		panicking = panicking || f.Function == "runtime.gopanic"
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
+// oneLine joins the lines of a reason, because a journal shows it in one.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	return strings.Join(lines, "; ")
+}

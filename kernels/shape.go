@@ -1,0 +1,112 @@
+package kernels
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tune/space"
+)
+
+// Field is one field of a kernel's shape: a whole number in a range, or one of several words.
+type Field struct {
+	Name     string
+	Doc      string
+	Default  string
+	Min, Max int      // inclusive range of a number
+	Options  []string // the words allowed; where it is empty the field is a number
+}
+
+func (f Field) check(value string) error {
+	if len(f.Options) > 0 {
+		if !slices.Contains(f.Options, value) {
+			return fmt.Errorf("shape: %s=%s: want one of %s%s", f.Name, value, strings.Join(f.Options, ", "), space.DidYouMean(value, f.Options))
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return fmt.Errorf("shape: %s=%s: want a whole number from %d to %d", f.Name, value, f.Min, f.Max)
+	}
+	if n < f.Min || n > f.Max {
+		return fmt.Errorf("shape: %s=%d is out of range: want %d to %d", f.Name, n, f.Min, f.Max)
+	}
+	return nil
+}
+
+// Shape is the shape of one problem: a value for every field. The zero value has no field.
+type Shape struct {
+	fields []Field
+	values []string
+}
+
+// ParseShape reads "height=10,rounds=16"; fields that are not named take their defaults. Errors name the
+// field at fault and the nearest right one.
+func ParseShape(fields []Field, text string) (Shape, error) {
+	s := Shape{fields: fields, values: make([]string, len(fields))}
+	set := make([]bool, len(fields))
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		s.values[i] = f.Default
+		names[i] = f.Name
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return Shape{}, fmt.Errorf("shape: %q is not of the form name=value", part)
+		}
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		i := slices.Index(names, name)
+		if i < 0 {
+			return Shape{}, fmt.Errorf("shape: unknown field %q: want %s%s", name, strings.Join(names, ", "), space.DidYouMean(name, names))
+		}
+		if set[i] {
+			return Shape{}, fmt.Errorf("shape: %s is given twice", name)
+		}
+		if err := fields[i].check(value); err != nil {
+			return Shape{}, err
+		}
+		if len(fields[i].Options) == 0 {
+			n, _ := strconv.Atoi(value)
+			value = strconv.Itoa(n) // one spelling: "007" and "7" are the same shape
+		}
+		set[i], s.values[i] = true, value
+	}
+	return s, nil
+}
+
+// Int returns a numeric field. It panics where the shape has no such field: that is a bug of the kernel.
+func (s Shape) Int(name string) int {
+	n, err := strconv.Atoi(s.Text(name))
+	if err != nil {
+		panic(fmt.Sprintf("kernels: shape field %s is not a number", name))
+	}
+	return n
+}
+
+// Text returns a field as text.
+func (s Shape) Text(name string) string {
+	for i, f := range s.fields {
+		if f.Name == name {
+			return s.values[i]
+		}
+	}
+	panic(fmt.Sprintf("kernels: shape has no field %s", name))
+}
+
+// String returns the canonical text, which ParseShape reads back: every field, in order.
+func (s Shape) String() string {
+	parts := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		parts[i] = f.Name + "=" + s.values[i]
+	}
+	return strings.Join(parts, ",")
+}
+
+// MarshalJSON writes the canonical text.
+func (s Shape) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

@@ -1,0 +1,154 @@
+package treehash
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"tune/kernels"
+	"tune/kernels/treehash/scalar"
+	"tune/kernels/treehash/tree"
+	"tune/sim"
+	"tune/space"
+)
+
+// Kernel is the tree-hash kernel.
+type Kernel struct{}
+
+// Info describes the kernel.
+func (Kernel) Info() kernels.Info {
+	return kernels.Info{
+		Name:    "treehash",
+		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
+		Version: "1",
+		Unit:    "cycles",
+		Exact:   true,
+		Shape: []kernels.Field{
+			{Name: "height", Doc: "levels of the tree below its root", Default: "10", Min: 1, Max: tree.MaxHeight},
+			{Name: "rounds", Doc: "levels that each item goes down", Default: "16", Min: 1, Max: tree.MaxRounds},
+			{Name: "batch", Doc: "items", Default: "256", Min: 1, Max: tree.MaxBatch},
+			{Name: "outputs", Doc: "what has to be right in the end", Default: outputValues, Options: []string{outputValues, outputAll}},
+		},
+	}
+}
+
+// The options of the field outputs.
+const (
+	outputValues = "values"
+	outputAll    = "all" // the indices too
+)
+
+// Problem makes the problem of a shape.
+func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	return newProblem(tree.Shape{Height: s.Int("height"), Rounds: s.Int("rounds"), Batch: s.Int("batch")}, s.Text("outputs") == outputAll)
+}
+
+// problem is the kernel at one shape.
+type problem struct {
+	families []family
+	space    *space.Space
+	presets  []kernels.Preset
+	checker  *checker
+}
+
+// family is a generator and its knobs.
+type family struct {
+	name, doc  string
+	parameters []space.Parameter
+	build      func(space.Point) (*sim.Program, error)
+}
+
+// families lists the generators of a shape. A family is added here and nowhere else.
+func families(s tree.Shape) []family {
+	return []family{
+		{
+			name:       "scalar",
+			doc:        "one item a lane, in scalar registers",
+			parameters: scalar.Parameters(),
+			build:      func(p space.Point) (*sim.Program, error) { return scalar.Build(s, scalar.ConfigOf(p)) },
+		},
+	}
+}
+
+// presets are the named points of every shape, the baseline first.
+var presets = []struct{ name, doc, values string }{
+	{
+		"baseline", "one item at a time and one slot a bundle",
+		"family=scalar lanes=1 offsets=constant packing=single index_registers=single hash_output=in_place hash_order=free",
+	},
+	{
+		"study", "three lanes packed in order, the result of the public study",
+		"family=scalar lanes=3 offsets=counter packing=in_order memory=one load_order=kind index_registers=single hash_output=renamed hash_order=token",
+	},
+}
+
+func newProblem(s tree.Shape, indices bool) (*problem, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	p := &problem{families: families(s), checker: newChecker(s, indices)}
+	var err error
+	if p.space, err = newSpace(p.families); err != nil {
+		return nil, err
+	}
+	for _, preset := range presets {
+		point, err := p.space.Parse(preset.values)
+		if err != nil {
+			return nil, fmt.Errorf("preset %s: %w", preset.name, err)
+		}
+		p.presets = append(p.presets, kernels.Preset{Name: preset.name, Doc: preset.doc, Point: point})
+	}
+	return p, nil
+}
+
+// newSpace joins the knobs of the families: each is active only in its own.
+func newSpace(fs []family) (*space.Space, error) {
+	names := make([]string, len(fs))
+	for i, f := range fs {
+		names[i] = f.name
+	}
+	parameters := []space.Parameter{space.Enum("family", names...).Describe("the generator")}
+	for _, f := range fs {
+		for _, p := range f.parameters {
+			when := fmt.Sprintf("family == '%s'", f.name)
+			if p.When != "" {
+				when += " && (" + p.When + ")"
+			}
+			parameters = append(parameters, p.If(when))
+		}
+	}
+	return space.New("treehash", parameters)
+}
+
+// Space returns the points of every family.
+func (p *problem) Space() *space.Space { return p.space }
+
+// Presets returns the baseline and the study.
+func (p *problem) Presets() []kernels.Preset { return p.presets }
+
+// Build generates the program of a point.
+func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	name := point.Str("family")
+	for _, f := range p.families {
+		if f.name == name {
+			program, err := f.build(point)
+			if err != nil {
+				return nil, err
+			}
+			return &candidate{checker: p.checker, program: program}, nil
+		}
+	}
+	return nil, fmt.Errorf("treehash: no family %q", name)
+}
+
+// Load reads a program in the exchange format.
+func (p *problem) Load(r io.Reader) (kernels.Candidate, error) {
+	program, err := sim.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return &candidate{checker: p.checker, program: program, foreign: true}, nil
+}
