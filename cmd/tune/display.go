@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"tune"
+	"tune/search"
+	"tune/space"
+)
+
+// display shows the progress of a search: on a terminal one live line, elsewhere a plain line for every new
+// incumbent and every so often. Its methods may be called by several goroutines.
+type display struct {
+	out   io.Writer
+	live  bool
+	quiet bool
+
+	mu      sync.Mutex
+	unit    string
+	base    float64
+	budget  search.Budget
+	began   time.Time // of this sitting
+	prior   time.Duration
+	last    search.Event
+	first   int // outcomes known when this sitting began
+	plainAt time.Time
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+const (
+	livePeriod  = 100 * time.Millisecond
+	plainPeriod = 10 * time.Second
+)
+
+func newDisplay(out io.Writer, live, quiet bool, began time.Time) *display {
+	return &display{out: out, live: live, quiet: quiet, began: began, plainAt: began, stop: make(chan struct{}), done: make(chan struct{})}
+}
+
+// start shows what the run begins with.
+func (d *display) start(s tune.Start) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unit, d.base, d.first = s.Settings.Unit, s.Baseline.Cost, s.Resumed
+	d.budget, d.prior = s.Budget, s.Elapsed
+	if !d.quiet {
+		fmt.Fprintf(d.out, "%s %s, strategy %s, seed %d, in %s\n", s.Settings.Kernel, s.Settings.Shape, s.Settings.Strategy, s.Settings.Seed, s.Dir)
+		if s.Recovery.TornBytes > 0 {
+			fmt.Fprintf(d.out, "the journal was repaired: %s\n", s.Recovery)
+		}
+		if s.Resumed > 0 {
+			fmt.Fprintf(d.out, "going on after %d outcomes\n", s.Resumed)
+		}
+		fmt.Fprintf(d.out, "baseline %s: %s %s\n", s.Baseline.Preset, number(s.Baseline.Cost), d.unit)
+	}
+	if d.live && !d.quiet {
+		go d.refresh()
+	} else {
+		close(d.done)
+	}
+}
+
+func (d *display) refresh() {
+	defer close(d.done)
+	tick := time.NewTicker(livePeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.stop:
+			fmt.Fprint(d.out, "\r\x1b[K")
+			return
+		case <-tick.C:
+			d.mu.Lock()
+			fmt.Fprintf(d.out, "\r\x1b[K%s", d.line())
+			d.mu.Unlock()
+		}
+	}
+}
+
+// end ends the live line. It must be called once, after start.
+func (d *display) end() {
+	close(d.stop)
+	<-d.done
+}
+
+// observe takes note of an outcome.
+func (d *display) observe(e search.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	better := e.Best.Outcome.Status == space.OK && (d.last.Best.Outcome.Status != space.OK || e.Best.Outcome.Cost < d.last.Best.Outcome.Cost)
+	d.last = e
+	if d.live || d.quiet || e.Known <= d.first {
+		return
+	}
+	if now := time.Now(); better || now.Sub(d.plainAt) >= plainPeriod {
+		d.plainAt = now
+		fmt.Fprintln(d.out, d.line())
+	}
+}
+
+// line describes the run as it stands.
+func (d *display) line() string {
+	spent := time.Since(d.began)
+	best := "none yet"
+	if o := d.last.Best.Outcome; o.Status == space.OK {
+		best = fmt.Sprintf("%s %s (%.2f× baseline)", number(o.Cost), d.unit, d.base/o.Cost)
+	}
+	valid := 0.0
+	if d.last.Known > 0 {
+		valid = 100 * float64(d.last.Valid) / float64(d.last.Known)
+	}
+	rate := float64(max(d.last.Known-d.first, 0)) / max(spent.Seconds(), 1e-3)
+	text := fmt.Sprintf("best %s · %d evaluated, %.0f/s · %.0f%% valid", best, d.last.Known, rate, valid)
+	if n := d.budget.Evaluations; n > 0 {
+		text += fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
+	}
+	if d.budget.Wall > 0 {
+		text += fmt.Sprintf(" · %s left", max(d.budget.Wall-d.prior-spent, 0).Round(time.Second))
+	}
+	return text
+}
+
+// number writes a cost: whole numbers with their thousands apart, others with a few digits.
+func number(v float64) string {
+	if v != float64(int64(v)) {
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	s := strconv.FormatInt(int64(v), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

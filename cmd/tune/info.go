@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune/configs"
+	"tune/kernels"
+	"tune/results"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the kernels, strategies and presets",
+		Args:  noArgs,
+	}
+	asJSON := c.Flags().Bool("json", false, "print the kernels as JSON")
+	c.RunE = func(*cobra.Command, []string) error {
+		if *asJSON {
+			var infos []kernels.Info
+			for _, k := range a.table {
+				infos = append(infos, k.Info())
+			}
+			return printJSON(a.stdout, infos)
+		}
+		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "kernels")
+		for _, k := range a.table {
+			info := k.Info()
+			fmt.Fprintf(w, "  %s\t%s (cost in %s)\n", info.Name, info.Doc, info.Unit)
+			for _, f := range info.Shape {
+				want := fmt.Sprintf("%d to %d", f.Min, f.Max)
+				if len(f.Options) > 0 {
+					want = strings.Join(f.Options, " or ")
+				}
+				fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
+			}
+		}
+		fmt.Fprintln(w, "strategies")
+		for _, s := range strategies.Table() {
+			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)
+		}
+		fmt.Fprintf(w, "presets\n  %s\n", strings.Join(configs.Names(), "\n  "))
+		return w.Flush()
+	}
+	return c
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "runs",
+		Short:   "List the runs, newest first",
+		Example: "  tune runs --out runs",
+		Args:    noArgs,
+	}
+	out := c.Flags().String("out", "runs", "`folder` that holds the run directories")
+	asJSON := c.Flags().Bool("json", false, "print the runs as JSON")
+	c.RunE = func(*cobra.Command, []string) error {
+		list, err := results.List(*out)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			rows := []runRow{}
+			for _, l := range list {
+				rows = append(rows, rowOf(l))
+			}
+			return printJSON(a.stdout, rows)
+		}
+		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "RUN\tSTATE\tEVALS\tBEST\tSEED\tSTRATEGY\tKERNEL")
+		for _, l := range list {
+			r := rowOf(l)
+			best := "-"
+			if r.Best != nil {
+				best = number(*r.Best) + " " + r.Unit
+			}
+			state := r.State
+			if r.Why != "" {
+				state += ": " + r.Why
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, best, r.Seed, r.Strategy, r.Kernel, r.Shape)
+		}
+		return w.Flush()
+	}
+	return c
+}
+
+// runRow is one run in the output of tune runs --json.
+type runRow struct {
+	Dir         string    `json:"dir"`
+	State       string    `json:"state"`
+	Why         string    `json:"why,omitempty"`
+	Kernel      string    `json:"kernel"`
+	Shape       string    `json:"shape"`
+	Strategy    string    `json:"strategy"`
+	Seed        uint64    `json:"seed"`
+	Evaluations int       `json:"evaluations"`
+	Best        *float64  `json:"best"` // null while no candidate was valid
+	Unit        string    `json:"unit"`
+	Elapsed     float64   `json:"elapsed_seconds"`
+	Created     time.Time `json:"created"`
+}
+
+func rowOf(l results.Listing) runRow {
+	r := runRow{
+		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
+		Strategy: l.Settings.Strategy, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
+		Elapsed: l.Summary.Elapsed, Created: l.Settings.Created,
+	}
+	if l.Summary.Best != nil {
+		r.Best = &l.Summary.Best.Outcome.Cost
+	}
+	if l.Err != nil {
+		r.Why = l.Err.Error()
+	}
+	return r
+}
+
+func (a *app) spaceCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "space KERNEL|FILE",
+		Short: "Show parameters, constraints and size of a space",
+		Long:  "space shows the space of a kernel at a shape, or the space of a YAML file.",
+		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
+  tune space my-space.yaml
+  tune space treehash --yaml > treehash.yaml`,
+		Args: exactly(1, "a kernel or the file of a space"),
+	}
+	addSettings(c.Flags(), "shape")
+	asYAML := c.Flags().Bool("yaml", false, "print the space as YAML")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", nil)
+		if err != nil {
+			return usage(err)
+		}
+		s, err := a.findSpace(args[0], set.shape)
+		if err != nil {
+			return err
+		}
+		if *asYAML {
+			return s.Write(a.stdout)
+		}
+		return a.printSpace(s)
+	}
+	return c
+}
+
+func (a *app) findSpace(name, shapeText string) (*space.Space, error) {
+	if strings.ContainsAny(name, "./\\") {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		s, err := space.Read(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return s, nil
+	}
+	k, err := a.table.Lookup(name)
+	if err != nil {
+		return nil, usage(err)
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, shapeText)
+	if err != nil {
+		return nil, usage(err)
+	}
+	p, err := k.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	return p.Space(), nil
+}
+
+func (a *app) printSpace(s *space.Space) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "space %s, fingerprint %s\n", s.Name(), s.Fingerprint())
+	for _, p := range s.Parameters() {
+		when := ""
+		if p.When != "" {
+			when = "  [if " + p.When + "]"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s%s\n", p.Name, p.Type, domain(p), p.Doc, when)
+	}
+	for _, text := range s.Constraints() {
+		fmt.Fprintf(w, "  constraint %s\n", text)
+	}
+	fmt.Fprintf(w, "product of the values: %s\n", s.Product())
+	if n, ok := s.Len(); ok {
+		share := 0.0
+		if product := s.Product(); product.Sign() > 0 {
+			share, _ = new(big.Rat).SetFrac(new(big.Int).SetUint64(n), product).Float64()
+		}
+		fmt.Fprintf(w, "points: %s (%.3g%%)\n", new(big.Int).SetUint64(n), 100*share)
+	} else {
+		fmt.Fprintln(w, "points: too many to count")
+	}
+	return w.Flush()
+}
+
+// domain describes the values of a parameter.
+func domain(p space.Parameter) string {
+	const most = 6
+	n := p.Len()
+	if n <= most {
+		values := make([]string, n)
+		for i := range values {
+			values[i] = p.At(i).String()
+		}
+		return strings.Join(values, " ")
+	}
+	return fmt.Sprintf("%s %s … %s (%d)", p.At(0), p.At(1), p.At(n-1), n)
+}

@@ -1,0 +1,190 @@
+// Command tune finds the fastest right program of a kernel.
+//
+// Usage:
+//
+//	tune [flags]                  tune the tree-hash kernel with the defaults
+//	tune run KERNEL [flags]       search, check, and export the best schedule
+//	tune resume DIR               go on with a run that was stopped
+//	tune verify best.json         rebuild a schedule and check it on fresh inputs
+//	tune export DIR               write a run's schedule, program, trace or outcomes
+//	tune replay DIR               prove that a run asks the points that it recorded
+//	tune list, tune runs          the kernels, the runs
+//	tune space KERNEL|FILE        parameters, constraints and size of a space
+//	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
+//	tune help COMMAND             flags and examples
+//
+// Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
+// --config, then from the defaults.
+//
+// Exit codes:
+//
+//	0    found and verified; what was asked holds
+//	1    tune failed, or what was asked does not hold
+//	2    usage: a wrong command, flag, key, type or unit
+//	3    no valid candidate was found
+//	130  interrupted; what was found is exported, and the run can be resumed
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"tune"
+	"tune/kernels"
+	"tune/kernels/all"
+	"tune/space"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNoValid     = 3
+	exitInterrupted = 130
+)
+
+func main() {
+	began := time.Now()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the default returns, so that a second one ends tune at once.
+	context.AfterFunc(ctx, stop)
+	a := &app{
+		stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// app is one invocation of the command.
+type app struct {
+	stdout, stderr io.Writer
+	environ        []string
+	began          time.Time
+	table          kernels.Table
+	terminal       bool // whether stderr is one
+}
+
+// exitError is an end that is not a failure of tune. An error without a text was reported already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the user's.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	if e, ok := errors.AsType[*exitError](err); ok {
+		code = e.code
+	} else if ctx.Err() != nil {
+		code = exitInterrupted
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(a.stderr, "tune: %s\n", text)
+	}
+	if code == exitUsage {
+		fmt.Fprintln(a.stderr, "Run 'tune help' for commands, flags and examples.")
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tune",
+		Short: "Find the fastest right program of a kernel",
+		Long: `tune searches the many ways to write a kernel for the fastest that is still right. Every candidate is
+checked against a reference before its cost counts; the best is exported with all that it takes to trust and to
+reproduce it. Without a command it tunes the tree-hash kernel.
+
+Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from the defaults.
+
+Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it does not hold; 2 wrong usage;
+3 no valid candidate; 130 interrupted (what was found is exported, and the run can be resumed).`,
+		Example: `  tune --budget 1h
+  tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
+  tune verify runs/treehash-20260102-150405-1/best.json`,
+		Args:          noArgs,
+		SilenceErrors: true, SilenceUsage: true,
+		Version: tune.Version(),
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(nearestFlag(c, err)) })
+	root.SuggestionsMinimumDistance = 2
+	a.asRun(root)
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand())
+	return root
+}
+
+// noArgs refuses arguments, and says which command may have been meant.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if len(names) > 0 {
+		return usage(fmt.Errorf("unknown command %q%s", args[0], space.DidYouMean(args[0], names)))
+	}
+	return usage(fmt.Errorf("%s takes no argument, but got %q", c.CommandPath(), args[0]))
+}
+
+// exactly refuses any other number of arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage(fmt.Errorf("%s wants %s, but got %d arguments", c.CommandPath(), what, len(args)))
+		}
+		return nil
+	}
+}
+
+// nearestFlag adds the nearest flag to the error of an unknown one.
+func nearestFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
+		return fmt.Errorf("%w (did you mean --%s?)", err, n)
+	}
+	return err
+}

@@ -1,0 +1,502 @@
+// Package tune finds the fastest right program of a kernel, and exports it with all that it takes to trust and
+// to reproduce it. It joins the rooms of the module for Go programs as cmd/tune does for users: a kernel
+// (package kernels) gives a space of points (package space), a strategy (package search) explores it, every
+// candidate is checked before it is scored, a run directory (package results) keeps every outcome, and the best
+// point becomes a schedule.
+//
+//	Run      searches in a new run directory, and exports the best schedule
+//	Resume   goes on with a run that was stopped, or gives one a larger budget
+//	Replay   proves that a run's strategy asks the recorded points
+//	Export   writes a run's schedule, program, trace or outcomes
+//	Verify   rebuilds a schedule and checks it on fresh inputs
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// Options say what to run. Kernel and Dir must be set.
+type Options struct {
+	Kernel   kernels.Kernel
+	Shape    kernels.Shape
+	Strategy string // a name of package strategies; "" means its default
+	Seed     uint64
+	Budget   search.Budget
+	Jobs     int    // candidates evaluated at once; 0 means 1
+	Dir      string // the run directory, which must not exist or be empty
+	// Began is when the wall budget began to count; the zero value means now.
+	Began time.Time
+	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
+	// with what the run starts from.
+	Observe func(search.Event)
+	Start   func(Start)
+}
+
+// Start is what a run starts from.
+type Start struct {
+	Dir      string
+	Settings results.Settings
+	Space    *space.Space
+	Baseline results.Baseline
+	Budget   search.Budget
+	// Resumed is how many outcomes the run already had, and Elapsed the time that they took.
+	Resumed  int
+	Elapsed  time.Duration
+	Recovery results.Recovery
+}
+
+// Report is what a run came to.
+type Report struct {
+	Dir      string
+	Settings results.Settings
+	Result   search.Result
+	Baseline results.Baseline
+	// Schedule is the exported incumbent; nil where no candidate was valid.
+	Schedule *results.Schedule
+	// Refused lists incumbents that were right during the search and failed on fresh inputs. They
+	// are not exported.
+	Refused []Refusal
+}
+
+// Refusal is an incumbent that failed its last check.
+type Refusal struct {
+	Key    string
+	Reason string
+}
+
+// ScheduleName is the name of the schedule in a run directory.
+const ScheduleName = "best.json"
+
+// ExportChecks is how many fresh inputs a schedule is checked on before it is exported.
+const ExportChecks = 8
+
+// Version is the version of tune, with the revision that it was built from where that is known.
+func Version() string {
+	const version = "0.1.0"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return version + "+" + s.Value[:12]
+			}
+		}
+	}
+	return version
+}
+
+// Run searches, and exports the best schedule into the run directory. When ctx is cancelled it stops at once, and
+// still exports. A wall budget covers the export too.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Began.IsZero() {
+		o.Began = time.Now()
+	}
+	if o.Strategy == "" {
+		o.Strategy = strategies.Default
+	}
+	if err := (search.Settings{Budget: o.Budget, Jobs: o.Jobs}).Validate(); err != nil {
+		return nil, err
+	}
+	info := o.Kernel.Info()
+	settings := results.Settings{
+		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
+		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),
+		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
+		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
+	}
+	s, err := newSession(o.Kernel, &settings)
+	if err != nil {
+		return nil, err
+	}
+	base := s.problem.Presets()[0]
+	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
+	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
+	if s.run, err = results.Create(o.Dir, settings); err != nil {
+		return nil, err
+	}
+	s.settings = s.run.Settings
+	return s.carryOut(ctx, o)
+}
+
+// Changes are what a resumed run may do differently. Zero values keep what the run has.
+type Changes struct {
+	Budget  search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
+	Jobs    int
+	Began   time.Time
+	Observe func(search.Event)
+	Start   func(Start)
+}
+
+// Resume goes on with the run in a directory, with what is left of its budget.
+func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*Report, error) {
+	if c.Began.IsZero() {
+		c.Began = time.Now()
+	}
+	run, recovery, err := results.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	run.Recovery = recovery
+	settings := run.Settings
+	s, err := openSession(table, &settings)
+	if err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	s.run, s.settings = run, settings
+	budget := search.Budget{
+		Wall:        time.Duration(settings.Budget.WallSeconds * float64(time.Second)),
+		Evaluations: settings.Budget.Evaluations, Target: settings.Budget.Target,
+	}
+	if c.Budget.Wall > 0 {
+		budget.Wall = c.Budget.Wall
+	}
+	if c.Budget.Evaluations > 0 {
+		budget.Evaluations = c.Budget.Evaluations
+	}
+	if c.Budget.Target != nil {
+		budget.Target = c.Budget.Target
+	}
+	if c.Jobs == 0 {
+		c.Jobs = settings.Jobs
+	}
+	return s.carryOut(ctx, Options{Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start})
+}
+
+// session is a run with the problem that it searches.
+type session struct {
+	info      kernels.Info
+	problem   kernels.Problem
+	evaluator *kernels.Evaluator
+	strategy  search.Strategy
+	settings  results.Settings
+	run       *results.Run
+}
+
+func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) {
+	info := k.Info()
+	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := k.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := strategies.Lookup(settings.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	strategy, err := entry.New(problem.Space(), settings.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return &session{
+		info: info, problem: problem, strategy: strategy, settings: *settings,
+		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
+	}, nil
+}
+
+// openSession makes the session of a recorded run. It refuses a run whose points mean something else by now.
+func openSession(table kernels.Table, settings *results.Settings) (*session, error) {
+	k, err := table.Lookup(settings.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSession(k, settings)
+	if err != nil {
+		return nil, err
+	}
+	if v := s.info.Version; v != settings.KernelVersion {
+		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here", settings.KernelVersion, s.info.Name, v)
+	}
+	if f := s.problem.Space().Fingerprint(); f != settings.SpaceFingerprint {
+		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again", settings.SpaceFingerprint, f)
+	}
+	return s, nil
+}
+
+// reserve is how much of a wall budget is kept for the last checks and the export.
+func reserve(wall time.Duration) time.Duration {
+	if wall <= 0 {
+		return 0
+	}
+	return min(max(wall/100, 150*time.Millisecond), 500*time.Millisecond, wall/2)
+}
+
+// carryOut searches and exports. The run is closed when it returns.
+func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
+	defer func() { err = errors.Join(err, s.run.Close()) }()
+	baseline, err := s.baseline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Start != nil {
+		o.Start(Start{Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
+			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
+	}
+	budget := o.Budget
+	budget.Wall -= reserve(budget.Wall)
+	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
+		Budget: budget, Jobs: o.Jobs, Recorder: s.run.Journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+	})
+	if err != nil {
+		return nil, err
+	}
+	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds()}
+	if result.Stop == search.TargetReached {
+		end.Told = result.Told
+	}
+	if err := s.run.Journal.End(end); err != nil {
+		return nil, err
+	}
+	if err := s.run.Journal.Sync(); err != nil {
+		return nil, err
+	}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline}
+	log, err := results.Read(s.run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	// The search may have been stopped by ctx, and what it found is exported all the same.
+	err = s.export(context.WithoutCancel(ctx), log, report, s.run.Dir)
+	return report, err
+}
+
+// baseline scores the point that others are compared with.
+func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
+	p := s.problem.Presets()[0]
+	o, err := s.evaluator.Evaluate(context.WithoutCancel(ctx), space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	if err != nil {
+		return results.Baseline{}, fmt.Errorf("baseline %s: %w", p.Name, err)
+	}
+	if o.Status != space.OK {
+		return results.Baseline{}, fmt.Errorf("baseline %s of kernel %s: %s: %s", p.Name, s.info.Name, o.Status, o.Reason)
+	}
+	return results.Baseline{Preset: p.Name, Key: p.Point.Key(), Cost: o.Cost}, nil
+}
+
+// derive returns a seed for one purpose of a run, so that no two purposes share random numbers.
+func derive(seed uint64, purpose string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a, 64 bits
+	for _, c := range []byte(purpose) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h)).Uint64()
+}
+
+// freshSeeds returns seeds of inputs that no candidate of the run has met.
+func freshSeeds(seed uint64) []uint64 {
+	seeds := make([]uint64, ExportChecks)
+	for i := range seeds {
+		seeds[i] = derive(seed, fmt.Sprintf("export %d", i))
+	}
+	return seeds
+}
+
+// export checks the incumbent on fresh inputs and writes its schedule and artifacts. An incumbent that fails
+// there is refused, and the next best takes its place.
+func (s *session) export(ctx context.Context, run *results.Run, report *Report, dir string) error {
+	history := run.LastEnd().Trim(run.History)
+	seeds := freshSeeds(s.settings.Seed)
+	for _, e := range results.Ranking(history) {
+		point, err := s.problem.Space().Parse(e.Key)
+		if err != nil {
+			return err
+		}
+		c, err := s.rebuild(ctx, point, e.Outcome.Cost, seeds)
+		if r := kernels.AsRejection(err); r != nil {
+			report.Refused = append(report.Refused, Refusal{e.Key, err.Error()})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		schedule, err := s.writeSchedule(dir, report, e, point, c, seeds)
+		if err != nil {
+			return err
+		}
+		report.Schedule = schedule
+		return nil
+	}
+	return nil
+}
+
+// rebuild builds a point and checks it on the inputs of every seed. Where scores are exact it must cost what it
+// did before.
+func (s *session) rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (kernels.Candidate, error) {
+	c, err := s.problem.Build(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return c, s.confirm(ctx, c, cost, seeds)
+}
+
+func (s *session) confirm(ctx context.Context, c kernels.Candidate, cost float64, seeds []uint64) error {
+	if err := kernels.Verify(ctx, c, seeds); err != nil {
+		return err
+	}
+	score, err := c.Score(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if s.info.Exact && score.Cost != cost {
+		return kernels.Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, s.info.Unit, cost)
+	}
+	return nil
+}
+
+func (s *session) writeSchedule(dir string, report *Report, e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64) (*results.Schedule, error) {
+	path := filepath.Join(dir, ScheduleName)
+	values, err := p.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	set := s.settings
+	schedule := &results.Schedule{
+		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: s.info.Unit,
+		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
+		Baseline: report.Baseline, Ratio: report.Baseline.Cost / e.Outcome.Cost,
+		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
+		Evaluations: report.Result.Told, ElapsedSeconds: report.Result.Elapsed.Seconds(), Trial: e.Number,
+		Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
+		Reproduce: []string{
+			// The strategies draw their points one after another, so a run up to this trial finds it.
+			fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d --evals %d", set.Kernel, set.Shape, set.Strategy, set.Seed, e.Number+1),
+			"tune verify " + ScheduleName,
+		},
+	}
+	if i, ok := s.problem.Space().Index(p); ok {
+		schedule.Index = &i
+	}
+	for _, seed := range seeds {
+		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
+	}
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range artifacts {
+		written, err := results.WriteArtifact(results.ArtifactPath(path, a.Name), a.Write)
+		if err != nil {
+			return nil, err
+		}
+		schedule.Artifacts = append(schedule.Artifacts, written)
+	}
+	return schedule, schedule.Write(path)
+}
+
+// Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
+// same order. It returns how many trials it compared.
+func Replay(table kernels.Table, dir string) (int, error) {
+	run, err := results.Read(dir)
+	if err != nil {
+		return 0, err
+	}
+	s, err := openSession(table, &run.Settings)
+	if err != nil {
+		return 0, err
+	}
+	return search.Replay(s.strategy, run.History)
+}
+
+// Formats are what Export can write.
+var Formats = []string{"json", "program", "trace", "csv"}
+
+// Export writes a run in one of Formats: its schedule, its program or the program's trace, or its outcomes as
+// text. Whatever is not in the run directory, because the run was cut off before its end, is made from the
+// journal.
+func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
+	run, err := results.Read(dir)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "csv", "json", "program", "trace":
+		s, err := openSession(table, &run.Settings)
+		if err != nil {
+			return err
+		}
+		if format == "csv" {
+			return s.csv(run, w)
+		}
+		return s.exportFile(ctx, run, format, w)
+	}
+	return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
+}
+
+// ErrNoValid says that a run has no right candidate to export.
+var ErrNoValid = errors.New("no candidate was valid")
+
+// exportFile writes the schedule or one of its artifacts, from the run directory where it is up to date.
+func (s *session) exportFile(ctx context.Context, run *results.Run, format string, w io.Writer) error {
+	ranking := results.Ranking(run.LastEnd().Trim(run.History))
+	if len(ranking) == 0 {
+		return ErrNoValid
+	}
+	dir := run.Dir
+	have, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
+	if err != nil || have.Trial != ranking[0].Number {
+		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		baseline, err := s.baseline(ctx)
+		if err != nil {
+			return err
+		}
+		report := &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}
+		report.Result.Told = len(run.History.Entries)
+		report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
+		if err := s.export(ctx, run, report, dir); err != nil {
+			return err
+		}
+		if report.Schedule == nil {
+			return ErrNoValid
+		}
+	}
+	path := filepath.Join(dir, ScheduleName)
+	if format != "json" {
+		path = results.ArtifactPath(path, format+".json")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+func (s *session) csv(run *results.Run, w io.Writer) error {
+	sp := s.problem.Space()
+	var names []string
+	for _, p := range sp.Parameters() {
+		names = append(names, p.Name)
+	}
+	return results.WriteCSV(w, run.History, run.LastEnd(), names, func(key string) ([]string, error) {
+		point, err := sp.Parse(key)
+		if err != nil {
+			return nil, err
+		}
+		values := make([]string, len(names))
+		for i, name := range names {
+			if v, ok := point.Value(name); ok {
+				values[i] = v.String()
+			}
+		}
+		return values, nil
+	})
+}
