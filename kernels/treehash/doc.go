@@ -6,4 +6,6 @@
 //
 //   - scalar (package scalar): one item to a lane of ordinary registers, as in the public study of this
 //     kernel, whose programs are the presets "baseline" and "study".
+//   - vector (package vector): eight items to a vector register, through a small compiler whose choices are
+//     the knobs.
 package treehash

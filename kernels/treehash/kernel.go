@@ -8,6 +8,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/treehash/scalar"
 	"tune/kernels/treehash/tree"
+	"tune/kernels/treehash/vector"
 	"tune/sim"
 	"tune/space"
 )
@@ -20,7 +21,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "treehash",
 		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version: "1",
+		Version: "2",
 		Unit:    "cycles",
 		Exact:   true,
 		Shape: []kernels.Field{
@@ -55,17 +56,30 @@ type problem struct {
 type family struct {
 	name, doc  string
 	parameters []space.Parameter
-	build      func(space.Point) (*sim.Program, error)
+	// constraints hold between the parameters of the family.
+	constraints []string
+	build       func(context.Context, space.Point) (*sim.Program, error)
 }
 
-// families lists the generators of a shape. A family is added here and nowhere else.
-func families(s tree.Shape) []family {
+// families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
+func families(s tree.Shape, indices bool) []family {
 	return []family{
 		{
 			name:       "scalar",
 			doc:        "one item a lane, in scalar registers",
 			parameters: scalar.Parameters(),
-			build:      func(p space.Point) (*sim.Program, error) { return scalar.Build(s, scalar.ConfigOf(p)) },
+			build: func(_ context.Context, p space.Point) (*sim.Program, error) {
+				return scalar.Build(s, scalar.ConfigOf(p))
+			},
+		},
+		{
+			name:        "vector",
+			doc:         "8 items a group, in vector registers",
+			parameters:  vector.Parameters(s),
+			constraints: vector.Constraints(),
+			build: func(ctx context.Context, p space.Point) (*sim.Program, error) {
+				return vector.Build(ctx, s, vector.ConfigOf(p), indices)
+			},
 		},
 	}
 }
@@ -86,7 +100,7 @@ func newProblem(s tree.Shape, indices bool) (*problem, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	p := &problem{families: families(s), checker: newChecker(s, indices)}
+	p := &problem{families: families(s, indices), checker: newChecker(s, indices)}
 	var err error
 	if p.space, err = newSpace(p.families); err != nil {
 		return nil, err
@@ -108,6 +122,7 @@ func newSpace(fs []family) (*space.Space, error) {
 		names[i] = f.name
 	}
 	parameters := []space.Parameter{space.Enum("family", names...).Describe("the generator")}
+	var constraints []string
 	for _, f := range fs {
 		for _, p := range f.parameters {
 			when := fmt.Sprintf("family == '%s'", f.name)
@@ -116,8 +131,9 @@ func newSpace(fs []family) (*space.Space, error) {
 			}
 			parameters = append(parameters, p.If(when))
 		}
+		constraints = append(constraints, f.constraints...)
 	}
-	return space.New("treehash", parameters)
+	return space.New("treehash", parameters, constraints...)
 }
 
 // Space returns the points of every family.
@@ -134,7 +150,7 @@ func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candida
 	name := point.Str("family")
 	for _, f := range p.families {
 		if f.name == name {
-			program, err := f.build(point)
+			program, err := f.build(ctx, point)
 			if err != nil {
 				return nil, err
 			}

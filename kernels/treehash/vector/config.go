@@ -72,7 +72,7 @@ func Parameters(s tree.Shape) []space.Parameter {
 		space.Bool("defer_c").If("levels >= 1").
 			Describe("carry the last hash constant in the next node where that is held in scratch"),
 		space.Range("window", 1, groups).WithDefault(min(16, groups)).Describe("groups in flight"),
-		space.Range("stagger", 0, 40).WithDefault(0).Describe("cycles between the starts of groups"),
+		space.Range("group_stagger", 0, 40).WithDefault(0).Describe("cycles between the starts of groups"),
 		space.Enum("alu", ALUNever, ALUShare, ALUIdle).Describe("vector arithmetic on the scalar engine: " +
 			"never, a fixed share, or whenever the vector slots of a cycle are taken"),
 		space.Range("share", 1, 16).WithDefault(4).If("alu == 'share'").
@@ -93,14 +93,14 @@ func Parameters(s tree.Shape) []space.Parameter {
 }
 
 // Constraints returns the constraints on Parameters: a level beyond the last that is held cannot be selected.
-func Constraints(tree.Shape) []string { return []string{"madd_levels < levels"} }
+func Constraints() []string { return []string{"madd_levels < levels"} }
 
-// FromPoint reads the knobs of a point whose space holds Parameters.
-func FromPoint(p space.Point) Config {
+// ConfigOf reads the knobs of a point whose space holds Parameters.
+func ConfigOf(p space.Point) Config {
 	return Config{
 		Levels: p.Int("levels"), Shallow: p.Int("shallow"), MaddLevels: p.Int("madd_levels"),
 		BiasFlow: p.Int("bias_flow"), Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
-		Window: p.Int("window"), Stagger: p.Int("stagger"), ALU: p.Str("alu"), Share: p.Int("share"),
+		Window: p.Int("window"), Stagger: p.Int("group_stagger"), ALU: p.Str("alu"), Share: p.Int("share"),
 		MaddFirst: p.Bool("madd_first"), Addresses: p.Str("addresses"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), FlowRound: p.Int("flow_round"),
 		SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"), Shuffle: p.Int("shuffle"),
