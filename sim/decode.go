@@ -6,12 +6,10 @@ import (
 	"math/bits"
 )
 
+// fileWords is the size of the machine's register file: scratch; behind it staging words for the writes of a
+// bundle that cannot be put in order, 12 scalars of alu and 9 vectors of the others at most; and unused words up to
+// a power of two, so that a masked index needs no bounds check.
 const (
-	// stagingWords hold the writes of a bundle that cannot be put in order: 12 scalars of alu, 6
-	// vectors of valu, 2 of load, 1 of flow.
-	stagingWords = 12 + (6+2+1)*VLen
-	// fileWords is the size of the machine's register file: scratch, the staging words behind it, and
-	// unused words up to a power of two, so that a masked index needs no bounds check.
 	fileWords = 2048
 	fileMask  = fileWords - 1
 )

@@ -3,6 +3,7 @@ package space
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // exprType is the type of an expression.
@@ -151,31 +152,7 @@ func (c *checker) check(n *node) error {
 }
 
 // word names the operator of n in an error.
-func (n *node) word() string {
-	switch n.op {
-	case opNot:
-		return "not"
-	case opAnd:
-		return "and"
-	case opOr:
-		return "or"
-	case opNegate, opSub:
-		return "-"
-	case opAdd:
-		return "+"
-	case opMul:
-		return "*"
-	case opDiv:
-		return "/"
-	case opFloorDiv:
-		return "//"
-	case opMod:
-		return "%"
-	case opPow:
-		return "**"
-	}
-	return opText[n.op]
-}
+func (n *node) word() string { return strings.TrimSpace(opText[n.op]) }
 
 // name resolves the name of a parameter.
 func (c *checker) name(n *node) error {

@@ -103,10 +103,16 @@ func (b *builder) build() (*diagram, int) {
 		// A parameter that nothing tests and nothing reads later needs one bundle of edges.
 		free := len(byLast[i]) == 0 && liveUntil[i] <= i
 		l.first = make([]int32, 0, nodes+1)
-		for k := range nodes {
+		bind := func(k int) {
 			for at, j := range live {
 				ords[j] = int(states[k*len(live)+at])
 			}
+		}
+		if !free && !b.fits(i, nodes, ords, bind) {
+			return nil, i
+		}
+		for k := range nodes {
+			bind(k)
 			l.first = append(l.first, int32(len(l.runs)))
 			lo, hi := b.domain(i, ords)
 			if free {
@@ -122,9 +128,6 @@ func (b *builder) build() (*diagram, int) {
 				l.runs = append(l.runs, run{lo: lo, n: hi - lo, child: child})
 				continue
 			}
-			if hi-lo > b.limit-b.used {
-				return nil, i
-			}
 			b.used += hi - lo
 			b.expand(l, g, byLast[i], ords, i, lo, hi)
 		}
@@ -133,6 +136,23 @@ func (b *builder) build() (*diagram, int) {
 	}
 	d.number(nodes)
 	return d, 0
+}
+
+// fits reports whether the edges that layer i has to examine are within the limit. It looks at the
+// conditions of all nodes first, so that a layer that is too wide costs next to nothing.
+func (b *builder) fits(i, nodes int, ords []int, bind func(node int)) bool {
+	left := b.limit - b.used
+	if nodes <= left/(b.s.sizes[i]+1) {
+		return true
+	}
+	for k := range nodes {
+		bind(k)
+		lo, hi := b.domain(i, ords)
+		if left -= hi - lo; left < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // domain returns the ordinals [lo, hi) that parameter i may take after those before it.

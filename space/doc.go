@@ -46,7 +46,8 @@
 // Integers have 64 bits. A division by zero, an overflow, a float that is not finite, and a negative
 // power of an integer have no value: the constraint counts as broken and the condition as not true. In
 // a part without parameters such a fault is an error of the definition. And, or and conditionals go from
-// left to right and stop where the result is certain, so that "n != 0 and m % n == 0" is safe.
+// left to right and stop where the result is certain, so that "n != 0 and m % n == 0" is safe; every other
+// operator takes its operands from left to right and stops at the first that has no value or is unknown.
 //
 // An expression that needs the value of an inactive parameter is unknown, in the three-valued logic of
 // Kleene: "x > 3 or packed" is true where packed is, whether or not x is active. A constraint excludes a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -371,6 +372,12 @@ func (s *Space) Parse(key string) (Point, error) {
 func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
+	fail := func(err error) error {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("point %.80q: %w", data, err)
+	}
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return Point{}, fmt.Errorf("point %.80q is not a JSON object", data)
 	}
@@ -378,7 +385,7 @@ func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
-			return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+			return Point{}, fail(err)
 		}
 		name := t.(string) // The decoder refuses any other key of an object.
 		i, err := s.lookup(name)
@@ -390,7 +397,7 @@ func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
 		}
 		t, err = d.Token()
 		if err != nil {
-			return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+			return Point{}, fail(err)
 		}
 		if _, nested := t.(json.Delim); nested || t == nil {
 			return Point{}, fmt.Errorf("parameter %q is no number, string or boolean", name)
@@ -404,7 +411,7 @@ func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return Point{}, fmt.Errorf("point %.80q: %w", data, err)
+		return Point{}, fail(err)
 	}
 	if d.InputOffset() != int64(len(bytes.TrimRight(data, " \t\r\n"))) {
 		return Point{}, fmt.Errorf("point %.80q has something after its end", data)

@@ -7,16 +7,17 @@ import (
 
 // Nearest returns the member of want that got most likely stands for, or "" where none is near. It
 // ignores case and counts insertions, deletions, substitutions and swaps of neighbours (the optimal
-// string alignment distance); one edit is allowed for every three characters, and at least one. The
-// first of several equally near members wins.
+// string alignment distance); one edit is allowed for every three characters, and at least one, but not
+// as many as would change every character. The first of several equally near members wins.
 func Nearest(got string, want []string) string {
 	limit := max(1, len(got)/3)
 	best, bestDistance := "", limit+1
 	for _, candidate := range want {
-		if abs(len(candidate)-len(got)) >= bestDistance || len(candidate) <= 1 && candidate != got && len(got) > 1 {
+		if abs(len(candidate)-len(got)) >= bestDistance {
 			continue
 		}
-		if d := editDistance(strings.ToLower(got), strings.ToLower(candidate)); d < bestDistance {
+		d := editDistance(strings.ToLower(got), strings.ToLower(candidate))
+		if d < min(bestDistance, max(len(got), len(candidate))) || candidate == got {
 			best, bestDistance = candidate, d
 		}
 	}

@@ -408,8 +408,9 @@ func (n *node) String() string {
 	return b.String()
 }
 
+// opText is the canonical spelling of the operators that have one.
 var opText = map[op]string{
-	opAnd: " and ", opOr: " or ", opAdd: " + ", opSub: " - ", opMul: " * ", opDiv: " / ",
+	opNot: "not ", opNegate: "-", opAnd: " and ", opOr: " or ", opAdd: " + ", opSub: " - ", opMul: " * ", opDiv: " / ",
 	opFloorDiv: " // ", opMod: " % ", opPow: " ** ", opMin: "min", opMax: "max", opAbs: "abs",
 }
 
@@ -432,10 +433,10 @@ func (n *node) print(b *strings.Builder, bind int) {
 	case opName:
 		b.WriteString(n.text)
 	case opNot:
-		b.WriteString("not ")
+		b.WriteString(opText[n.op])
 		n.kids[0].print(b, bindNot)
 	case opNegate:
-		b.WriteByte('-')
+		b.WriteString(opText[n.op])
 		n.kids[0].print(b, bindPrefix)
 	case opAnd, opOr:
 		printList(b, n.kids, opText[n.op], own+1)

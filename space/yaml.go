@@ -184,6 +184,10 @@ func scalar(n *yaml.Node) (Value, error) {
 			return Value{}, fmt.Errorf("line %d: %s does not fit a 64-bit integer", n.Line, n.Value)
 		case "!!float":
 			var v float64
+			// The YAML package takes an integer that is too large for a float, which would round it.
+			if !strings.ContainsAny(n.Value, ".eE") {
+				return Value{}, fmt.Errorf("line %d: %s does not fit a 64-bit integer", n.Line, n.Value)
+			}
 			if n.Decode(&v) == nil {
 				return FloatValue(v), nil
 			}

@@ -146,7 +146,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	root.SuggestionsMinimumDistance = 2
 	a.asRun(root)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
-		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand())
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand())
 	return root
 }
 

@@ -103,7 +103,8 @@ func TestInputs(t *testing.T) {
 	if len(c.known) > maxInputs || len(c.order) != len(c.known) {
 		t.Errorf("cache holds %d inputs in an order of %d", len(c.known), len(c.order))
 	}
-	if c.Get(99) != c.Get(99) {
+	first := c.Get(99)
+	if again := c.Get(99); again != first {
 		t.Error("the same seed was drawn twice")
 	}
 }

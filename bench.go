@@ -1,0 +1,138 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"tune/kernels"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// SearchBench compares strategies on the space of a kernel, over several seeds, at an equal number of evaluations.
+type SearchBench struct {
+	Kernel      kernels.Kernel
+	Shape       kernels.Shape
+	Strategies  []string // names of package strategies
+	Seeds       []uint64
+	Evaluations int
+	Jobs        int
+	// Observe is called after each run; nil observes nothing.
+	Observe func(done, total int)
+}
+
+// Curve is how one strategy did.
+type Curve struct {
+	Strategy string `json:"strategy"`
+	// At are numbers of evaluations, and Mean the mean over seeds of the best cost so far there.
+	At   []int     `json:"at"`
+	Mean []float64 `json:"mean"`
+	// Best holds the best cost of each seed's run in the end; +Inf never: a run without a valid
+	// candidate is an error.
+	Best []float64 `json:"best"`
+}
+
+// Median returns the median over seeds of the best cost in the end.
+func (c Curve) Median() float64 {
+	s := slices.Sorted(slices.Values(c.Best))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// Wins counts the seeds at which c ended below other; ties count half.
+func (c Curve) Wins(other Curve) float64 {
+	wins := 0.0
+	for i, b := range c.Best {
+		switch {
+		case b < other.Best[i]:
+			wins++
+		case b == other.Best[i]:
+			wins += 0.5
+		}
+	}
+	return wins
+}
+
+// checkpoints are the numbers of evaluations at which curves are read.
+func checkpoints(evaluations int) []int {
+	at := slices.DeleteFunc([]int{25, 50, 100, 200, 500, 1000, 2000, 5000}, func(n int) bool { return n >= evaluations })
+	return append(at, evaluations)
+}
+
+// Run carries out every run and returns a curve for each strategy. Nothing is written to disk.
+func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
+	problem, err := b.Kernel.Problem(b.Shape)
+	if err != nil {
+		return nil, err
+	}
+	at := checkpoints(b.Evaluations)
+	var curves []Curve
+	done := 0
+	for _, name := range b.Strategies {
+		entry, err := strategies.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		curve := Curve{Strategy: name, At: at, Mean: make([]float64, len(at))}
+		for _, seed := range b.Seeds {
+			best, err := b.run(ctx, problem, entry, seed, at)
+			if err != nil {
+				return nil, fmt.Errorf("strategy %s, seed %d: %w", name, seed, err)
+			}
+			for i, v := range best {
+				curve.Mean[i] += v / float64(len(b.Seeds))
+			}
+			curve.Best = append(curve.Best, best[len(best)-1])
+			done++
+			if b.Observe != nil {
+				b.Observe(done, len(b.Strategies)*len(b.Seeds))
+			}
+		}
+		curves = append(curves, curve)
+	}
+	return curves, nil
+}
+
+// run returns the best cost so far of one run at each checkpoint. Until a first candidate is valid, the baseline
+// is what a user has.
+func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
+	strategy, err := entry.New(problem.Space(), seed)
+	if err != nil {
+		return nil, err
+	}
+	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
+	s := session{info: b.Kernel.Info(), problem: problem, evaluator: evaluator}
+	baseline, err := s.baseline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	costs := make([]float64, b.Evaluations)
+	for i := range costs {
+		costs[i] = math.Inf(1)
+	}
+	result, err := search.Run(ctx, strategy, evaluator, search.Settings{
+		Budget: search.Budget{Evaluations: b.Evaluations}, Jobs: b.Jobs,
+		Observe: func(e search.Event) {
+			if e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 {
+				costs[e.Trial.Number] = e.Outcome.Cost
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if result.Stop == search.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	best, out := baseline.Cost, make([]float64, 0, len(at))
+	for i, c := range costs {
+		best = min(best, c)
+		if i+1 == at[len(out)] {
+			out = append(out, best)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/kernels"
+	"tune/search/strategies"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure tune itself",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.benchSearchCommand())
+	return c
+}
+
+func (a *app) benchSearchCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "search KERNEL",
+		Short: "Compare strategies at an equal number of evaluations",
+		Long: `search runs each strategy on a kernel's space with each of the seeds 1..N, and prints the mean over seeds of the best
+cost so far, and at how many seeds each ended below random search. Nothing is written to disk.`,
+		Example: "  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid",
+		Args:    exactly(1, "a kernel"),
+	}
+	addSettings(c.Flags(), "shape", "jobs")
+	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
+	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a run")
+	names := c.Flags().StringSlice("strategies", strategies.Names(), "`names` of the strategies")
+	asJSON := c.Flags().Bool("json", false, "print the curves as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", nil)
+		if err != nil {
+			return usage(err)
+		}
+		k, err := a.table.Lookup(args[0])
+		if err != nil {
+			return usage(err)
+		}
+		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+		if err != nil {
+			return usage(err)
+		}
+		if *seeds < 1 || *evals < 1 {
+			return usage(fmt.Errorf("--seeds %d --evals %d: want 1 or more", *seeds, *evals))
+		}
+		for _, name := range *names {
+			if _, err := strategies.Lookup(name); err != nil {
+				return usage(fmt.Errorf("--strategies: %w", err))
+			}
+		}
+		b := tune.SearchBench{Kernel: k, Shape: shape, Strategies: *names, Evaluations: *evals, Jobs: set.jobs}
+		if b.Jobs == 0 {
+			b.Jobs = runtime.NumCPU()
+		}
+		for s := range *seeds {
+			b.Seeds = append(b.Seeds, uint64(s)+1)
+		}
+		if a.terminal {
+			b.Observe = func(done, total int) { fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d runs", done, total) }
+		}
+		curves, err := b.Run(c.Context())
+		if a.terminal {
+			fmt.Fprint(a.stderr, "\r\x1b[K")
+		}
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(a.stdout, curves)
+		}
+		return a.printCurves(curves, *seeds)
+	}
+	return c
+}
+
+// printCurves prints a table in Markdown, as the README shows it.
+func (a *app) printCurves(curves []tune.Curve, seeds int) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	head := []string{"strategy"}
+	for _, n := range curves[0].At {
+		head = append(head, fmt.Sprintf("mean @%d", n))
+	}
+	head = append(head, "best", "median", "worst", "below random")
+	row(head...)
+	row(slices.Repeat([]string{"---"}, len(head))...)
+	random := slices.IndexFunc(curves, func(c tune.Curve) bool { return c.Strategy == "random" })
+	for _, c := range curves {
+		cells := []string{c.Strategy}
+		for _, m := range c.Mean {
+			cells = append(cells, fmt.Sprintf("%.1f", m))
+		}
+		wins := "–"
+		if random >= 0 && c.Strategy != "random" {
+			wins = fmt.Sprintf("%g of %d", c.Wins(curves[random]), seeds)
+		}
+		row(append(cells, fmt.Sprintf("%g", slices.Min(c.Best)), fmt.Sprintf("%g", c.Median()), fmt.Sprintf("%g", slices.Max(c.Best)), wins)...)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,198 @@
+package space
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const demoYAML = `name: demo
+parameters:
+  - {name: lanes, type: int, from: 1, to: 32, step: 1, default: 3, doc: lanes in flight}
+  - {name: tile, type: pow2, from: 8, to: 128}
+  - {name: order, type: enum, values: [kind, lane, diagonal]}
+  - {name: stagger, type: int, from: 1, to: 8, when: "order == 'diagonal'"}
+  - {name: packed, type: bool}
+constraints:
+  - lanes * tile <= 512
+`
+
+func TestReadIsNew(t *testing.T) {
+	s, err := Read(strings.NewReader(demoYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := demo(t)
+	if s.Fingerprint() != want.Fingerprint() || s.Name() != want.Name() || s.Default().Key() != want.Default().Key() || !s.At(777).Equal(want.At(777)) {
+		t.Errorf("the space read differs from the space made")
+	}
+	var text strings.Builder
+	if err := s.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(strings.Replace(demoYAML, " step: 1,", "", 1), `"order == 'diagonal'"`, "order == 'diagonal'", 1); text.String() != want {
+		t.Errorf("wrote\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	parameter := func(fields string) string { return "name: x\nparameters:\n  - {" + fields + "}\n" }
+	for _, test := range []struct{ text, want string }{
+		{"", "the file is empty"},
+		{"name: [", "did not find"},
+		{"[]", "line 1: a space is a mapping with the fields name, parameters, constraints"},
+		{"name: x", "it has no parameters"},
+		{"nmae: x", `line 1: a space has no field "nmae" (did you mean "name"?)`},
+		{"name: x\nzzz: 1", `line 2: a space has no field "zzz"; the fields are name, parameters, constraints`},
+		{"name: x\nname: y", `line 2: field "name" is given twice`},
+		{"name: [x]", "line 1: name: expected a text"},
+		{"parameters: 3", "line 1: parameters: expected a list"},
+		{"parameters: [3]", "line 1: a parameter is a mapping"},
+		{parameter("name: a, type: int, from: 1, ot: 3"), `line 3: a parameter has no field "ot" (did you mean "to"?)`},
+		{parameter("name: a"), `line 3: type: parameter "a" has no type; the types are int, pow2, enum, bool`},
+		{parameter("name: a, type: pow"), `there is no type "pow" (did you mean "pow2"?)`},
+		{parameter("name: a, type: unset"), `there is no type "unset"`},
+		{parameter("name: a, type: int, from: 1"), `line 3: to: parameter "a" of type int needs it`},
+		{parameter("name: a, type: int, from: 1, to: 2.5"), `line 3: to: "2.5" is not a 64-bit integer`},
+		{parameter("name: a, type: int, from: 1, to: 99999999999999999999"), "is not a 64-bit integer"},
+		{parameter("name: a, type: int, from: 3, to: 2"), `line 3: space "x": parameter "a": from 3 is greater than to 2`},
+		{parameter("name: a, type: int, from: 3, to: 4, step: 0"), "step 0 is not at least 1"},
+		{parameter("name: a, type: pow2, from: 1, to: 4, step: 2"), "line 3: step: type pow2 does not take it"},
+		{parameter("name: a, type: bool, from: 1"), "line 3: from: type bool does not take it"},
+		{parameter("name: a, type: bool, values: [true]"), "takes no list of values"},
+		{parameter("name: a, type: enum"), "the domain is empty"},
+		{parameter("name: a, type: enum, values: x"), "values: expected a list"},
+		{parameter("name: a, type: enum, values: [[x]]"), "no number, text, true or false"},
+		{parameter("name: a, type: enum, values: [~]"), "no number, text, true or false"},
+		{parameter("name: a, type: enum, values: [.nan]"), "not a finite number"},
+		{parameter("name: a, type: enum, values: [99999999999999999999]"), "99999999999999999999"},
+		{parameter("name: a, type: enum, values: [1, x]"), "the values mix"},
+		{parameter("name: a, type: bool, default: 3"), "default 3 is not in the domain"},
+		{parameter("name: a, type: bool, default: {}"), "no number, text, true or false"},
+		{parameter("name: a, type: bool, when: b"), `line 3: space "x": parameter "a": condition: column 1: there is no parameter "b"`},
+		{parameter("name: a, type: bool, <<: {doc: x}"), `no field "<<"`},
+		{parameter("name: a, type: bool") + "constraints:\n  - a\n  - a >\n", `line 6: space "x": constraint 2: column 4:`},
+		{parameter("name: a, type: bool") + "constraints:\n  - [a]\n", "line 5: a constraint is an expression in one text"},
+		{parameter("name: a, type: bool") + "constraints: [a, not a]\n", "it has no point: none satisfies not a together"},
+		{parameter("name: a, type: bool") + "---\nname: y\n", "a second YAML document"},
+		{"&a [*a]", "a space is a mapping"},
+		{"parameters: &a [*a]", "a parameter is a mapping"},
+	} {
+		s, err := Read(strings.NewReader(test.text))
+		if s != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s\ngot %v, want an error with %q", test.text, err, test.want)
+		}
+	}
+}
+
+func TestReadForms(t *testing.T) {
+	s, err := Read(strings.NewReader(`
+parameters:
+  - name: a
+    type: enum
+    values: &numbers [1, 2.5, 0x10]
+    default: 1.0
+  - {name: b, type: enum, values: *numbers, when: a > 1, doc: ~}
+  - {name: c, type: enum, values: ["true", "12", yes, a b, "", "#", "~"]}
+  - {name: d, type: enum, values: [true, false], default: false}
+constraints: ~
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := s.Len()
+	if got := s.At(n - 1).Key(); n != 7*7*2 || got != "a=16.0 b=16.0 c=~ d=false" || s.Default().Key() != "a=1.0 c=true d=false" {
+		t.Errorf("%d points, the last %s, the default %v", n, got, s.Default())
+	}
+	var text strings.Builder
+	if err := s.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(strings.NewReader(text.String()))
+	if err != nil || again.Fingerprint() != s.Fingerprint() {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+func TestDocumentEmbeds(t *testing.T) {
+	var file struct {
+		Kernel string
+		Space  Document
+	}
+	text := "kernel: k\nspace:\n  name: x\n  parameters:\n    - {name: a, type: bool, default: 1}\n"
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Space.Space(); err == nil || !strings.HasPrefix(err.Error(), "line 5: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDocStrings writes documentation that YAML could fold, trim or misread.
+func TestDocStrings(t *testing.T) {
+	for _, doc := range []string{"plain", "two\nlines\n", " leading: colon", "# no comment", "tab\tand \"quotes\"", "null", "12", "é — ✓", "trailing \n", "\n", "\u2028", "\x00\x7f\u0085\ufeff"} {
+		s, err := New("space: "+doc, []Parameter{Bool("a").Describe(doc)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := s.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(strings.NewReader(text.String()))
+		if err != nil || again.Parameters()[0].Doc != doc || again.Name() != s.Name() {
+			t.Errorf("%q: %v\n%s", doc, err, text.String())
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(demoYAML)
+	f.Add("parameters: [{name: a, type: int, from: 0, to: 4611686018427387903}, {name: b, type: bool, when: a > 5}]\nconstraints: [a % 3 == 1 or b]")
+	f.Add("parameters:\n- {name: a, type: enum, values: [1, 2.5], default: 1, doc: |\n    x\n  }\n- &p {name: b, type: pow2, from: 1, to: 4}")
+	f.Fuzz(func(t *testing.T, text string) {
+		small := limits{edges: 1000, steps: 1000, draws: 100}
+		s, err := read(strings.NewReader(text), small)
+		if err != nil {
+			return
+		}
+		var written strings.Builder
+		if err := s.Write(&written); err != nil {
+			t.Fatal(err)
+		}
+		again, err := read(strings.NewReader(written.String()), small)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, written.String())
+		}
+		if again.Fingerprint() != s.Fingerprint() || again.Name() != s.Name() {
+			t.Fatalf("the space has changed:\n%s", written.String())
+		}
+		r := rand.New(rand.NewPCG(1, 1))
+		for range 3 {
+			p, err := s.Sample(r)
+			if err != nil {
+				p = s.Default()
+			}
+			if err := s.Explain(p.ords); err != nil {
+				t.Fatal(err)
+			}
+			if q, err := again.Parse(p.Key()); err != nil || !q.Equal(p) {
+				t.Fatalf("Parse(%q) = %v, %v", p.Key(), q, err)
+			}
+			data, err := p.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q, err := s.UnmarshalPoint(data); err != nil || !q.Equal(p) {
+				t.Fatalf("UnmarshalPoint(%q) = %v, %v", data, q, err)
+			}
+			if i, ok := s.Index(p); ok && !s.At(i).Equal(p) {
+				t.Fatalf("At(%d) is not %v", i, p)
+			}
+		}
+	})
+}
