@@ -15,21 +15,7 @@ import (
 // single words from the top.
 func allocate(g *graph, s *schedule) ([]uint32, error) {
 	n := len(g.width)
-	first, last := make([]int32, n), make([]int32, n)
-	for r := range first {
-		first[r], last[r] = int32(s.cycles()), -1
-		for _, d := range g.defs[r] {
-			first[r] = min(first[r], s.first[d])
-			last[r] = max(last[r], s.last[d]+1)
-		}
-	}
-	for i := range g.ops {
-		o := &g.ops[i]
-		for k := range int(o.nsrc) {
-			r := o.src[k].reg
-			last[r] = max(last[r], s.last[i])
-		}
-	}
+	first, last := lifetimes(g, s)
 	words := peak(g, first, last, 1)
 	blocks := peak(g, first, last, sim.VLen)
 	singles := (words + sim.VLen - 1) / sim.VLen
@@ -39,41 +25,76 @@ func allocate(g *graph, s *schedule) ([]uint32, error) {
 			blocks*sim.VLen+words, blocks, words, sim.ScratchWords)
 	}
 
-	// The ends of intervals are met in the order of cycles, so that freed words are free in time.
-	byFirst := make([]reg, n)
-	for r := range byFirst {
-		byFirst[r] = reg(r)
+	// Registers are met by their first cycle, and those whose last cycle has come are freed before. Both
+	// orders are chains through the registers of a cycle.
+	begins, ends := newChains(s.cycles()+2, n), newChains(s.cycles()+2, n)
+	for r := n - 1; r >= 0; r-- {
+		begins.add(first[r], int32(r))
+		ends.add(last[r], int32(r))
 	}
-	slices.SortFunc(byFirst, func(a, b reg) int {
-		if first[a] != first[b] {
-			return int(first[a] - first[b])
-		}
-		return int(a - b)
-	})
-	ends := make([][]reg, s.cycles()+2)
 	addr := make([]uint32, n)
 	var freeBlocks, freeWords pool
 	freeBlocks.fill(blocks)
 	freeWords.fill(words)
-	cycle := int32(0)
-	for _, r := range byFirst {
-		for ; cycle <= first[r]; cycle++ {
-			for _, e := range ends[cycle] {
-				if g.width[e] == 1 {
-					freeWords.put(int(sim.ScratchWords - 1 - addr[e]))
-				} else {
-					freeBlocks.put(int(addr[e] / sim.VLen))
-				}
+	for t := range begins.head {
+		for r := ends.head[t]; r >= 0; r = ends.next[r] {
+			if g.width[r] == 1 {
+				freeWords.put(int(sim.ScratchWords - 1 - addr[r]))
+			} else {
+				freeBlocks.put(int(addr[r] / sim.VLen))
 			}
 		}
-		if g.width[r] == 1 {
-			addr[r] = uint32(sim.ScratchWords - 1 - freeWords.take())
-		} else {
-			addr[r] = uint32(freeBlocks.take() * sim.VLen)
+		for r := begins.head[t]; r >= 0; r = begins.next[r] {
+			if g.width[r] == 1 {
+				addr[r] = uint32(sim.ScratchWords - 1 - freeWords.take())
+			} else {
+				addr[r] = uint32(freeBlocks.take() * sim.VLen)
+			}
 		}
-		ends[last[r]] = append(ends[last[r]], r)
 	}
 	return addr, nil
+}
+
+// lifetimes returns for each register the cycle of its first write, and the cycle from which its words are free.
+func lifetimes(g *graph, s *schedule) (first, last []int32) {
+	n := len(g.width)
+	first, last = make([]int32, n), make([]int32, n)
+	for r := range n {
+		// A value that nobody reads still must not be written over another one.
+		first[r], last[r] = s.first[g.def[r]], s.last[g.def[r]]+1
+	}
+	for r, more := range g.moreDefs {
+		for _, d := range more {
+			first[r], last[r] = min(first[r], s.first[d]), max(last[r], s.last[d]+1)
+		}
+	}
+	for i := range g.ops {
+		o := &g.ops[i]
+		for k := range int(o.nsrc) {
+			r := o.src[k].reg
+			last[r] = max(last[r], s.last[i])
+		}
+	}
+	return first, last
+}
+
+// chains lists registers by cycle, without a slice for each cycle.
+type chains struct {
+	head []int32 // of each cycle, -1 where it has none
+	next []int32 // of each register
+}
+
+func newChains(cycles, registers int) chains {
+	c := chains{make([]int32, cycles), make([]int32, registers)}
+	for t := range c.head {
+		c.head[t] = -1
+	}
+	return c
+}
+
+func (c chains) add(cycle, r int32) {
+	c.next[r] = c.head[cycle]
+	c.head[cycle] = r
 }
 
 // peak returns how many registers of a width are live at once at the most.

@@ -1,8 +1,6 @@
 package vector
 
-import (
-	"tune/sim"
-)
+import "tune/sim"
 
 // emit writes the scheduled operations as bundles.
 func emit(g *graph, s *schedule, addr []uint32) *sim.Program {
@@ -13,6 +11,9 @@ func emit(g *graph, s *schedule, addr []uint32) *sim.Program {
 	p := &sim.Program{Bundles: make([]sim.Bundle, s.cycles())}
 	for t := range p.Bundles {
 		p.Bundles[t].Slots = slots[s.start[t]:s.start[t+1]:s.start[t+1]]
+	}
+	for _, n := range g.names {
+		p.Names = append(p.Names, sim.NamedRange{Name: n.text, Span: sim.Span{Addr: addr[n.reg], N: uint32(g.width[n.reg])}})
 	}
 	return p
 }

@@ -46,14 +46,18 @@ const (
 type graph struct {
 	ops   []op
 	width []uint8 // words of each register
-	defs  [][]int32
+	// def is the operation that writes each register, or -1. The few registers that several operations
+	// write, lane by lane, have the others in moreDefs.
+	def      []int32
+	moreDefs map[reg][]int32
+	names    []name
 	// after holds ordering edges that no register carries: {before, after}.
 	after [][2]int32
 }
 
 func (g *graph) newReg(words uint8) reg {
 	g.width = append(g.width, words)
-	g.defs = append(g.defs, nil)
+	g.def = append(g.def, -1)
 	return reg(len(g.width) - 1)
 }
 
@@ -64,10 +68,23 @@ func (g *graph) add(o op) int32 {
 		o.units = 1
 	}
 	g.ops = append(g.ops, o)
-	if o.dst.reg >= 0 {
-		g.defs[o.dst.reg] = append(g.defs[o.dst.reg], n)
+	if r := o.dst.reg; r >= 0 {
+		if g.def[r] < 0 {
+			g.def[r] = n
+		} else {
+			if g.moreDefs == nil {
+				g.moreDefs = map[reg][]int32{}
+			}
+			g.moreDefs[r] = append(g.moreDefs[r], n)
+		}
 	}
 	return n
+}
+
+// name says what a register that lives long holds, for traces.
+type name struct {
+	reg  reg
+	text string
 }
 
 // edges lists the successors of every operation, in a compact form: those of op i are
@@ -83,7 +100,9 @@ func (g *graph) edges() edges {
 		for i := range g.ops {
 			o := &g.ops[i]
 			for s := range int(o.nsrc) {
-				for _, d := range g.defs[o.src[s].reg] {
+				r := o.src[s].reg
+				f(g.def[r], int32(i))
+				for _, d := range g.moreDefs[r] {
 					f(d, int32(i))
 				}
 			}

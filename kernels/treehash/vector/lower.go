@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"fmt"
+
 	"tune/kernels/treehash/tree"
 	"tune/sim"
 )
@@ -112,6 +114,7 @@ func (b *lowering) vector(v uint32) operand {
 		s := b.scalar(v)
 		r = b.setUp(func() operand { return b.valu(sim.OpVBroadcast, s) }).reg
 		b.vectors[v] = r
+		b.g.names = append(b.g.names, name{r, fmt.Sprintf("constant %#x", v)})
 	}
 	return whole(r)
 }
@@ -414,6 +417,14 @@ func (b *lowering) node(k nodeKey) operand {
 			return b.valu(sim.OpVBroadcast, v)
 		}).reg
 		b.nodes[k] = r
+		text := fmt.Sprintf("node %d", k.from)
+		if k.less >= 0 {
+			text += fmt.Sprintf(" less node %d", k.less)
+		}
+		if k.xored {
+			text += " ^ C"
+		}
+		b.g.names = append(b.g.names, name{r, text})
 	}
 	return whole(r)
 }

@@ -219,7 +219,7 @@ func checkSchedule(t *testing.T, g *graph, s *schedule) {
 			}
 			used[engine]++
 			for k := range int(o.nsrc) {
-				for _, d := range g.defs[o.src[k].reg] {
+				for _, d := range append(g.moreDefs[o.src[k].reg], g.def[o.src[k].reg]) {
 					if s.last[d] >= int32(c) {
 						t.Fatalf("operation %d reads in cycle %d what operation %d writes in cycle %d", is.op, c, d, s.last[d])
 					}
