@@ -1,7 +1,6 @@
 package search
 
 import (
-	"iter"
 	"math/bits"
 	"math/rand/v2"
 
@@ -25,8 +24,7 @@ type Fresh struct {
 	seen    map[uint64]struct{}
 	seenKey map[string]struct{}
 
-	scan     func() (space.Point, bool)
-	stopScan func()
+	scan func() (space.Point, bool) // nil while sampling finds new points
 }
 
 // sampleTries is how often Fresh samples before it concludes that little is left, and scans.
@@ -89,12 +87,11 @@ func (f *Fresh) Draw() (space.Point, bool) {
 				return p, true
 			}
 		}
-		f.scan, f.stopScan = iter.Pull(f.space.All())
+		f.scan = InOrder(f.space)
 	}
 	for {
 		p, ok := f.scan()
 		if !ok {
-			f.stopScan()
 			return space.Point{}, false
 		}
 		if f.Mark(p) {
@@ -103,16 +100,83 @@ func (f *Fresh) Draw() (space.Point, bool) {
 	}
 }
 
-// permutation is a keyed bijection on [0, n): a balanced Feistel network over the next even number of bits,
-// walked until the result is below n (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// InOrder returns a function that gives the points in canonical order, one a call, and false once there are no
+// more. Unlike iter.Pull it holds no coroutine, so that a strategy that uses it can be dropped at any time.
+func InOrder(s *space.Space) func() (space.Point, bool) {
+	if n, ok := s.Len(); ok {
+		i := uint64(0)
+		return func() (space.Point, bool) {
+			if i == n {
+				return space.Point{}, false
+			}
+			i++
+			return s.At(i - 1), true
+		}
+	}
+	var (
+		ahead []space.Point
+		given int
+		last  bool // nothing comes after what is read ahead
+	)
+	return func() (space.Point, bool) {
+		if len(ahead) == 0 && !last {
+			n := min(max(given, leastAhead), mostAhead)
+			ahead = stretch(s, given, n)
+			last = len(ahead) < n
+		}
+		if len(ahead) == 0 {
+			return space.Point{}, false
+		}
+		p := ahead[0]
+		ahead = ahead[1:]
+		given++
+		return p, true
+	}
+}
+
+// How many points InOrder reads ahead where they are not numbered. It enumerates from the start each time, so
+// that it reads as many as it has given already, within bounds.
+const (
+	leastAhead = 64
+	mostAhead  = 1 << 16
+)
+
+// stretch returns up to n points in canonical order, without the first skip.
+func stretch(s *space.Space, skip, n int) []space.Point {
+	var out []space.Point
+	for p := range s.All() {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if out = append(out, p); len(out) == n {
+			break
+		}
+	}
+	return out
+}
+
+// permutation is a random bijection on [0, n). A small one is a shuffled list, which makes every order equally
+// likely. A large one is a balanced Feistel network over the next even number of bits, walked until the result is
+// below n (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002): it costs no memory, and makes every
+// number equally likely at each place, though it cannot make every order.
 type permutation struct {
 	n    uint64
+	list []int
 	half uint // bits of each half
 	keys [4]uint64
 }
 
+// longestList is the largest permutation that is a list.
+const longestList = 1 << 12
+
 func newPermutation(n uint64, rng *rand.Rand) permutation {
-	p := permutation{n: n, half: uint(bits.Len64(n)+1) / 2}
+	p := permutation{n: n}
+	if n <= longestList {
+		p.list = rng.Perm(int(n))
+		return p
+	}
+	p.half = uint(bits.Len64(n-1)+1) / 2
 	for i := range p.keys {
 		p.keys[i] = rng.Uint64()
 	}
@@ -120,6 +184,9 @@ func newPermutation(n uint64, rng *rand.Rand) permutation {
 }
 
 func (p permutation) at(i uint64) uint64 {
+	if p.list != nil {
+		return uint64(p.list[i])
+	}
 	mask := uint64(1)<<p.half - 1
 	for {
 		left, right := i>>p.half, i&mask

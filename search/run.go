@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -42,6 +43,8 @@ func (s Settings) Validate() error {
 		return fmt.Errorf("search: the time budget is %v: want more than nothing", s.Budget.Wall)
 	case s.Budget.Evaluations < 0:
 		return fmt.Errorf("search: the budget is %d evaluations: want 1 or more", s.Budget.Evaluations)
+	case s.Budget.Target != nil && math.IsNaN(*s.Budget.Target):
+		return errors.New("search: the target is not a number")
 	}
 	return nil
 }
@@ -180,8 +183,10 @@ func (r *run) loop(ctx context.Context) error {
 	}
 	h := r.set.History
 	for {
+		// What is recorded counts, whatever the budget is by now: a smaller one than the run had ends it after
+		// its history.
 		replayed := r.batches < len(h.Batches)
-		if n := r.set.Budget.Evaluations; n > 0 && r.told >= n {
+		if n := r.set.Budget.Evaluations; !replayed && n > 0 && r.told >= n {
 			r.result.Stop = EvaluationsSpent
 			return nil
 		}
@@ -197,12 +202,13 @@ func (r *run) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(b.trials) == 0 {
+		if len(b.trials) == 0 && !replayed {
 			r.result.Stop = SpaceExhausted
 			return nil
 		}
+		known := 0
 		if replayed {
-			if _, err := b.compare(h, r.batches-1); err != nil {
+			if known, err = b.compare(h, r.batches-1); err != nil {
 				return err
 			}
 			for i, o := range b.outcomes {
@@ -228,10 +234,12 @@ func (r *run) loop(ctx context.Context) error {
 			return nil
 		}
 		if b.unknown() {
-			r.result.Stop = stopOf(ctx)
+			if r.result.Stop = EvaluationsSpent; ctx.Err() != nil {
+				r.result.Stop = stopOf(ctx)
+			}
 			return nil
 		}
-		if !replayed && r.set.Recorder != nil {
+		if known < len(b.trials) && r.set.Recorder != nil {
 			if err := r.set.Recorder.Sync(); err != nil {
 				return err
 			}
@@ -272,6 +280,9 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 	for i, proposal := range proposals {
 		if proposal.Point.IsZero() {
 			return nil, fmt.Errorf("search: the strategy asked for an empty point in batch %d", r.batches)
+		}
+		if proposal.Fidelity < 0 {
+			return nil, fmt.Errorf("search: the strategy asked for %q at fidelity %d: want 0 or more", proposal.Point.Key(), proposal.Fidelity)
 		}
 		b.trials = append(b.trials, space.Trial{Number: r.told + i, Proposal: proposal})
 	}
@@ -318,14 +329,18 @@ func (b *batch) unknown() bool {
 }
 
 // evaluate evaluates what is not known of a batch, in parallel. It returns the index of the first trial that
-// reached the target, or -1; trials before that one are all known then, later ones need not be. Where the
-// context ends, some outcomes stay unknown.
+// reached the target, or -1; trials before that one are all known then, later ones need not be. Some outcomes
+// stay unknown where the context ends, and where the batch was asked under a larger budget than there is now.
 func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
-	// Trials at or past limit are not needed: an earlier one has reached the target.
-	limit := int64(len(b.trials))
+	// Trials at or past limit are not needed: the budget ends before them, or an earlier one has reached the
+	// target.
+	limit, hit := len(b.trials), -1
+	if n := r.set.Budget.Evaluations; n > 0 {
+		limit = min(limit, max(n-r.told, 0))
+	}
 	for i, o := range b.outcomes {
 		if r.reaches(o) {
-			limit = int64(i)
+			limit, hit = min(limit, i), i
 			break
 		}
 	}
@@ -340,7 +355,7 @@ func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 			for {
 				i := int(next.Add(1) - 1)
 				mu.Lock()
-				if i >= int(limit) || ctx.Err() != nil {
+				if i >= limit || ctx.Err() != nil {
 					mu.Unlock()
 					return nil
 				}
@@ -359,8 +374,8 @@ func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 				}
 				mu.Lock()
 				b.outcomes[i] = o
-				if r.reaches(o) && int64(i) < limit {
-					limit = int64(i)
+				if r.reaches(o) && i < limit {
+					limit, hit = i, i
 					for _, c := range cancels[i+1:] {
 						if c != nil {
 							c()
@@ -374,10 +389,10 @@ func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 	if err := group.Wait(); err != nil {
 		return -1, err
 	}
-	if int(limit) == len(b.trials) || (&batch{outcomes: b.outcomes[:limit]}).unknown() {
+	if hit < 0 || (&batch{outcomes: b.outcomes[:hit]}).unknown() {
 		return -1, nil
 	}
-	return int(limit), nil
+	return hit, nil
 }
 
 func (r *run) reaches(o space.Outcome) bool {
@@ -389,10 +404,11 @@ func (r *run) reaches(o space.Outcome) bool {
 func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 	began := time.Now()
 	o, err := guarded(ctx, r.evaluator, t)
+	if ctx.Err() != nil && (err != nil || o.Status != space.OK) {
+		// The failure may be nothing but the end of the context, and would stand for ever once recorded.
+		return space.Outcome{}, nil
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return space.Outcome{}, nil
-		}
 		return o, err
 	}
 	if o.Seconds == 0 {

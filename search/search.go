@@ -12,8 +12,9 @@ import (
 // the number of workers.
 type Strategy interface {
 	// Ask returns the next batch: proposals that it never made before, and at most
-	// p.Evaluations of them where that is positive. The strategy chooses the size, independently of
-	// how many workers there are. An empty batch means that no unseen point is left.
+	// p.Evaluations of them where that is positive: the first of those that it would propose without
+	// this limit. The strategy chooses the size, independently of how many workers there are. An empty
+	// batch means that no unseen point is left.
 	Ask(p space.Progress) []space.Proposal
 	// Tell reports the outcomes of the last batch, in the order asked.
 	Tell(trials []space.Trial, outcomes []space.Outcome)
@@ -21,7 +22,7 @@ type Strategy interface {
 
 // Evaluator builds, checks and scores one trial. It is called by several goroutines at once. A bad candidate
 // is an outcome; an error means that the evaluator itself failed, and ends the run. It must return soon after
-// its context is done.
+// its context is done; an error or a failed candidate does not count from then on.
 type Evaluator interface {
 	Evaluate(context.Context, space.Trial) (space.Outcome, error)
 }

@@ -3,7 +3,8 @@
 //
 //  1. A population of fresh random points is asked and told.
 //  2. Parents are chosen by tournament and crossed parameter by parameter; children mutate by the kind of each
-//     parameter: numbers take a step, words and booleans another value. Elites live on beside the children.
+//     parameter: numbers take a step, words and booleans another value. Listed numbers are numbers where they
+//     ascend or descend. Elites live on beside the children.
 //  3. A child that breaks a constraint or was asked before is mutated again, and at last replaced by a fresh
 //     random point, so that no evaluation is wasted.
 //  4. When several generations bring no better point, the population starts anew: by turns from fresh random
@@ -65,10 +66,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("evolve: elites is %d: want less than the population, %d", c.Elites, c.Population)
 	case c.Contestants < 1 || c.Contestants > c.Population-1:
 		return fmt.Errorf("evolve: contestants is %d: want 1 to %d", c.Contestants, c.Population-1)
-	case c.Crossover < 0 || c.Crossover > 1:
+	case !(c.Crossover >= 0 && c.Crossover <= 1):
 		return fmt.Errorf("evolve: crossover is %v: want 0 to 1", c.Crossover)
-	case c.Mutation < 0:
-		return fmt.Errorf("evolve: mutation is %v: want 0 or more", c.Mutation)
+	case !(c.Mutation >= 0) || math.IsInf(c.Mutation, 1):
+		return fmt.Errorf("evolve: mutation is %v: want a finite number, 0 or more", c.Mutation)
 	case c.Patience < 1:
 		return fmt.Errorf("evolve: patience is %d: want 1 or more", c.Patience)
 	}
@@ -81,8 +82,13 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 		return nil, err
 	}
 	source := rand.NewPCG(seed, 0x65766F6C)
+	params := s.Parameters()
+	sizes, ordered := make([]int, len(params)), make([]bool, len(params))
+	for i, p := range params {
+		sizes[i], ordered[i] = p.Len(), isOrdered(p)
+	}
 	return &evolve{
-		cfg: c.withDefaults(), space: s, params: s.Parameters(),
+		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,
 		rng:   rand.New(source),
 		old:   oldrand.New(oldSource{source}),
 		fresh: search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573))),
@@ -98,20 +104,46 @@ func (o oldSource) Int63() int64 { return int64(o.Uint64() >> 1) }
 func (o oldSource) Seed(int64) {}
 
 type evolve struct {
-	cfg    Config
-	space  *space.Space
-	params []space.Parameter
-	rng    *rand.Rand
-	old    *oldrand.Rand
-	fresh  *search.Fresh
+	cfg     Config
+	space   *space.Space
+	sizes   []int  // of the parameters' domains
+	ordered []bool // whether near ordinals of a parameter are near values
+	rng     *rand.Rand
+	old     *oldrand.Rand
+	fresh   *search.Fresh
 
 	// population holds the individuals that may have children: all of them told.
 	population eaopt.Individuals
-	best       eaopt.Individual // over the whole run; no genome before the first
+	best       eaopt.Individual // over the whole run; no genome before the first right one
 	// era is the best fitness since the last restart, stale the generations since it improved.
 	era      float64
 	stale    int
 	restarts int
+}
+
+// isOrdered reports whether near ordinals of a parameter are near values.
+func isOrdered(p space.Parameter) bool {
+	switch p.Type {
+	case space.TypeInt, space.TypePow2:
+		return true
+	case space.TypeBool:
+		return false
+	}
+	var numbers []float64
+	for _, v := range p.Values {
+		switch v := v.Any().(type) {
+		case int64:
+			numbers = append(numbers, float64(v))
+		case float64:
+			numbers = append(numbers, v)
+		default:
+			return false
+		}
+	}
+	if !slices.IsSorted(numbers) {
+		slices.Reverse(numbers)
+	}
+	return slices.IsSorted(numbers)
 }
 
 // worst is the fitness of a failed point: finite, because selection compares and must never meet NaN or Inf.
@@ -149,7 +181,7 @@ func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.
 func (e *evolve) mutate(ordinals []int, rate float64) {
 	var active []int
 	for i, v := range ordinals {
-		if v >= 0 && e.params[i].Len() > 1 {
+		if v >= 0 && e.sizes[i] > 1 {
 			active = append(active, i)
 		}
 	}
@@ -168,9 +200,8 @@ func (e *evolve) mutate(ordinals []int, rate float64) {
 // geometric-like distribution, so that near values are likely and far ones possible; a word or a boolean takes any
 // other value.
 func (e *evolve) mutateValue(i, v int) int {
-	p := e.params[i]
-	n := p.Len()
-	if p.Type != space.TypeInt && p.Type != space.TypePow2 {
+	n := e.sizes[i]
+	if !e.ordered[i] {
 		return (v + 1 + e.rng.IntN(n-1)) % n
 	}
 	// Steps of up to a quarter of the range, their logarithm uniform.
@@ -263,7 +294,7 @@ func (e *evolve) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	if len(told) > 0 && (first || told[0].Fitness < e.era) {
 		e.era, improved = told[0].Fitness, true
 	}
-	if len(told) > 0 && (e.best.Genome == nil || told[0].Fitness < e.best.Fitness) {
+	if len(told) > 0 && told[0].Fitness < worst && (e.best.Genome == nil || told[0].Fitness < e.best.Fitness) {
 		e.best = told[0]
 	}
 	if e.stale++; improved {

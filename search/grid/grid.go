@@ -2,8 +2,6 @@
 package grid
 
 import (
-	"iter"
-
 	"tune/search"
 	"tune/space"
 )
@@ -13,22 +11,16 @@ const BatchSize = 64
 
 // New returns the exhaustive strategy.
 func New(s *space.Space) search.Strategy {
-	next, stop := iter.Pull(s.All())
-	return &grid{next: next, stop: stop}
+	return &grid{next: search.InOrder(s)}
 }
 
 type grid struct {
 	next func() (space.Point, bool)
-	stop func()
 }
 
 // Ask returns the next points in order.
 func (g *grid) Ask(p space.Progress) []space.Proposal {
-	out := search.Take(BatchSize, p, g.next)
-	if len(out) == 0 {
-		g.stop()
-	}
-	return out
+	return search.Take(BatchSize, p, g.next)
 }
 
 // Tell learns nothing: the order is fixed.

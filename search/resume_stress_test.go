@@ -1,0 +1,8 @@
+//go:build stress
+
+package search_test
+
+import "testing"
+
+// TestResumeStress is TestResume with many more cuts.
+func TestResumeStress(t *testing.T) { testResume(t, 400) }

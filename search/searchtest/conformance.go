@@ -1,0 +1,364 @@
+package searchtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tune/search"
+	"tune/space"
+)
+
+// Option says what a strategy is exempt from.
+type Option uint8
+
+// Seedless is the option of a strategy that makes no use of its seed.
+const Seedless Option = 1
+
+// Conformance checks all that package search expects of a strategy. The factory makes it for a space, from a seed.
+func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (search.Strategy, error), options ...Option) {
+	all, err := theSpaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &suite{spaces: all, factory: factory, seedless: slices.Contains(options, Seedless)}
+	for _, c := range checks {
+		t.Run(name+"/"+c.name, func(t *testing.T) { c.check(s, t) })
+	}
+	for _, p := range properties {
+		t.Run(name+"/"+p.name, rapid.MakeCheck(func(t *rapid.T) { p.check(s, t) }))
+	}
+}
+
+// checks are what the suite does once, properties what it does again and again with random choices.
+var (
+	checks = []struct {
+		name  string
+		check func(*suite, tb)
+	}{
+		{"exhausts", (*suite).exhausts},
+		{"exhausts scattered points", (*suite).exhaustsScattered},
+		{"far from the end", (*suite).farFromTheEnd},
+		{"evaluations", (*suite).evaluations},
+		{"seed", (*suite).seed},
+		{"instances", (*suite).instances},
+		{"clock", (*suite).clock},
+		{"prefix", (*suite).prefix},
+		{"jobs", (*suite).jobs},
+	}
+	properties = []struct {
+		name  string
+		check func(*suite, *rapid.T)
+	}{
+		{"exhausts random spaces", (*suite).exhaustsRandom},
+		{"replay and resume", (*suite).resume},
+	}
+)
+
+// tb is what the checks need of a *testing.T, and a *rapid.T has as well. It lets the tests of the suite see a check
+// fail.
+type tb interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+type suite struct {
+	spaces
+	factory  func(*space.Space, uint64) (search.Strategy, error)
+	seedless bool
+}
+
+func (s *suite) make(t tb, in *space.Space, seed uint64) search.Strategy {
+	t.Helper()
+	strategy, err := s.factory(in, seed)
+	if err != nil {
+		t.Fatalf("space %s, seed %d: %v", in.Name(), seed, err)
+	}
+	return strategy
+}
+
+// asker drives a strategy by hand and checks every proposal.
+type asker struct {
+	t        tb
+	strategy search.Strategy
+	in       *space.Space
+	land     landscape
+	seconds  float64 // told as the time of every outcome
+	seen     map[string]bool
+	asked    []string // keys, in the order asked
+}
+
+func (s *suite) asker(t tb, in *space.Space, seed uint64, land landscape) *asker {
+	t.Helper()
+	return &asker{t: t, strategy: s.make(t, in, seed), in: in, land: land, seen: map[string]bool{}}
+}
+
+// round asks for one batch and tells its outcomes. It returns the size of the batch; evaluations is what the budget
+// leaves, 0 where it sets no limit.
+func (a *asker) round(evaluations int) int {
+	a.t.Helper()
+	proposals := a.strategy.Ask(space.Progress{Told: len(a.asked), Left: 1, Evaluations: evaluations})
+	if evaluations > 0 && len(proposals) > evaluations {
+		a.t.Fatalf("space %s: it asks for %d points where %d are left", a.in.Name(), len(proposals), evaluations)
+	}
+	var trials []space.Trial
+	var outcomes []space.Outcome
+	for _, p := range proposals {
+		if p.Point.IsZero() || p.Fidelity < 0 {
+			a.t.Fatalf("space %s: it asks for %q at fidelity %d", a.in.Name(), p.Point, p.Fidelity)
+		}
+		if err := a.in.Explain(p.Point.Ordinals()); err != nil {
+			a.t.Fatalf("space %s: it asks for %q: %v", a.in.Name(), p.Point, err)
+		}
+		if same, err := a.in.FromOrdinals(p.Point.Ordinals()); err != nil || !same.Equal(p.Point) {
+			a.t.Fatalf("space %s: it asks for %q, which is %q there: %v", a.in.Name(), p.Point, same, err)
+		}
+		key := p.Point.Key()
+		if what := fmt.Sprint(key, p.Fidelity); a.seen[what] {
+			a.t.Fatalf("space %s: it asks for %q again, after %d points", a.in.Name(), key, len(a.asked))
+		} else {
+			a.seen[what] = true
+		}
+		o := a.land.outcome(p.Point)
+		o.Fidelity, o.Seconds = p.Fidelity, a.seconds
+		trials, outcomes = append(trials, space.Trial{Number: len(a.asked), Proposal: p}), append(outcomes, o)
+		a.asked = append(a.asked, key)
+	}
+	if len(proposals) > 0 {
+		a.strategy.Tell(trials, outcomes)
+	}
+	return len(proposals)
+}
+
+// run asks until so many points are asked, 0 for all of them, and returns their keys. It fails where the strategy
+// stops before.
+func (a *asker) run(evaluations int) []string {
+	a.t.Helper()
+	for evaluations == 0 || len(a.asked) < evaluations {
+		left := 0
+		if evaluations > 0 {
+			left = evaluations - len(a.asked)
+		}
+		if a.round(left) == 0 {
+			if evaluations > 0 {
+				a.t.Fatalf("space %s: it stops after %d points, and %d are allowed", a.in.Name(), len(a.asked), evaluations)
+			}
+			break
+		}
+	}
+	return a.asked
+}
+
+// exhausted runs to the end and checks that every point was asked.
+func (a *asker) exhausted() {
+	a.t.Helper()
+	a.run(0)
+	n := 0
+	for p := range a.in.All() {
+		if n++; !a.seen[fmt.Sprint(p.Key(), 0)] {
+			a.t.Fatalf("space %s, %s: it stops without having asked %q", a.in.Name(), a.land.name, p)
+		}
+	}
+	if len(a.asked) < n {
+		a.t.Fatalf("space %s, %s: it stops after %d points of %d", a.in.Name(), a.land.name, len(a.asked), n)
+	}
+	if a.round(0) > 0 {
+		a.t.Fatalf("space %s, %s: it goes on after its end", a.in.Name(), a.land.name)
+	}
+}
+
+// seeds are what most checks run with: the corners, and one more.
+var seeds = []uint64{0, 1, 1<<64 - 1}
+
+// exhausts asks until nothing is left: every point is asked, and only once, whatever the outcomes are.
+func (s *suite) exhausts(t tb) {
+	for _, in := range s.few {
+		for _, land := range landscapes {
+			for _, seed := range seeds {
+				s.asker(t, in, seed, land).exhausted()
+			}
+		}
+	}
+}
+
+// exhaustsScattered is exhausts where random draws hardly find a point, and none has a number.
+func (s *suite) exhaustsScattered(t tb) {
+	s.asker(t, s.scattered, 1, rough).exhausted()
+}
+
+// exhaustsRandom is exhausts on random spaces, with batches cut short by budgets.
+func (s *suite) exhaustsRandom(t *rapid.T) {
+	in := drawSpace(t)
+	a := s.asker(t, in, rapid.Uint64().Draw(t, "seed"), rapid.SampledFrom(landscapes).Draw(t, "landscape"))
+	for range rapid.IntRange(0, 5).Draw(t, "short batches") {
+		if a.round(rapid.IntRange(1, 10).Draw(t, "evaluations")) == 0 {
+			break
+		}
+	}
+	a.exhausted()
+}
+
+// farFromTheEnd asks in spaces that no run exhausts.
+func (s *suite) farFromTheEnd(t tb) {
+	for _, in := range s.many {
+		for _, land := range landscapes {
+			s.asker(t, in, 5, land).run(500)
+		}
+	}
+}
+
+// evaluations checks that a budget is met exactly, down to a single evaluation.
+func (s *suite) evaluations(t tb) {
+	for _, in := range slices.Concat(s.few, s.many) {
+		for _, n := range []int{1, 2, 3, 5, 17, 64, 65, 100} {
+			if size, ok := in.Len(); ok && uint64(n) > size {
+				continue
+			}
+			if asked := s.asker(t, in, 3, rough).run(n); len(asked) != n {
+				t.Fatalf("space %s: it asks %d points of %d", in.Name(), len(asked), n)
+			}
+		}
+	}
+}
+
+// seed checks that a seed decides all that is asked, and that it decides anything.
+func (s *suite) seed(t tb) {
+	for _, in := range slices.Concat(s.few[3:], s.many) {
+		const n = 60
+		distinct := map[string]uint64{}
+		for seed := range uint64(8) {
+			first, again := s.asker(t, in, seed, rough).run(n), s.asker(t, in, seed, rough).run(n)
+			if !slices.Equal(first, again) {
+				t.Fatalf("space %s: seed %d asks for other points the second time", in.Name(), seed)
+			}
+			text := fmt.Sprint(first)
+			if other, same := distinct[text]; same && !s.seedless {
+				t.Errorf("space %s: seeds %d and %d ask for the same", in.Name(), other, seed)
+			}
+			distinct[text] = seed
+		}
+		if s.seedless && len(distinct) > 1 {
+			t.Errorf("space %s: a strategy without a seed depends on it", in.Name())
+		}
+	}
+}
+
+// instances checks that strategies at work at the same time do not touch each other.
+func (s *suite) instances(t tb) {
+	for _, in := range s.many {
+		alone := s.asker(t, in, 1, rough).run(200)
+		one, other := s.asker(t, in, 1, rough), s.asker(t, in, 2, rough)
+		for len(one.asked) < 200 {
+			one.round(200 - len(one.asked))
+			other.round(0)
+		}
+		if !slices.Equal(one.asked, alone) {
+			t.Errorf("space %s: it asks for other points beside a second strategy", in.Name())
+		}
+	}
+}
+
+// clock checks that the time that outcomes took has no effect.
+func (s *suite) clock(t tb) {
+	for _, in := range s.many {
+		fast, slow := s.asker(t, in, 1, rough), s.asker(t, in, 1, rough)
+		slow.seconds = 3600
+		if !slices.Equal(fast.run(200), slow.run(200)) {
+			t.Errorf("space %s: it asks for other points where evaluations are slow", in.Name())
+		}
+	}
+}
+
+// prefix checks that a run with a smaller budget asks for the first points of a run with a larger one: the budget
+// cuts the last batch, and has no other effect.
+func (s *suite) prefix(t tb) {
+	for _, in := range slices.Concat(s.few[3:], s.many) {
+		const most = 150
+		for _, land := range []landscape{rough, landscapes[1], landscapes[2]} {
+			whole := s.asker(t, in, 4, land).run(min(most, points(in)))
+			for n := 1; n < len(whole); n += 1 + n/5 {
+				if part := s.asker(t, in, 4, land).run(n); !slices.Equal(part, whole[:n]) {
+					t.Fatalf("space %s, %s: with a budget of %d it does not ask for the first of %d", in.Name(), land.name, n, len(whole))
+				}
+			}
+		}
+	}
+}
+
+// points is the number of points of a space, or the largest number.
+func points(in *space.Space) int {
+	if n, ok := in.Len(); ok {
+		return int(n)
+	}
+	return int(^uint(0) >> 1)
+}
+
+// evaluator gives the outcomes of a landscape, each after a random delay below pause.
+func evaluator(land landscape, pause time.Duration) search.Evaluator {
+	return search.EvaluatorFunc(func(_ context.Context, t space.Trial) (space.Outcome, error) {
+		if pause > 0 {
+			time.Sleep(rand.N(pause))
+		}
+		return land.outcome(t.Point), nil
+	})
+}
+
+// whole carries out a run and returns what it recorded.
+func (s *suite) whole(t tb, in *space.Space, seed uint64, ev search.Evaluator, set search.Settings) space.History {
+	t.Helper()
+	memory := NewMemory(set.History)
+	set.Recorder = memory
+	if _, err := search.Run(context.Background(), s.make(t, in, seed), ev, set); err != nil {
+		t.Fatalf("space %s, seed %d: %v", in.Name(), seed, err)
+	}
+	return memory.History()
+}
+
+// jobs checks that the number of workers, and the order in which they finish, changes nothing.
+func (s *suite) jobs(t tb) {
+	for _, in := range slices.Concat(s.few[3:4], s.many) {
+		budget := search.Budget{Evaluations: min(150, points(in))}
+		one := s.whole(t, in, 6, evaluator(rough, 0), search.Settings{Budget: budget})
+		for _, jobs := range []int{2, 8} {
+			more := s.whole(t, in, 6, evaluator(rough, 500*time.Microsecond), search.Settings{Budget: budget, Jobs: jobs})
+			if d := Difference(one, more); d != "" {
+				t.Errorf("space %s: a run with %d jobs differs: %s", in.Name(), jobs, d)
+			}
+		}
+	}
+}
+
+// resume cuts recorded runs at random: at any batch, with any part of its outcomes known. Led through what is left,
+// the strategy asks for the same, and the run ends as the one that was not cut.
+func (s *suite) resume(t *rapid.T) {
+	in := rapid.SampledFrom(slices.Concat(s.few, s.many)).Draw(t, "space")
+	land := rapid.SampledFrom(landscapes).Draw(t, "landscape")
+	seed := rapid.Uint64().Draw(t, "seed")
+	set := search.Settings{
+		Budget: search.Budget{Evaluations: rapid.IntRange(0, 200).Draw(t, "evaluations")},
+		Jobs:   rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "jobs"),
+	}
+	if points(in) > 1000 {
+		set.Budget.Evaluations = max(set.Budget.Evaluations, 1)
+	}
+	whole := s.whole(t, in, seed, evaluator(land, 0), set)
+	if n, err := search.Replay(s.make(t, in, seed), whole); err != nil || n != len(whole.Entries) {
+		t.Fatalf("space %s: of %d outcomes, a replay agrees on %d: %v", in.Name(), len(whole.Entries), n, err)
+	}
+	share := rapid.Float64Range(0, 1).Draw(t, "share known")
+	rng := rand.New(rand.NewPCG(seed, 1))
+	cut := Cut(whole, rapid.IntRange(0, len(whole.Batches)).Draw(t, "batches"), func(int) bool { return rng.Float64() < share })
+	if n, err := search.Replay(s.make(t, in, seed), cut); err != nil || n != len(cut.Entries) {
+		t.Fatalf("space %s: of %d outcomes, a replay of the part agrees on %d: %v", in.Name(), len(cut.Entries), n, err)
+	}
+	set.History = cut
+	if d := Difference(whole, s.whole(t, in, seed, evaluator(land, 0), set)); d != "" {
+		t.Fatalf("space %s: the run that goes on after %d outcomes differs: %s", in.Name(), len(cut.Entries), d)
+	}
+}

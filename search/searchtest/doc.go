@@ -1,0 +1,7 @@
+// Package searchtest holds what tests of strategies and of the loop share: the conformance suite that every
+// strategy passes, the spaces and landscapes that it goes through, and a recorder in memory.
+//
+// A test of a strategy is one line:
+//
+//	func TestConformance(t *testing.T) { searchtest.Conformance(t, "mine", mine.New) }
+package searchtest

@@ -1,0 +1,44 @@
+package strategies_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"tune/search/searchtest"
+	"tune/search/strategies"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Every strategy of the table passes the conformance suite.
+func TestConformance(t *testing.T) {
+	for _, s := range strategies.Table() {
+		var options []searchtest.Option
+		if s.Name == "grid" {
+			options = append(options, searchtest.Seedless)
+		}
+		searchtest.Conformance(t, s.Name, s.New, options...)
+	}
+}
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range strategies.Table() {
+		if s.Name == "" || s.Doc == "" || strings.Contains(s.Doc, "\n") || seen[s.Name] {
+			t.Errorf("the entry %q, %q is not complete, or there are two", s.Name, s.Doc)
+		}
+		seen[s.Name] = true
+		if found, err := strategies.Lookup(s.Name); err != nil || found.Name != s.Name {
+			t.Errorf("Lookup(%q) = %q, %v", s.Name, found.Name, err)
+		}
+	}
+	if !seen[strategies.Default] {
+		t.Errorf("the default, %q, is not in the table", strategies.Default)
+	}
+	_, err := strategies.Lookup("evolv")
+	if err == nil || !strings.Contains(err.Error(), `unknown strategy "evolv": want evolve, random, grid`) || !strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("Lookup of a misspelt name: %v", err)
+	}
+}
