@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,8 +76,8 @@ type Report struct {
 
 // Refusal is an incumbent that failed its last check.
 type Refusal struct {
-	Key    string
-	Reason string
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
 }
 
 // ScheduleName is the name of the schedule in a run directory.
@@ -153,7 +154,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	settings := run.Settings
 	s, err := openSession(table, &settings)
 	if err != nil {
-		return nil, errors.Join(err, run.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 	}
 	s.run, s.settings = run, settings
 	budget := search.Budget{
@@ -220,10 +221,10 @@ func openSession(table kernels.Table, settings *results.Settings) (*session, err
 		return nil, err
 	}
 	if v := s.info.Version; v != settings.KernelVersion {
-		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here", settings.KernelVersion, s.info.Name, v)
+		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here, start a new run", settings.KernelVersion, s.info.Name, v)
 	}
 	if f := s.problem.Space().Fingerprint(); f != settings.SpaceFingerprint {
-		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again", settings.SpaceFingerprint, f)
+		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again, start a new run", settings.SpaceFingerprint, f)
 	}
 	return s, nil
 }
@@ -249,8 +250,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	budget := o.Budget
 	budget.Wall -= reserve(budget.Wall)
+	journal := newDigest(s.run)
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
-		Budget: budget, Jobs: o.Jobs, Recorder: s.run.Journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -262,16 +264,20 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	if err := s.run.Journal.Sync(); err != nil {
-		return nil, err
-	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline}
-	log, err := results.Read(s.run.Dir)
-	if err != nil {
-		return nil, err
-	}
 	// The search may have been stopped by ctx, and what it found is exported all the same.
-	err = s.export(context.WithoutCancel(ctx), log, report, s.run.Dir)
+	ctx = context.WithoutCancel(ctx)
+	whole, ranking := journal.ranking(end)
+	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir}
+	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
+		// None of the best holds. It takes a strange kernel to come here, so that the time to read
+		// the whole journal matters less than the answer.
+		var log *results.Run
+		if log, err = results.Read(s.run.Dir); err == nil {
+			report.Refused = nil
+			err = x.export(ctx, results.Ranking(end.Trim(log.History)))
+		}
+	}
 	return report, err
 }
 
@@ -306,29 +312,36 @@ func freshSeeds(seed uint64) []uint64 {
 	return seeds
 }
 
-// export checks the incumbent on fresh inputs and writes its schedule and artifacts. An incumbent that fails
+// exporter writes the schedule of a run.
+type exporter struct {
+	*session
+	report  *Report
+	batches []space.Batch // of the run
+	dir     string        // to write to
+}
+
+// export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
 // there is refused, and the next best takes its place.
-func (s *session) export(ctx context.Context, run *results.Run, report *Report, dir string) error {
-	history := run.LastEnd().Trim(run.History)
-	seeds := freshSeeds(s.settings.Seed)
-	for _, e := range results.Ranking(history) {
-		point, err := s.problem.Space().Parse(e.Key)
+func (x *exporter) export(ctx context.Context, ranking []space.Entry) error {
+	seeds := freshSeeds(x.settings.Seed)
+	for _, e := range ranking {
+		point, err := x.problem.Space().Parse(e.Key)
 		if err != nil {
 			return err
 		}
-		c, err := s.rebuild(ctx, point, e.Outcome.Cost, seeds)
+		c, err := x.rebuild(ctx, point, e.Outcome.Cost, seeds)
 		if r := kernels.AsRejection(err); r != nil {
-			report.Refused = append(report.Refused, Refusal{e.Key, err.Error()})
+			x.report.Refused = append(x.report.Refused, Refusal{e.Key, err.Error()})
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		schedule, err := s.writeSchedule(dir, report, e, point, c, seeds)
+		schedule, err := x.writeSchedule(e, point, c, seeds)
 		if err != nil {
 			return err
 		}
-		report.Schedule = schedule
+		x.report.Schedule = schedule
 		return nil
 	}
 	return nil
@@ -337,7 +350,11 @@ func (s *session) export(ctx context.Context, run *results.Run, report *Report, 
 // rebuild builds a point and checks it on the inputs of every seed. Where scores are exact it must cost what it
 // did before.
 func (s *session) rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (kernels.Candidate, error) {
-	c, err := s.problem.Build(ctx, p)
+	var c kernels.Candidate
+	err := guard(func() (err error) {
+		c, err = s.problem.Build(ctx, p)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +365,11 @@ func (s *session) confirm(ctx context.Context, c kernels.Candidate, cost float64
 	if err := kernels.Verify(ctx, c, seeds); err != nil {
 		return err
 	}
-	score, err := c.Score(ctx, 0)
+	var score kernels.Score
+	err := guard(func() (err error) {
+		score, err = c.Score(ctx, 0)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -358,27 +379,35 @@ func (s *session) confirm(ctx context.Context, c kernels.Candidate, cost float64
 	return nil
 }
 
-func (s *session) writeSchedule(dir string, report *Report, e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64) (*results.Schedule, error) {
-	path := filepath.Join(dir, ScheduleName)
+// guard makes a panic of a candidate or its generator a rejection, as the evaluator does in a search.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = kernels.Reject(space.Crashed, "panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// writeSchedule writes the schedule and the program. Whatever else a candidate has, a trace for instance, may be
+// many times as large, and Export makes it where it is asked for.
+func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64) (*results.Schedule, error) {
+	path := filepath.Join(x.dir, ScheduleName)
 	values, err := p.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	set := s.settings
-	schedule := &results.Schedule{
-		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: s.info.Unit,
+	set, report := x.settings, x.report
+	schedule := results.Schedule{
+		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: x.info.Unit,
 		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
-		Baseline: report.Baseline, Ratio: report.Baseline.Cost / e.Outcome.Cost,
+		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
 		Evaluations: report.Result.Told, ElapsedSeconds: report.Result.Elapsed.Seconds(), Trial: e.Number,
 		Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
-		Reproduce: []string{
-			// The strategies draw their points one after another, so a run up to this trial finds it.
-			fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d --evals %d", set.Kernel, set.Shape, set.Strategy, set.Seed, e.Number+1),
-			"tune verify " + ScheduleName,
-		},
+		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
-	if i, ok := s.problem.Space().Index(p); ok {
+	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
 	for _, seed := range seeds {
@@ -389,13 +418,59 @@ func (s *session) writeSchedule(dir string, report *Report, e space.Entry, p spa
 		return nil, err
 	}
 	for _, a := range artifacts {
-		written, err := results.WriteArtifact(results.ArtifactPath(path, a.Name), a.Write)
+		write := results.WriteArtifact
+		if a.Derived {
+			write = results.WriteDerived
+		}
+		written, err := write(results.ArtifactPath(path, a.Name), a.Write)
 		if err != nil {
 			return nil, err
 		}
 		schedule.Artifacts = append(schedule.Artifacts, written)
 	}
-	return schedule, schedule.Write(path)
+	if err := schedule.Write(path); err != nil {
+		return nil, err
+	}
+	// What is on disk counts.
+	schedule, err = results.ReadSchedule(path)
+	return &schedule, err
+}
+
+// ratio returns how many times faster a cost is than the baseline's; 0 where that is no number.
+func ratio(baseline, cost float64) float64 {
+	if cost <= 0 || baseline <= 0 {
+		return 0
+	}
+	return baseline / cost
+}
+
+// reproduce returns the command lines that find a trial again. The strategies draw the points of a batch one after
+// another, so that a run up to this trial finds it, and its last batch may be cut short. A batch before that one
+// may not: where the run had a smaller budget once, it is resumed from there.
+func (x *exporter) reproduce(trial int) []string {
+	if !x.info.Exact {
+		return nil // what a strategy asks depends on times that no other run measures
+	}
+	set := x.settings
+	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", set.Kernel, set.Shape, set.Strategy, set.Seed)
+	if set.Shape == "" {
+		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", set.Kernel, set.Strategy, set.Seed)
+	}
+	var stops []int // evaluations at which the run's budget was spent before
+	for _, b := range x.batches {
+		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
+			stops = append(stops, b.First+b.Count)
+		}
+	}
+	stops = append(stops, trial+1)
+	if len(stops) == 1 {
+		return []string{fmt.Sprintf("%s --evals %d", run, stops[0])}
+	}
+	lines := []string{fmt.Sprintf("%s --evals %d --dir again", run, stops[0])}
+	for _, n := range stops[1:] {
+		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
+	}
+	return lines
 }
 
 // Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
@@ -407,48 +482,51 @@ func Replay(table kernels.Table, dir string) (int, error) {
 	}
 	s, err := openSession(table, &run.Settings)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
-	return search.Replay(s.strategy, run.History)
+	n, err := search.Replay(s.strategy, run.History)
+	if err != nil {
+		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
+	}
+	return n, nil
 }
 
 // Formats are what Export can write.
 var Formats = []string{"json", "program", "trace", "csv"}
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, or its outcomes as
-// text. Whatever is not in the run directory, because the run was cut off before its end, is made from the
-// journal.
+// text. Whatever is not in the run directory, or not as it was exported, is made from the journal.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
+	if !slices.Contains(Formats, format) {
+		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
+	}
 	run, err := results.Read(dir)
 	if err != nil {
 		return err
 	}
-	switch format {
-	case "csv", "json", "program", "trace":
-		s, err := openSession(table, &run.Settings)
-		if err != nil {
-			return err
-		}
-		if format == "csv" {
-			return s.csv(run, w)
-		}
-		return s.exportFile(ctx, run, format, w)
+	s, err := openSession(table, &run.Settings)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
 	}
-	return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
+	if format == "csv" {
+		return s.csv(run, w)
+	}
+	return s.exportFile(ctx, run, format, w)
 }
 
 // ErrNoValid says that a run has no right candidate to export.
 var ErrNoValid = errors.New("no candidate was valid")
 
-// exportFile writes the schedule or one of its artifacts, from the run directory where it is up to date.
+// exportFile writes the schedule, its program, or the trace of it.
 func (s *session) exportFile(ctx context.Context, run *results.Run, format string, w io.Writer) error {
 	ranking := results.Ranking(run.LastEnd().Trim(run.History))
 	if len(ranking) == 0 {
 		return ErrNoValid
 	}
 	dir := run.Dir
-	have, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
-	if err != nil || have.Trial != ranking[0].Number {
+	schedule, ok := current(dir, ranking[0])
+	if !ok {
+		var err error
 		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
 			return err
 		}
@@ -457,27 +535,70 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		if err != nil {
 			return err
 		}
-		report := &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}
-		report.Result.Told = len(run.History.Entries)
-		report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
-		if err := s.export(ctx, run, report, dir); err != nil {
+		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: run.History.Batches, dir: dir}
+		x.report.Result.Told = len(run.History.Entries)
+		x.report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
+		if err := x.export(ctx, ranking); err != nil {
 			return err
 		}
-		if report.Schedule == nil {
+		if x.report.Schedule == nil {
 			return ErrNoValid
 		}
+		schedule = *x.report.Schedule
 	}
-	path := filepath.Join(dir, ScheduleName)
-	if format != "json" {
-		path = results.ArtifactPath(path, format+".json")
+	name := ScheduleName
+	switch {
+	case format == "trace":
+		return s.exportTrace(ctx, schedule, w)
+	case format == "program" && len(schedule.Artifacts) == 0:
+		return fmt.Errorf("kernel %s has no program to export", s.info.Name)
+	case format == "program":
+		name = schedule.Artifacts[0].Name
 	}
-	file, err := os.Open(path)
+	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	_, err = io.Copy(w, file)
 	return err
+}
+
+// current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
+// exported.
+func current(dir string, incumbent space.Entry) (results.Schedule, bool) {
+	schedule, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
+	if err != nil || schedule.Trial != incumbent.Number || schedule.Key != incumbent.Key || schedule.Cost != incumbent.Outcome.Cost {
+		return schedule, false
+	}
+	for _, a := range schedule.Artifacts {
+		if a.Verify(dir) != nil {
+			return schedule, false
+		}
+	}
+	return schedule, true
+}
+
+// exportTrace builds the point of a schedule and writes the trace of it.
+func (s *session) exportTrace(ctx context.Context, schedule results.Schedule, w io.Writer) error {
+	point, err := s.problem.Space().Parse(schedule.Key)
+	if err != nil {
+		return err
+	}
+	c, err := s.problem.Build(ctx, point)
+	if err != nil {
+		return err
+	}
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		return err
+	}
+	for _, a := range artifacts {
+		if a.Name == "trace.json" {
+			return a.Write(w)
+		}
+	}
+	return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
 }
 
 func (s *session) csv(run *results.Run, w io.Writer) error {

@@ -5,9 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"tune/kernels"
 	"tune/results"
@@ -49,7 +52,7 @@ func FreshSeeds(n int) []uint64 {
 }
 
 // Verify rebuilds the schedule of a file from its point, checks it on the inputs of the given seeds, and does the
-// same with the program that was saved beside it. An error means that the schedule cannot be examined; what does
+// same with the program that was saved beside it; seeds must not be empty. An error means that the schedule cannot be examined; what does
 // not hold is a step with an error.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	schedule, err := results.ReadSchedule(path)
@@ -77,22 +80,37 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	}
 
 	point, err := problem.Space().UnmarshalPoint(schedule.Point)
-	if err == nil && point.Key() != schedule.Key {
+	switch {
+	case err != nil:
+	case point.Key() != schedule.Key:
 		err = fmt.Errorf("the point is %q, but the key says %q", point.Key(), schedule.Key)
+	case schedule.SpaceFingerprint == problem.Space().Fingerprint():
+		// Where points were added to the space since, their numbers have changed.
+		if i, ok := problem.Space().Index(point); ok && schedule.Index != nil && *schedule.Index != i {
+			err = fmt.Errorf("the point has index %d, not %d", i, *schedule.Index)
+		}
 	}
 	var rebuilt kernels.Candidate
 	if step("the point belongs to the space", err) {
 		rebuilt, err = s.rebuild(ctx, point, schedule.Cost, seeds)
-		step(fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs and costs %v %s", len(seeds), schedule.Cost, info.Unit), err)
+		if !step(fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs and costs %v %s", len(seeds), schedule.Cost, schedule.Unit), err) {
+			rebuilt = nil
+		}
 	}
+	step("its baseline, ratio and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
 	for _, a := range schedule.Artifacts {
 		step(a.Name+" is the file that was exported", a.Verify(filepath.Dir(path)))
 	}
-	if loader, ok := problem.(kernels.Loader); ok && len(schedule.Artifacts) > 0 {
-		program := filepath.Join(filepath.Dir(path), schedule.Artifacts[0].Name)
-		step("the saved program is right by itself and costs the same", s.verifySaved(ctx, loader, program, schedule.Cost, seeds))
-		if rebuilt != nil {
-			step("the saved program is the one that the point builds", sameProgram(rebuilt, program))
+	if loader, ok := problem.(kernels.Loader); ok {
+		const name = "the saved program is right by itself and costs the same"
+		if len(schedule.Artifacts) == 0 {
+			step(name, errors.New("field artifacts names no program"))
+		} else {
+			program := filepath.Join(filepath.Dir(path), schedule.Artifacts[0].Name)
+			step(name, s.verifySaved(ctx, loader, program, schedule.Cost, seeds))
+			if rebuilt != nil {
+				step("the saved program is the one that the point builds", sameProgram(rebuilt, program))
+			}
 		}
 	}
 	if ctx.Err() != nil {
@@ -101,13 +119,55 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	return v, nil
 }
 
+// verifyClaims compares what can be computed again of a schedule: its unit, its metrics, its baseline and the ratio
+// to that. Costs that are measured are left to the comparison of their candidates. rebuilt is nil where the point
+// does not hold.
+func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, schedule results.Schedule) error {
+	if schedule.Unit != s.info.Unit {
+		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, s.info.Unit)
+	}
+	if want := ratio(schedule.Baseline.Cost, schedule.Cost); s.info.Exact && schedule.Baseline.Preset != "" && schedule.Ratio != want {
+		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
+	}
+	if !s.info.Exact {
+		return nil
+	}
+	for _, p := range s.problem.Presets() {
+		if p.Name != schedule.Baseline.Preset {
+			continue
+		}
+		if key := p.Point.Key(); key != schedule.Baseline.Key {
+			return fmt.Errorf("field baseline.key is %q, and the preset %s is %q", schedule.Baseline.Key, p.Name, key)
+		}
+		if _, err := s.rebuild(ctx, p.Point, schedule.Baseline.Cost, []uint64{schedule.Checks[0].Seed}); err != nil {
+			return fmt.Errorf("field baseline.cost: %w", err)
+		}
+	}
+	if rebuilt == nil {
+		return nil
+	}
+	score, err := rebuilt.Score(ctx, 0)
+	if err != nil {
+		return err
+	}
+	metrics := slices.SortedFunc(slices.Values(score.Metrics), func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+	if !slices.Equal(metrics, schedule.Metrics) {
+		return fmt.Errorf("field metrics is %v, and the program has %v", schedule.Metrics, metrics)
+	}
+	return nil
+}
+
 func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, path string, cost float64, seeds []uint64) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	c, err := loader.Load(file)
+	var c kernels.Candidate
+	err = guard(func() (err error) {
+		c, err = loader.Load(file)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

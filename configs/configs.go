@@ -27,6 +27,23 @@ func Names() []string {
 	return names
 }
 
+// Doc returns what a preset is for: the comment that it begins with, in one line.
+func Doc(name string) string {
+	text, err := Read(name)
+	if err != nil {
+		return ""
+	}
+	var words []string
+	for line := range strings.Lines(string(text)) {
+		comment, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			break
+		}
+		words = append(words, strings.Fields(comment)...)
+	}
+	return strings.Join(words, " ")
+}
+
 // Read returns the text of a preset. The error of an unknown name says which is nearest.
 func Read(name string) ([]byte, error) {
 	text, err := files.ReadFile(name + ".yaml")

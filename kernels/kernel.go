@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"tune/space"
 )
@@ -64,6 +65,50 @@ type Loader interface {
 	Load(io.Reader) (Candidate, error)
 }
 
+// Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
+// better than by scores of different moments.
+type Comparer interface {
+	// Compare measures finalists in turns with the baseline. It stops after about the given limit, but not
+	// before it has what an interval needs, where calls are not too slow for that. A finalist that dies has
+	// the *Rejection in its comparison; a baseline that dies is the error.
+	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
+}
+
+// Final is what Compare found.
+type Final struct {
+	Comparisons []Comparison // in the order of the finalists
+	Best        int          // the index of the one with the greatest ratio; -1 where all died
+	Machine     MachineState // while it was measured
+}
+
+// Comparison is one finalist against the baseline.
+type Comparison struct {
+	Err   error   // a *Rejection where the finalist is at fault; the rest is zero
+	Ratio float64 // the median over the pairs of baseline over finalist: above 1 the finalist is faster
+	// Low and High are the 95 % interval of that median; both 0 where there were too few pairs for one.
+	Low, High float64
+	Cost      float64 // of the finalist, in Info.Unit
+	Baseline  float64 // of the baseline in the same pairs
+	Pairs     int
+	// Indistinct says that the measurements do not tell this finalist from the best one. It is set for
+	// the best itself where they do not tell that from the baseline.
+	Indistinct bool
+	// Unverified says that the machine was not found idle where the measurement needs that.
+	Unverified bool
+}
+
+// MachineState is how quiet a machine was during a measurement.
+type MachineState struct {
+	Load  float64 // average number of threads that wanted to run, over the last minute
+	Busy  float64 // share of all cores that worked, the measurement's own included
+	Steal float64 // share of all cores that the host gave to others
+	// Drift is how far apart the fastest and the slowest run of a loop of fixed work were, over their
+	// median: the clock frequency changes, or somebody shares the core. Of many runs the outermost tenth
+	// on either side does not count.
+	Drift  float64
+	Probes int // runs of that loop
+}
+
 // Score is what a right candidate costs.
 type Score struct {
 	Cost    float64 // in Info.Unit
@@ -74,6 +119,9 @@ type Score struct {
 type Artifact struct {
 	Name  string // after the schedule's own name: "program.json" becomes best.program.json
 	Write func(io.Writer) error
+	// Derived is set for a file that can be made again from the program, and may be many times as large:
+	// an export does not wait until it has reached the disk.
+	Derived bool
 }
 
 // Rejection says that a candidate, not the tuner, is at fault.

@@ -14,8 +14,8 @@ import (
 )
 
 // writeFile writes a file so that its name holds either the whole new content or what it held
-// before, also after a power failure.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+// before; where it is durable, also after a power failure.
+func writeFile(path string, durable bool, write func(io.Writer) error) (err error) {
 	file, err := createBeside(path)
 	if err != nil {
 		return err
@@ -34,14 +34,19 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	if err = buffered.Flush(); err != nil {
 		return err
 	}
-	if err = file.Sync(); err != nil {
-		return err
+	if durable {
+		if err = file.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = file.Close(); err != nil {
 		return err
 	}
 	if err = os.Rename(temp, path); err != nil {
 		return err
+	}
+	if !durable {
+		return nil
 	}
 	return syncDir(filepath.Dir(path))
 }
@@ -102,7 +107,7 @@ func writeJSON(path string, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	return writeFile(path, func(w io.Writer) error {
+	return writeFile(path, true, func(w io.Writer) error {
 		_, err := w.Write(buf.Bytes())
 		return err
 	})

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +74,8 @@ type Artifact struct {
 	Name   string `json:"name"`   // in the directory of the schedule
 	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 	Bytes  int64  `json:"bytes"`  // of its content
+	// Derived says that the file can be made again from the others, so that it may be missing.
+	Derived bool `json:"derived,omitempty"`
 }
 
 // Validate reports a schedule that cannot be believed, by the name of the field in the file.
@@ -149,23 +153,36 @@ func ArtifactPath(schedule, name string) string {
 	return strings.TrimSuffix(schedule, ".json") + "." + name
 }
 
-// WriteArtifact writes a file, atomically, and describes it.
+// WriteArtifact writes a file, atomically and durably, and describes it.
 func WriteArtifact(path string, write func(io.Writer) error) (Artifact, error) {
+	return writeArtifact(path, write, true)
+}
+
+// WriteDerived writes a file that can be made again from others, atomically, and describes it. It does not wait for
+// the disk: the file may be missing or damaged after a power failure, which its description then shows.
+func WriteDerived(path string, write func(io.Writer) error) (Artifact, error) {
+	return writeArtifact(path, write, false)
+}
+
+func writeArtifact(path string, write func(io.Writer) error, durable bool) (Artifact, error) {
 	sum := sha256.New()
 	var size counter
-	err := writeFile(path, func(w io.Writer) error {
+	err := writeFile(path, durable, func(w io.Writer) error {
 		return write(io.MultiWriter(w, sum, &size))
 	})
 	if err != nil {
 		return Artifact{}, fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	return Artifact{filepath.Base(path), hex.EncodeToString(sum.Sum(nil)), int64(size)}, nil
+	return Artifact{filepath.Base(path), hex.EncodeToString(sum.Sum(nil)), int64(size), !durable}, nil
 }
 
-// Verify reports an artifact whose file in dir is not the one that was exported.
+// Verify reports an artifact whose file in dir is not the one that was exported. A derived file may be missing.
 func (a Artifact) Verify(dir string) error {
 	path := filepath.Join(dir, a.Name)
 	file, err := os.Open(path)
+	if a.Derived && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

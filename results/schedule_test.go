@@ -108,7 +108,7 @@ func TestArtifact(t *testing.T) {
 	})
 	must(t, err)
 	// The sum is the example of FIPS 180-2, appendix B.1.
-	want := Artifact{"best.program.txt", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", 3}
+	want := Artifact{Name: "best.program.txt", SHA256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Bytes: 3}
 	if a != want {
 		t.Errorf("artifact is %+v, want %+v", a, want)
 	}
@@ -130,4 +130,18 @@ func TestCPUModel(t *testing.T) {
 	if m := ThisMachine(); m.OS == "" || m.Arch == "" || m.Cores < 1 || m.Go == "" {
 		t.Errorf("this machine is %+v", m)
 	}
+}
+
+func TestDerived(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "best.trace.json")
+	a, err := WriteDerived(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "{}")
+		return err
+	})
+	must(t, err, a.Verify(dir), os.WriteFile(path, []byte("[]"), 0o666))
+	if err := a.Verify(dir); err == nil {
+		t.Error("a changed file is taken for the one that was exported")
+	}
+	must(t, os.Remove(path), a.Verify(dir)) // it can be made again
 }

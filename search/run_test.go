@@ -420,9 +420,10 @@ func TestCancel(t *testing.T) {
 		if calls := memory.Calls(); calls[len(calls)-1] != "sync" {
 			t.Errorf("a cancelled run ends with the call %q", calls[len(calls)-1])
 		}
-		r, err = search.Run(ctx, newScript(line(t, 100), 10), ev, search.Settings{})
-		if err != nil || r.Stop != search.Interrupted || r.Told != 0 || len(ev.calls) != 13 {
-			t.Errorf("a run that begins cancelled ends with %+v, %v", r, err)
+		memory = &searchtest.Memory{}
+		r, err = search.Run(ctx, newScript(line(t, 100), 10), ev, search.Settings{Recorder: memory})
+		if err != nil || r.Stop != search.Interrupted || r.Told != 0 || len(ev.calls) != 13 || len(memory.History().Batches) > 0 {
+			t.Errorf("a run that begins cancelled ends with %+v, %v, and the calls %v", r, err, memory.Calls())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -16,10 +17,11 @@ import (
 
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure tune itself",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "bench",
+		Short:   "Measure tune itself",
+		Example: "  tune bench search treehash",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.benchSearchCommand())
 	return c
@@ -40,7 +42,7 @@ cost so far, and at how many seeds each ended below random search. Nothing is wr
 	names := c.Flags().StringSlice("strategies", strategies.Names(), "`names` of the strategies")
 	asJSON := c.Flags().Bool("json", false, "print the curves as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		set, err := readSettings(c.Flags(), "", nil)
+		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
@@ -50,10 +52,18 @@ cost so far, and at how many seeds each ended below random search. Nothing is wr
 		}
 		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 		if err != nil {
-			return usage(err)
+			return set.blame("shape", err)
 		}
-		if *seeds < 1 || *evals < 1 {
-			return usage(fmt.Errorf("--seeds %d --evals %d: want 1 or more", *seeds, *evals))
+		for _, n := range []struct {
+			flag  string
+			value int
+		}{{"seeds", *seeds}, {"evals", *evals}} {
+			if n.value < 1 {
+				return usage(fmt.Errorf("--%s: %d: want a whole number, 1 or more", n.flag, n.value))
+			}
+		}
+		if len(*names) == 0 {
+			return usage(errors.New("--strategies: is empty"))
 		}
 		for _, name := range *names {
 			if _, err := strategies.Lookup(name); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -16,8 +17,9 @@ import (
 // incumbent and every so often. Its methods may be called by several goroutines.
 type display struct {
 	out   io.Writer
-	live  bool
+	width func() int // columns of the terminal; nil where out is none
 	quiet bool
+	now   func() time.Time
 
 	mu      sync.Mutex
 	unit    string
@@ -37,8 +39,11 @@ const (
 	plainPeriod = 10 * time.Second
 )
 
-func newDisplay(out io.Writer, live, quiet bool, began time.Time) *display {
-	return &display{out: out, live: live, quiet: quiet, began: began, plainAt: began, stop: make(chan struct{}), done: make(chan struct{})}
+func newDisplay(out io.Writer, width func() int, quiet bool, began time.Time) *display {
+	return &display{
+		out: out, width: width, quiet: quiet, now: time.Now, began: began, plainAt: began,
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 // start shows what the run begins with.
@@ -55,9 +60,9 @@ func (d *display) start(s tune.Start) {
 		if s.Resumed > 0 {
 			fmt.Fprintf(d.out, "going on after %d outcomes\n", s.Resumed)
 		}
-		fmt.Fprintf(d.out, "baseline %s: %s %s\n", s.Baseline.Preset, number(s.Baseline.Cost), d.unit)
+		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
-	if d.live && !d.quiet {
+	if d.width != nil && !d.quiet {
 		go d.refresh()
 	} else {
 		close(d.done)
@@ -75,7 +80,8 @@ func (d *display) refresh() {
 			return
 		case <-tick.C:
 			d.mu.Lock()
-			fmt.Fprintf(d.out, "\r\x1b[K%s", d.line())
+			// A line that fills its row would move the cursor to the next one.
+			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(d.line(), d.width()-1))
 			d.mu.Unlock()
 		}
 	}
@@ -93,10 +99,10 @@ func (d *display) observe(e search.Event) {
 	defer d.mu.Unlock()
 	better := e.Best.Outcome.Status == space.OK && (d.last.Best.Outcome.Status != space.OK || e.Best.Outcome.Cost < d.last.Best.Outcome.Cost)
 	d.last = e
-	if d.live || d.quiet || e.Known <= d.first {
+	if d.width != nil || d.quiet || e.Known <= d.first {
 		return
 	}
-	if now := time.Now(); better || now.Sub(d.plainAt) >= plainPeriod {
+	if now := d.now(); better || now.Sub(d.plainAt) >= plainPeriod {
 		d.plainAt = now
 		fmt.Fprintln(d.out, d.line())
 	}
@@ -104,17 +110,24 @@ func (d *display) observe(e search.Event) {
 
 // line describes the run as it stands.
 func (d *display) line() string {
-	spent := time.Since(d.began)
+	spent := d.now().Sub(d.began)
 	best := "none yet"
 	if o := d.last.Best.Outcome; o.Status == space.OK {
-		best = fmt.Sprintf("%s %s (%.2f× baseline)", number(o.Cost), d.unit, d.base/o.Cost)
+		best = number(o.Cost) + " " + d.unit
+		if o.Cost > 0 {
+			best += fmt.Sprintf(" (%.2f× baseline)", d.base/o.Cost)
+		}
 	}
 	valid := 0.0
 	if d.last.Known > 0 {
 		valid = 100 * float64(d.last.Valid) / float64(d.last.Known)
 	}
 	rate := float64(max(d.last.Known-d.first, 0)) / max(spent.Seconds(), 1e-3)
-	text := fmt.Sprintf("best %s · %d evaluated, %.0f/s · %.0f%% valid", best, d.last.Known, rate, valid)
+	decimals := 0
+	if rate < 9.95 {
+		decimals = 1
+	}
+	text := fmt.Sprintf("best %s · %d evaluated, %.*f/s · %.0f%% valid", best, d.last.Known, decimals, rate, valid)
 	if n := d.budget.Evaluations; n > 0 {
 		text += fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
 	}
@@ -124,9 +137,17 @@ func (d *display) line() string {
 	return text
 }
 
+// clip cuts a text to the given number of characters, each of which takes a column.
+func clip(text string, columns int) string {
+	if r := []rune(text); len(r) > columns {
+		return string(r[:max(columns, 0)])
+	}
+	return text
+}
+
 // number writes a cost: whole numbers with their thousands apart, others with a few digits.
 func number(v float64) string {
-	if v != float64(int64(v)) {
+	if v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
 	s := strconv.FormatInt(int64(v), 10)

@@ -19,18 +19,15 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the kernels, strategies and presets",
-		Args:  noArgs,
+		Use:     "list",
+		Short:   "List the kernels, strategies and presets",
+		Example: "  tune list\n  tune list --json",
+		Args:    noArgs,
 	}
-	asJSON := c.Flags().Bool("json", false, "print the kernels as JSON")
+	asJSON := c.Flags().Bool("json", false, "print the list as JSON")
 	c.RunE = func(*cobra.Command, []string) error {
 		if *asJSON {
-			var infos []kernels.Info
-			for _, k := range a.table {
-				infos = append(infos, k.Info())
-			}
-			return printJSON(a.stdout, infos)
+			return printJSON(a.stdout, a.listJSON())
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "kernels")
@@ -49,10 +46,60 @@ func (a *app) listCommand() *cobra.Command {
 		for _, s := range strategies.Table() {
 			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)
 		}
-		fmt.Fprintf(w, "presets\n  %s\n", strings.Join(configs.Names(), "\n  "))
+		fmt.Fprintln(w, "presets, for --config")
+		for _, name := range configs.Names() {
+			fmt.Fprintf(w, "  %s\t%s\n", name, configs.Doc(name))
+		}
 		return w.Flush()
 	}
 	return c
+}
+
+func (a *app) listJSON() any {
+	type field struct {
+		Name    string   `json:"name"`
+		Doc     string   `json:"doc"`
+		Default string   `json:"default"`
+		Min     *int     `json:"min,omitempty"`
+		Max     *int     `json:"max,omitempty"`
+		Options []string `json:"options,omitempty"`
+	}
+	type kernel struct {
+		Name    string  `json:"name"`
+		Doc     string  `json:"doc"`
+		Version string  `json:"version"`
+		Unit    string  `json:"unit"`
+		Exact   bool    `json:"exact"`
+		Shape   []field `json:"shape"`
+	}
+	type entry struct {
+		Name string `json:"name"`
+		Doc  string `json:"doc"`
+	}
+	out := struct {
+		Kernels    []kernel `json:"kernels"`
+		Strategies []entry  `json:"strategies"`
+		Presets    []entry  `json:"presets"`
+	}{[]kernel{}, []entry{}, []entry{}}
+	for _, k := range a.table {
+		info := k.Info()
+		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, []field{}}
+		for _, f := range info.Shape {
+			jf := field{Name: f.Name, Doc: f.Doc, Default: f.Default, Options: f.Options}
+			if len(f.Options) == 0 {
+				jf.Min, jf.Max = &f.Min, &f.Max
+			}
+			j.Shape = append(j.Shape, jf)
+		}
+		out.Kernels = append(out.Kernels, j)
+	}
+	for _, s := range strategies.Table() {
+		out.Strategies = append(out.Strategies, entry{s.Name, s.Doc})
+	}
+	for _, name := range configs.Names() {
+		out.Presets = append(out.Presets, entry{name, configs.Doc(name)})
+	}
+	return out
 }
 
 func (a *app) runsCommand() *cobra.Command {
@@ -62,10 +109,15 @@ func (a *app) runsCommand() *cobra.Command {
 		Example: "  tune runs --out runs",
 		Args:    noArgs,
 	}
-	out := c.Flags().String("out", "runs", "`folder` that holds the run directories")
+	addSettings(c.Flags(), "out")
+	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
 	asJSON := c.Flags().Bool("json", false, "print the runs as JSON")
-	c.RunE = func(*cobra.Command, []string) error {
-		list, err := results.List(*out)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		list, err := results.List(set.out)
 		if err != nil {
 			return err
 		}
@@ -75,6 +127,10 @@ func (a *app) runsCommand() *cobra.Command {
 				rows = append(rows, rowOf(l))
 			}
 			return printJSON(a.stdout, rows)
+		}
+		if len(list) == 0 {
+			_, err := fmt.Fprintf(a.stdout, "no runs in %s\n", set.out)
+			return err
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "RUN\tSTATE\tEVALS\tBEST\tSEED\tSTRATEGY\tKERNEL")
@@ -138,25 +194,34 @@ func (a *app) spaceCommand() *cobra.Command {
 	}
 	addSettings(c.Flags(), "shape")
 	asYAML := c.Flags().Bool("yaml", false, "print the space as YAML")
+	asJSON := c.Flags().Bool("json", false, "print the space as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		set, err := readSettings(c.Flags(), "", nil)
+		if *asYAML && *asJSON {
+			return usage(fmt.Errorf("--yaml and --json exclude each other"))
+		}
+		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
-		s, err := a.findSpace(args[0], set.shape)
-		if err != nil {
+		s, err := a.findSpace(args[0], set)
+		switch {
+		case err != nil:
 			return err
-		}
-		if *asYAML {
+		case *asYAML:
 			return s.Write(a.stdout)
+		case *asJSON:
+			return printJSON(a.stdout, spaceJSON(s))
 		}
 		return a.printSpace(s)
 	}
 	return c
 }
 
-func (a *app) findSpace(name, shapeText string) (*space.Space, error) {
+func (a *app) findSpace(name string, set settings) (*space.Space, error) {
 	if strings.ContainsAny(name, "./\\") {
+		if set.from["shape"] == "--shape" {
+			return nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
+		}
 		file, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -170,11 +235,14 @@ func (a *app) findSpace(name, shapeText string) (*space.Space, error) {
 	}
 	k, err := a.table.Lookup(name)
 	if err != nil {
+		if _, serr := os.Stat(name); serr == nil {
+			err = fmt.Errorf("%w; for the file write ./%s", err, name)
+		}
 		return nil, usage(err)
 	}
-	shape, err := kernels.ParseShape(k.Info().Shape, shapeText)
+	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
-		return nil, usage(err)
+		return nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
 	if err != nil {
@@ -207,6 +275,32 @@ func (a *app) printSpace(s *space.Space) error {
 		fmt.Fprintln(w, "points: too many to count")
 	}
 	return w.Flush()
+}
+
+func spaceJSON(s *space.Space) any {
+	type parameter struct {
+		Name   string `json:"name"`
+		Type   string `json:"type"`
+		Values int    `json:"values"` // how many there are
+		Domain string `json:"domain"`
+		When   string `json:"when,omitempty"`
+		Doc    string `json:"doc,omitempty"`
+	}
+	out := struct {
+		Name        string      `json:"name"`
+		Fingerprint string      `json:"fingerprint"`
+		Parameters  []parameter `json:"parameters"`
+		Constraints []string    `json:"constraints"`
+		Product     *big.Int    `json:"product"`
+		Points      *uint64     `json:"points"` // null where they are too many to count
+	}{s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), s.Product(), nil}
+	for _, p := range s.Parameters() {
+		out.Parameters = append(out.Parameters, parameter{p.Name, fmt.Sprint(p.Type), p.Len(), domain(p), p.When, p.Doc})
+	}
+	if n, ok := s.Len(); ok {
+		out.Points = &n
+	}
+	return out
 }
 
 // domain describes the values of a parameter.

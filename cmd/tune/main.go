@@ -33,9 +33,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -73,7 +74,20 @@ func main() {
 		stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	if a.terminal {
+		a.width = terminalWidth
+	}
 	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// terminalWidth returns the columns of the terminal on stderr. It is asked anew for every line, because users
+// change the size of their windows.
+func terminalWidth() int {
+	w, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil || w < 1 {
+		return 80
+	}
+	return w
 }
 
 // app is one invocation of the command.
@@ -82,7 +96,8 @@ type app struct {
 	environ        []string
 	began          time.Time
 	table          kernels.Table
-	terminal       bool // whether stderr is one
+	terminal       bool       // whether stderr is one
+	width          func() int // columns of the terminal; nil where there is none
 }
 
 // exitError is an end that is not a failure of tune. An error without a text was reported already.
@@ -129,6 +144,9 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	} else if ctx.Err() != nil {
 		code = exitInterrupted
 	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(a.stderr, "tune: %s\n", text)
 	}
@@ -169,7 +187,12 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
-		Args:          noArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains(a.table.Names(), args[0]) {
+				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
+			}
+			return noArgs(c, args)
+		},
 		SilenceErrors: true, SilenceUsage: true,
 		Version: tune.Version(),
 	}
@@ -189,13 +212,15 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 		Use:     "help [COMMAND]",
 		Short:   "Show the flags and examples of a command",
 		Example: "  tune help run",
+		// Help is to be had whatever the environment holds.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 && c == root {
+			switch {
+			case err != nil || len(rest) > 0 && c == root:
 				return noArgs(root, args)
-			}
-			if len(rest) > 0 {
-				return noArgs(c, rest)
+			case len(rest) > 0:
+				return usage(fmt.Errorf("unknown command %q", strings.Join(args, " ")))
 			}
 			c.InitDefaultHelpFlag()
 			c.InitDefaultVersionFlag()

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +24,7 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "run KERNEL",
+		Use:   "run [KERNEL]",
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, and exports the best candidate, checked on fresh inputs.
 Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.`,
@@ -42,7 +45,10 @@ func (a *app) asRun(c *cobra.Command) {
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usage(fmt.Errorf("%s wants one kernel, but got %q", c.CommandPath(), args))
+			return usage(fmt.Errorf("%s wants one kernel, and nothing after it, but got %q", c.CommandPath(), args[1]))
+		}
+		if f := c.Flags().Lookup("config"); f.Changed && *config == "" {
+			return usage(errors.New("--config: is empty"))
 		}
 		set, err := readSettings(c.Flags(), *config, a.environ)
 		if err != nil {
@@ -50,6 +56,7 @@ func (a *app) asRun(c *cobra.Command) {
 		}
 		if len(args) == 1 {
 			set.kernel = args[0]
+			delete(set.from, "kernel")
 		}
 		return a.search(c, set, *asJSON, *quiet)
 	}
@@ -62,14 +69,14 @@ func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
-		return usage(err)
+		return set.blame("kernel", err)
 	}
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
-		return usage(err)
+		return set.blame("shape", err)
 	}
 	if _, err := strategies.Lookup(set.strategy); err != nil {
-		return usage(err)
+		return set.blame("strategy", err)
 	}
 	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 		set.budget.Wall = defaultBudget
@@ -78,9 +85,11 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 		set.jobs = runtime.NumCPU()
 	}
 	if set.dir == "" {
-		set.dir = results.DefaultDir(set.out, set.kernel, a.began, set.seed)
+		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
+			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
+		}
 	}
-	d := newDisplay(a.stderr, a.terminal, quiet, a.began)
+	d := newDisplay(a.stderr, a.width, quiet, a.began)
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
@@ -88,8 +97,46 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	})
 	if started {
 		d.end()
+	} else if err != nil && c.Context().Err() == nil {
+		err = adviseRun(set.dir, err)
 	}
 	return a.finish(report, err, asJSON)
+}
+
+// freeDir makes the directory of a new run: the given one, or where that exists the next of its name. Runs that
+// begin in the same second may share everything that their names are made of.
+func freeDir(dir string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	for i := 1; ; i++ {
+		name := dir
+		if i > 1 {
+			name = fmt.Sprintf("%s-%d", dir, i)
+		}
+		if err := os.Mkdir(name, 0o777); errors.Is(err, fs.ErrExist) {
+			continue
+		} else if err != nil {
+			return "", err
+		}
+		parent, err := os.Open(filepath.Dir(name))
+		if err != nil {
+			return "", err
+		}
+		// The name has to be on disk before anything that is kept under it.
+		return name, errors.Join(parent.Sync(), parent.Close())
+	}
+}
+
+// adviseRun adds to the error of a run that could not begin what to do about its directory.
+func adviseRun(dir string, err error) error {
+	if _, busy := errors.AsType[*results.InUseError](err); busy {
+		return fmt.Errorf("%w: wait for it, or take another --dir", err)
+	}
+	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr == nil {
+		return fmt.Errorf("%w: go on with it by 'tune resume %s', or take another --dir", err, dir)
+	}
+	return fmt.Errorf("%w: take another --dir", err)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -97,19 +144,24 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Go on with a run that was stopped",
 		Long: `resume leads the strategy through what the run has recorded, evaluates nothing twice, and goes on with what is
-left of the budget. A limit given here replaces the run's own; it counts from the beginning of the run.`,
+left of the budget. A limit given here replaces the run's own for this sitting; it counts from the beginning of the run.
+Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "target", "jobs")
+	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
+	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
+	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); it changes no result"
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		set, err := readSettings(c.Flags(), "", nil)
+		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool { return !strings.HasPrefix(pair, variable("jobs")+"=") })
+		set, err := readSettings(c.Flags(), "", environ)
 		if err != nil {
 			return usage(err)
 		}
-		d := newDisplay(a.stderr, a.terminal, *quiet, a.began)
+		d := newDisplay(a.stderr, a.width, *quiet, a.began)
 		started := false
 		report, err := tune.Resume(c.Context(), a.table, args[0], tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -117,6 +169,9 @@ left of the budget. A limit given here replaces the run's own; it counts from th
 		})
 		if started {
 			d.end()
+		}
+		if _, busy := errors.AsType[*results.InUseError](err); busy {
+			err = fmt.Errorf("%w: wait for it, or stop it", err)
 		}
 		return a.finish(report, err, *asJSON)
 	}
@@ -140,6 +195,8 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 		return err
 	case report.Result.Stop == search.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: go on with 'tune resume %s'", report.Dir)}
+	case report.Result.Told == 0:
+		return &exitError{exitNoValid, fmt.Errorf("no candidate was evaluated: the budget is too small; go on with 'tune resume %s --budget TIME'", report.Dir)}
 	case report.Schedule == nil:
 		return &exitError{exitNoValid, fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", report.Dir)}
 	}
@@ -163,8 +220,12 @@ func (a *app) printReport(r *tune.Report) error {
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
 	}
-	_, err := fmt.Fprintf(w, "again     %s\n", s.Reproduce[0])
-	return err
+	label := "again"
+	for _, line := range s.Reproduce[:max(len(s.Reproduce)-1, 0)] { // the last one verifies
+		fmt.Fprintf(w, "%-9s %s\n", label, line)
+		label = ""
+	}
+	return nil
 }
 
 // runJSON is what run and resume print with --json.
@@ -192,21 +253,34 @@ func printJSON(w io.Writer, v any) error {
 }
 
 func (a *app) replayCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "replay DIR",
 		Short:   "Prove that a run asks the points that it recorded",
-		Long:    "replay leads the strategy of a run through its journal, and compares every point that it asks with the recorded one. Nothing is evaluated.",
+		Long:    "replay leads the strategy of a run through its journal, and compares every point that it asks with the recorded one.\nNothing is evaluated.",
 		Example: "  tune replay runs/treehash-20260102-150405-1",
 		Args:    exactly(1, "the directory of a run"),
-		RunE: func(c *cobra.Command, args []string) error {
-			n, err := tune.Replay(a.table, args[0])
-			if err != nil {
-				return fmt.Errorf("after %d trials that agree: %w", n, err)
-			}
-			_, err = fmt.Fprintf(a.stdout, "%d of %d trials agree\n", n, n)
-			return err
-		},
 	}
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		n, err := tune.Replay(a.table, args[0])
+		if *asJSON && (err == nil || n > 0) {
+			out := struct {
+				OK     bool   `json:"ok"`
+				Trials int    `json:"trials"` // that agree
+				Error  string `json:"error,omitempty"`
+			}{err == nil, n, ""}
+			if err != nil {
+				out.Error = err.Error()
+			}
+			return errors.Join(err, printJSON(a.stdout, out))
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%d of %d trials agree\n", n, n)
+		return err
+	}
+	return c
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -224,7 +298,7 @@ that depends on the clock).`,
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(tune.Formats, *format) {
-			return usage(fmt.Errorf("--format: unknown format %q%s", *format, space.DidYouMean(*format, tune.Formats)))
+			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
 		}
 		write := func(w io.Writer) error { return tune.Export(c.Context(), a.table, args[0], *format, w) }
 		var err error
@@ -243,20 +317,28 @@ that depends on the clock).`,
 
 func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "verify SCHEDULE",
+		Use:   "verify SCHEDULE|DIR",
 		Short: "Rebuild a schedule and check it on fresh inputs",
 		Long: `verify rebuilds a schedule from its point and checks it on fresh inputs, and checks the program that was saved beside it
-by itself. It fails where either is wrong, costs something else, or differs from the other.`,
+by itself. It fails where either is wrong, costs something else, or differs from the other. Of a run's directory it
+verifies best.json.`,
 		Example: "  tune verify runs/treehash-20260102-150405-1/best.json\n  tune verify best.json --checks 100",
-		Args:    exactly(1, "the file of a schedule"),
+		Args:    exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *checks < 1 {
-			return usage(fmt.Errorf("--checks %d: want 1 or more", *checks))
+		if *checks < 1 || *checks > mostChecks {
+			return usage(fmt.Errorf("--checks: %d: want 1 to %d", *checks, mostChecks))
 		}
-		v, err := tune.Verify(c.Context(), a.table, args[0], tune.FreshSeeds(*checks))
+		path := args[0]
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path = filepath.Join(path, tune.ScheduleName)
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
+			}
+		}
+		v, err := tune.Verify(c.Context(), a.table, path, tune.FreshSeeds(*checks))
 		if err != nil {
 			return err
 		}
@@ -272,12 +354,15 @@ by itself. It fails where either is wrong, costs something else, or differs from
 			}
 		}
 		if err == nil && !v.OK() {
-			err = &exitError{exitFailed, fmt.Errorf("%s does not hold", args[0])}
+			err = &exitError{exitFailed, fmt.Errorf("%s does not hold", path)}
 		}
 		return err
 	}
 	return c
 }
+
+// mostChecks bounds --checks, whose seeds are drawn beforehand and printed.
+const mostChecks = 100_000
 
 func verifyJSON(v *tune.Verification) any {
 	type step struct {

@@ -1,9 +1,12 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"tune/configs"
 	"tune/search"
@@ -18,8 +22,8 @@ import (
 	"tune/space"
 )
 
-// settings are the tool's settings for a run, from flags, the environment, a preset and the defaults, in this
-// order of precedence.
+// settings are the tool's settings for a run, from flags, the environment, a preset or file, and the defaults, in
+// this order of precedence.
 type settings struct {
 	kernel   string
 	shape    string
@@ -29,90 +33,148 @@ type settings struct {
 	jobs     int
 	out      string
 	dir      string
+	// from says where the value of a key comes from, for errors; a default has none.
+	from map[string]string
 }
 
-// setting is one key of the settings. Every value arrives as text or as YAML typed it, and parse is as strict with
-// both: viper's own conversions would read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
+// blame says which setting an error is about.
+func (s settings) blame(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := strings.TrimPrefix(err.Error(), key+": ")
+	if from := s.from[key]; from != "" {
+		return usage(fmt.Errorf("%s: %s", from, text))
+	}
+	return usage(errors.New(text))
+}
+
+// setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own
+// conversions would read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
 type setting struct {
 	key   string
 	usage string
 	value string // the default, as users write it; "" where unset means none
-	parse func(*settings, any) error
+	parse func(*settings, string) error
+	words bool // the value is text, so that YAML of another type is a mistake
 }
 
 var settingTable = []setting{
-	{"kernel", "`kernel` to tune (see tune list)", "treehash", text(func(s *settings, v string) { s.kernel = v })},
-	{"shape", "`shape` of the problem, as name=value,…; fields left out take their defaults", "", text(func(s *settings, v string) { s.shape = v })},
-	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", "), strategies.Default, text(func(s *settings, v string) { s.strategy = v })},
-	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v any) (err error) {
-		s.seed, err = strconv.ParseUint(fmt.Sprint(v), 10, 64)
-		return asWant(err, v, "a whole number from 0 to 18446744073709551615")
-	}},
-	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)", "", func(s *settings, v any) (err error) {
+	{"kernel", "`kernel` to tune (see tune list)", "treehash", text(func(s *settings, v string) { s.kernel = v }), true},
+	{"shape", "`shape` of the problem, as name=value,…; fields left out take their defaults", "", func(s *settings, v string) error {
+		s.shape = v // which may be empty: all defaults
+		return nil
+	}, true},
+	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", "), strategies.Default, text(func(s *settings, v string) { s.strategy = v }), true},
+	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v string) (err error) {
+		s.seed, err = parseSeed(v)
+		return err
+	}, false},
+	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
-	}},
-	{"evals", "`number` of evaluations to spend", "", func(s *settings, v any) (err error) {
-		s.budget.Evaluations, err = strconv.Atoi(fmt.Sprint(v))
-		if err == nil && s.budget.Evaluations < 1 {
-			err = strconv.ErrRange
-		}
-		return asWant(err, v, "a whole number, 1 or more")
-	}},
-	{"target", "stop at the first candidate that costs `cost` or less", "", func(s *settings, v any) error {
-		t, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-		if err == nil && (t != t || t-t != 0) {
-			err = strconv.ErrRange
+	}, false},
+	{"evals", "`number` of evaluations to spend", "", func(s *settings, v string) (err error) {
+		s.budget.Evaluations, err = parseCount(v)
+		return err
+	}, false},
+	{"target", "stop at the first candidate that costs no more than this `cost`", "", func(s *settings, v string) error {
+		t, err := strconv.ParseFloat(v, 64)
+		if err != nil || math.IsNaN(t) || math.IsInf(t, 0) {
+			return fmt.Errorf("%s: want a number", quoted(v))
 		}
 		s.budget.Target = &t
-		return asWant(err, v, "a number")
-	}},
-	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); it changes no result", "", func(s *settings, v any) (err error) {
-		s.jobs, err = strconv.Atoi(fmt.Sprint(v))
-		if err == nil && s.jobs < 1 {
-			err = strconv.ErrRange
-		}
-		return asWant(err, v, "a whole number, 1 or more")
-	}},
-	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v })},
-	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v })},
+		return nil
+	}, false},
+	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); it changes no result", "", func(s *settings, v string) (err error) {
+		s.jobs, err = parseCount(v)
+		return err
+	}, false},
+	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v }), true},
+	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v }), true},
 }
 
 const defaultBudget = 2 * time.Minute
 
-func text(set func(*settings, string)) func(*settings, any) error {
-	return func(s *settings, v any) error {
-		t, ok := v.(string)
-		if !ok {
-			return fmt.Errorf("%v is not text", v)
+func text(set func(*settings, string)) func(*settings, string) error {
+	return func(s *settings, v string) error {
+		if v == "" {
+			return errors.New("is empty")
 		}
-		set(s, t)
+		set(s, v)
 		return nil
 	}
 }
 
-// asWant replaces the error of a conversion by one that says what is wanted.
-func asWant(err error, got any, want string) error {
-	if err == nil {
-		return nil
+// quoted shows a value in an error; an empty one would not be seen.
+func quoted(v string) string {
+	if v == "" {
+		return `""`
 	}
-	return fmt.Errorf("%v: want %s", got, want)
+	return v
+}
+
+func parseSeed(v string) (uint64, error) {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: want a whole number from 0 to %d", quoted(v), uint64(math.MaxUint64))
+	}
+	return n, nil
+}
+
+func parseCount(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%s: want a whole number, 1 or more", quoted(v))
+	}
+	return n, nil
 }
 
 // parseDuration reads a duration with a unit.
-func parseDuration(v any) (time.Duration, error) {
-	t := strings.TrimSpace(fmt.Sprint(v))
-	if n, err := strconv.ParseFloat(t, 64); err == nil {
-		return 0, fmt.Errorf("%v has no unit: write %vs, %vm or %vh", t, n, n, n)
-	}
+func parseDuration(v string) (time.Duration, error) {
+	t := strings.TrimSpace(v)
 	d, err := time.ParseDuration(t)
-	if err != nil {
-		return 0, fmt.Errorf("%s is not a duration: write it as 90s, 10m or 1h30m", t)
-	}
-	if d <= 0 {
+	switch n, nerr := strconv.ParseFloat(t, 64); {
+	case nerr == nil && !math.IsNaN(n) && !math.IsInf(n, 0):
+		// time.ParseDuration lets a 0 pass without one.
+		return 0, fmt.Errorf("%s has no unit: write %ss, %sm or %sh", t, t, t, t)
+	case err == nil && d <= 0:
 		return 0, fmt.Errorf("%s: want more than no time", t)
+	case err == nil:
+		return d, nil
 	}
-	return d, nil
+	for _, word := range letters.FindAllString(t, -1) {
+		switch near := nearestUnit(word); near {
+		case "d":
+			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms (a day is 24h)", t, word)
+		case "", word:
+		default:
+			return 0, fmt.Errorf("%s: unknown unit %q: want h, m, s or ms (did you mean %q?)", t, word, near)
+		}
+	}
+	return 0, fmt.Errorf("%s is not a duration: write it as 90s, 10m or 1h30m", quoted(t))
+}
+
+var letters = regexp.MustCompile(`[A-Za-z]+`)
+
+// nearestUnit returns the unit of time that a word most likely stands for.
+func nearestUnit(word string) string {
+	word = strings.ToLower(word)
+	for _, u := range []struct {
+		unit  string
+		words []string
+	}{
+		{"s", []string{"s", "sec", "secs", "second", "seconds"}},
+		{"m", []string{"m", "min", "mins", "minute", "minutes"}},
+		{"h", []string{"h", "hr", "hrs", "hour", "hours"}},
+		{"ms", []string{"ms", "msec", "msecs", "millisecond", "milliseconds"}},
+		{"d", []string{"d", "day", "days"}},
+	} {
+		if slices.Contains(u.words, word) {
+			return u.unit
+		}
+	}
+	return ""
 }
 
 // addSettings defines the flags of the given keys.
@@ -125,59 +187,48 @@ func addSettings(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
-// readSettings gathers the settings. config is a preset's name or a file; "" for none. Only keys whose flags are
-// defined, or that come from the environment or the config, are read.
+// readSettings gathers the settings. config is a preset's name or a file; "" for none. A command that takes a
+// config takes every key from there and from the environment, any other only those that it has a flag for.
 func readSettings(flags *pflag.FlagSet, config string, environ []string) (settings, error) {
 	v := viper.New()
-	v.SetConfigType("yaml")
-	from := map[string]string{} // where a key's value comes from, for errors
+	out := settings{from: map[string]string{}}
 	for _, s := range settingTable {
 		v.SetDefault(s.key, s.value)
 	}
 	if config != "" {
-		name, data, err := readConfig(config)
+		values, places, err := readConfig(config)
 		if err != nil {
 			return settings{}, err
 		}
-		if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
-			return settings{}, fmt.Errorf("%s: %w", name, err)
+		if err := v.MergeConfigMap(values); err != nil {
+			return settings{}, fmt.Errorf("%s: %w", config, err)
 		}
-		for _, key := range v.AllKeys() {
-			if !slices.Contains(settingKeys(), key) {
-				return settings{}, fmt.Errorf("%s: unknown key %q: want %s%s", name, key, strings.Join(settingKeys(), ", "), space.DidYouMean(key, settingKeys()))
-			}
-			if v.InConfig(key) {
-				from[key] = name + ": " + key
-			}
+		for key, place := range places {
+			out.from[key] = place
 		}
 	}
-	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		rest, ok := strings.CutPrefix(name, "TUNE_")
-		if !ok {
-			continue
+	if err := checkEnvironment(environ); err != nil {
+		return settings{}, err
+	}
+	for key, value := range variables(environ) {
+		if flags.Lookup(key) != nil || flags.Lookup("config") != nil {
+			v.Set(key, value)
+			out.from[key] = "environment: " + variable(key)
 		}
-		key := strings.ToLower(rest)
-		if !slices.Contains(settingKeys(), key) {
-			return settings{}, fmt.Errorf("environment: unknown variable %s%s", name, didYouMeanVariable(key))
-		}
-		v.Set(key, value)
-		from[key] = "environment: " + name
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && slices.Contains(settingKeys(), f.Name) {
 			v.Set(f.Name, f.Value.String())
-			from[f.Name] = "--" + f.Name
+			out.from[f.Name] = "--" + f.Name
 		}
 	})
-	var out settings
 	for _, s := range settingTable {
-		value := v.Get(s.key)
-		if value == "" && from[s.key] == "" {
+		value := v.GetString(s.key)
+		if value == "" && out.from[s.key] == "" {
 			continue
 		}
 		if err := s.parse(&out, value); err != nil {
-			return settings{}, fmt.Errorf("%s: %w", from[s.key], err)
+			return settings{}, fmt.Errorf("%s: %w", out.from[s.key], err)
 		}
 	}
 	return out, nil
@@ -191,19 +242,121 @@ func settingKeys() []string {
 	return keys
 }
 
-func didYouMeanVariable(key string) string {
-	if n := space.Nearest(key, settingKeys()); n != "" {
-		return fmt.Sprintf(" (did you mean TUNE_%s?)", strings.ToUpper(n))
+const prefix = "TUNE_"
+
+// variable returns the name of the environment variable of a key.
+func variable(key string) string { return prefix + strings.ToUpper(key) }
+
+// variables returns the settings in an environment, by key.
+func variables(environ []string) map[string]string {
+	out := map[string]string{}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			out[strings.ToLower(rest)] = value
+		}
 	}
-	return ""
+	return out
 }
 
-// readConfig reads a file, or a preset that is built in.
-func readConfig(config string) (name string, data []byte, err error) {
-	if strings.ContainsAny(config, "./\\") {
-		data, err = os.ReadFile(config)
-		return config, data, err
+// checkEnvironment refuses variables that look like settings of tune and are none.
+func checkEnvironment(environ []string) error {
+	var names []string
+	for _, key := range settingKeys() {
+		names = append(names, variable(key))
 	}
-	data, err = configs.Read(config)
-	return "preset " + config, data, err
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok || slices.Contains(names, name) {
+			continue
+		}
+		if n := space.Nearest(rest, settingKeys()); n != "" {
+			return fmt.Errorf("environment: unknown variable %s (did you mean %s?)", name, variable(n))
+		}
+		return fmt.Errorf("environment: unknown variable %s: want %s", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// readConfig reads the settings of a preset or a file, and says where each of them stands.
+func readConfig(config string) (values map[string]any, places map[string]string, err error) {
+	name, data, err := openConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, lines, err := parseConfig(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	places = map[string]string{}
+	for key, line := range lines {
+		places[key] = fmt.Sprintf("%s: line %d: %s", name, line, key)
+	}
+	return values, places, nil
+}
+
+// openConfig reads a file, or a preset that is built in.
+func openConfig(config string) (name string, data []byte, err error) {
+	if strings.ContainsAny(config, "./\\") {
+		if data, err = os.ReadFile(config); err != nil {
+			return "", nil, fmt.Errorf("--config: %w", err)
+		}
+		return config, data, nil
+	}
+	if data, err = configs.Read(config); err != nil {
+		if _, serr := os.Stat(config); serr == nil {
+			return "", nil, fmt.Errorf("--config: %w; for the file write ./%s", err, config)
+		}
+		return "", nil, fmt.Errorf("--config: %w", err)
+	}
+	return "preset " + config, data, nil
+}
+
+// parseConfig reads one YAML mapping from known keys to single values. It returns the values as their text, which
+// is parsed as that of a flag is, and the line of each.
+func parseConfig(data []byte) (values map[string]any, lines map[string]int, err error) {
+	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	var doc yaml.Node
+	if err := decoder.Decode(&doc); err == io.EOF {
+		return nil, nil, errEmpty
+	} else if err != nil {
+		return nil, nil, yamlError(err)
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil, errEmpty
+	}
+	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, nil, errors.New("it holds more than one document: want one")
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, a line each", root.Line)
+	}
+	values, lines = map[string]any{}, map[string]int{}
+	for i := 0; i < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		at := slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })
+		switch {
+		case at < 0 || key.Kind != yaml.ScalarNode:
+			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(settingKeys(), ", "), space.DidYouMean(key.Value, settingKeys()))
+		case lines[key.Value] != 0:
+			return nil, nil, fmt.Errorf("line %d: %s stands on line %d already", key.Line, key.Value, lines[key.Value])
+		case value.Kind != yaml.ScalarNode:
+			return nil, nil, fmt.Errorf("line %d: %s: want a single value", key.Line, key.Value)
+		case value.Tag == "!!null":
+			return nil, nil, fmt.Errorf("line %d: %s has no value: remove the line, or write one", key.Line, key.Value)
+		case settingTable[at].words && value.Tag != "!!str":
+			return nil, nil, fmt.Errorf("line %d: %s: %s is not text: write it in quotes", value.Line, key.Value, value.Value)
+		}
+		values[key.Value], lines[key.Value] = value.Value, key.Line
+	}
+	return values, lines, nil
+}
+
+var errEmpty = errors.New("it is empty: want settings such as budget: 90s, a line each")
+
+// yamlError drops what the YAML package says of itself.
+func yamlError(err error) error {
+	return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: "))
 }

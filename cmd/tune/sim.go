@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ that it uses of each engine. With --vectors it checks every program and tree ima
   tune sim best.program.json --shape outputs=all --trace out.json
   tune sim --vectors vliw.json`,
 	}
-	addSettings(c.Flags(), "shape", "seed")
+	addSettings(c.Flags(), "shape")
+	seed := c.Flags().String("seed", "1", "`seed` of the tree and its items")
 	trace := c.Flags().String("trace", "", "`file` for a trace that Perfetto opens")
 	vectors := c.Flags().String("vectors", "", "`file` of golden vectors to check")
 	cycles := c.Flags().Int("cycles", sim.DefaultCycles, "`number` of cycles after which the run is stopped")
@@ -38,20 +40,29 @@ that it uses of each engine. With --vectors it checks every program and tree ima
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *vectors != "" {
-			return a.checkVectors(c.Context(), *vectors)
+			for _, name := range []string{"shape", "seed", "trace", "cycles"} {
+				if c.Flags().Changed(name) {
+					return usage(fmt.Errorf("--%s: golden vectors have their own: leave it out", name))
+				}
+			}
+			return a.checkVectors(c.Context(), *vectors, *asJSON)
 		}
-		set, err := readSettings(c.Flags(), "", nil)
+		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
+		treeSeed, err := parseSeed(*seed)
+		if err != nil {
+			return usage(fmt.Errorf("--seed: %w", err))
+		}
 		if *cycles < 1 {
-			return usage(fmt.Errorf("--cycles %d: want 1 or more", *cycles))
+			return usage(fmt.Errorf("--cycles: %d: want 1 or more", *cycles))
 		}
 		shape, err := kernels.ParseShape(treehash.Kernel{}.Info().Shape, set.shape)
 		if err != nil {
-			return usage(err)
+			return set.blame("shape", err)
 		}
-		return a.simulate(args[0], shape, set.seed, *cycles, *trace, *asJSON)
+		return a.simulate(args[0], shape, treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
 }
@@ -63,37 +74,47 @@ func (a *app) simulate(path string, shape kernels.Shape, seed uint64, cycles int
 	}
 	s := tree.Shape{Height: shape.Int("height"), Rounds: shape.Int("rounds"), Batch: shape.Int("batch")}
 	limits := sim.Limits{Cycles: cycles}
-	if trace != "" {
-		_, err := results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
 	e, err := treehash.Examine(program, s, seed, limits)
 	if err != nil {
+		if fault, ok := errors.AsType[*sim.Fault](err); ok && asJSON {
+			err = errors.Join(err, printJSON(a.stdout, simFault{Fault: fault.Error()}))
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	indices := shape.Text("outputs") == "all"
-	wrong := e.Values
-	if wrong == nil && indices {
-		wrong = e.Indices
-	}
 	if asJSON {
 		err = printJSON(a.stdout, simJSON(e, indices))
 	} else {
 		err = a.printExamination(e, indices)
 	}
-	if err == nil && wrong != nil {
+	if err == nil && trace != "" {
+		_, err = results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
+	}
+	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
 		err = &exitError{code: exitFailed}
 	}
 	return err
+}
+
+// simFault is what sim prints with --json for a program that faults.
+type simFault struct {
+	Right bool   `json:"right"` // false
+	Fault string `json:"fault"`
+}
+
+// mismatch says what is wrong, without the status that the kind of the message implies.
+func mismatch(err error) string {
+	if r := kernels.AsRejection(err); r != nil {
+		return r.Reason
+	}
+	return err.Error()
 }
 
 func (a *app) printExamination(e treehash.Examination, indices bool) error {
 	w := a.stdout
 	say := func(what string, err error) {
 		if err != nil {
-			fmt.Fprintf(w, "%s wrong: %v\n", what, err)
+			fmt.Fprintf(w, "%s wrong: %s\n", what, mismatch(err))
 		} else {
 			fmt.Fprintf(w, "%s right\n", what)
 		}
@@ -121,7 +142,7 @@ func (a *app) printExamination(e treehash.Examination, indices bool) error {
 func simJSON(e treehash.Examination, indices bool) any {
 	text := func(err error) string {
 		if err != nil {
-			return err.Error()
+			return mismatch(err)
 		}
 		return ""
 	}
@@ -164,7 +185,7 @@ func readProgram(path string) (*sim.Program, error) {
 }
 
 // checkVectors checks every program and every tree of a file.
-func (a *app) checkVectors(ctx context.Context, path string) error {
+func (a *app) checkVectors(ctx context.Context, path string, asJSON bool) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -172,28 +193,45 @@ func (a *app) checkVectors(ctx context.Context, path string) error {
 	defer file.Close()
 	v, err := sim.ReadVectors(file)
 	if err != nil {
+		if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			// Its own text names types of Go.
+			err = fmt.Errorf("not golden vectors: a JSON %s stands where an object is expected", t.Value)
+			if t.Field != "" {
+				err = fmt.Errorf("not golden vectors: field %s: a JSON %s does not fit", t.Field, t.Value)
+			}
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	var wrong []error
+	wrong := []string{}
 	for _, p := range v.Programs {
 		if err := p.Check(); err != nil {
-			wrong = append(wrong, fmt.Errorf("program %s: %w", strconv.Quote(p.Name), err))
+			wrong = append(wrong, fmt.Sprintf("program %q: %v", p.Name, err))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	wrong = append(wrong, treehash.CheckVectors(v)...)
-	for _, err := range wrong {
-		fmt.Fprintln(a.stdout, err)
+	for _, err := range treehash.CheckVectors(v) {
+		wrong = append(wrong, err.Error())
 	}
 	total := len(v.Programs) + len(v.Trees)
-	fmt.Fprintf(a.stdout, "%d of %d agree\n", total-len(wrong), total)
 	if total == 0 {
 		return fmt.Errorf("%s holds no program and no tree", path)
 	}
-	if len(wrong) > 0 {
-		return &exitError{code: exitFailed}
+	if asJSON {
+		err = printJSON(a.stdout, struct {
+			Agree  int      `json:"agree"`
+			Total  int      `json:"total"`
+			Differ []string `json:"differ"`
+		}{total - len(wrong), total, wrong})
+	} else {
+		for _, line := range wrong {
+			fmt.Fprintln(a.stdout, line)
+		}
+		_, err = fmt.Fprintf(a.stdout, "%d of %d agree\n", total-len(wrong), total)
 	}
-	return nil
+	if err == nil && len(wrong) > 0 {
+		err = &exitError{code: exitFailed}
+	}
+	return err
 }

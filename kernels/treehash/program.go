@@ -177,13 +177,13 @@ func (c *checker) profile(code *sim.Code) ([]int, error) {
 const traceSeed = 0
 
 // traceCycles is where a trace ends. The viewers take no pleasure in longer ones.
-const traceCycles = 1 << 14
+const traceCycles = 1 << 12
 
 // Artifacts are the program in the exchange format and a trace for a browser.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{
 		{Name: "program.json", Write: c.program.Write},
-		{Name: "trace.json", Write: func(w io.Writer) error {
+		{Name: "trace.json", Derived: true, Write: func(w io.Writer) error {
 			return sim.WriteTrace(w, c.program, sim.TraceOptions{Mem: c.checker.inputs.Get(traceSeed).Image, Cycles: traceCycles})
 		}},
 	}, nil

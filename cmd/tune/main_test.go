@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"tune/kernels/all"
+)
+
+// gorace keeps the race detector, which would sleep for a second at the end of every process, from doing so.
+const gorace = "atexit_sleep_ms=0"
+
+// TestMain puts this binary on the path as tune, for scripts and for the tests that start processes.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "tune" {
+		for key := range variables(os.Environ()) {
+			os.Unsetenv(variable(key))
+		}
+	}
+	os.Setenv("GORACE", gorace)
+	testscript.Main(m, map[string]func(){"tune": main})
+}
+
+// TestScript runs the command line as users do. Beside testscript's own commands there are:
+//
+//	exits CODE COMMAND…      runs a command that must exit with the code
+//	json FILE PATH[OP VALUE]…  FILE, which may be stdout, is one JSON value that has each path; OP is = for
+//	                         the same text, ~ for a match, # for the number of elements
+//	setjson FILE PATH VALUE  changes a value of a JSON file
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GORACE", gorace)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "json": checkJSON, "setjson": setJSON,
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\n%s%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+	if text := ts.ReadFile("stderr"); strings.Contains(text, "goroutine ") {
+		ts.Fatalf("a panic reached the user:\n%s", text)
+	}
+}
+
+func parseJSON(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is text after the JSON value")
+	}
+	return v, nil
+}
+
+// at finds a value by a path such as schedule.checks.0.ok.
+func at(v any, path string) (any, error) {
+	for key := range strings.SplitSeq(path, ".") {
+		if key == "" {
+			continue
+		}
+		switch c := v.(type) {
+		case map[string]any:
+			next, ok := c[key]
+			if !ok {
+				return nil, fmt.Errorf("%s: no %q", path, key)
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(c) {
+				return nil, fmt.Errorf("%s: no element %q of %d", path, key, len(c))
+			}
+			v = c[i]
+		default:
+			return nil, fmt.Errorf("%s: %v has no %q", path, v, key)
+		}
+	}
+	return v, nil
+}
+
+func textOf(v any) string {
+	switch v := v.(type) {
+	case map[string]any, []any:
+		b, _ := json.Marshal(v)
+		return string(b)
+	case nil:
+		return "null"
+	}
+	return fmt.Sprint(v)
+}
+
+var assertion = regexp.MustCompile(`^([^=~#]*)([=~#]?)(.*)$`)
+
+func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: json FILE PATH[OP VALUE]…")
+	}
+	root, err := parseJSON(ts.ReadFile(args[0]))
+	if err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+	for _, a := range args[1:] {
+		m := assertion.FindStringSubmatch(a)
+		v, err := at(root, m[1])
+		if err != nil {
+			ts.Fatalf("%v", err)
+		}
+		got, ok := textOf(v), true
+		switch m[2] {
+		case "=":
+			ok = got == m[3]
+		case "~":
+			ok = regexp.MustCompile(m[3]).MatchString(got)
+		case "#":
+			n := -1
+			switch v := v.(type) {
+			case []any:
+				n = len(v)
+			case map[string]any:
+				n = len(v)
+			}
+			ok = strconv.Itoa(n) == m[3]
+		}
+		if !ok {
+			ts.Fatalf("%s: got %s", a, got)
+		}
+	}
+}
+
+func setJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: setjson FILE PATH VALUE")
+	}
+	root, err := parseJSON(ts.ReadFile(args[0]))
+	ts.Check(err)
+	value, err := parseJSON(args[2])
+	ts.Check(err)
+	keys := strings.Split(args[1], ".")
+	last := keys[len(keys)-1]
+	parent, err := at(root, strings.Join(keys[:len(keys)-1], "."))
+	ts.Check(err)
+	switch c := parent.(type) {
+	case map[string]any:
+		c[last] = value
+	case []any:
+		i, err := strconv.Atoi(last)
+		ts.Check(err)
+		c[i] = value
+	}
+	b, err := json.MarshalIndent(root, "", "  ")
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
+}
+
+// testApp is an invocation in this process.
+func testApp() (a *app, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{stdout: stdout, stderr: stderr, table: all.Table()}, stdout, stderr
+}
+
+func commands(c *cobra.Command) []*cobra.Command {
+	out := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			out = append(out, commands(sub)...)
+		}
+	}
+	return out
+}
+
+// TestHelp: every command has an example whose flags it takes, every flag says what it is for, and the help of
+// each is printed.
+func TestHelp(t *testing.T) {
+	a, _, _ := testApp()
+	for _, c := range commands(a.root()) {
+		path := strings.Fields(c.CommandPath())
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s has no short text or no example", c.CommandPath())
+		}
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			words := strings.Fields(strings.ReplaceAll(line, "> ", ">"))
+			if len(words) == 0 || words[0] != "tune" {
+				t.Errorf("%s: example %q is no call of tune", c.CommandPath(), line)
+				continue
+			}
+			fresh, _, _ := testApp()
+			found, rest, err := fresh.root().Find(words[1:])
+			if err != nil || !strings.HasPrefix(found.CommandPath(), c.CommandPath()) && c.Name() != "help" {
+				t.Errorf("%s: example %q is of %v (%v)", c.CommandPath(), line, found.CommandPath(), err)
+				continue
+			}
+			if err := found.ParseFlags(rest); err != nil {
+				t.Errorf("example %q: %v", line, err)
+			}
+		}
+		for _, args := range [][]string{append(path[1:], "--help"), append([]string{"help"}, path[1:]...)} {
+			a, stdout, stderr := testApp()
+			if code := a.run(t.Context(), args); code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), "Examples:\n") {
+				t.Errorf("tune %s: exit code %d, stderr %q, stdout\n%s", strings.Join(args, " "), code, stderr, stdout)
+			}
+		}
+	}
+}
+
+// TestManual: the doc comment of the command, its manual, names every command and exit code.
+func TestManual(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual, _, _ := strings.Cut(string(source), "\npackage main\n")
+	a, _, _ := testApp()
+	for _, c := range commands(a.root()) {
+		if !c.HasSubCommands() && !strings.Contains(manual, c.CommandPath()) {
+			t.Errorf("the manual does not name %s", c.CommandPath())
+		}
+	}
+	for _, code := range []int{exitOK, exitFailed, exitUsage, exitNoValid, exitInterrupted} {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^//\t%d +\w`, code)).MatchString(manual) {
+			t.Errorf("the manual does not name exit code %d", code)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+//go:build stress
+
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+func TestKillStress(t *testing.T) { testKill(t, 150) }
+
+func TestBudgetStress(t *testing.T) {
+	testBudget(t, []time.Duration{500 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}, 6)
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tune/results"
+)
+
+// small is the shape of searches that are to be quick.
+const small = "height=4,rounds=4,batch=16"
+
+// tuneOK runs tune as a process that must succeed, and returns its standard output.
+func tuneOK(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("tune", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("tune %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}
+
+// exitCode is that of a process that has ended, and -1 where a signal ended it.
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode()
+	}
+	return 0
+}
+
+// TestInterrupt: Ctrl-C stops a search at once, exports what it found, and says how to go on; going on gives the
+// run that nobody interrupted.
+func TestInterrupt(t *testing.T) {
+	const evals = "1500"
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command("tune", "run", "treehash", "--evals", evals, "--shape", small, "--dir", dir)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "best ") {
+	}
+	began := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := exitCode(cmd.Wait())
+	took := time.Since(began)
+	if code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s%s", code, exitInterrupted, &stdout, rest)
+	}
+	t.Logf("ended %v after the signal", took)
+	if took > 2*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	if want := "tune: interrupted: go on with 'tune resume " + dir + "'\n"; !strings.HasSuffix(string(rest), want) {
+		t.Errorf("stderr ends with %q, want %q", rest, want)
+	}
+	if !strings.HasPrefix(stdout.String(), "interrupted after ") || !strings.Contains(stdout.String(), "\nbest ") {
+		t.Errorf("stdout is\n%s", &stdout)
+	}
+	tuneOK(t, "verify", dir)
+	tuneOK(t, "resume", dir, "-q")
+	tuneOK(t, "verify", dir)
+	if got, want := tuneOK(t, "export", dir, "-f", "csv"), uninterrupted(t, evals); got != want {
+		t.Error("the resumed run differs from one that was not interrupted")
+	}
+}
+
+// uninterrupted returns the csv of a run that nothing stopped.
+func uninterrupted(t *testing.T, evals string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "whole")
+	tuneOK(t, "run", "treehash", "--evals", evals, "--shape", small, "--jobs", "1", "--dir", dir, "-q")
+	return tuneOK(t, "export", dir, "-f", "csv")
+}
+
+// TestJobs: the number of jobs changes nothing.
+func TestJobs(t *testing.T) {
+	want := uninterrupted(t, "300")
+	for _, jobs := range []string{"1", "2", "8"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		tuneOK(t, "run", "treehash", "--evals", "300", "--shape", small, "--jobs", jobs, "--dir", dir, "-q")
+		if got := tuneOK(t, "export", dir, "-f", "csv"); got != want {
+			t.Errorf("the csv of --jobs %s differs from that of --jobs 1", jobs)
+		}
+	}
+}
+
+// TestKill: kill -9 at any moment loses nothing that was recorded, and a resumed run is the one that nothing
+// killed.
+func TestKill(t *testing.T) { testKill(t, 8) }
+
+func testKill(t *testing.T, rounds int) {
+	const evals = "400"
+	want := uninterrupted(t, evals)
+	lines := map[string]bool{}
+	for line := range strings.Lines(want) {
+		lines[line] = true
+	}
+	began := time.Now()
+	tuneOK(t, "run", "treehash", "--evals", evals, "--shape", small, "--dir", filepath.Join(t.TempDir(), "timed"), "-q")
+	whole := time.Since(began)
+
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("moments drawn from seed %d, of %v", seed, whole)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	early, kills, late := 0, 0, 0
+	for i := range rounds {
+		dir := filepath.Join(t.TempDir(), "run")
+		jobs := []string{"1", "2", "8"}[i%3]
+		args := []string{"run", "treehash", "--evals", evals, "--shape", small, "--dir", dir, "--jobs", jobs, "-q"}
+		for {
+			killed := kill(t, time.Duration(rng.Int64N(int64(whole))), args)
+			if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); errors.Is(err, fs.ErrNotExist) {
+				// The run had not begun; what is there, if anything, is no run.
+				early++
+				if out, err := exec.Command("tune", "resume", dir).CombinedOutput(); exitCode(err) != exitFailed || !strings.Contains(string(out), "is not a run") {
+					t.Errorf("resume of what is no run: exit code %d\n%s", exitCode(err), out)
+				}
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if !killed {
+				late++
+				break
+			}
+			kills++
+			csv := tuneOK(t, "export", dir, "-f", "csv")
+			// Columns come with the first outcome that has metrics.
+			for line := range strings.Lines(csv) {
+				if header, _, _ := strings.Cut(want, "\n"); strings.HasPrefix(csv, header+"\n") && !lines[line] {
+					t.Fatalf("after a kill the csv holds a line that the whole run has not: %s", line)
+				}
+			}
+			if rng.IntN(2) == 0 {
+				break
+			}
+			args = []string{"resume", dir, "--jobs", jobs, "-q"}
+		}
+		tuneOK(t, "resume", dir, "-q")
+		if got := tuneOK(t, "export", dir, "-f", "csv"); got != want {
+			t.Errorf("round %d, jobs %s: the csv differs from that of a run that nothing killed", i, jobs)
+		}
+		tuneOK(t, "replay", dir)
+		tuneOK(t, "verify", dir)
+	}
+	t.Logf("%d kills before the run began, %d during it, %d too late", early, kills, late)
+}
+
+// kill starts tune and kills it after a while; it reports whether that came before its end.
+func kill(t *testing.T, after time.Duration, args []string) bool {
+	t.Helper()
+	cmd := exec.Command("tune", args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Wait()
+	if err == nil {
+		return false
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); !ok || !e.Sys().(syscall.WaitStatus).Signaled() {
+		t.Fatalf("tune %s: %v\n%s", strings.Join(args, " "), err, &out)
+	}
+	return true
+}
+
+// TestTwo: one run directory, one tune.
+func TestTwo(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "run")
+	first := exec.Command("tune", "run", "treehash", "--budget", "60s", "--shape", small, "--dir", dir)
+	pipe, err := first.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		first.Process.Kill()
+		first.Wait()
+	}()
+	for lines := bufio.NewScanner(pipe); lines.Scan() && !strings.HasPrefix(lines.Text(), "best "); {
+	}
+	go io.Copy(io.Discard, pipe)
+	for _, c := range []struct{ args, want string }{
+		{"resume " + dir, fmt.Sprintf("tune: run %s is in use by another tune (pid %d): wait for it, or stop it\n", dir, first.Process.Pid)},
+		{"run --evals 3 --dir " + dir, fmt.Sprintf("tune: %s holds a run already: go on with it by 'tune resume %s', or take another --dir\n", dir, dir)},
+	} {
+		out, err := exec.Command("tune", strings.Fields(c.args)...).CombinedOutput()
+		if exitCode(err) != exitFailed || string(out) != c.want {
+			t.Errorf("tune %s: exit code %d, output %q, want %q", c.args, exitCode(err), out, c.want)
+		}
+	}
+	// To look at it is allowed.
+	if out := tuneOK(t, "runs", "--out", root); !regexp.MustCompile(`(?m)^\S+ +running `).MatchString(out) {
+		t.Errorf("tune runs says\n%s", out)
+	}
+	tuneOK(t, "export", dir, "-f", "csv")
+	tuneOK(t, "export", dir, "-f", "program")
+}
+
+// TestBudget: a time budget ends, with the export, within 1 % of its limit or 0.2 s, whichever is more: measured
+// from the start of the process to its end. The median counts, because machines that test are busy.
+func TestBudget(t *testing.T) { testBudget(t, []time.Duration{time.Second}, 3) }
+
+func testBudget(t *testing.T, budgets []time.Duration, runs int) {
+	for _, budget := range budgets {
+		var off []time.Duration
+		for i := range runs {
+			dir := filepath.Join(t.TempDir(), "run")
+			began := time.Now()
+			tuneOK(t, "run", "treehash", "--budget", budget.String(), "--dir", dir, "-q", "--jobs", []string{"2", "1", "8"}[i%3])
+			off = append(off, time.Since(began)-budget)
+			tuneOK(t, "verify", dir)
+		}
+		t.Logf("budget %v: off by %v", budget, off)
+		slices.SortFunc(off, func(a, b time.Duration) int { return int(a.Abs() - b.Abs()) })
+		if m := off[(len(off)-1)/2]; m.Abs() > max(budget/100, 200*time.Millisecond) {
+			t.Errorf("budget %v: the median is off by %v", budget, m)
+		}
+	}
+}
+
+// TestTerminal: on a terminal there is one live line, which is gone in the end.
+func TestTerminal(t *testing.T) {
+	terminal, tty, err := openPTY()
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	defer terminal.Close()
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("tune", "run", "treehash", "--budget", "700ms", "--shape", small, "--dir", filepath.Join(t.TempDir(), "run"))
+	cmd.Stderr = tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tty.Close()
+	screen := make(chan string)
+	go func() {
+		data, _ := io.ReadAll(terminal) // it ends with EIO when the process has closed the other side
+		screen <- string(data)
+	}()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	text := <-screen
+	_, live, ok := strings.Cut(text, " cycles\r\n") // after the baseline
+	if !ok {
+		t.Fatalf("no header in %q", text)
+	}
+	frames := strings.Split(live, "\r\x1b[K")
+	if len(frames) < 4 || frames[0] != "" || frames[len(frames)-1] != "" {
+		t.Fatalf("no live line that is removed in the end: %q", frames)
+	}
+	frame := regexp.MustCompile(`^best [0-9,]+ cycles \(\d+\.\d\d× baseline\) · \d+ evaluated, \d+`)
+	for _, f := range frames[2 : len(frames)-1] {
+		if n := len([]rune(f)); n > 59 || !frame.MatchString(f) {
+			t.Errorf("a line of %d characters on a terminal of 60: %q", n, f)
+		}
+	}
+	if strings.Count(live, "\n") > 0 {
+		t.Errorf("more than one line: %q", live)
+	}
+}
+
+// openPTY returns the two sides of a pseudo-terminal.
+func openPTY() (terminal, tty *os.File, err error) {
+	terminal, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd := int(terminal.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		terminal.Close()
+		return nil, nil, err
+	}
+	return terminal, tty, nil
+}
