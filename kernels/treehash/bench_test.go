@@ -44,21 +44,25 @@ func BenchmarkCandidates(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "candidates/s")
 	})
 
-	// The check alone, as an export or a verification repeats it: a decoded program on one tree.
-	var c kernels.Candidate
+	// The check alone, as an export or a verification repeats it: the best of the programs, decoded, on one tree.
+	var c *candidate
 	for _, point := range points {
-		if c, err = p.Build(context.Background(), point); kernels.AsRejection(err) == nil {
-			break // it fits into scratch
+		built, err := p.Build(context.Background(), point)
+		if kernels.AsRejection(err) != nil {
+			continue // it does not fit into scratch
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := built.Check(context.Background(), 1); err != nil {
+			b.Fatal(err)
+		}
+		if next := built.(*candidate); c == nil || next.cycles < c.cycles {
+			c = next
 		}
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := c.Check(context.Background(), 1); err != nil {
-		b.Fatal(err)
-	}
 	slots := 0
-	for _, bundle := range c.(*candidate).program.Bundles {
+	for _, bundle := range c.program.Bundles {
 		slots += len(bundle.Slots)
 	}
 	b.Run("part=check", func(b *testing.B) {
@@ -70,6 +74,6 @@ func BenchmarkCandidates(b *testing.B) {
 		perSecond := float64(b.N) / b.Elapsed().Seconds()
 		b.ReportMetric(perSecond, "checks/s")
 		b.ReportMetric(perSecond*float64(slots), "slots/s")
-		b.ReportMetric(float64(c.(*candidate).cycles), "cycles")
+		b.ReportMetric(float64(c.cycles), "cycles")
 	})
 }
