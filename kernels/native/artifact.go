@@ -1,0 +1,220 @@
+package native
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native/cc"
+)
+
+// A saved kernel is the text of its source after a comment that says how it was compiled:
+//
+//	// tune kernel {"format":1,"lang":"c","compiler":"gcc","flags":["-O2"],"threads":1,"point":"mr=6 nr=16"}
+//	// …
+//	//
+const (
+	headPrefix  = "// tune kernel "
+	headEnd     = "//"
+	headFormat  = 1
+	mostText    = 64 << 20 // bytes of a kernel that can be loaded
+	builtObject = "kernel.so"
+)
+
+type head struct {
+	Format   int      `json:"format"`
+	Lang     string   `json:"lang"`
+	Compiler string   `json:"compiler,omitempty"`
+	Flags    []string `json:"flags"`
+	Threads  int      `json:"threads"`
+	Point    string   `json:"point"`
+}
+
+// programName returns the name of the file of a source.
+func programName(lang string) string {
+	if lang == "c++" {
+		return "kernel.cc"
+	}
+	return "kernel.c"
+}
+
+// command returns the command line that compiles the saved source.
+func (c *candidate) command() []string {
+	compiler := c.source.Compiler
+	if compiler == "" {
+		compiler = "cc"
+	}
+	return cc.Command(c.source.Lang, compiler, c.source.Flags, programName(c.source.Lang), builtObject)
+}
+
+// Artifacts are the source, compilable as it stands, a header, and how to build.
+func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
+	return []kernels.Artifact{
+		{Name: programName(c.source.Lang), Write: c.writeProgram},
+		{Name: "kernel.h", Write: c.writeHeader},
+		{Name: "build.json", Write: c.writeBuild},
+	}, nil
+}
+
+func (c *candidate) writeProgram(w io.Writer) error {
+	line, err := json.Marshal(head{headFormat, c.source.Lang, c.source.Compiler, append([]string{}, c.source.Flags...), c.threads(), c.point.Key()})
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, arg := range c.command() {
+		lines = append(lines, quote(arg))
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n// Build: %s\n// It exports tune_kernel; kernel.h declares it and says what its arguments are.\n%s\n%s",
+		headPrefix, line, strings.Join(lines, " "), headEnd, c.source.Text)
+	return err
+}
+
+// quote returns an argument as a shell reads it.
+func quote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+./,:@%", r)
+	}
+	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+		return arg
+	}
+	return "'" + strings.NewReplacer("'", `'\''`, "\n", " ").Replace(arg) + "'"
+}
+
+// Load reads a saved source. It is compiled, as its own comment says, when it is checked.
+func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostText+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > mostText {
+		return nil, fmt.Errorf("the file is larger than %d bytes: no kernel is", mostText)
+	}
+	in := bufio.NewReader(strings.NewReader(string(text)))
+	first, err := in.ReadString('\n')
+	if err != nil || !strings.HasPrefix(first, headPrefix) {
+		return nil, fmt.Errorf("the file does not begin with %q: it is no kernel that tune has exported", headPrefix)
+	}
+	var h head
+	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(first, headPrefix)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&h); err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	switch {
+	case h.Format != headFormat:
+		return nil, fmt.Errorf("line 1: the format is %d, want %d", h.Format, headFormat)
+	case h.Lang != "c" && h.Lang != "c++":
+		return nil, fmt.Errorf("line 1: the language is %q, want c or c++", h.Lang)
+	case h.Threads < 1:
+		return nil, fmt.Errorf("line 1: it has %d threads", h.Threads)
+	}
+	point, err := p.Space().Parse(h.Point)
+	if err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return nil, errors.New("the comment at the beginning has no end")
+		}
+		if strings.TrimRight(line, "\n") == headEnd {
+			break
+		}
+		if !strings.HasPrefix(line, headEnd+" ") {
+			return nil, fmt.Errorf("%q stands in the comment at the beginning", strings.TrimSpace(line))
+		}
+	}
+	rest, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	return p.Wrap(Source{Lang: h.Lang, Text: string(rest), Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point), nil
+}
+
+// asked returns the case of the asked shape.
+func (c *candidate) asked() (Case, error) {
+	cases, err := c.problem.cases.of(c.problem.spec, c.point, c.seed)
+	if err != nil {
+		return Case{}, err
+	}
+	if len(cases) == 0 {
+		return Case{}, errors.New("native: a point has no case")
+	}
+	return cases[0], nil
+}
+
+func (c *candidate) writeHeader(w io.Writer) error {
+	if c.source.Header != "" {
+		_, err := io.WriteString(w, c.source.Header)
+		return err
+	}
+	one, err := c.asked()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("#ifndef TUNE_KERNEL_H\n#define TUNE_KERNEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
+	fmt.Fprintf(&b, "/*\n * %s, %s\n *\n * Each of args is aligned to 64 bytes and overlaps no other:\n", strings.ReplaceAll(c.point.Key(), "*/", "* /"), one.Name)
+	for i, buffer := range one.Buffers {
+		fmt.Fprintf(&b, " *   args[%d]  %s %s[%d], %s\n", i, buffer.Elem.C(), buffer.Name, buffer.Len, buffer.Mode)
+	}
+	b.WriteString(" * dims:\n")
+	for i, d := range one.Dims {
+		fmt.Fprintf(&b, " *   dims[%d]  %d\n", i, d)
+	}
+	b.WriteString(" */\nvoid tune_kernel(void *const *args, const int64_t *dims);\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// build is how the saved source is compiled and called, for programs to read.
+type build struct {
+	Lang     string        `json:"lang"`
+	Compiler string        `json:"compiler"`
+	Version  string        `json:"version,omitempty"` // of the compiler that was used
+	Flags    []string      `json:"flags"`
+	Command  []string      `json:"command"`
+	Threads  int           `json:"threads"`
+	Point    string        `json:"point"`
+	Function string        `json:"function"`
+	Buffers  []buildBuffer `json:"buffers"`
+	Dims     []int64       `json:"dims"`
+}
+
+type buildBuffer struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Len  int    `json:"len"` // elements
+	Mode string `json:"mode"`
+}
+
+func (c *candidate) writeBuild(w io.Writer) error {
+	one, err := c.asked()
+	if err != nil {
+		return err
+	}
+	out := build{
+		Lang: c.source.Lang, Compiler: c.source.Compiler, Flags: append([]string{}, c.source.Flags...), Command: c.command(),
+		Threads: c.threads(), Point: c.point.Key(), Function: "tune_kernel", Dims: append([]int64{}, one.Dims...),
+	}
+	c.problem.host.mu.Lock()
+	tools := c.problem.host.tools
+	c.problem.host.mu.Unlock()
+	if tools != nil {
+		if used, err := tools.Compiler(c.source.Compiler); err == nil {
+			out.Compiler, out.Version = used.Name, used.Version
+		}
+	}
+	for _, b := range one.Buffers {
+		out.Buffers = append(out.Buffers, buildBuffer{b.Name, b.Elem.C(), b.Len, b.Mode.String()})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}

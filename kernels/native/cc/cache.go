@@ -1,0 +1,165 @@
+package cc
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	objectSuffix  = ".so"
+	scratchPrefix = "compiling-"
+	// young is how long an object is safe from removal after its last use.
+	young = 10 * time.Minute
+	// stale is when a directory that a killed process left behind may go.
+	stale = time.Hour
+)
+
+// DefaultDir returns the directory of the cache of compiled objects of this user.
+func DefaultDir() (string, error) {
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "tune", "so"), nil
+	}
+	// Without a home there is still a place that other users cannot write to.
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tune-so-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := private(dir); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
+// cache is a directory of objects by the hash of what they were made of.
+type cache struct {
+	dir string
+	max int64 // bytes
+
+	mu       sync.Mutex
+	ready    bool
+	inserted int64 // bytes since the directory was last measured
+}
+
+// prepare creates the directory. It refuses one that others can write to: what is in it is executed.
+func (c *cache) prepare() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ready {
+		return nil
+	}
+	if c.dir == "" {
+		dir, err := DefaultDir()
+		if err != nil {
+			return err
+		}
+		c.dir = dir
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("the cache of compiled kernels: %w", err)
+	}
+	abs, err := filepath.Abs(c.dir)
+	if err != nil {
+		return err
+	}
+	if err := private(abs); err != nil {
+		return err
+	}
+	c.dir, c.ready = abs, true
+	return c.evict()
+}
+
+// lookup returns the object of a key. Using it makes it young.
+func (c *cache) lookup(key string) (string, bool) {
+	path := filepath.Join(c.dir, key+objectSuffix)
+	if !isObject(path) {
+		return "", false
+	}
+	now := time.Now()
+	os.Chtimes(path, now, now) // a cache that cannot be written to still serves
+	return path, true
+}
+
+// isObject reports whether a file begins as a shared object does. One that a failing disk left empty does not.
+func isObject(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && (string(magic[:]) == "\x7fELF" || magic[0] == 0xcf && magic[1] == 0xfa)
+}
+
+// insert moves a finished object into the cache and returns its path there.
+func (c *cache) insert(key, object string) (string, error) {
+	f, err := os.Open(object)
+	if err != nil {
+		return "", err
+	}
+	info, err := f.Stat()
+	// After a power failure the name must not be there without the bytes.
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.dir, key+objectSuffix)
+	if err := os.Rename(object, path); err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inserted += info.Size(); c.inserted > c.max/16 {
+		return path, c.evict()
+	}
+	return path, nil
+}
+
+// evict removes the objects that were not used for longest until the rest fits, and what killed compilations left.
+// Other processes may do the same at the same time.
+func (c *cache) evict() error {
+	c.inserted = 0
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	var objects []fs.FileInfo
+	var total int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // removed by somebody else
+		}
+		switch {
+		case strings.HasPrefix(e.Name(), scratchPrefix) && e.IsDir():
+			if now.Sub(info.ModTime()) > stale {
+				os.RemoveAll(filepath.Join(c.dir, e.Name()))
+			}
+		case strings.HasSuffix(e.Name(), objectSuffix) && info.Mode().IsRegular():
+			objects = append(objects, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(objects, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, o := range objects {
+		if total <= c.max || now.Sub(o.ModTime()) < young {
+			break
+		}
+		if err := os.Remove(filepath.Join(c.dir, o.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		total -= o.Size()
+	}
+	return nil
+}

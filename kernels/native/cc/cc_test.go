@@ -1,0 +1,451 @@
+package cc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// helperDir is the environment variable that makes the test binary another process that compiles, and hangDir the one
+// that makes it compile what never ends.
+const (
+	helperDir = "TUNE_CC_TEST_DIR"
+	hangDir   = "TUNE_CC_TEST_HANG"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(helperDir); dir != "" {
+		os.Exit(helper(dir))
+	}
+	if dir := os.Getenv(hangDir); dir != "" {
+		found, err := Find(context.Background())
+		if err == nil {
+			_, err = New(dir, found).Build(context.Background(), "c++", hopeless, "", nil)
+		}
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// helper builds what the other process builds, over and over.
+func helper(dir string) int {
+	found, err := Find(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for i := range 4 {
+		tc := New(dir, found)
+		so, err := tc.Build(context.Background(), "c", numbered(i), "", []string{"-O1"})
+		if err == nil && !isObject(so) {
+			err = fmt.Errorf("%s is no object", so)
+		}
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	return 0
+}
+
+func numbered(i int) string { return fmt.Sprintf("int f(void) { return %d; }\n", i) }
+
+func compilers(t testing.TB) []Compiler {
+	t.Helper()
+	found, err := Find(t.Context())
+	if errors.Is(err, ErrNone) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func toolchain(t testing.TB) *Toolchain { return New(t.TempDir(), compilers(t)) }
+
+func TestFind(t *testing.T) {
+	for _, c := range compilers(t) {
+		if c.Name == "" || !filepath.IsAbs(c.Path) || !strings.ContainsAny(c.Version, "0123456789") {
+			t.Errorf("found %+v", c)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CC", "")
+	if _, err := Find(t.Context()); !errors.Is(err, ErrNone) {
+		t.Errorf("Find without a compiler returned %v, want %v", err, ErrNone)
+	}
+	t.Setenv("CC", "/no/such/compiler")
+	if _, err := Find(t.Context()); err == nil || !strings.Contains(err.Error(), "/no/such/compiler") {
+		t.Errorf("Find with a wrong CC returned %v", err)
+	}
+	if _, err := New(t.TempDir(), nil).Build(t.Context(), "c", numbered(1), "", nil); !errors.Is(err, ErrNone) {
+		t.Errorf("Build without a compiler returned %v, want %v", err, ErrNone)
+	}
+}
+
+func TestBuild(t *testing.T) {
+	tc := toolchain(t)
+	for _, c := range tc.Compilers() {
+		for _, lang := range []string{"c", "c++"} {
+			text := numbered(1)
+			if lang == "c++" {
+				text = "#include <string.h>\nextern \"C\" int f(void) { auto x = strlen(\"four\"); return (int)x; }\n"
+			}
+			so, err := tc.Build(t.Context(), lang, text, c.Name, []string{"-O2"})
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.Name, lang, err)
+				continue
+			}
+			if !filepath.IsAbs(so) || !isObject(so) {
+				t.Errorf("%s, %s: %s is no object", c.Name, lang, so)
+			}
+		}
+	}
+	entries, err := os.ReadDir(tc.cache.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), objectSuffix) {
+			t.Errorf("%s was left in the cache", e.Name())
+		}
+	}
+}
+
+// TestRejected: what a candidate does wrong is told with the place where.
+func TestRejected(t *testing.T) {
+	tc := toolchain(t)
+	tests := []struct {
+		name, lang, text string
+		flags            []string
+		status           space.Status
+		want             string
+	}{
+		{"syntax", "c", "int f(void) {\n\treturn 1\n}\n", nil, space.CompileFailed, "kernel.c:2:"},
+		{"unknown name", "c++", "int g() { return h(); }\n", nil, space.CompileFailed, "kernel.cc:1:"},
+		{"missing header", "c", "#include <no/such/header.h>\n", nil, space.CompileFailed, "no/such/header.h"},
+		{"flag", "c", numbered(1), []string{"-march=nosuchcpu"}, space.CompileFailed, "nosuchcpu"},
+		{"many errors", "c", strings.Repeat("x;;y z\n", 1000), nil, space.CompileFailed, "more lines"},
+		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := tc.Build(t.Context(), test.lang, test.text, "", test.flags)
+			r := kernels.AsRejection(err)
+			if r == nil || r.Status != test.status || !strings.Contains(r.Reason, test.want) {
+				t.Fatalf("got %v, want %v with %q", err, test.status, test.want)
+			}
+			if len(r.Reason) > 2000 || strings.Contains(r.Reason, tc.cache.dir) {
+				t.Errorf("the reason is %q", r.Reason)
+			}
+		})
+	}
+	if _, err := tc.Build(t.Context(), "c", numbered(1), "tcc", nil); kernels.AsRejection(err) == nil || kernels.AsRejection(err).Status != space.Invalid {
+		t.Errorf("a compiler that is not installed gave %v", err)
+	}
+	if _, err := tc.Build(t.Context(), "fortran", numbered(1), "", nil); err == nil || kernels.AsRejection(err) != nil {
+		t.Errorf("an unknown language gave %v, want an error of the tuner", err)
+	}
+}
+
+// hopeless takes a compiler very long, and says nothing meanwhile: the number of instances doubles with every level.
+const hopeless = `template <int N, unsigned M> struct F { static const unsigned v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
+template <unsigned M> struct F<0, M> { static const unsigned v = M; };
+unsigned f() { return F<26, 1>::v; }
+`
+
+// TestHang: a compilation that does not end is killed with everything that it started, whether by its timeout or
+// because nobody waits for it any more.
+func TestHang(t *testing.T) {
+	tc := toolchain(t)
+	tc.Timeout = 300 * time.Millisecond
+	start := time.Now()
+	_, err := tc.Build(t.Context(), "c++", hopeless, "", nil)
+	if r := kernels.AsRejection(err); r == nil || r.Status != space.Timeout {
+		t.Fatalf("got %v, want a timeout", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v to end a compilation of at most %v", d, tc.Timeout)
+	}
+	tc = toolchain(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := tc.Build(ctx, "c++", hopeless, "", nil); err != context.DeadlineExceeded {
+		t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	if entries, err := os.ReadDir(tc.cache.dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v was left in the cache (%v)", entries, err)
+	}
+	if left := descendants(t); len(left) > 0 {
+		t.Errorf("processes were left: %v", left)
+	}
+}
+
+// descendants lists the living processes below this one.
+func descendants(t *testing.T) (living []string) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range tasks {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for _, pid := range strings.Fields(string(text)) {
+			if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
+				living = append(living, string(stat))
+			}
+		}
+	}
+	return living
+}
+
+// TestShared: callers that want the same object at once share one compilation, and one of them giving up does not
+// end it for the others.
+func TestShared(t *testing.T) {
+	tc := toolchain(t)
+	text := "#include <immintrin.h>\n" + numbered(7)
+	impatient, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = impatient
+			}
+			_, err := tc.Build(ctx, "c", text, "", nil)
+			if i == 0 && err != nil && err != context.Canceled || i > 0 && err != nil {
+				t.Errorf("caller %d: %v", i, err)
+			}
+		})
+	}
+	time.Sleep(20 * time.Millisecond)
+	cancel()
+	wg.Wait()
+	if s := tc.Stats(); s.Compiled != 1 {
+		t.Errorf("%d compilations for one text", s.Compiled)
+	}
+}
+
+// TestCached: an object is compiled once, and again where anything that decides its bytes is different.
+func TestCached(t *testing.T) {
+	tc := toolchain(t)
+	dir := t.TempDir()
+	header := filepath.Join(dir, "value.h")
+	write := func(value string) {
+		if err := os.WriteFile(header, []byte("#define VALUE "+value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	includes := "#include \"value.h\"\nint f(void) { return VALUE; }\n"
+	first := map[string]string{}
+	compiled := 0
+	build := func(name string, fresh bool, text string, flags ...string) {
+		t.Helper()
+		so, err := tc.Build(t.Context(), "c", text, "", flags)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if fresh {
+			compiled++
+		}
+		if got := tc.Stats().Compiled; got != compiled {
+			t.Errorf("%s: %d compilations, want %d", name, got, compiled)
+			compiled = got
+		}
+		if old := first[name]; old != "" && (old == so) == fresh {
+			t.Errorf("%s: the object is %s, before it was %s", name, so, old)
+		}
+		first[name] = so
+	}
+	build("plain", true, numbered(1), "-O1")
+	build("plain", false, numbered(1), "-O1")
+	build("flags", true, numbered(1), "-O2")
+	build("split flags", true, numbered(1), "-O2", "-g0")
+	write("1")
+	build("header", true, includes, "-I", dir)
+	build("header", false, includes, "-I", dir)
+	write("2")
+	build("header", true, includes, "-I", dir)
+
+	again := New(tc.cache.dir, tc.compilers)
+	if _, err := again.Build(t.Context(), "c", numbered(1), "", []string{"-O1"}); err != nil || again.Stats().Compiled != 0 {
+		t.Errorf("another toolchain compiled what the cache has (%v)", err)
+	}
+	other := tc.Compilers()
+	other[0].Version += " patched"
+	if _, err := New(tc.cache.dir, other).Build(t.Context(), "c", numbered(1), "", []string{"-O1"}); err != nil {
+		t.Error(err)
+	} else if n, _ := filepath.Glob(filepath.Join(tc.cache.dir, "*.so")); len(n) != compiled+1 {
+		t.Errorf("a compiler of another version took a cached object: %d objects", len(n))
+	}
+	// What a failing disk left of an object is made anew.
+	if err := os.Truncate(first["plain"], 0); err != nil {
+		t.Fatal(err)
+	}
+	build("plain again", true, numbered(1), "-O1")
+}
+
+// TestEviction: the cache stays below its size, and young objects stay in it.
+func TestEviction(t *testing.T) {
+	tc := toolchain(t)
+	var objects []string
+	for i := range 4 {
+		so, err := tc.Build(t.Context(), "c", numbered(i), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, so)
+	}
+	info, err := os.Stat(objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, so := range objects[:3] {
+		old := time.Now().Add(-time.Hour + time.Duration(i)*time.Minute)
+		if err := os.Chtimes(so, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	abandoned := filepath.Join(tc.cache.dir, scratchPrefix+"1")
+	if err := os.Mkdir(abandoned, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * stale)
+	if err := os.Chtimes(abandoned, old, old); err != nil {
+		t.Fatal(err)
+	}
+	small := New(tc.cache.dir, tc.compilers)
+	small.MaxBytes = info.Size() * 5 / 2
+	if _, err := small.Build(t.Context(), "c", numbered(0), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, so := range objects {
+		_, err := os.Stat(so)
+		if gone := errors.Is(err, os.ErrNotExist); gone != (i == 1) && i > 0 && i != 2 {
+			t.Errorf("object %d: gone is %v", i, gone)
+		}
+	}
+	if n, _ := filepath.Glob(filepath.Join(tc.cache.dir, "*.so")); len(n) > 3 {
+		t.Errorf("%d objects are left where two and a half fit", len(n))
+	}
+	if _, err := os.Stat(abandoned); err == nil {
+		t.Error("what a killed compilation left is still there")
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(dir, compilers(t)).Build(t.Context(), "c", numbered(1), "", nil)
+	if err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("a cache that all can write to gave %v", err)
+	}
+}
+
+// TestProcesses: processes may fill the same cache at once.
+func TestProcesses(t *testing.T) {
+	compilers(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			cmd := exec.CommandContext(t.Context(), self)
+			cmd.Env = append(os.Environ(), helperDir+"="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("the cache has %v (%v), want 4 objects", entries, err)
+	}
+}
+
+// TestKilled: no compiler outlives the process that started it, however that one ends.
+func TestKilled(t *testing.T) {
+	compilers(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), hangDir+"="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// working lists the processes that work in the cache.
+	working := func() (pids []string) {
+		links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+		for _, link := range links {
+			if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
+				pids = append(pids, link)
+			}
+		}
+		return pids
+	}
+	await := func(what string, f func() bool) {
+		t.Helper()
+		for range 1000 {
+			if f() {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Error(what)
+	}
+	await("no compiler was started", func() bool { return len(working()) > 0 })
+	time.Sleep(300 * time.Millisecond) // until the driver has started the compiler proper
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	await("a compiler is left", func() bool { return len(working()) == 0 })
+}
+
+func BenchmarkBuild(b *testing.B) {
+	tc := toolchain(b)
+	for _, c := range tc.Compilers() {
+		b.Run("compiler="+c.Name, func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				i++
+				if _, err := tc.Build(b.Context(), "c", fmt.Sprintf("#include <immintrin.h>\n%s // %s", numbered(i), c.Name), c.Name, []string{"-O2"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkHit(b *testing.B) {
+	tc := toolchain(b)
+	for b.Loop() {
+		if _, err := tc.Build(b.Context(), "c", numbered(1), "", nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

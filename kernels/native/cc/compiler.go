@@ -1,0 +1,102 @@
+package cc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Compiler is a C compiler of this machine. It compiles C++ too where the support for it is installed.
+type Compiler struct {
+	Name    string // "gcc", "clang", or the base name of $CC
+	Path    string // absolute
+	Version string // the first line that it prints for --version
+}
+
+// ErrNone says that the machine has no C compiler, and what to do about it.
+var ErrNone = errors.New("no C compiler found: install gcc (apt-get install gcc) or set CC")
+
+// versionTimeout bounds how long a compiler may take to say its version.
+const versionTimeout = 10 * time.Second
+
+// Find returns the compilers on PATH: that of $CC first where it is set, then gcc and clang, or cc where there is
+// neither. It fails with ErrNone where none of them works.
+func Find(ctx context.Context) ([]Compiler, error) {
+	var found []Compiler
+	var broken []error
+	try := func(command string) bool {
+		path, err := exec.LookPath(command)
+		if err != nil {
+			return false
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return false
+		}
+		name := filepath.Base(command)
+		if slices.ContainsFunc(found, func(c Compiler) bool { return c.Name == name }) {
+			return true
+		}
+		v, err := version(ctx, path)
+		if err != nil {
+			broken = append(broken, fmt.Errorf("%s: %w", path, err))
+			return false
+		}
+		found = append(found, Compiler{name, path, v})
+		return true
+	}
+	if named := os.Getenv("CC"); named != "" && !try(named) {
+		return nil, errors.Join(fmt.Errorf("CC is %q, which is not a compiler that can be run: unset it or name one", named), errors.Join(broken...), ctx.Err())
+	}
+	gcc, clang := try("gcc"), try("clang")
+	if !gcc && !clang && len(found) == 0 {
+		try("cc")
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(found) == 0:
+		return nil, errors.Join(append([]error{ErrNone}, broken...)...)
+	}
+	return found, nil
+}
+
+// version asks a compiler for its version.
+func version(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = environment("")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		return "", errors.New("it prints no version")
+	}
+	return line, nil
+}
+
+// environment returns the environment of a compiler: that of this process, with messages in English and, where dir
+// is set, temporary files below it.
+func environment(dir string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		// What adds paths or options behind the back of the key would make objects that are cached wrongly.
+		return name == "LANG" || strings.HasPrefix(name, "LC_") || name == "TMPDIR" || name == "CPATH" ||
+			name == "C_INCLUDE_PATH" || name == "CPLUS_INCLUDE_PATH" || name == "LIBRARY_PATH" || name == "DEPENDENCIES_OUTPUT" ||
+			name == "SUNPRO_DEPENDENCIES" || name == "GCC_EXEC_PREFIX" || name == "CCC_OVERRIDE_OPTIONS"
+	})
+	env = append(env, "LC_ALL=C")
+	if dir != "" {
+		env = append(env, "TMPDIR="+dir)
+	}
+	return env
+}

@@ -1,0 +1,144 @@
+package cc
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// park holds the compilers that run, and keeps them out of the way of measurements.
+type park struct {
+	mu       sync.Mutex
+	running  map[int]bool // by process id, each the leader of its group
+	reserved []int        // cores, one for each Reserve that was not released
+	paused   int
+	resumed  chan struct{} // closed when the last pause ends; nil while there is none
+}
+
+// exitError is the end of a compiler that did not succeed.
+type exitError struct{ err error }
+
+func (e *exitError) Error() string { return e.err.Error() }
+
+// Reserve keeps compilers away from a core, those that run and those to come, until release is called. On a machine
+// with one core there is no other place for them.
+func (t *Toolchain) Reserve(core int) (release func()) {
+	p := &t.park
+	p.mu.Lock()
+	p.reserved = append(p.reserved, core)
+	p.place()
+	p.mu.Unlock()
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for i, c := range p.reserved {
+			if c == core {
+				p.reserved = append(p.reserved[:i], p.reserved[i+1:]...)
+				break
+			}
+		}
+		p.place()
+	})
+}
+
+// Pause stops all compilers, those that run and those to come, until release is called. It must be short: the clock of
+// their timeout runs on.
+func (t *Toolchain) Pause() (release func()) {
+	p := &t.park
+	p.mu.Lock()
+	if p.paused++; p.paused == 1 {
+		p.resumed = make(chan struct{})
+		for pid := range p.running {
+			signal(pid, syscall.SIGSTOP)
+		}
+	}
+	p.mu.Unlock()
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.paused--; p.paused == 0 {
+			for pid := range p.running {
+				signal(pid, syscall.SIGCONT)
+			}
+			close(p.resumed)
+			p.resumed = nil
+		}
+	})
+}
+
+// core is the one that compilers must avoid, -1 where there is none.
+func (p *park) core() int {
+	if len(p.reserved) == 0 {
+		return -1
+	}
+	return p.reserved[0]
+}
+
+// place moves what runs to where it may be.
+func (p *park) place() {
+	for pid := range p.running {
+		move(pid, p.core())
+	}
+}
+
+// start starts a command, in the right place and under the limits, as soon as nobody wants silence.
+func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) error {
+	for {
+		p.mu.Lock()
+		resumed := p.resumed
+		if resumed == nil {
+			break
+		}
+		p.mu.Unlock()
+		select {
+		case <-resumed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer p.mu.Unlock()
+	if err := confined(p.core(), cmd.Start); err != nil {
+		return err
+	}
+	restrain(cmd.Process.Pid, cpu)
+	if p.running == nil {
+		p.running = map[int]bool{}
+	}
+	p.running[cmd.Process.Pid] = true
+	return nil
+}
+
+// mortal returns the option of gcc that makes the processes of its own die with it, for the time when tune is killed:
+// the signal that ends a driver with its parent does not reach what the driver has started. Clang compiles in the
+// driver's process.
+func mortal(c Compiler) []string {
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || !strings.Contains(strings.ToLower(c.Version), "gcc") {
+		return nil
+	}
+	return []string{"-wrapper", setpriv + ",--pdeathsig,KILL"}
+}
+
+// run runs a compiler to its end. When ctx is done the compiler is killed with all that it started.
+func (p *park) run(ctx context.Context, c Compiler, args []string, dir string, messages io.Writer, cpu time.Duration) error {
+	cmd := exec.CommandContext(ctx, c.Path, append(mortal(c), args...)...)
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, environment(dir), messages
+	cmd.SysProcAttr = attributes()
+	cmd.Cancel = func() error { return signal(cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	if err := p.start(ctx, cmd, cpu); err != nil {
+		return err
+	}
+	err := cmd.Wait()
+	p.mu.Lock()
+	delete(p.running, cmd.Process.Pid)
+	p.mu.Unlock()
+	if err != nil {
+		return &exitError{err}
+	}
+	return nil
+}

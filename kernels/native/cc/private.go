@@ -1,0 +1,23 @@
+package cc
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private reports a directory that somebody else could put objects into.
+func private(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	owner := uint32(os.Getuid())
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner = s.Uid
+	}
+	if int(owner) != os.Getuid() && owner != 0 || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("the cache of compiled kernels %s can be written by others, who could have tune run their code: make it yours with chmod 700, or choose another", dir)
+	}
+	return nil
+}

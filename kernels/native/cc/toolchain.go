@@ -1,0 +1,374 @@
+package cc
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// Limits of one compilation.
+const (
+	DefaultTimeout  = 60 * time.Second // of wall time, and of CPU time
+	DefaultMaxBytes = 1 << 30          // of the cache on disk
+	memoryLimit     = 4 << 30          // bytes of address space of each process
+	objectLimit     = 256 << 20        // bytes of each file that it writes
+	stderrLimit     = 64 << 10         // bytes of its messages that are kept
+)
+
+// Toolchain compiles source text into shared objects. Goroutines may share it. Its fields are set before its first
+// use.
+type Toolchain struct {
+	// Timeout bounds one compilation; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
+	// the last minutes stay, because somebody may be about to load them. 0 means DefaultMaxBytes.
+	MaxBytes int64
+	// Jobs is how many compilers run at once; 0 means one for each core.
+	Jobs int
+
+	cache     cache
+	compilers []Compiler
+
+	once  sync.Once
+	slots chan struct{}
+
+	mu      sync.Mutex
+	flights map[string]*flight
+	stats   Stats
+	park    park
+}
+
+// Stats counts what a toolchain has done.
+type Stats struct {
+	Compiled int           // compilations, failed ones included
+	Hits     int           // objects that were found in the cache
+	Time     time.Duration // wall time that the compilers took, added up
+}
+
+// flight is one compilation that several callers may wait for.
+type flight struct {
+	done    chan struct{}
+	cancel  context.CancelFunc
+	waiting int
+	so      string
+	err     error
+}
+
+// New returns a toolchain of the given compilers with its cache in dir, which is created when it is needed; "" means
+// DefaultDir.
+func New(dir string, compilers []Compiler) *Toolchain {
+	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
+}
+
+// Compilers returns the compilers, the preferred one first.
+func (t *Toolchain) Compilers() []Compiler { return slices.Clone(t.compilers) }
+
+// Stats returns the counts so far.
+func (t *Toolchain) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}
+
+// Compiler returns the compiler of the given name, for "" the preferred one. One that is not installed is a
+// *kernels.Rejection.
+func (t *Toolchain) Compiler(name string) (Compiler, error) {
+	if len(t.compilers) == 0 {
+		return Compiler{}, ErrNone
+	}
+	if name == "" {
+		return t.compilers[0], nil
+	}
+	var names []string
+	for _, c := range t.compilers {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return Compiler{}, kernels.Reject(space.Invalid, "compiler %s is not installed: there is %s", name, strings.Join(names, ", "))
+}
+
+// Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object.
+// compiler is a name, "" for the preferred one; flags are those beside -shared and -fPIC. A text that does not compile
+// is a *kernels.Rejection with status CompileFailed and the first errors, one that takes too long has status Timeout.
+func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	c, err := t.Compiler(compiler)
+	if err != nil {
+		return "", err
+	}
+	if _, ok := extensions[lang]; !ok {
+		return "", fmt.Errorf("cc: unknown language %q: want c or c++", lang)
+	}
+	t.once.Do(func() {
+		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
+		t.cache.max = or(t.MaxBytes, DefaultMaxBytes)
+	})
+	u := unit{lang: lang, text: text, compiler: c, flags: flags}
+	id := u.hash(text)
+
+	t.mu.Lock()
+	f := t.flights[id]
+	if f == nil {
+		inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f = &flight{done: make(chan struct{}), cancel: cancel}
+		t.flights[id] = f
+		go func() {
+			defer cancel()
+			f.so, f.err = t.build(inner, u)
+			t.mu.Lock()
+			if t.flights[id] == f {
+				delete(t.flights, id)
+			}
+			t.mu.Unlock()
+			close(f.done)
+		}()
+	}
+	f.waiting++
+	t.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.so, f.err
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	if f.waiting--; f.waiting == 0 {
+		// Nobody wants it any more. A later caller must not join a compilation that is being killed.
+		if t.flights[id] == f {
+			delete(t.flights, id)
+		}
+		f.cancel()
+	}
+	last := f.waiting == 0
+	t.mu.Unlock()
+	if last {
+		<-f.done // so that no process is left when Build returns
+	}
+	return "", ctx.Err()
+}
+
+func or[T int | int64 | time.Duration](v, fallback T) T {
+	if v > 0 {
+		return v
+	}
+	return fallback
+}
+
+// unit is one thing to compile.
+type unit struct {
+	lang, text string
+	compiler   Compiler
+	flags      []string
+}
+
+var extensions = map[string]string{"c": "c", "c++": "cc"}
+
+// file is the name of the source, as messages show it.
+func (u unit) file() string { return "kernel." + extensions[u.lang] }
+
+// Command returns the command line that makes a shared object of a source file, for humans to repeat.
+func Command(lang, compiler string, flags []string, source, object string) []string {
+	line := append([]string{compiler}, flags...)
+	line = append(line, "-shared", "-fPIC", "-o", object, source)
+	if lang == "c++" {
+		line = append(line, "-lstdc++")
+	}
+	return append(line, "-lm")
+}
+
+// hash returns the name of the object in the cache. text is what the compiler reads in the end.
+func (u unit) hash(text string) string {
+	h := sha256.New()
+	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
+	const format = "1" // changes with the command line and the layout of the cache
+	for _, s := range []string{format, u.lang, u.compiler.Path, u.compiler.Version, processor()} {
+		part(s)
+	}
+	fmt.Fprintf(h, "%d flags", len(u.flags))
+	for _, f := range u.flags {
+		part(f)
+	}
+	part(text)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// processor identifies what flags such as -march=native read, because a cache may be on a disk that different
+// machines share.
+var processor = sync.OnceValue(func() string {
+	var b strings.Builder
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		host, _ := os.Hostname()
+		return runtime.GOARCH + " " + host
+	}
+	first, _, _ := strings.Cut(string(text), "\n\n")
+	for line := range strings.SplitSeq(first, "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part", "CPU variant":
+			b.WriteString(value)
+		}
+	}
+	return runtime.GOARCH + b.String()
+})
+
+// Includes of files that the text of a unit does not name by content.
+var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
+
+// reads reports whether a unit reads files beside those of the system.
+func (u unit) reads() bool {
+	return localInclude.MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
+		for _, prefix := range []string{"-I", "-i", "@", "--include", "-B", "--sysroot", "-Xclang", "-Wp,"} {
+			if strings.HasPrefix(f, prefix) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// build returns the object of a unit from the cache, or compiles it.
+func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
+	if err := t.cache.prepare(); err != nil {
+		return "", err
+	}
+	text := u.text
+	if !u.reads() {
+		if so, ok := t.cache.lookup(u.hash(text)); ok {
+			t.count(func(s *Stats) { s.Hits++ })
+			return so, nil
+		}
+	}
+	select {
+	case t.slots <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { <-t.slots }()
+	dir, err := os.MkdirTemp(t.cache.dir, scratchPrefix)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, u.file()), []byte(u.text), 0o600); err != nil {
+		return "", err
+	}
+	const object = "kernel.so"
+	if u.reads() {
+		// The files that it includes may change between two calls, so that their content names the object.
+		if err := t.compile(ctx, u, dir, append(slices.Clone(u.flags), "-E", "-P", "-o", "kernel.i", u.file())); err != nil {
+			return "", err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "kernel.i"))
+		if err != nil {
+			return "", err
+		}
+		text = u.text + "\x00" + string(b)
+		if so, ok := t.cache.lookup(u.hash(text)); ok {
+			t.count(func(s *Stats) { s.Hits++ })
+			return so, nil
+		}
+	}
+	start := time.Now()
+	err = t.compile(ctx, u, dir, Command(u.lang, u.compiler.Path, u.flags, u.file(), object)[1:])
+	t.count(func(s *Stats) { s.Compiled++; s.Time += time.Since(start) })
+	if err != nil {
+		return "", err
+	}
+	return t.cache.insert(u.hash(text), filepath.Join(dir, object))
+}
+
+func (t *Toolchain) count(f func(*Stats)) {
+	t.mu.Lock()
+	f(&t.stats)
+	t.mu.Unlock()
+}
+
+// compile runs the compiler of a unit in dir and turns its end into an error.
+func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []string) error {
+	timeout := or(t.Timeout, DefaultTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	defer cancel()
+	messages := &head{limit: stderrLimit}
+	err := t.park.run(limited, u.compiler, args, dir, messages, timeout)
+	text := messages.String()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case context.Cause(limited) == errTimeout:
+		return kernels.Reject(space.Timeout, "%s did not end within %v", u.compiler.Name, timeout)
+	case strings.Contains(text, "No space left on device"):
+		return fmt.Errorf("%s: no space left on the device of %s", u.compiler.Name, dir)
+	}
+	if _, ended := errors.AsType[*exitError](err); !ended {
+		return fmt.Errorf("cannot run %s: %w", u.compiler.Path, err)
+	}
+	if reason := firstErrors(text); reason != "" {
+		return kernels.Reject(space.CompileFailed, "%s: %s", u.compiler.Name, reason)
+	}
+	return kernels.Reject(space.CompileFailed, "%s: %v", u.compiler.Name, err)
+}
+
+var errTimeout = errors.New("the time for a compilation is over")
+
+// firstErrors returns the lines of a compiler's messages that say what is wrong.
+func firstErrors(text string) string {
+	const most, width = 3, 300
+	var lines, others []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.ToValidUTF8(strings.TrimSpace(line), "?")
+		if line == "" {
+			continue
+		}
+		if len(line) > width {
+			line = strings.ToValidUTF8(line[:width], "") + " …"
+		}
+		if strings.Contains(line, "error:") || strings.Contains(line, "undefined reference") || strings.Contains(line, "compiler error") {
+			lines = append(lines, line)
+		} else {
+			others = append(others, line)
+		}
+	}
+	if len(lines) == 0 {
+		lines = others
+	}
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more lines", len(lines)-most))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// head keeps the first bytes that are written to it.
+type head struct {
+	limit int
+	b     []byte
+}
+
+var _ io.Writer = (*head)(nil)
+
+func (h *head) Write(p []byte) (int, error) {
+	h.b = append(h.b, p[:min(len(p), h.limit-len(h.b))]...)
+	return len(p), nil
+}
+
+func (h *head) String() string { return string(h.b) }

@@ -1,0 +1,104 @@
+// Package cpu describes the machine that candidates are generated for: the instruction sets, the sizes of the caches,
+// and the cores that this process may use.
+package cpu
+
+import (
+	"cmp"
+	"runtime"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// The instruction sets that generators know, in the order in which Features lists them.
+const (
+	Generic    = "generic"    // whatever the compiler takes as the architecture's base
+	AVX2       = "avx2"       // with FMA
+	AVX512     = "avx512"     // F, DQ, BW and VL
+	AVX512VNNI = "avx512vnni" // dot products of bytes in 512-bit registers
+	AVXVNNI    = "avxvnni"    // the same in 256-bit registers, without AVX-512
+)
+
+// table says what each instruction set needs. On amd64 only; elsewhere there is Generic alone.
+var table = []struct {
+	name  string
+	needs []cpuid.FeatureID
+}{
+	{Generic, nil},
+	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3}},
+	{AVX512, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL}},
+	{AVX512VNNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VNNI}},
+	{AVXVNNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVXVNNI}},
+}
+
+// Features returns the instruction sets that this CPU and the system support, Generic first.
+func Features() []string {
+	return features(func(f cpuid.FeatureID) bool { return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) })
+}
+
+func features(has func(cpuid.FeatureID) bool) []string {
+	var names []string
+	for _, set := range table {
+		all := true
+		for _, f := range set.needs {
+			all = all && has(f)
+		}
+		if all {
+			names = append(names, set.name)
+		}
+	}
+	return names
+}
+
+// Name returns the CPU's own name, such as "AMD EPYC 9354", or the architecture where it has none.
+func Name() string { return cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH) }
+
+// Caches are the sizes in bytes of the caches that one core sees.
+type Caches struct {
+	L1 int // data
+	L2 int
+	L3 int // 0 where there is none
+}
+
+// CacheSizes returns the sizes of the caches: as the system tells them, else as the CPU does, else those of a small
+// machine, because generators want a number.
+func CacheSizes() Caches {
+	c := systemCaches("/sys/devices/system/cpu")
+	told := cpuid.CPU.Cache
+	c.L1 = firstPositive(c.L1, told.L1D, 32<<10)
+	c.L2 = firstPositive(c.L2, told.L2, 512<<10)
+	c.L3 = firstPositive(c.L3, told.L3, 0)
+	return c
+}
+
+// L1 returns the bytes of a core's data cache.
+func L1() int { return CacheSizes().L1 }
+
+// L2 returns the bytes of the second-level cache.
+func L2() int { return CacheSizes().L2 }
+
+// L3 returns the bytes of the last-level cache, shared by several cores, or 0 where there is none.
+func L3() int { return CacheSizes().L3 }
+
+func firstPositive(sizes ...int) int {
+	for _, s := range sizes {
+		if s > 0 {
+			return s
+		}
+	}
+	return 0
+}
+
+// Cores returns how many cores this process may use.
+func Cores() int { return len(Allowed()) }
+
+// Allowed returns the numbers of the cores that this process may use, in order; there is at least one.
+func Allowed() []int {
+	if cores := allowed(); len(cores) > 0 {
+		return cores
+	}
+	cores := make([]int, runtime.NumCPU())
+	for i := range cores {
+		cores[i] = i
+	}
+	return cores
+}

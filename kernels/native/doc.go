@@ -1,0 +1,17 @@
+// Package native makes problems of kernels that are written in C: generated, compiled, isolated, checked and timed on
+// the machine that they are tuned for.
+//
+// A family of kernels provides a [Spec]: a space, presets, and the C text of each point, with cases to check it on.
+// [New] makes the problem. What becomes of a point:
+//
+//  1. Build generates the text, appends the timing loop, and compiles it (package cc). Compilers run in parallel.
+//  2. Check loads the object in a worker process (package worker) and calls it on each case, on fresh inputs, twice
+//     where that is cheap; Spec's own code compares with the reference.
+//  3. Score waits for its turn, because one candidate is timed at a time, and takes samples on a core that compilers
+//     stay away from meanwhile (package timing). A candidate that is clearly behind the best gets no more than a
+//     few. One of several threads is timed by the wall, with compilers stopped and no check under way, and what was
+//     not measured on an idle machine says so in its metric "unverified".
+//  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
+//
+// All problems of a process share one [Host]: its compilers, its workers, its core for timing.
+package native

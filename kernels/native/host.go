@@ -1,0 +1,232 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"tune/kernels/native/cc"
+	"tune/kernels/native/cpu"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+)
+
+// HostOptions configure a host. The zero value is right for most.
+type HostOptions struct {
+	// CacheDir holds the compiled objects; "" means cc.DefaultDir.
+	CacheDir string
+	// Compilers to use; nil finds those that are installed.
+	Compilers []cc.Compiler
+	// Executable is the binary that workers start; "" means this one, whose main must call worker.Main.
+	Executable string
+}
+
+// Host is what native problems of one process share: compilers, workers, and the right to time. Goroutines may share
+// it.
+type Host struct {
+	options HostOptions
+	core    int   // that serial candidates are timed on
+	others  []int // that they are checked on
+
+	token chan struct{}       // held by the one that times
+	noise *semaphore.Weighted // held in part by checks, and whole by what needs the machine to itself
+	slots chan int            // of checks
+
+	mu    sync.Mutex
+	tools *cc.Toolchain
+	idle  map[worker.Options][]runner
+	peak  *Peaks
+	spent map[string]time.Duration
+	done  bool
+
+	// start starts a worker. Tests replace it.
+	start func(context.Context, worker.Options) (runner, error)
+}
+
+// runner is what a host needs of a worker.
+type runner interface {
+	Map(buffers []worker.Buffer, inputs [][]byte) error
+	Load(so string) error
+	Call(ctx context.Context, dims []int64) error
+	Outputs() [][]byte
+	Time(context.Context, worker.TimeRequest) ([]float64, error)
+	Close() error
+}
+
+// noiseAll is more than the number of checks that can ever run at once.
+const noiseAll = 1 << 20
+
+// NewHost returns a host. Close ends its workers.
+func NewHost(o HostOptions) *Host {
+	h := &Host{
+		options: o, token: make(chan struct{}, 1), noise: semaphore.NewWeighted(noiseAll),
+		slots: make(chan int, cpu.Cores()), idle: map[worker.Options][]runner{}, spent: map[string]time.Duration{},
+	}
+	h.core, h.others = timing.Core()
+	for i := range cap(h.slots) {
+		h.slots <- i
+	}
+	h.start = func(ctx context.Context, o worker.Options) (runner, error) { return worker.Start(ctx, o) }
+	return h
+}
+
+// Shared returns the host of this process, which all problems use that are given no other.
+var Shared = sync.OnceValue(func() *Host { return NewHost(HostOptions{}) })
+
+// Toolchain returns the compilers of the host. It fails where there are none.
+func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.tools == nil {
+		compilers := h.options.Compilers
+		if compilers == nil {
+			var err error
+			if compilers, err = cc.Find(ctx); err != nil {
+				return nil, err
+			}
+		}
+		h.tools = cc.New(h.options.CacheDir, compilers)
+	}
+	return h.tools, nil
+}
+
+// Close ends the workers that wait for work. Those at work end with it.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	idle := h.idle
+	h.idle, h.done = map[worker.Options][]runner{}, true
+	h.mu.Unlock()
+	var errs []error
+	for _, list := range idle {
+		for _, w := range list {
+			errs = append(errs, w.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Spent returns where the time of this host's candidates went, added up over all goroutines: "compile", "check",
+// "wait" for the turn to be timed, and "time".
+func (h *Host) Spent() map[string]time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	spent := maps.Clone(h.spent)
+	if h.tools != nil {
+		spent["compile"] = h.tools.Stats().Time
+	}
+	return spent
+}
+
+// clock begins to count time for a purpose, until the function that it returns is called.
+func (h *Host) clock(purpose string) func() {
+	start := time.Now()
+	return func() {
+		h.mu.Lock()
+		h.spent[purpose] += time.Since(start)
+		h.mu.Unlock()
+	}
+}
+
+// borrow calls f with a worker that may have served others, and keeps it for the next one. A worker replaces its own
+// process where a candidate has harmed it, so that a rejection is no reason to part with it.
+func (h *Host) borrow(ctx context.Context, o worker.Options, f func(runner) error) error {
+	o.Executable = h.options.Executable
+	h.mu.Lock()
+	var w runner
+	if list := h.idle[o]; len(list) > 0 {
+		w, h.idle[o] = list[len(list)-1], list[:len(list)-1]
+	}
+	h.mu.Unlock()
+	if w == nil {
+		// The worker outlives the one that it is started for, so that its context must too.
+		var err error
+		if w, err = h.start(context.WithoutCancel(ctx), o); err != nil {
+			return err
+		}
+	}
+	sound := false
+	defer func() {
+		h.mu.Lock()
+		keep := sound && !h.done
+		if keep {
+			h.idle[o] = append(h.idle[o], w)
+		}
+		h.mu.Unlock()
+		if !keep {
+			w.Close()
+		}
+	}()
+	err := f(w)
+	sound = err == nil || kernelFault(err)
+	return err
+}
+
+// check calls f with a worker to check a candidate in. Checks run beside the timing of serial candidates, on other
+// cores where there are any, and never beside that of threaded ones.
+func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, f func(runner) error) error {
+	if err := h.noise.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer h.noise.Release(1)
+	var slot int
+	select {
+	case slot = <-h.slots:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { h.slots <- slot }()
+	defer h.clock("check")()
+	o := worker.Options{Core: -1, Limits: limits}
+	if threads <= 1 && len(h.others) > 0 {
+		o.Core = h.others[slot%len(h.others)]
+	}
+	return h.borrow(ctx, o, f)
+}
+
+// timed calls f when nothing else is timed, with compilers away from the core, and, where a candidate has several
+// threads, stopped, and no check under way. It hands f the options of workers to time in.
+func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
+	waited := h.clock("wait")
+	select {
+	case h.token <- struct{}{}:
+		defer func() { <-h.token }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	tools, err := h.Toolchain(ctx)
+	if err != nil {
+		return err
+	}
+	o := worker.Options{Core: h.core, Limits: limits}
+	if threads > 1 {
+		o.Core = -1
+		if err := h.noise.Acquire(ctx, noiseAll); err != nil {
+			return err
+		}
+		defer h.noise.Release(noiseAll)
+		defer tools.Pause()()
+	} else {
+		defer tools.Reserve(h.core)()
+	}
+	waited()
+	defer h.clock("time")()
+	return f(o)
+}
+
+// mapCase gives a worker the buffers of a case.
+func mapCase(w runner, c Case) error {
+	buffers := make([]worker.Buffer, len(c.Buffers))
+	if len(c.Inputs) != len(c.Buffers) {
+		return fmt.Errorf("native: case %s has %d buffers and %d inputs", c.Name, len(c.Buffers), len(c.Inputs))
+	}
+	for i, b := range c.Buffers {
+		mode := [...]worker.Mode{In: worker.In, Out: worker.Out, InOut: worker.InOut}[b.Mode]
+		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode}
+	}
+	return w.Map(buffers, c.Inputs)
+}

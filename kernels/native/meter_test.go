@@ -1,0 +1,321 @@
+package native
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// fake is a worker whose candidate takes as long as it is told, seen through a clock that is told too.
+type fake struct {
+	seconds  float64                            // of a call
+	clock    func(truth float64, n int) float64 // what the n-th sample shows; nil shows the truth
+	fail     func(n int) error                  // of the n-th sample; nil never fails
+	requests []worker.TimeRequest
+	samples  int
+	outputs  [][]byte
+}
+
+func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
+	f.outputs = make([][]byte, len(buffers))
+	for i, b := range buffers {
+		f.outputs[i] = make([]byte, b.Bytes)
+	}
+	return nil
+}
+func (f *fake) Load(string) error                         { return nil }
+func (f *fake) Call(ctx context.Context, _ []int64) error { return ctx.Err() }
+func (f *fake) Outputs() [][]byte                         { return f.outputs }
+func (f *fake) Close() error                              { return nil }
+
+func (f *fake) Time(ctx context.Context, t worker.TimeRequest) ([]float64, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	f.requests = append(f.requests, t)
+	out := make([]float64, t.Samples)
+	for i := range out {
+		if f.fail != nil {
+			if err := f.fail(f.samples); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = f.seconds
+		if f.clock != nil && t.Clock == worker.CPU {
+			out[i] = f.clock(f.seconds, f.samples)
+		}
+		f.samples++
+	}
+	return out, ctx.Err()
+}
+
+func newFakeMeter(f *fake, floor float64) *meter {
+	return &meter{w: f, threads: 1, floor: floor, perCall: f.seconds, calls: timing.Calls(f.seconds), wall: time.Second}
+}
+
+func TestMeasure(t *testing.T) {
+	glitch := func(at int, to float64) func(float64, int) float64 {
+		return func(truth float64, n int) float64 {
+			if n == at {
+				return to * truth
+			}
+			return truth
+		}
+	}
+	tests := []struct {
+		name       string
+		fake       fake
+		floor      float64
+		best       float64
+		want       int
+		cost       float64
+		samples    int
+		stopped    bool
+		unverified bool
+	}{
+		{"first", fake{seconds: 1e-3}, 0, 0, timing.Most, 1e-3, timing.Most, false, false},
+		{"far behind", fake{seconds: 1e-2}, 0, 1e-3, timing.Most, 1e-2, 2, true, false},
+		{"behind", fake{seconds: 1.5e-3}, 0, 1e-3, timing.Most, 1.5e-3, 3, true, false},
+		{"a little behind", fake{seconds: 1.1e-3}, 0, 1e-3, timing.Most, 1.1e-3, 6, true, false},
+		{"close", fake{seconds: 1.02e-3}, 0, 1e-3, timing.Most, 1.02e-3, timing.Most, false, false},
+		{"better", fake{seconds: 0.5e-3}, 0, 1e-3, timing.Most, 0.5e-3, timing.Most, false, false},
+		{"a burst in the beginning", fake{seconds: 1e-3, clock: glitch(0, 1.5)}, 0, 1e-3, timing.Most, 1e-3, timing.Most, false, false},
+		{"a clock that lies once", fake{seconds: 1e-3, clock: glitch(3, 1e-5)}, 0, 0, timing.Most, 1e-3, timing.Most - 1, false, false},
+		{"and below the roof", fake{seconds: 1e-3, clock: glitch(3, 0.8)}, 0.95e-3, 0, timing.Most, 1e-3, timing.Most, false, false},
+		{"a clock that always lies", fake{seconds: 1e-3, clock: func(s float64, _ int) float64 { return s / 5 }}, 0.9e-3, 0, timing.Most, 1e-3, timing.Most, false, true},
+		{"faster than can be", fake{seconds: 1e-3}, 2e-3, 0, timing.Most, 2e-3, timing.Most, false, true},
+		{"few", fake{seconds: 1e-3}, 0, 0, 2, 1e-3, 2, false, false},
+		{"one", fake{seconds: 5}, 0, 0, 1, 5, 1, false, false},
+	}
+	for _, test := range tests {
+		m := newFakeMeter(&test.fake, test.floor)
+		e, err := m.measure(t.Context(), test.want, test.best)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.Kept < test.samples || e.Kept > test.samples+1 || e.stopped != test.stopped || e.unverified != test.unverified {
+			t.Errorf("%s: %+v", test.name, e)
+		}
+	}
+}
+
+// TestCalibrate: samples become long enough, also where the clock is wrong about one.
+func TestCalibrate(t *testing.T) {
+	for _, seconds := range []float64{2e-8, 1e-6, 3e-4, 4e-3, 0.02, 0.3, 2} {
+		for _, lie := range []float64{1, 1e-6, 1e4} {
+			for at := range 3 {
+				if lie*seconds >= timing.Slow && seconds < timing.Slow {
+					continue // The worker itself refuses more time than has passed.
+				}
+				f := &fake{seconds: seconds, clock: func(truth float64, n int) float64 {
+					if n == at {
+						return lie * truth
+					}
+					return truth
+				}}
+				m := &meter{w: f, threads: 1, calls: 1, wall: time.Second}
+				if err := m.calibrate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				took := seconds * float64(m.calls)
+				if took < 0.5*timing.SampleSeconds || took > max(seconds, 4*timing.SampleSeconds) {
+					t.Errorf("%v s a call, sample %d times %v: a sample of %d calls takes %v s", seconds, at, lie, m.calls, took)
+				}
+				if lie == 1 && (m.first > 0) != (seconds >= timing.Slow) {
+					t.Errorf("%v s a call: the first sample is %v", seconds, m.first)
+				}
+			}
+		}
+	}
+}
+
+// tester is a spec of one point, which does nothing.
+type tester struct{ space *space.Space }
+
+func newTester(t *testing.T) tester {
+	s, err := space.New("tester", []space.Parameter{space.Range("n", 1, 9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tester{s}
+}
+
+func (s tester) Space() *space.Space { return s.space }
+func (s tester) Presets() []kernels.Preset {
+	return []kernels.Preset{{Name: "baseline", Doc: "nothing", Point: s.space.Default()}}
+}
+func (s tester) Generate(space.Point) (Source, error) { return Source{Lang: "c", Text: "\n"}, nil }
+func (s tester) Work() Work                           { return Work{} }
+func (s tester) Cases(space.Point, uint64) ([]Case, error) {
+	return []Case{{Name: "one", Buffers: []Buffer{{Name: "y", Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}, Verify: func([][]byte) error { return nil }}}, nil
+}
+
+func newFakes(t *testing.T, fakes ...*fake) *rounds {
+	p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
+	r := &rounds{problem: p, limit: time.Minute, now: time.Now, drift: newFakeMeter(&fake{seconds: 1e-3}, 0), before: timing.ReadLoad()}
+	for _, f := range fakes {
+		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
+			t.Fatal(err)
+		}
+		c := &candidate{problem: p, point: p.Space().Default()}
+		r.entrants = append(r.entrants, &entrant{c: c, w: f, m: newFakeMeter(f, 0)})
+	}
+	return r
+}
+
+// noisy is a clock on a machine that changes its speed from turn to turn, the same for all.
+func noisy(seed uint64) func(float64, int) float64 {
+	drift, own := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, seed))
+	var speed []float64
+	return func(truth float64, n int) float64 {
+		for len(speed) <= n/turnSamples {
+			speed = append(speed, 1+drift.Float64())
+		}
+		return truth * speed[n/turnSamples] * (1 + 0.01*own.NormFloat64())
+	}
+}
+
+// TestRounds: turns are ranked through the noise of the machine, ties are told as ties, and what dies is left out.
+func TestRounds(t *testing.T) {
+	died := kernels.Reject(space.Crashed, "it died")
+	r := newFakes(t,
+		&fake{seconds: 2e-3, clock: noisy(1)},
+		&fake{seconds: 1e-3, clock: noisy(7)},
+		&fake{seconds: 1e-3, clock: noisy(8)},
+		&fake{seconds: 1.3e-3, clock: noisy(4)},
+		&fake{seconds: 0.1e-3, fail: func(n int) error {
+			if n > 20 {
+				return died
+			}
+			return nil
+		}},
+		&fake{seconds: 2e-3, clock: noisy(5)})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.final()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Comparisons
+	if f.Best != 0 && f.Best != 1 || c[3].Err != died {
+		t.Fatalf("the best is %d: %+v", f.Best, c)
+	}
+	if other := 1 - f.Best; !c[other].Indistinct || c[f.Best].Indistinct || c[2].Indistinct || c[4].Indistinct {
+		t.Errorf("told apart are %+v", c)
+	}
+	for i, want := range map[int]float64{0: 2, 1: 2, 2: 2 / 1.3, 4: 1} {
+		if c[i].Low > want || c[i].High < want || c[i].Pairs != mostRounds || c[i].High/c[i].Low > 1.05 {
+			t.Errorf("finalist %d is %+v, want %v", i, c[i], want)
+		}
+	}
+	if f.Machine.Probes != mostRounds {
+		t.Errorf("the machine was probed %d times", f.Machine.Probes)
+	}
+}
+
+// ticking is a clock on which the same time passes between any two looks.
+func ticking(step time.Duration) func() time.Time {
+	at := time.Time{}
+	return func() time.Time {
+		at = at.Add(step)
+		return at
+	}
+}
+
+// TestRoundsLimit: without time the best still gets its interval, and what is slow is timed once.
+func TestRoundsLimit(t *testing.T) {
+	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1.5e-3}, &fake{seconds: 1e-3}, &fake{seconds: 3e-3})
+	r.limit, r.now = 2*time.Second, ticking(time.Second)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.final()
+	if err != nil || f.Best != 1 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if c := f.Comparisons[1]; c.Pairs != timing.LeastPairs || c.Low == 0 || c.Ratio != 2 {
+		t.Errorf("the best is %+v", c)
+	}
+	if c := f.Comparisons[2]; c.Err != nil || c.Pairs >= timing.LeastPairs || c.Low != 0 || !c.Indistinct {
+		t.Errorf("the slowest is %+v", c)
+	}
+
+	r = newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
+	r.limit, r.now = 2*time.Second, ticking(5*time.Second)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = r.final(); err != nil || f.Comparisons[0].Pairs > 2 || f.Comparisons[0].Ratio != 2 || f.Comparisons[0].Low != 0 {
+		t.Errorf("long after the limit: %+v, %v", f, err)
+	}
+
+	base := &fake{seconds: 10}
+	r = newFakes(t, base, &fake{seconds: 1e-3}, &fake{seconds: 2e-3})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = r.final(); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != mostRounds || !f.Comparisons[0].Unverified {
+		t.Errorf("with a slow baseline: %+v, %v", f, err)
+	}
+	if base.samples != 1 {
+		t.Errorf("a baseline of %v s was timed %d times", base.seconds, base.samples)
+	}
+	r = newFakes(t, &fake{seconds: 10}, &fake{seconds: 3}, &fake{seconds: 2})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = r.final(); err != nil || f.Best != 1 || f.Comparisons[1].Ratio != 5 || f.Comparisons[1].Pairs != 1 {
+		t.Errorf("where all are slow: %+v, %v", f, err)
+	}
+}
+
+// TestRoundsQuiet: rounds on a machine that was not idle do not count where enough others do, and are marked where not.
+func TestRoundsQuiet(t *testing.T) {
+	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
+	for i := range 12 {
+		quiet := i%2 == 0
+		r.quiet = append(r.quiet, quiet)
+		r.entrants[0].samples = append(r.entrants[0].samples, 2)
+		s := 1.0
+		if !quiet {
+			s = 50
+		}
+		r.entrants[1].samples = append(r.entrants[1].samples, s)
+	}
+	ratio, unverified, err := r.pairs(r.entrants[0], r.entrants[1])
+	if err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 6 {
+		t.Errorf("%+v, %v, %v", ratio, unverified, err)
+	}
+	r.quiet[0] = false
+	if _, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || !unverified {
+		t.Errorf("five quiet rounds are enough: %v, %v", unverified, err)
+	}
+}
+
+func TestColdCopies(t *testing.T) {
+	small := coldCopies([]Buffer{{Elem: F32, Len: 1024}})
+	large := coldCopies([]Buffer{{Elem: F32, Len: 1 << 28}})
+	if small < 2 || large != 1 {
+		t.Errorf("%d copies of 4 KiB, %d of 1 GiB", small, large)
+	}
+	if total := small * 4096; total > 1<<30+4096 {
+		t.Errorf("%d bytes of copies", total)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	if d := callPatience(Work{}); d != 10*time.Second {
+		t.Errorf("nothing may take %v", d)
+	}
+	if d := callPatience(Work{Ops: 2 * 2048 * 2048 * 2048}); d < time.Minute || d > 3*time.Minute {
+		t.Errorf("a large product may take %v", d)
+	}
+}

@@ -1,0 +1,139 @@
+package native
+
+import (
+	"tune/kernels"
+	"tune/space"
+)
+
+// Elem is the type of a buffer's elements.
+type Elem uint8
+
+// The element types.
+const (
+	F32 Elem = iota + 1
+	F64
+	I8
+	U8
+	I16
+	U16
+	I32
+	U32
+	I64
+	U64
+)
+
+// Size returns the bytes of an element.
+func (e Elem) Size() int {
+	switch e {
+	case I8, U8:
+		return 1
+	case I16, U16:
+		return 2
+	case F32, I32, U32:
+		return 4
+	case F64, I64, U64:
+		return 8
+	}
+	return 0
+}
+
+var elemNames = [...]string{"", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}
+
+// String returns the name of the type, such as "f32".
+func (e Elem) String() string {
+	if int(e) < len(elemNames) {
+		return elemNames[e]
+	}
+	return ""
+}
+
+// C returns the name of the type in C, such as "float".
+func (e Elem) C() string {
+	return [...]string{"void", "float", "double", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}[e]
+}
+
+// Mode says what a kernel does with a buffer.
+type Mode uint8
+
+// The modes of a buffer.
+const (
+	In    Mode = iota + 1 // read only: a write to it is a fault
+	Out                   // written; what it holds before is arbitrary
+	InOut                 // read and written
+)
+
+// String returns "in", "out" or "inout".
+func (m Mode) String() string { return [...]string{"", "in", "out", "inout"}[m] }
+
+// Buffer is one array argument of a kernel.
+type Buffer struct {
+	Name string
+	Elem Elem
+	Len  int // elements
+	Mode Mode
+}
+
+// Bytes returns the size of the buffer.
+func (b Buffer) Bytes() int { return b.Len * b.Elem.Size() }
+
+// Source is generated code, and how it is compiled. It exports one function with C linkage,
+//
+//	void tune_kernel(void *const *args, const int64_t *dims);
+//
+// where args[i] is the first element of the i-th buffer, aligned to 64 bytes, and dims are the dimensions of the
+// case. It may be called many times; it must not keep anything between calls but its threads.
+type Source struct {
+	Lang     string   // "c" or "c++"
+	Text     string   // one translation unit
+	Compiler string   // "gcc" or "clang"; "" takes the first that is installed
+	Flags    []string // of the compiler, without those for a shared object
+	Threads  int      // that a call uses; 0 means 1. More than one are timed by wall time
+	// Header is a C header for those who use the kernel, exported beside the text. "" takes one that declares
+	// tune_kernel and says what its arguments are.
+	Header string
+}
+
+// Case is one problem to check a candidate on: the asked shape, or another that it claims to support.
+type Case struct {
+	Name    string // for messages, e.g. "M=37 N=41 K=5"
+	Dims    []int64
+	Buffers []Buffer
+	// Inputs holds the content of In and InOut buffers, in the machine's byte order, nil for Out.
+	Inputs [][]byte
+	// Verify compares the buffers after a call with the reference. It returns a *kernels.Rejection with
+	// status WrongAnswer that names the worst element, its value and the wanted one.
+	Verify func(buffers [][]byte) error
+}
+
+// CaseClasser is implemented by a Spec whose cases are the same for many points, so that the problem keeps them, by
+// class and seed, instead of asking for them at every check. Points of the same class have the same cases. A Spec
+// without it is asked each time, and does well to remember what is dear.
+type CaseClasser interface {
+	CaseClass(space.Point) string
+}
+
+// Work is what one call at the asked shape does, for rates and for telling impossible times.
+type Work struct {
+	Ops     float64 // arithmetic operations, a multiply-add counted as two; 0 where not stated
+	OpsName string  // "GFLOP/s" or "GOP/s"
+	Bytes   float64 // memory traffic at the least; 0 where not stated
+	// MinSeconds is a time that no right call can be below on this machine; 0 where there is no roof.
+	MinSeconds float64
+	// Cold asks for timing with the operands out of the caches: calls rotate over copies of the
+	// buffers that together exceed the last-level cache.
+	Cold bool
+}
+
+// Spec is what a family of native kernels provides at one shape. Everything else (compiling, isolating, checking,
+// timing, exporting) is done by the problem that New makes of it.
+type Spec interface {
+	Space() *space.Space
+	Presets() []kernels.Preset // the first is the baseline
+	// Generate writes the code of a point. A point that cannot be generated is a *kernels.Rejection.
+	Generate(space.Point) (Source, error)
+	// Cases returns the problems that a point's code is checked on, with inputs drawn from seed; the
+	// first is the asked shape, on which it is timed too.
+	Cases(p space.Point, seed uint64) ([]Case, error)
+	// Work describes one call at the asked shape.
+	Work() Work
+}

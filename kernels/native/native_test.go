@@ -1,0 +1,560 @@
+package native_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cc"
+	"tune/kernels/native/nativetest"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+func TestMain(m *testing.M) {
+	if worker.IsChild() {
+		worker.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// testHost returns a host with a cache of its own.
+func testHost(t testing.TB) *native.Host {
+	t.Helper()
+	compilers, err := cc.Find(context.Background())
+	if errors.Is(err, cc.ErrNone) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := native.NewHost(native.HostOptions{CacheDir: t.TempDir(), Compilers: compilers})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// poly evaluates y[i] = x[i]·x[i]·3 + x[i] in one of several ways, most of them wrong.
+type poly struct {
+	n     int
+	space *space.Space
+	floor float64
+}
+
+func newPoly(t testing.TB, n int) *poly {
+	t.Helper()
+	s, err := space.New("poly", []space.Parameter{
+		space.Enum("form", "plain", "repeat", "state", "later", "wrong", "crash", "loop", "typo", "refuse", "threads"),
+		space.Range("work", 1, 512),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &poly{n: n, space: s}
+}
+
+func (p *poly) point(t testing.TB, form string, work int) space.Point {
+	t.Helper()
+	point, err := p.space.Parse(fmt.Sprintf("form=%s work=%d", form, work))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return point
+}
+
+func (p *poly) Space() *space.Space { return p.space }
+
+func (p *poly) Presets() []kernels.Preset {
+	plain, _ := p.space.Parse("form=plain work=4")
+	return []kernels.Preset{{Name: "baseline", Doc: "a plain loop", Point: plain}}
+}
+
+func (p *poly) Generate(point space.Point) (native.Source, error) {
+	form := point.Str("form")
+	extra, last := "", ""
+	s := native.Source{Lang: "c", Flags: []string{"-O2"}}
+	switch form {
+	case "refuse":
+		return s, kernels.Reject(space.Invalid, "this form is refused")
+	case "state":
+		extra = "static int calls; if (i == 0 && calls++) v = 2;"
+	case "later":
+		extra = "static int64_t calls; if (i == 0 && ++calls > 1000) v = 0;"
+	case "wrong":
+		extra = "if (i == n - 1) v += 1;"
+	case "crash":
+		extra = "if (i == n - 1) *(volatile int *)8 = 1;"
+	case "loop":
+		extra = "for (;;) __asm__ volatile(\"\");"
+	case "typo":
+		extra = "no_such_function(;"
+	case "threads":
+		s.Threads = 2
+		s.Flags = append(s.Flags, "-pthread")
+	}
+	s.Text = fmt.Sprintf(`#include <stdint.h>
+static void body(const float *x, float *y, int64_t from, int64_t to, int64_t n)
+{
+	for (int64_t i = from; i < to; i++) {
+		float v = 0;
+		for (int r = 0; r < %d; r++) {
+			float z = x[i];
+			__asm__ volatile("" : "+x"(z));
+			v = z * z * 3 + z;
+		}
+		%s
+		y[i] = v;
+	}
+	(void)n;
+}
+`, point.Int("work"), extra)
+	if form == "threads" {
+		s.Text += `#include <pthread.h>
+struct half { const float *x; float *y; int64_t n; };
+static void *other(void *p) { struct half *h = p; body(h->x, h->y, h->n / 2, h->n, h->n); return 0; }
+`
+		last = "struct half h = {args[0], args[1], dims[0]}; pthread_t t; pthread_create(&t, 0, other, &h); body(args[0], args[1], 0, dims[0] / 2, dims[0]); pthread_join(t, 0);"
+	} else {
+		last = "body(args[0], args[1], 0, dims[0], dims[0]);"
+	}
+	s.Text += fmt.Sprintf("void tune_kernel(void *const *args, const int64_t *dims)\n{\n\t%s\n}\n", last)
+	return s, nil
+}
+
+func (p *poly) CaseClass(space.Point) string { return "" }
+
+func (p *poly) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
+	var cases []native.Case
+	for _, n := range []int{p.n, 1, 17} {
+		r := rand.New(rand.NewPCG(seed, uint64(n)))
+		x := make([]byte, 4*n)
+		want := make([]float32, n)
+		for i := range n {
+			v := 2*r.Float32() - 1
+			binary.NativeEndian.PutUint32(x[4*i:], math.Float32bits(v))
+			want[i] = v*v*3 + v
+		}
+		cases = append(cases, native.Case{
+			Name: fmt.Sprintf("n=%d", n), Dims: []int64{int64(n)},
+			Buffers: []native.Buffer{{Name: "x", Elem: native.F32, Len: n, Mode: native.In}, {Name: "y", Elem: native.F32, Len: n, Mode: native.Out}},
+			Inputs:  [][]byte{x, nil},
+			Verify: func(b [][]byte) error {
+				for i := range n {
+					got := math.Float32frombits(binary.NativeEndian.Uint32(b[1][4*i:]))
+					if d := math.Abs(float64(got - want[i])); !(d <= 1e-5) {
+						return kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want[i])
+					}
+				}
+				return nil
+			},
+		})
+	}
+	return cases, nil
+}
+
+func (p *poly) Work() native.Work {
+	return native.Work{Ops: 3 * float64(p.n), OpsName: "GFLOP/s", Bytes: 8 * float64(p.n), MinSeconds: p.floor}
+}
+
+// conforming is poly without its wrong forms.
+type conforming struct{ *poly }
+
+func newConforming(t testing.TB, n int) conforming {
+	p := newPoly(t, n)
+	s, err := space.New("poly", []space.Parameter{space.Enum("form", "plain", "repeat", "refuse", "threads"), space.Range("work", 1, 8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.space = s
+	return conforming{p}
+}
+
+func TestConformance(t *testing.T) {
+	nativetest.RunWith(t, newConforming(t, 100), nativetest.Options{Host: testHost(t), Points: 5})
+}
+
+func problem(t testing.TB, s native.Spec, h *native.Host) *native.Problem {
+	t.Helper()
+	p, err := native.New(s, native.Options{Host: h, Limits: worker.Limits{Wall: 2 * time.Second, CPU: 2 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*native.Problem)
+}
+
+// TestOutcomes: whatever a candidate does wrong is its outcome, and the next candidate is none the worse for it.
+func TestOutcomes(t *testing.T) {
+	spec := newPoly(t, 1000)
+	e := &kernels.Evaluator{Problem: problem(t, spec, testHost(t)), CheckSeed: 1}
+	tests := []struct {
+		form   string
+		status space.Status
+		reason string
+	}{
+		{"plain", space.OK, ""},
+		{"typo", space.CompileFailed, "kernel.c:"},
+		{"wrong", space.WrongAnswer, "n=1000: y[999]"},
+		{"state", space.WrongAnswer, "in the second call"},
+		{"later", space.WrongAnswer, "after many calls"},
+		{"crash", space.Crashed, ""},
+		{"loop", space.Timeout, ""},
+		{"refuse", space.Invalid, "refused"},
+		{"repeat", space.OK, ""},
+		{"threads", space.OK, ""},
+	}
+	for _, test := range tests {
+		out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: spec.point(t, test.form, 2)}})
+		if err != nil {
+			t.Fatalf("%s: %v", test.form, err)
+		}
+		if err := out.Validate(); err != nil {
+			t.Errorf("%s: %v", test.form, err)
+		}
+		if out.Status != test.status || !strings.Contains(out.Reason, test.reason) {
+			t.Errorf("%s: %v (%s), want %v with %q", test.form, out.Status, out.Reason, test.status, test.reason)
+		}
+		if out.Status != space.OK {
+			continue
+		}
+		names := ""
+		for _, m := range out.Metrics {
+			names += m.Name + " "
+		}
+		if names != "gbs gflops samples spread unverified " {
+			t.Errorf("%s: the metrics are %s", test.form, names)
+		}
+		if ns := out.Cost; ns < 10 || ns > 1e7 {
+			t.Errorf("%s: a call costs %v ns", test.form, ns)
+		}
+	}
+}
+
+func score(t testing.TB, p *native.Problem, point space.Point) map[string]float64 {
+	t.Helper()
+	e := &kernels.Evaluator{Problem: p, CheckSeed: 1}
+	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: point}})
+	if err != nil || out.Status != space.OK {
+		t.Fatalf("%s: %v (%s), %v", point, out.Status, out.Reason, err)
+	}
+	m := map[string]float64{"cost": out.Cost}
+	for _, metric := range out.Metrics {
+		m[metric.Name] = metric.Value
+	}
+	return m
+}
+
+// TestScore: costs grow with the work, and a candidate that is behind gets few samples.
+func TestScore(t *testing.T) {
+	spec := newPoly(t, 2000)
+	p := problem(t, spec, testHost(t))
+	fast := score(t, p, spec.point(t, "plain", 2))
+	if fast["samples"] < 5 || fast["unverified"] != 0 {
+		t.Errorf("the first candidate has %v", fast)
+	}
+	slow := score(t, p, spec.point(t, "plain", 32))
+	if r := slow["cost"] / fast["cost"]; r < 6 || r > 40 {
+		t.Errorf("16 times the work takes %.1f times as long", r)
+	}
+	if slow["samples"] > 3 {
+		t.Errorf("a candidate that is far behind got %v samples", slow["samples"])
+	}
+	again := score(t, p, spec.point(t, "plain", 2))
+	for try := 0; try < 3 && again["samples"] < 5; try++ { // A burst of other work may have stopped it.
+		again = score(t, p, spec.point(t, "plain", 2))
+	}
+	if again["samples"] < 5 {
+		t.Errorf("the best candidate got %v the second time, and at first %v", again, fast)
+	}
+	if rate := fast["gflops"] * fast["cost"]; math.Abs(rate-3*2000) > 1 {
+		t.Errorf("gflops · ns is %v, want the operations of a call", rate)
+	}
+}
+
+// TestRoof: what is faster than the machine can be is not believed.
+func TestRoof(t *testing.T) {
+	spec := newPoly(t, 1000)
+	spec.floor = 0.001
+	p := problem(t, spec, testHost(t))
+	if m := score(t, p, spec.point(t, "plain", 1)); m["unverified"] != 1 || m["cost"] < 1e6 {
+		t.Errorf("times below the roof gave %v", m)
+	}
+}
+
+// TestArtifacts: the exported source compiles as its comment says, with what a user has, and loads back to the same.
+func TestArtifacts(t *testing.T) {
+	spec := newPoly(t, 50)
+	p := problem(t, spec, testHost(t))
+	point := spec.point(t, "plain", 3)
+	c, err := p.Build(t.Context(), point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]byte{}
+	for _, a := range artifacts {
+		var b bytes.Buffer
+		if err := a.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		texts[a.Name] = b.Bytes()
+		if err := os.WriteFile(filepath.Join(dir, a.Name), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(artifacts) == 0 || artifacts[0].Name != "kernel.c" || texts["kernel.h"] == nil || texts["build.json"] == nil {
+		t.Fatalf("the artifacts are %v", artifacts)
+	}
+	for line := range strings.SplitSeq(string(texts["kernel.c"]), "\n") {
+		command, ok := strings.CutPrefix(line, "// Build: ")
+		if !ok {
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", command, err, out)
+		}
+	}
+	main := "#include \"kernel.h\"\nint main(void) { float x[1] = {1}, y[1]; void *a[] = {x, y}; int64_t d[] = {1}; tune_kernel(a, d); return y[0] != 4; }\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(main), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "cc -o main main.c kernel.c && ./main")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("a program that uses the kernel: %v: %s", err, out)
+	}
+
+	loaded, err := p.Load(bytes.NewReader(texts["kernel.c"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kernels.Verify(t.Context(), loaded, []uint64{5, 6}); err != nil {
+		t.Error(err)
+	}
+	again, err := loaded.Artifacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := again[0].Write(&b); err != nil || !bytes.Equal(b.Bytes(), texts["kernel.c"]) {
+		t.Errorf("a loaded kernel is written differently (%v)", err)
+	}
+	tampered := strings.Replace(string(texts["kernel.c"]), "z * z * 3 + z", "z * z * 3 + 1", 1)
+	if loaded, err = p.Load(strings.NewReader(tampered)); err != nil {
+		t.Fatal(err)
+	}
+	if r := kernels.AsRejection(loaded.Check(t.Context(), 5)); r == nil || r.Status != space.WrongAnswer {
+		t.Errorf("a kernel that was tampered with is %v", r)
+	}
+	for _, text := range []string{"", "int x;", "// tune kernel {}\n//\n", "// tune kernel {\"format\":1", strings.Replace(string(texts["kernel.c"]), "form=plain", "form=none", 1)} {
+		if _, err := p.Load(strings.NewReader(text)); err == nil {
+			t.Errorf("%.40q was loaded", text)
+		}
+	}
+}
+
+// TestCompare: finalists are ranked by their ratio to the baseline, equal ones are not told apart, and one that dies
+// is refused without harm to the others.
+func TestCompare(t *testing.T) {
+	spec := newPoly(t, 2000)
+	p := problem(t, spec, testHost(t))
+	build := func(form string, work int) kernels.Candidate {
+		c, err := p.Build(t.Context(), spec.point(t, form, work))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	baseline := build("plain", 4)
+	finalists := []kernels.Candidate{build("repeat", 4), build("plain", 2), build("crash", 1), build("repeat", 2), build("later", 1)}
+	final, err := p.Compare(t.Context(), baseline, finalists, 3*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := final.Comparisons
+	for i, c := range c {
+		t.Logf("%d: %+v", i, c)
+	}
+	t.Logf("%+v", final.Machine)
+	if c[2].Err == nil || c[4].Err == nil || kernels.AsRejection(c[2].Err).Status != space.Crashed {
+		t.Errorf("the finalists that are wrong have %v and %v", c[2].Err, c[4].Err)
+	}
+	if final.Best != 1 && final.Best != 3 {
+		t.Fatalf("finalist %d is best", final.Best)
+	}
+	for _, i := range []int{0, 1, 3} {
+		if c[i].Err != nil || c[i].Pairs < 6 || !(c[i].Low <= c[i].Ratio && c[i].Ratio <= c[i].High) || c[i].Cost <= 0 || c[i].Baseline <= 0 {
+			t.Errorf("finalist %d has %+v", i, c[i])
+		}
+	}
+	if r := c[final.Best].Ratio; r < 1.2 || c[final.Best].Indistinct {
+		t.Errorf("half the work is %.2f times as fast, told apart from the baseline: %v", r, !c[final.Best].Indistinct)
+	}
+	if c[0].Ratio < 0.8 || c[0].Ratio > 1.25 || c[0].Indistinct {
+		t.Errorf("the same as the baseline has %+v", c[0])
+	}
+	if !c[4-final.Best].Indistinct && math.Abs(c[1].Ratio/c[3].Ratio-1) > 0.05 {
+		t.Errorf("two that are equal were told apart: %+v", c[4-final.Best])
+	}
+	if m := final.Machine; m.Probes < 6 || m.Drift < 0 || m.Busy <= 0 || m.Steal < 0 {
+		t.Errorf("the state of the machine is %+v", m)
+	}
+	if _, err := p.Compare(t.Context(), finalists[2], finalists[:1], time.Second); kernels.AsRejection(err) == nil {
+		t.Errorf("a baseline that dies gave %v", err)
+	}
+}
+
+// TestThreads: a threaded kernel is timed by the wall, and says so where the machine was not idle.
+func TestThreads(t *testing.T) {
+	spec := newPoly(t, 200_000)
+	p := problem(t, spec, testHost(t))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for x := 1.0; ; x = math.Sqrt(x + 1) {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	m := score(t, p, spec.point(t, "threads", 8))
+	close(stop)
+	wg.Wait()
+	if m["unverified"] != 1 {
+		t.Errorf("timed on a busy machine a threaded kernel has %v", m)
+	}
+	final, err := p.Compare(t.Context(), p.Wrap(mustGenerate(t, spec, "plain", 8), spec.point(t, "plain", 8)),
+		[]kernels.Candidate{p.Wrap(mustGenerate(t, spec, "threads", 8), spec.point(t, "threads", 8))}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", final)
+	if c := final.Comparisons[0]; c.Err != nil || c.Pairs == 0 {
+		t.Errorf("two threads against one: %+v", c)
+	}
+}
+
+func mustGenerate(t *testing.T, p *poly, form string, work int) native.Source {
+	t.Helper()
+	s, err := p.Generate(p.point(t, form, work))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCanceled: a context that is done ends everything, soon and with its own error.
+func TestCanceled(t *testing.T) {
+	spec := newPoly(t, 1000)
+	h := testHost(t)
+	p := problem(t, spec, h)
+	c, err := p.Build(t.Context(), spec.point(t, "loop", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if err := kernels.Verify(ctx, c, []uint64{1}); err != context.DeadlineExceeded {
+		t.Errorf("Verify returned %v", err)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("it took %v", d)
+	}
+	for what, err := range map[string]error{"Check": c.Check(ctx, 1), "Score": func() error { _, err := c.Score(ctx, 0); return err }()} {
+		if err == nil || kernels.AsRejection(err) != nil {
+			t.Errorf("%s with a context that is done returned %v", what, err)
+		}
+	}
+	if _, err := p.Build(ctx, spec.point(t, "plain", 1)); err == nil {
+		t.Error("Build ignores a context that is done")
+	}
+}
+
+func TestPeak(t *testing.T) {
+	h := testHost(t)
+	peaks, err := h.Peak(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.1f GFLOP/s, %.1f GOP/s", peaks.F32/1e9, peaks.I8/1e9)
+	if peaks.F32 < 1e9 || peaks.F32 > 1e12 || peaks.I8 < 0 || peaks.I8 > 1e13 {
+		t.Errorf("the peaks are %+v", peaks)
+	}
+	again, err := h.Peak(t.Context())
+	if err != nil || again != peaks {
+		t.Errorf("measured again: %+v, %v", again, err)
+	}
+}
+
+// BenchmarkCandidates is how many candidates a minute become outcomes, and where the time goes.
+func BenchmarkCandidates(b *testing.B) {
+	h := testHost(b)
+	spec := newPoly(b, 20000)
+	tools, err := h.Toolchain(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	const jobs = 3
+	start, done := time.Now(), 0
+	for b.Loop() {
+		var wg sync.WaitGroup
+		for j := range jobs {
+			wg.Go(func() {
+				for k := range 4 {
+					// A different text each time, so that nothing is in the cache.
+					spec := variant{spec, fmt.Sprint(done, j, k)}
+					q := problem(b, spec, h)
+					one := &kernels.Evaluator{Problem: q, CheckSeed: 1}
+					if _, err := one.Evaluate(b.Context(), space.Trial{Proposal: space.Proposal{Point: spec.point(b, "plain", 1+k)}}); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		done += jobs * 4
+	}
+	s := tools.Stats()
+	b.ReportMetric(float64(done)/time.Since(start).Minutes(), "candidates/min")
+	b.ReportMetric(s.Time.Seconds()/float64(s.Compiled)*1e3, "compile-ms")
+	for what, d := range h.Spent() {
+		b.ReportMetric(d.Seconds()/float64(done)*1e3, what+"-ms")
+	}
+}
+
+type variant struct {
+	*poly
+	text string
+}
+
+func (v variant) Generate(p space.Point) (native.Source, error) {
+	s, err := v.poly.Generate(p)
+	s.Text = "#include <immintrin.h>\n" + s.Text + "// " + v.text + "\n"
+	return s, err
+}

@@ -1,0 +1,151 @@
+package native
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tune/kernels/native/cc"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+)
+
+// Peaks are the highest rates that one core of this machine was seen to reach, in operations a second, a multiply-add
+// counted as two.
+type Peaks struct {
+	F32 float64 // multiply-adds of single precision
+	I8  float64 // dot products of unsigned with signed bytes (VNNI); 0 where the processor has none
+}
+
+//go:embed probe/peak.c
+var peakText string
+
+// The probes of probe/peak.c, and the operations of one of their iterations.
+const (
+	probeSupported = -1 // writes a mask of the probes that this processor can run
+	probeChain     = 0  // a chain of integer operations of fixed length
+)
+
+var rateProbes = []struct {
+	id   int
+	ops  float64
+	bits bool // whether it counts for bytes
+}{
+	{1, 12 * 4 * 2, false},  // four lanes, in whatever way the compiler can
+	{2, 12 * 8 * 2, false},  // AVX2 and FMA
+	{3, 24 * 16 * 2, false}, // AVX-512
+	{4, 12 * 32 * 2, true},  // AVX-VNNI
+	{5, 24 * 64 * 2, true},  // AVX-512 VNNI
+}
+
+const (
+	probeIterations = 4096 // of one call
+	peakSamples     = 15
+)
+
+// Peak measures the peak rates of the core that times, once for a process.
+func Peak(ctx context.Context) (Peaks, error) { return Shared().Peak(ctx) }
+
+// Peak measures the peak rates of the core that times, once for a host.
+func (h *Host) Peak(ctx context.Context) (Peaks, error) {
+	h.mu.Lock()
+	known := h.peak
+	h.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	so, err := h.probe(ctx)
+	if err != nil {
+		return Peaks{}, err
+	}
+	var peaks Peaks
+	err = h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
+		return h.borrow(ctx, o, func(w runner) error {
+			if err := mapCase(w, probeCase); err != nil {
+				return err
+			}
+			if err := w.Load(so); err != nil {
+				return err
+			}
+			if err := w.Call(ctx, []int64{probeSupported, 0}); err != nil {
+				return err
+			}
+			mask := binary.NativeEndian.Uint32(w.Outputs()[0])
+			for _, probe := range rateProbes {
+				if mask>>probe.id&1 == 0 {
+					continue
+				}
+				rate, err := probeRate(ctx, w, so, probe.id, probe.ops)
+				if err != nil {
+					return err
+				}
+				if probe.bits {
+					peaks.I8 = max(peaks.I8, rate)
+				} else {
+					peaks.F32 = max(peaks.F32, rate)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return Peaks{}, fmt.Errorf("measuring the peak of this core: %w", err)
+	}
+	h.mu.Lock()
+	h.peak = &peaks
+	h.mu.Unlock()
+	return peaks, nil
+}
+
+// probeRate returns the operations a second of a probe: those of its fastest samples, but one, because the clock may
+// lie once.
+func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (float64, error) {
+	m, err := newProbe(ctx, w, so, id)
+	if err != nil {
+		return 0, err
+	}
+	s, err := m.sample(ctx, peakSamples)
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(s)
+	middle := timing.Quantile(s, 0.5)
+	s = slices.DeleteFunc(s, func(v float64) bool { return v < 0.75*middle })
+	return ops * probeIterations / s[min(1, len(s)-1)], nil
+}
+
+// probeCase is the one buffer that probes write to, so that no compiler leaves their work out.
+var probeCase = Case{Name: "probe", Buffers: []Buffer{{Name: "sink", Elem: U32, Len: 1024, Mode: Out}}, Inputs: [][]byte{nil}}
+
+// newProbe returns a meter of a probe in a worker.
+func newProbe(ctx context.Context, w runner, so string, id int) (*meter, error) {
+	if err := mapCase(w, probeCase); err != nil {
+		return nil, err
+	}
+	if err := w.Load(so); err != nil {
+		return nil, err
+	}
+	m := &meter{w: w, dims: []int64{int64(id), probeIterations}, threads: 1, calls: 16, wall: worker.DefaultLimits().Wall}
+	s, err := m.sample(ctx, 2)
+	if err != nil {
+		return nil, err
+	}
+	m.perCall = max(s[0], s[1])
+	m.calls = min(timing.Calls(m.perCall), 1<<16)
+	return m, nil
+}
+
+// probe returns the compiled probes.
+func (h *Host) probe(ctx context.Context) (string, error) {
+	tools, err := h.Toolchain(ctx)
+	if err != nil {
+		return "", err
+	}
+	return buildProbe(ctx, tools)
+}
+
+func buildProbe(ctx context.Context, tools *cc.Toolchain) (string, error) {
+	return tools.Build(ctx, "c", peakText+worker.TimingC, "", []string{"-O2", "-ffp-contract=fast"})
+}

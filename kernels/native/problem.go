@@ -1,0 +1,126 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// Options configure a problem. The zero value is right for most.
+type Options struct {
+	// Host to compile and run on; nil means Shared.
+	Host *Host
+	// Limits of a candidate. Zero fields take the worker's own, but for the time of a call, which grows
+	// with the work: a right candidate may be a plain loop.
+	Limits worker.Limits
+}
+
+// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader and kernels.Comparer.
+type Problem struct {
+	spec   Spec
+	host   *Host
+	limits worker.Limits
+	work   Work
+	cases  caseCache
+
+	mu   sync.Mutex
+	best float64 // the cost of the fastest candidate that was timed to the end, in seconds a call; 0 before
+}
+
+var (
+	_ kernels.Problem  = (*Problem)(nil)
+	_ kernels.Loader   = (*Problem)(nil)
+	_ kernels.Comparer = (*Problem)(nil)
+)
+
+// New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
+func New(spec Spec, o Options) (kernels.Problem, error) {
+	if o.Host == nil {
+		o.Host = Shared()
+	}
+	if err := o.Limits.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, work: spec.Work()}
+	if presets := spec.Presets(); len(presets) == 0 {
+		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
+	}
+	patience := callPatience(p.work)
+	if p.limits.CPU == 0 {
+		p.limits.CPU = max(patience, p.limits.Wall)
+	}
+	if p.limits.Wall == 0 {
+		// On a machine that others use too a call gets less than one core.
+		p.limits.Wall = 2 * p.limits.CPU
+	}
+	return p, nil
+}
+
+// callPatience returns how long a call may take: what a plain loop needs at a rate that no loop falls below on a
+// machine of this century, within bounds.
+func callPatience(w Work) time.Duration {
+	const opsRate, byteRate = 2e8, 2e8
+	const least, most = 10 * time.Second, 3 * time.Minute
+	seconds := max(w.Ops/opsRate, w.Bytes/byteRate)
+	return min(max(time.Duration(seconds*float64(time.Second)), least), most)
+}
+
+// Space returns the points of the spec.
+func (p *Problem) Space() *space.Space { return p.spec.Space() }
+
+// Presets returns the named points of the spec, the baseline first.
+func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
+
+// Build generates and compiles a point.
+func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	source, err := p.spec.Generate(point)
+	if err != nil {
+		return nil, err
+	}
+	c := p.Wrap(source, point).(*candidate)
+	return c, c.compile(ctx)
+}
+
+// Wrap makes a candidate of a source, which need not be what the point generates: it is checked on the cases of the
+// point, and may be a library's routine that others are compared with. It is compiled when it is first used.
+func (p *Problem) Wrap(source Source, point space.Point) kernels.Candidate {
+	if source.Lang == "" {
+		source.Lang = "c"
+	}
+	return &candidate{problem: p, point: point, source: source}
+}
+
+// candidate is one compiled source.
+type candidate struct {
+	problem *Problem
+	point   space.Point
+	source  Source
+	so      string // path of the object; "" before it is compiled
+	seed    uint64 // of the inputs that it was checked on last
+}
+
+func (c *candidate) threads() int { return max(c.source.Threads, 1) }
+
+// compile makes the object, again where it has gone from the cache.
+func (c *candidate) compile(ctx context.Context) error {
+	if c.so != "" {
+		if _, err := os.Stat(c.so); err == nil {
+			return nil
+		}
+	}
+	tools, err := c.problem.host.Toolchain(ctx)
+	if err != nil {
+		return err
+	}
+	c.so, err = tools.Build(ctx, c.source.Lang, c.source.Text+"\n"+worker.TimingC, c.source.Compiler, c.source.Flags)
+	return err
+}

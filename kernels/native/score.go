@@ -1,0 +1,315 @@
+package native
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native/cpu"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// meter takes samples of one loaded candidate.
+type meter struct {
+	w       runner
+	dims    []int64
+	threads int
+	copies  int
+	floor   float64       // seconds that no call can be below
+	wall    time.Duration // limit of a call
+
+	perCall float64 // seconds, roughly
+	calls   int     // of a sample
+	first   float64 // the one sample that there is of a slow call, until it is used; 0 else
+}
+
+// newMeter loads a candidate in a worker and finds out how long a call takes.
+func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
+	p := c.problem
+	if err := c.compile(ctx); err != nil {
+		return nil, err
+	}
+	cases, err := p.cases.of(p.spec, c.point, c.seed)
+	if err != nil {
+		return nil, err
+	}
+	if len(cases) == 0 {
+		return nil, kernels.Reject(space.Invalid, "there is no case to time it on")
+	}
+	if err := mapCase(w, cases[0]); err != nil {
+		return nil, err
+	}
+	if err := w.Load(c.so); err != nil {
+		return nil, err
+	}
+	m := &meter{w: w, dims: cases[0].Dims, threads: c.threads(), floor: p.work.MinSeconds, wall: p.limits.Wall, calls: 1}
+	if p.work.Cold {
+		m.copies = coldCopies(cases[0].Buffers)
+	}
+	return m, m.calibrate(ctx)
+}
+
+// calibrate finds out how many calls make a sample. The first calls are slower than the rest, one call may be shorter
+// than the clock can tell, and a single sample may be wrong in either way, so that two have to agree.
+func (m *meter) calibrate(ctx context.Context) error {
+	const tries, agree, growth = 10, 4, 100
+	for range tries {
+		s, err := m.sample(ctx, 1)
+		if err != nil {
+			return err
+		}
+		if m.perCall = s[0]; m.perCall >= timing.Slow {
+			m.first = m.perCall
+			return nil
+		}
+		if s, err = m.sample(ctx, 1); err != nil {
+			return err
+		}
+		low, high := min(m.perCall, s[0]), max(m.perCall, s[0])
+		m.perCall = low
+		if high > agree*low {
+			continue
+		}
+		next := min(timing.Calls(low), growth*m.calls)
+		if low*float64(m.calls) >= 0.6*timing.SampleSeconds || next <= m.calls {
+			return nil
+		}
+		m.calls = next
+	}
+	return nil
+}
+
+// coldCopies returns how many copies of the buffers exceed the last-level cache so far that none of it is left there
+// when its turn comes again.
+func coldCopies(buffers []Buffer) int {
+	const most = 1 << 30 // bytes
+	total := 1
+	for _, b := range buffers {
+		total += b.Bytes()
+	}
+	copies := (2*max(cpu.L2(), cpu.L3()) + total - 1) / total
+	return max(min(copies+1, most/total), 1)
+}
+
+// sample takes n samples, in seconds a call.
+func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
+	if n == 1 && m.first > 0 {
+		s := []float64{m.first}
+		m.first = 0
+		return s, nil
+	}
+	clock := worker.CPU
+	if m.threads > 1 {
+		clock = worker.Wall
+	}
+	return m.sampleBy(ctx, n, clock)
+}
+
+func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
+	// The copies are each called once to warm up.
+	expect := timing.Seconds(m.perCall * float64(n*m.calls+max(m.copies, 1)))
+	return m.w.Time(ctx, worker.TimeRequest{
+		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Limit: 20*expect + time.Duration(n+1)*m.wall,
+	})
+}
+
+// estimate is what timing a candidate came to.
+type estimate struct {
+	timing.Summary
+	unverified bool
+	stopped    bool // early, because it is behind
+}
+
+// doubtful is how far behind the best a candidate must be to be stopped by two samples alone.
+const doubtful = 2
+
+// measure takes samples until there are enough, or until the candidate is behind the best; 0 is no best.
+func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
+	var all []float64
+	var e estimate
+	more := func(n int) error {
+		s, err := m.sample(ctx, n)
+		all = append(all, s...)
+		e.Summary = timing.Summarise(all, m.floor)
+		return err
+	}
+	stages := []int{2, 6, want}
+	for i := 0; i < len(stages); {
+		if n := min(stages[i], want) - e.Kept; n > 0 {
+			if err := more(n); err != nil {
+				return e, err
+			}
+		}
+		if timing.Behind(e.Summary, best) {
+			// Two samples may have met the same burst of somebody else's work; a third one is cheap.
+			if e.Kept == 2 && want > 2 && e.Low < doubtful*best {
+				if err := more(1); err != nil {
+					return e, err
+				}
+			}
+			if timing.Behind(e.Summary, best) {
+				e.stopped = true
+				return e, nil
+			}
+		}
+		if e.Kept >= min(stages[i], want) || len(all) >= 3*want {
+			i++
+		}
+	}
+	if e.Kept < min(want, timing.Least) {
+		return e, m.doubt(ctx, want, &e)
+	}
+	return e, nil
+}
+
+// doubt is for a candidate whose samples are mostly impossible. The clock of the wall has the last word, and what it
+// says is not taken as more than the machine can do.
+func (m *meter) doubt(ctx context.Context, want int, e *estimate) error {
+	s, err := m.sampleBy(ctx, want, worker.Wall)
+	if err != nil {
+		return err
+	}
+	rejected := e.Rejected
+	e.Summary = timing.Summarise(s, 0)
+	e.Rejected += rejected
+	e.Cost = max(e.Cost, m.floor)
+	e.unverified = true
+	return nil
+}
+
+// idleTries is how often a measurement by the wall is made until it had the machine to itself.
+const idleTries = 3
+
+// Score times the candidate on the asked shape.
+func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
+	p := c.problem
+	var e estimate
+	err := p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
+		return p.host.borrow(ctx, o, func(w runner) error {
+			m, err := c.newMeter(ctx, w)
+			if err != nil {
+				return err
+			}
+			want := timing.Samples(m.perCall)
+			if fidelity > 0 {
+				want = min(want, 2)
+			}
+			p.mu.Lock()
+			best := p.best
+			p.mu.Unlock()
+			if e, err = m.verified(ctx, want, best); err != nil {
+				return err
+			}
+			return c.verifyTimed(w)
+		})
+	})
+	if err != nil {
+		return kernels.Score{}, err
+	}
+	if e.Kept == 0 || !(e.Cost > 0) {
+		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)
+	}
+	if fidelity == 0 && !e.stopped {
+		p.mu.Lock()
+		if p.best == 0 || e.Cost < p.best {
+			p.best = e.Cost
+		}
+		p.mu.Unlock()
+	}
+	return p.score(e), nil
+}
+
+// verified measures, and for wall times sees to it that the machine was idle before and after. Where it never is, the
+// best of the measurements stands and is marked. So is a call that is too slow to be timed more than once.
+func (m *meter) verified(ctx context.Context, want int, best float64) (estimate, error) {
+	if m.threads <= 1 {
+		e, err := m.measure(ctx, want, best)
+		e.unverified = e.unverified || m.perCall >= timing.Slow
+		return e, err
+	}
+	var kept estimate
+	for try := range idleTries {
+		before := awaitIdle(ctx)
+		e, err := m.measure(ctx, want, best)
+		if err != nil {
+			return e, err
+		}
+		if before && timing.Idle(ctx) && m.perCall < timing.Slow {
+			return e, nil
+		}
+		e.unverified = true
+		if try == 0 || e.Kept > 0 && e.Cost < kept.Cost {
+			kept = e
+		}
+		if !before || m.perCall >= timing.Slow/10 {
+			break // Repeating it does not make the machine quieter.
+		}
+	}
+	return kept, nil
+}
+
+// awaitIdle waits a moment for the machine to become idle, and reports whether it is.
+func awaitIdle(ctx context.Context) bool {
+	const looks, pause = 4, 25 * time.Millisecond
+	for i := range looks {
+		if timing.Idle(ctx) {
+			return true
+		}
+		if i < looks-1 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// verifyTimed verifies what the last timed call wrote: a candidate may be right in the first calls and wrong in the
+// thousandth. Buffers that are read and written hold their inputs by then, so that they cannot be verified.
+func (c *candidate) verifyTimed(w runner) error {
+	cases, err := c.problem.cases.of(c.problem.spec, c.point, c.seed)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(cases[0].Buffers, func(b Buffer) bool { return b.Mode == InOut }) {
+		return nil
+	}
+	err = cases[0].Verify(w.Outputs())
+	if r := kernels.AsRejection(err); r != nil {
+		return kernels.Reject(r.Status, "%s, after many calls: %s", cases[0].Name, r.Reason)
+	}
+	return err
+}
+
+// score makes a score of an estimate.
+func (p *Problem) score(e estimate) kernels.Score {
+	unverified := 0.0
+	if e.unverified {
+		unverified = 1
+	}
+	metrics := []space.Metric{
+		{Name: "samples", Value: float64(e.Kept)}, {Name: "spread", Value: e.Spread}, {Name: "unverified", Value: unverified},
+	}
+	if p.work.Ops > 0 {
+		metrics = append(metrics, space.Metric{Name: rateName(p.work.OpsName), Value: p.work.Ops / e.Cost / 1e9})
+	}
+	if p.work.Bytes > 0 {
+		metrics = append(metrics, space.Metric{Name: "gbs", Value: p.work.Bytes / e.Cost / 1e9})
+	}
+	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return kernels.Score{Cost: e.Cost * 1e9, Metrics: metrics}
+}
+
+// rateName returns the name of the metric of a rate: "gflops" for "GFLOP/s", "gops" for "GOP/s".
+func rateName(ops string) string {
+	if strings.EqualFold(ops, "GOP/s") {
+		return "gops"
+	}
+	return "gflops"
+}

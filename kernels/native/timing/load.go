@@ -1,0 +1,113 @@
+package timing
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"tune/kernels/native/cpu"
+)
+
+// Load is a reading of what the machine has done so far.
+type Load struct {
+	At       time.Time
+	OneMin   float64 // load average of the last minute
+	Busy     float64 // seconds that all cores together have worked
+	Steal    float64 // seconds that the host gave to others
+	Total    float64 // seconds of all cores together
+	Readable bool    // whether the system tells
+}
+
+// ReadLoad reads the load of the machine.
+func ReadLoad() Load {
+	l := Load{At: time.Now()}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(text)); len(f) > 0 {
+			l.OneMin, _ = strconv.ParseFloat(f[0], 64)
+		}
+	}
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return l
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	fields := strings.Fields(string(line))
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return l
+	}
+	const ticks = 100 // a second, in every build of Linux that matters
+	var v [9]float64
+	for i := 1; i < 9; i++ {
+		n, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return l
+		}
+		v[i] = n / ticks
+		l.Total += v[i]
+	}
+	// user, nice, system, idle, iowait, irq, softirq, steal
+	l.Busy, l.Steal = v[1]+v[2]+v[3]+v[6]+v[7], v[8]
+	l.Readable = true
+	return l
+}
+
+// Shares returns the shares of all cores that were busy and stolen since an earlier reading.
+func (l Load) Shares(since Load) (busy, steal float64) {
+	if total := l.Total - since.Total; l.Readable && since.Readable && total > 0 {
+		return (l.Busy - since.Busy) / total, (l.Steal - since.Steal) / total
+	}
+	return 0, 0
+}
+
+// Idle watches the machine for a moment, and reports whether nothing else wanted a core meanwhile. Where the system
+// does not tell, it reports false: what cannot be verified is not.
+func Idle(ctx context.Context) bool {
+	const looks, pause = 8, 2 * time.Millisecond
+	before := ReadLoad()
+	if !before.Readable {
+		return false
+	}
+	waiting, seen := 0, 0
+	for range looks {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false
+		}
+		n, ok := runnable()
+		if !ok {
+			return false
+		}
+		seen++
+		waiting += max(n-1, 0) // less this thread
+	}
+	_, steal := ReadLoad().Shares(before)
+	// A thread of the Go runtime may show up in a look or two.
+	return float64(waiting) <= 0.3*float64(seen) && steal == 0
+}
+
+// runnable returns how many threads of the machine run or want to.
+func runnable() (int, bool) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, false
+	}
+	const name = "\nprocs_running "
+	i := bytes.Index(text, []byte(name))
+	if i < 0 {
+		return 0, false
+	}
+	digits, _, _ := bytes.Cut(text[i+len(name):], []byte{'\n'})
+	n, err := strconv.Atoi(string(digits))
+	return n, err == nil
+}
+
+// Core returns the core that times, and the others: of those that this process may use, the last one, because
+// interrupts and most programs prefer the first. others is empty where there is just one core.
+func Core() (core int, others []int) {
+	cores := cpu.Allowed()
+	return cores[len(cores)-1], cores[:len(cores)-1]
+}

@@ -1,0 +1,193 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// hugePage is the size of a large page on both architectures, with small pages of 4 KiB.
+const hugePage = 2 << 20
+
+// arena holds the private copies of the buffers that timed calls work on. Shared memory would be slower: it comes
+// in small pages. It is kept from one candidate to the next, so that all of them meet the same pages.
+type arena struct {
+	base   unsafe.Pointer
+	size   int
+	copies int
+	sets   []unsafe.Pointer // to the buffers, copy by copy; in the arena itself, because C reads it
+	filled bool             // with the inputs that are mapped, since the candidate was loaded
+	plan   *timeRequest
+	next   int64 // the copy that the next call takes
+}
+
+func (a *arena) free() {
+	if a.base != nil {
+		_ = unix.MunmapPtr(a.base, uintptr(a.size))
+	}
+	*a = arena{}
+}
+
+// prepare allocates and fills the copies, and warms up.
+func (w *child) prepare(t *timeRequest) error {
+	a := &w.arena
+	if w.caller.timer == 0 {
+		return errors.New("the candidate has no timing loop")
+	}
+	copies := max(t.Copies, 1)
+	if !a.filled || a.copies != copies {
+		if err := w.allocate(copies); err != nil {
+			return err
+		}
+	}
+	a.plan = t
+	if !a.filled {
+		for i := range copies {
+			for j, r := range w.regions {
+				if to := a.view(w, i, j); r.Mode == Out {
+					fill(to, poison)
+				} else {
+					copy(to, w.input(j))
+				}
+			}
+		}
+		a.filled = true
+	}
+	// One call on each copy makes its pages, and the candidate's own, present.
+	a.next = 0
+	w.limitTiming(t)
+	w.run(int64(copies))
+	// From here on an output shows what the timed calls wrote.
+	for i := range copies {
+		for j, r := range w.regions {
+			if r.Mode == Out {
+				fill(a.view(w, i, j), poison)
+			}
+		}
+	}
+	return nil
+}
+
+// limitTiming adapts the backstop to the work asked for; tune's own limit is the one that matters.
+func (w *child) limitTiming(t *timeRequest) {
+	_ = limitCPU(w.order.Limits.CPU * time.Duration(t.Samples+2))
+}
+
+// allocate places so many copies in the arena, and maps it anew where it is too small.
+func (w *child) allocate(copies int) error {
+	a := &w.arena
+	// The copies follow each other, each buffer shifted by an odd number of lines: were all of them to
+	// begin at the same place of a page, loads would wait for unrelated stores.
+	var offsets []int
+	size := roundUp(8*copies*len(w.regions), alignment)
+	for range copies {
+		for i, r := range w.regions {
+			size = roundUp(size, 4096) + (i+1)*17*alignment%4096
+			offsets = append(offsets, size)
+			size += r.Bytes
+		}
+	}
+	if size = roundUp(size, hugePage) + hugePage; size > a.size {
+		a.free()
+		a.size = size
+		if err := w.limitMemory(); err != nil {
+			return err
+		}
+		base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			*a = arena{}
+			return fmt.Errorf("allocating %d bytes for %d copies of the buffers: %w", size, copies, err)
+		}
+		a.base = base
+		// Large pages are advice: a system without them is slower, not wrong.
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
+	}
+	first := unsafe.Add(a.base, roundUp(int(uintptr(a.base)), hugePage)-int(uintptr(a.base)))
+	a.sets = unsafe.Slice((*unsafe.Pointer)(first), len(offsets))
+	for i, offset := range offsets {
+		a.sets[i] = unsafe.Add(first, offset)
+	}
+	a.copies, a.filled = copies, false
+	return nil
+}
+
+// view returns buffer j of copy i.
+func (a *arena) view(w *child, i, j int) []byte {
+	return unsafe.Slice((*byte)(a.sets[i*len(w.regions)+j]), w.regions[j].Bytes)
+}
+
+// input returns buffer j in the shared memory.
+func (w *child) input(j int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(w.addresses[j], w.regions[j].Start)), w.regions[j].Bytes)
+}
+
+// sample performs the prepared timing. It returns the seconds a call of each sample, and how many bytes it copied
+// besides.
+func (w *child) sample() ([]float64, int64, error) {
+	a := &w.arena
+	t := a.plan
+	if t == nil {
+		return nil, 0, errors.New("no timing is prepared")
+	}
+	w.limitTiming(t)
+	seconds := make([]float64, 0, t.Samples)
+	var restored int64
+	for range t.Samples {
+		// A buffer that is read and written would drift from call to call, into infinities or denormals
+		// whose arithmetic takes another time.
+		for i := range a.copies {
+			for j, r := range w.regions {
+				if r.Mode == InOut {
+					restored += int64(copy(a.view(w, i, j), w.input(j)))
+				}
+			}
+		}
+		s := w.run(int64(t.Calls)) / float64(t.Calls)
+		if math.IsNaN(s) || math.IsInf(s, 0) {
+			s = 0 // which JSON can carry, and no reader takes for a time
+		}
+		seconds = append(seconds, s)
+	}
+	// Tune may want to verify what the last call wrote.
+	last := int((a.next + int64(a.copies) - 1) % int64(a.copies))
+	for j, r := range w.regions {
+		if r.Mode == Out {
+			restored += int64(copy(w.input(j), a.view(w, last, j)))
+		}
+	}
+	a.plan = nil
+	return seconds, restored, nil
+}
+
+// run performs timed calls and returns the seconds that they took together.
+func (w *child) run(calls int64) float64 {
+	const monotonic, threadCPU = 1, 3
+	a, c := &w.arena, w.caller
+	copy(c.dims(), a.plan.Dims)
+	t := c.timing()
+	*t = timing{
+		call:  c.kernel,
+		dims:  uintptr(unsafe.Pointer(&c.dims()[0])),
+		nsets: int64(a.copies),
+		nargs: int64(len(w.regions)),
+		first: a.next,
+		calls: calls,
+		clock: threadCPU,
+	}
+	if len(a.sets) > 0 {
+		t.sets = uintptr(unsafe.Pointer(&a.sets[0]))
+	}
+	if a.plan.Wall {
+		t.clock = monotonic
+	}
+	c.do(func() { purego.SyscallN(c.timer, uintptr(unsafe.Pointer(t))) })
+	a.next = t.first
+	return t.seconds
+}

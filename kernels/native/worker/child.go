@@ -1,0 +1,504 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// lostStatus is the exit status of a worker that could not answer, because a candidate closed its descriptors.
+const lostStatus = 121
+
+// openFiles is the limit on file descriptors.
+const openFiles = 64
+
+// spareMemory is what the Go runtime and libc of a worker may map beside the candidate: stacks of threads, heaps that
+// are mostly reserved.
+const spareMemory = 256 << 20
+
+// kernelThread is the name of the thread that calls candidates. The threads that they start inherit it, which
+// tells them from those of the Go runtime: that one never clones a thread that is locked to a goroutine.
+const kernelThread = "tune-kernel"
+
+// child is the state of a worker process.
+type child struct {
+	order    order
+	seq      uint64 // of the request that is being handled
+	baseline int64  // bytes of address space that the process had at its start
+
+	base      unsafe.Pointer // of the mapped buffers and their guards; nil where there are none
+	span      int
+	regions   []region
+	addresses []unsafe.Pointer // of the regions
+
+	caller *caller // nil where nothing is loaded
+	arena  arena
+}
+
+// The main goroutine of a child stays on the main thread. A worker's candidates run on other threads, which can end;
+// a supervisor's child is bound to the life of the thread that started it.
+func init() {
+	if IsChild() {
+		runtime.LockOSThread()
+	}
+}
+
+// serve is the worker: it answers requests until tune leaves.
+func serve(o order) {
+	// A collection in the background would disturb what is being timed, and there is next to no garbage.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(64 << 20)
+	unix.CloseOnExec(workerControlFD)
+	w := &child{order: o}
+	if err := w.confine(); err != nil {
+		w.answer(reply{Error: err.Error()})
+		unix.Exit(1)
+	}
+	w.answer(reply{PID: os.Getpid()})
+	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(workerControlFD, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			unix.Exit(lostStatus)
+		}
+		if n == 0 {
+			unix.Exit(0) // Tune closed the connection.
+		}
+		var q request
+		if err := json.Unmarshal(buf[:n], &q); err != nil {
+			w.answer(reply{Error: "a malformed request: " + err.Error()})
+			continue
+		}
+		w.seq = q.Seq
+		w.answer(w.handle(q, receivedFD(oob[:oobn])))
+	}
+}
+
+func (w *child) answer(r reply) {
+	r.Seq = w.seq
+	text, err := json.Marshal(r)
+	if err != nil {
+		text, _ = json.Marshal(reply{Seq: w.seq, Error: err.Error()})
+	}
+	for {
+		switch _, err := unix.Write(workerControlFD, text); err {
+		case nil:
+			return
+		case unix.EINTR:
+		default:
+			unix.Exit(lostStatus)
+		}
+	}
+}
+
+func receivedFD(oob []byte) int {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) == 0 {
+		return -1
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1
+	}
+	return fds[0]
+}
+
+// confine drops all that a kernel has no use for.
+func (w *child) confine() error {
+	record, err := unix.MmapPtr(workerFaultFD, 0, nil, faultBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping the fault record: %w", err)
+	}
+	_ = unix.Close(workerFaultFD)
+	if err := catchFaults(record); err != nil {
+		return err
+	}
+	// Where memory runs out, it is not tune that the system should choose.
+	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
+		_, _ = unix.Write(fd, []byte("1000"))
+		_ = unix.Close(fd)
+	}
+	if err := setLimits(w.order.Limits); err != nil {
+		return err
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: openFiles, Max: openFiles}); err != nil {
+		return fmt.Errorf("limiting open files: %w", err)
+	}
+	if w.baseline, err = addressSpace(); err != nil {
+		return err
+	}
+	if err := w.limitMemory(); err != nil {
+		return err
+	}
+	return noProcesses()
+}
+
+// addressSpace returns the bytes of address space that this process has mapped.
+func addressSpace() (int64, error) {
+	statm, err := readFile("/proc/self/statm")
+	if err != nil {
+		return 0, fmt.Errorf("reading /proc/self/statm: %w", err)
+	}
+	pages, err := strconv.ParseInt(string(statm[:max(bytes.IndexByte(statm, ' '), 0)]), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("reading /proc/self/statm: %w", err)
+	}
+	return pages * int64(os.Getpagesize()), nil
+}
+
+// memoryLeft says that candidates have left so much memory behind that the next one would find less than its share.
+func (w *child) memoryLeft() string {
+	used, err := addressSpace()
+	if err != nil || used-w.baseline-int64(w.span)-int64(w.arena.size) > spareMemory {
+		return "memory"
+	}
+	return ""
+}
+
+// limitMemory bounds the address space to what the worker itself has mapped and the candidate's share. The hard
+// limit stays, because the worker's own part grows.
+func (w *child) limitMemory() error {
+	if raceDetector {
+		return nil
+	}
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
+		return fmt.Errorf("reading the limit on memory: %w", err)
+	}
+	now.Cur = min(now.Max, uint64(w.baseline+spareMemory+int64(w.span)+int64(w.arena.size)+w.order.Limits.Memory))
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &now); err != nil {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	return nil
+}
+
+// limitCPU lets the process use so much more CPU time before it is ended. Tune watches it more closely; this is
+// for when tune cannot.
+func limitCPU(more time.Duration) error {
+	var usage unix.Rusage
+	var now unix.Rlimit
+	if err := errors.Join(unix.Getrusage(unix.RUSAGE_SELF, &usage), unix.Getrlimit(unix.RLIMIT_CPU, &now)); err != nil {
+		return fmt.Errorf("reading the limit on CPU time: %w", err)
+	}
+	used := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	now.Cur = min(now.Max, uint64((used+more)/time.Second)+2)
+	if err := unix.Setrlimit(unix.RLIMIT_CPU, &now); err != nil {
+		return fmt.Errorf("limiting CPU time: %w", err)
+	}
+	return nil
+}
+
+func (w *child) handle(q request, fd int) reply {
+	fail := func(err error) reply { return reply{Error: err.Error()} }
+	switch {
+	case q.Map != nil:
+		err := w.mapBuffers(q.Map.Regions, fd)
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		var r reply
+		for _, a := range w.addresses {
+			r.Addresses = append(r.Addresses, uint64(uintptr(a)))
+		}
+		return r
+	case q.Load != nil:
+		return w.load(q.Load.Path)
+	}
+	if w.caller == nil {
+		return fail(errors.New("nothing is loaded"))
+	}
+	switch {
+	case q.Unload:
+		left := cmp.Or(w.caller.unload(), w.memoryLeft())
+		w.caller = nil
+		w.arena.filled = false
+		return reply{Left: left}
+	case q.Call != nil:
+		if err := limitCPU(w.order.Limits.CPU); err != nil {
+			return fail(err)
+		}
+		args := make([]unsafe.Pointer, 0, maxBuffers)
+		for i, r := range w.regions {
+			args = append(args, unsafe.Add(w.addresses[i], r.Start))
+		}
+		w.caller.call(args, q.Call.Dims)
+		return reply{}
+	case q.Prepare != nil:
+		if err := w.prepare(q.Prepare); err != nil {
+			return fail(err)
+		}
+		begin := uint64(uintptr(w.arena.base))
+		return reply{Arena: [2]uint64{begin, begin + uint64(w.arena.size)}}
+	case q.Sample:
+		seconds, restored, err := w.sample()
+		if err != nil {
+			return fail(err)
+		}
+		return reply{Seconds: seconds, Restored: restored}
+	}
+	return fail(errors.New("an empty request"))
+}
+
+// mapBuffers maps the memory behind fd in place of what was mapped: each region between two guards.
+func (w *child) mapBuffers(regions []region, fd int) error {
+	w.arena.filled, w.arena.plan = false, nil
+	if w.base != nil {
+		if err := unix.MunmapPtr(w.base, uintptr(w.span)); err != nil {
+			return fmt.Errorf("unmapping the buffers: %w", err)
+		}
+	}
+	w.base, w.span, w.regions, w.addresses = nil, 0, regions, nil
+	span := 0
+	for _, r := range regions {
+		span += r.Size + 2*guardBytes
+	}
+	if span == 0 {
+		return w.limitMemory()
+	}
+	w.span = span
+	if err := w.limitMemory(); err != nil {
+		return err
+	}
+	base, err := unix.MmapPtr(-1, 0, nil, uintptr(span), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		w.span = 0
+		return fmt.Errorf("reserving %d bytes for buffers: %w", span, err)
+	}
+	w.base = base
+	at := base
+	for _, r := range regions {
+		at = unsafe.Add(at, guardBytes)
+		access := unix.PROT_READ
+		if r.Mode != In {
+			access |= unix.PROT_WRITE
+		}
+		if _, err := unix.MmapPtr(fd, int64(r.Offset), at, uintptr(r.Size), access, unix.MAP_SHARED|unix.MAP_FIXED|unix.MAP_POPULATE); err != nil {
+			return fmt.Errorf("mapping a buffer of %d bytes: %w", r.Bytes, err)
+		}
+		w.addresses = append(w.addresses, at)
+		at = unsafe.Add(at, r.Size+guardBytes)
+	}
+	return nil
+}
+
+// caller is a loaded candidate and the thread that calls it. Each candidate gets a thread of its own, so that
+// rounding modes, signal masks and the like end with it.
+type caller struct {
+	jobs    chan func()
+	done    chan struct{}
+	thread  int
+	handle  uintptr
+	kernel  uintptr
+	timer   uintptr // 0 where the candidate has no timing loop
+	path    string
+	files   int            // descriptors that were open before it was loaded
+	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
+}
+
+const scratchBytes = 8 * (maxBuffers + maxDims + 16)
+
+func (w *child) load(path string) reply {
+	if w.caller != nil {
+		return reply{Error: "a candidate is loaded already"}
+	}
+	if err := limitCPU(w.order.Limits.CPU); err != nil {
+		return reply{Error: err.Error()}
+	}
+	c := &caller{jobs: make(chan func()), done: make(chan struct{}), path: path, files: countFiles()}
+	scratch, err := unix.MmapPtr(-1, 0, nil, uintptr(roundUp(scratchBytes, os.Getpagesize())), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return reply{Error: "allocating a call's arguments: " + err.Error()}
+	}
+	c.scratch = scratch
+	go c.run()
+	c.do(func() {
+		c.thread = unix.Gettid()
+		if w.order.Core >= 0 {
+			err = pin(w.order.Core)
+		}
+		name := append([]byte(kernelThread), 0)
+		err = errors.Join(err, unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0))
+	})
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	// The constructors of the object run in here, so tune must know the thread first.
+	w.answer(reply{Thread: c.thread})
+	var refused error
+	c.do(func() {
+		if c.handle, refused = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); refused != nil {
+			return
+		}
+		if c.kernel, refused = purego.Dlsym(c.handle, "tune_kernel"); refused != nil {
+			refused = errors.New("it defines no function tune_kernel")
+			return
+		}
+		if timer, err := purego.Dlsym(c.handle, "tune_time"); err == nil {
+			c.timer = timer
+		}
+	})
+	if refused != nil {
+		return reply{Refused: strings.TrimPrefix(refused.Error(), path+": ")}
+	}
+	w.caller = c
+	return reply{CanTime: c.timer != 0}
+}
+
+func (c *caller) run() {
+	runtime.LockOSThread() // and never unlocked, so that the thread ends with the goroutine
+	for f := range c.jobs {
+		f()
+		c.done <- struct{}{}
+	}
+}
+
+// do runs f on the candidate's thread.
+func (c *caller) do(f func()) {
+	c.jobs <- f
+	<-c.done
+}
+
+// unload closes the object and says what the candidate left over, "" for nothing.
+func (c *caller) unload() string {
+	// The thread ends first: what C runs at its end may be code of the object.
+	close(c.jobs)
+	task := "/proc/self/task/" + strconv.Itoa(c.thread)
+	for try := 0; ; try++ {
+		if unix.Access(task, unix.F_OK) != nil {
+			break
+		}
+		if try == 200 {
+			return "its thread"
+		}
+		pause(50 * time.Microsecond)
+	}
+	if err := purego.Dlclose(c.handle); err != nil {
+		return "its library: " + err.Error()
+	}
+	_ = unix.MunmapPtr(c.scratch, uintptr(roundUp(scratchBytes, os.Getpagesize())))
+	if maps, err := readFile("/proc/self/maps"); err != nil || bytes.Contains(maps, []byte(c.path)) {
+		return "its library, which cannot be unloaded"
+	}
+	if countFiles() != c.files {
+		return "open files"
+	}
+	return threadsLeft()
+}
+
+// threadsLeft says which threads candidates left over.
+func threadsLeft() string {
+	// A thread that has been joined may still be seen for a moment.
+	for try := 0; ; try++ {
+		n := 0
+		for _, name := range names("/proc/self/task") {
+			if comm, err := readFile("/proc/self/task/" + name + "/comm"); err == nil && string(bytes.TrimSpace(comm)) == kernelThread {
+				n++
+			}
+		}
+		if n == 0 {
+			return ""
+		}
+		if try == 3 {
+			return fmt.Sprintf("%d threads", n)
+		}
+		pause(time.Millisecond)
+	}
+}
+
+// countFiles returns how many descriptors are open, the one that it counts with not included.
+func countFiles() int { return len(names("/proc/self/fd")) - 1 }
+
+// pause sleeps, names lists a directory, and readFile reads a file, without the packages that would start the Go
+// runtime's poller: it opens files, and dies with the worker when a candidate closes them.
+func pause(d time.Duration) {
+	ts := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&ts, nil) // Waking early does no harm.
+}
+
+func names(dir string) (list []string) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 4096)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err != nil || n <= 0 {
+			return list
+		}
+		_, _, list = unix.ParseDirent(buf[:n], -1, list)
+	}
+}
+
+func readFile(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var text []byte
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.Read(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return text, err
+		}
+		text = append(text, buf[:n]...)
+	}
+}
+
+// call calls the kernel once on the buffers at the given addresses.
+func (c *caller) call(args []unsafe.Pointer, dims []int64) {
+	table := unsafe.Slice((*unsafe.Pointer)(c.scratch), maxBuffers)
+	sizes := c.dims()
+	copy(table, args)
+	copy(sizes, dims)
+	c.do(func() {
+		purego.SyscallN(c.kernel, uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&sizes[0])))
+	})
+}
+
+func (c *caller) dims() []int64 {
+	return unsafe.Slice((*int64)(unsafe.Add(c.scratch, 8*maxBuffers)), maxDims)
+}
+
+// timing is struct tune_timing of TimingC.
+type timing struct {
+	call    uintptr
+	sets    uintptr
+	dims    uintptr
+	nsets   int64
+	nargs   int64
+	first   int64
+	calls   int64
+	clock   int64
+	seconds float64
+}
+
+func (c *caller) timing() *timing {
+	return (*timing)(unsafe.Add(c.scratch, 8*(maxBuffers+maxDims)))
+}

@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"fmt"
+	"time"
+)
+
+// Command is a program to run under a supervisor: it has limits, and neither it nor anything that it starts
+// outlives tune or the call of Run. Unlike a candidate in a worker it may start processes.
+type Command struct {
+	Path string   // looked up in PATH where it has no slash
+	Args []string // without the program's name
+	Dir  string   // "" is tune's own
+	Env  []string // nil is tune's own
+	// Core is the CPU that the command runs on; -1 leaves the choice to the system.
+	Core int
+	// Limits bound the command; a zero field takes the value of DefaultCommandLimits. Memory bounds the private
+	// data of each process, CPU the time of each process.
+	Limits Limits
+}
+
+// DefaultCommandLimits returns the limits that zero fields of a command's stand for.
+func DefaultCommandLimits() Limits {
+	return Limits{Wall: time.Minute, CPU: 5 * time.Minute, Memory: 8 << 30, Output: 1 << 20, File: 4 << 30}
+}
+
+// Result is how a command ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int           // exit status
+	Signal         string        // that ended it, such as "SIGSEGV"; "" where it exited
+	Wall           time.Duration // from before its start to after its end
+	CPU            time.Duration // of all its processes that were waited for
+}
+
+// Err returns an error that says how the command failed, with its last words, or nil where it exited with status 0.
+func (r Result) Err() error {
+	var text string
+	switch {
+	case r.Signal != "":
+		text = "ended by signal " + r.Signal
+	case r.Code != 0:
+		text = fmt.Sprintf("exit status %d", r.Code)
+	default:
+		return nil
+	}
+	if words := lastWords(r.Stderr); words != "" {
+		text += ": " + words
+	}
+	return fmt.Errorf("%s", text)
+}

@@ -1,0 +1,80 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// fault is what the worker's signal handler leaves in memory that it shares with tune. The handlers in assembly
+// know its layout.
+type fault struct {
+	claimed int64 // by the first thread that faults
+	signal  int64 // 0 until the record is complete
+	code    int64
+	address uint64
+	syscall int64 // where the signal is SIGSYS
+	pc      uint64
+	sp      uint64
+	access  uint64 // the page fault's error code, on amd64
+}
+
+// faultBytes is the size of the shared memory that holds the record.
+const faultBytes = 4096
+
+// read returns the record, or ok = false where no signal was handled.
+func (f *fault) read() (record fault, ok bool) {
+	if atomic.LoadInt64(&f.signal) == 0 {
+		return fault{}, false
+	}
+	return *f, true
+}
+
+// faultRecord is where the handler writes; 0 until the worker has mapped it.
+//
+//lint:ignore U1000 It is read in assembly.
+var faultRecord uintptr
+
+//lint:ignore U1000 It is called by the kernel.
+func faultHandler()
+
+//lint:ignore U1000 It is called by the kernel.
+func restorer()
+
+func handlerAddresses() (handler, restore uintptr)
+
+// sigaction is the kernel's struct of that name.
+type sigaction struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+// catchFaults makes the handler record the signals that end a faulty program. It stands in front of the Go
+// runtime's own, because that one knows threads of Go only, and a candidate may start its own.
+func catchFaults(record unsafe.Pointer) error {
+	const (
+		saSiginfo  = 0x4
+		saRestorer = 0x04000000
+		saOnstack  = 0x08000000
+	)
+	faultRecord = uintptr(record)
+	handler, restore := handlerAddresses()
+	act := sigaction{handler: handler, flags: saSiginfo | saOnstack, mask: ^uint64(0)}
+	if runtime.GOARCH == "amd64" {
+		act.flags |= saRestorer
+		act.restorer = restore
+	}
+	for _, s := range []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGXCPU} {
+		if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, unsafe.Sizeof(act.mask), 0, 0); errno != 0 {
+			return fmt.Errorf("installing the handler of %v: %w", s, errno)
+		}
+	}
+	return nil
+}

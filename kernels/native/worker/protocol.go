@@ -1,0 +1,92 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+// The names under which the binary starts itself, as its first argument; the second is a JSON object.
+const (
+	supervisorName = "tune-supervisor"
+	workerName     = "tune-worker"
+	limiterName    = "tune-limiter"
+)
+
+// The file descriptors that a supervisor inherits besides the standard ones. The last two are for a worker.
+const (
+	lifelineFD = 3
+	controlFD  = 4
+	faultFD    = 5
+)
+
+// The file descriptors of a worker.
+const (
+	workerControlFD = 3
+	workerFaultFD   = 4
+)
+
+// order is what a supervisor is started with.
+type order struct {
+	Limits Limits
+	Core   int
+	// Command is the program and its arguments; nil starts a worker.
+	Command []string `json:",omitempty"`
+	Path    string   `json:",omitempty"`
+}
+
+// news is what a supervisor reports.
+type news struct {
+	PID    int    `json:",omitempty"` // it started this process
+	Error  string `json:",omitempty"` // it could not
+	Ended  bool   `json:",omitempty"` // the process and all that descended from it are gone
+	Code   int    `json:",omitempty"` // exit status
+	Signal int    `json:",omitempty"` // or the signal that ended it
+	User   int64  `json:",omitempty"` // CPU time of all of them, in nanoseconds
+	System int64  `json:",omitempty"`
+}
+
+// request is a message to a worker. Exactly one of its parts is set.
+type request struct {
+	Seq     uint64
+	Map     *mapRequest  `json:",omitempty"` // with the memory's descriptor
+	Load    *loadRequest `json:",omitempty"`
+	Unload  bool         `json:",omitempty"`
+	Call    *callRequest `json:",omitempty"`
+	Prepare *timeRequest `json:",omitempty"`
+	Sample  bool         `json:",omitempty"` // of what was prepared
+}
+
+type mapRequest struct {
+	Regions []region
+}
+
+type loadRequest struct {
+	Path string
+}
+
+type callRequest struct {
+	Dims []int64
+}
+
+type timeRequest struct {
+	Dims    []int64
+	Calls   int
+	Samples int
+	Wall    bool
+	Copies  int
+}
+
+// reply answers the request of the same number.
+type reply struct {
+	Seq       uint64
+	Error     string    `json:",omitempty"` // the worker failed
+	Refused   string    `json:",omitempty"` // the candidate cannot be loaded
+	PID       int       `json:",omitempty"`
+	Thread    int       `json:",omitempty"` // that calls run on, of Load
+	Addresses []uint64  `json:",omitempty"` // of the regions, of Map
+	Arena     [2]uint64 `json:",omitzero"`  // begin and end of the timing copies, of Prepare
+	CanTime   bool      `json:",omitempty"` // of Load
+	Left      string    `json:",omitempty"` // what the candidate left over, of Unload
+	Seconds   []float64 `json:",omitempty"` // a call, one a sample
+	Restored  int64     `json:",omitempty"` // bytes copied besides, of Sample
+}
+
+// maxMessage bounds a message, well below what a socket takes.
+const maxMessage = 160 << 10

@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// lastWords returns the line of a dying program's output that says most.
+func lastWords(stderr string) string {
+	lines := strings.Split(stderr, "\n")
+	word := ""
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if strings.HasPrefix(line, "fatal error: ") {
+			word = line
+			break
+		}
+		if word == "" && line != "" {
+			word = line
+		}
+	}
+	// libc++abi and libstdc++ explain an exception in two lines.
+	if i := strings.LastIndex(stderr, "terminate called"); i >= 0 {
+		word = strings.Join(strings.Fields(stderr[i:]), " ")
+	}
+	const most = 160
+	clean := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return -1
+		}
+		return r
+	}, word))
+	if len(clean) > most {
+		clean = append(clean[:most], '…')
+	}
+	return string(clean)
+}
+
+// bytesText writes a size in the largest unit that divides it.
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return fmt.Sprintf("%d %s", n/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// durationText writes a limit without needless zeros.
+func durationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

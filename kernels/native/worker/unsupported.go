@@ -1,0 +1,47 @@
+//go:build !(linux && (amd64 || arm64))
+
+package worker
+
+import (
+	"context"
+	"errors"
+)
+
+// errUnsupported says that native code cannot be isolated on this system.
+var errUnsupported = errors.New("native kernels need Linux on amd64 or arm64: elsewhere tune cannot isolate them")
+
+// Worker cannot be started on this system.
+type Worker struct{}
+
+// IsChild returns false: nothing is started on this system.
+func IsChild() bool { return false }
+
+// Main is never called.
+func Main() {}
+
+// Start returns an error that says why.
+func Start(context.Context, Options) (*Worker, error) { return nil, errUnsupported }
+
+// Close does nothing.
+func (*Worker) Close() error { return nil }
+
+// Renew does nothing.
+func (*Worker) Renew() {}
+
+// Map returns an error.
+func (*Worker) Map([]Buffer, [][]byte) error { return errUnsupported }
+
+// Outputs returns nil.
+func (*Worker) Outputs() [][]byte { return nil }
+
+// Load returns an error.
+func (*Worker) Load(string) error { return errUnsupported }
+
+// Call returns an error.
+func (*Worker) Call(context.Context, []int64) error { return errUnsupported }
+
+// Time returns an error.
+func (*Worker) Time(context.Context, TimeRequest) ([]float64, error) { return nil, errUnsupported }
+
+// Run returns an error.
+func Run(context.Context, Command) (Result, error) { return Result{}, errUnsupported }

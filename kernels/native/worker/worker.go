@@ -1,0 +1,533 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// startLimit bounds the start of a worker, and what it does without a candidate.
+const startLimit = 30 * time.Second
+
+// pollInterval is how often a call is watched. Its answer is not waited for by polling.
+const pollInterval = 25 * time.Millisecond
+
+// Worker is tune's side of a worker. It is used by one goroutine at a time.
+type Worker struct {
+	ctx     context.Context // of Start
+	options Options
+	limits  Limits
+	running *instance // nil between the end of one process and the start of the next
+	memory  *memory   // nil before Map
+	kept    []*memory // that Map has made, the last one used first
+	loaded  bool
+	timed   bool // the loaded candidate has a timing loop
+	closed  bool
+}
+
+// instance is one worker process.
+type instance struct {
+	*process
+	control   *net.UnixConn
+	record    *os.File
+	shared    []byte // the fault record
+	seq       uint64
+	buf       []byte
+	candidate bool     // a candidate's code has run in it
+	thread    int      // that the candidate is called on; 0 where none is loaded
+	missed    int      // polls in a row that did not find it
+	memory    *memory  // that it has mapped
+	bases     []uint64 // where
+	arena     [2]uint64
+}
+
+// errNothingLoaded says that the caller forgot Load, or went on after a failure.
+var errNothingLoaded = errors.New("the worker has loaded nothing")
+
+// Start starts a worker. It fails where native code cannot be isolated. When ctx is done, Map and Load fail; the
+// worker lives until Close.
+func Start(ctx context.Context, options Options) (*Worker, error) {
+	if err := options.Limits.Validate(); err != nil {
+		return nil, err
+	}
+	if IsChild() {
+		return nil, errNoWorker // Whatever came to here would start itself again and again.
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil, fmt.Errorf("worker: reading the allowed cores: %w", err)
+	}
+	if options.Core >= 0 && !allowed.IsSet(options.Core) {
+		return nil, fmt.Errorf("worker: core %d is not one of those that this process may use", options.Core)
+	}
+	w := &Worker{ctx: ctx, options: options, limits: options.Limits.orElse(DefaultLimits())}
+	if err := w.start(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// start starts a process and hands it the buffers.
+func (w *Worker) start(ctx context.Context) (err error) {
+	n := &instance{buf: make([]byte, maxMessage)}
+	control, theirs, err := socketPair("control")
+	if err != nil {
+		return err
+	}
+	n.control = control
+	defer theirs.Close()
+	// Closing by hand is for the ways out before the instance is w's.
+	fail := func(err error) error {
+		_ = control.Close()
+		if n.shared != nil {
+			_ = unix.Munmap(n.shared)
+			_ = n.record.Close()
+		}
+		return fmt.Errorf("worker: %w", err)
+	}
+	if n.record, n.shared, err = sharedMemory("tune-fault", faultBytes); err != nil {
+		return fail(err)
+	}
+	out, err := newOutput(w.limits.Output)
+	if err != nil {
+		return fail(err)
+	}
+	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core}, nil, "", nil, out, theirs, n.record)
+	if err != nil {
+		out.discard()
+		return fail(err)
+	}
+	// A supervisor that fails holds the connection open no longer than it lives.
+	_ = theirs.Close()
+	w.running = n
+	if _, err := w.receive(ctx, 0, startLimit, startLimit); err != nil {
+		w.stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if n.failure != nil {
+			err = n.failure
+		}
+		if _, text := out.texts(); text != "" {
+			err = fmt.Errorf("%w: %s", err, lastWords(text))
+		}
+		return fmt.Errorf("starting a worker: %w", err)
+	}
+	return w.share(ctx)
+}
+
+// stop ends the process, if there is one, and all that descends from it.
+func (w *Worker) stop() {
+	n := w.running
+	w.running, w.loaded = nil, false
+	if n == nil {
+		return
+	}
+	n.kill()
+	_ = n.control.Close()
+	_ = n.record.Close()
+	_ = unix.Munmap(n.shared)
+}
+
+// Close ends the worker and all its processes. The views that Outputs returned are no longer valid.
+func (w *Worker) Close() error {
+	w.stop()
+	for _, m := range w.kept {
+		m.close()
+	}
+	w.memory, w.kept = nil, nil
+	w.closed = true
+	return nil
+}
+
+// Renew makes the next Load use a fresh process, as a final measurement should.
+func (w *Worker) Renew() { w.stop() }
+
+// Map sets the buffers of the calls that follow. Inputs holds the content of In and InOut buffers; those of Out
+// buffers are ignored. The inputs must not change until the next Map. What is loaded stays loaded.
+func (w *Worker) Map(buffers []Buffer, inputs [][]byte) error {
+	if w.closed {
+		return errors.New("the worker is closed")
+	}
+	// A problem has a few cases that take turns with each candidate: making shared memory for each of them
+	// again would cost more than copying the inputs.
+	if i := slices.IndexFunc(w.kept, func(m *memory) bool { return slices.Equal(m.buffers, buffers) }); i >= 0 {
+		if err := checkInputs(buffers, inputs); err != nil {
+			return err
+		}
+		m := w.kept[i]
+		w.kept = slices.Insert(slices.Delete(w.kept, i, i+1), 0, m)
+		m.setInputs(inputs)
+		w.memory = m
+	} else {
+		m, err := newMemory(buffers, inputs)
+		if err != nil {
+			return err
+		}
+		w.kept = slices.Insert(w.kept, 0, m)
+		w.memory = m
+	}
+	w.evict()
+	if w.running == nil {
+		return nil // The next process is handed them.
+	}
+	return w.share(w.ctx)
+}
+
+// evict closes memories that have not been used for long.
+func (w *Worker) evict() {
+	const most, mostBytes = 16, 1 << 30
+	bytes := 0
+	for i, m := range w.kept {
+		if bytes += len(m.data); i > 0 && (i >= most || bytes > mostBytes) {
+			for _, old := range w.kept[i:] {
+				old.close()
+			}
+			w.kept = w.kept[:i]
+			return
+		}
+	}
+}
+
+// share hands the buffers to the process. It does so even where it has them: its copies for timing are then
+// of other inputs.
+func (w *Worker) share(ctx context.Context) error {
+	n := w.running
+	if w.memory == nil {
+		return nil
+	}
+	n.memory, n.bases, n.arena = nil, nil, [2]uint64{}
+	r, err := w.ask(ctx, request{Map: &mapRequest{Regions: w.memory.regions}}, w.memory.file, startLimit, startLimit)
+	if err != nil {
+		return err
+	}
+	n.memory, n.bases = w.memory, r.Addresses
+	return nil
+}
+
+// Outputs returns views of all buffers, in order, as the last call left them. They are valid until the next Map
+// or Close.
+func (w *Worker) Outputs() [][]byte {
+	if w.memory == nil {
+		return nil
+	}
+	return slices.Clone(w.memory.views)
+}
+
+// Load loads the candidate at the absolute path so in place of the one that is loaded, in a fresh process where the
+// last one was harmed or not left clean. A candidate that cannot be loaded, or that fails while it is, is a
+// *kernels.Rejection. It may be called before or after Map.
+func (w *Worker) Load(so string) error {
+	ctx := w.ctx
+	if w.closed {
+		return errors.New("the worker is closed")
+	}
+	if _, err := os.Stat(so); err != nil {
+		return fmt.Errorf("loading a candidate: %w", err)
+	}
+	w.unload(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.running == nil {
+		if err := w.start(ctx); err != nil {
+			return err
+		}
+	}
+	n := w.running
+	n.output.restart()
+	if _, err := w.ask(ctx, request{Load: &loadRequest{Path: so}}, nil, startLimit, startLimit); err != nil {
+		return err
+	}
+	// The first answer named the thread; the second one comes when the object's constructors have run.
+	n.candidate = true
+	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
+	if err != nil {
+		return err
+	}
+	if r.Refused != "" {
+		w.stop()
+		return kernels.Reject(space.CompileFailed, "cannot be loaded: %s", r.Refused)
+	}
+	w.loaded, w.timed = true, r.CanTime
+	return nil
+}
+
+// unload unloads what is loaded. Whatever goes wrong with that costs the process and nothing else.
+func (w *Worker) unload(ctx context.Context) {
+	n := w.running
+	if n == nil || !n.candidate {
+		return
+	}
+	if !w.loaded {
+		w.stop()
+		return
+	}
+	n.thread = 0
+	r, err := w.ask(ctx, request{Unload: true}, nil, w.limits.Wall, w.limits.CPU)
+	w.loaded = false
+	if err != nil || r.Left != "" {
+		w.stop()
+		return
+	}
+	n.candidate = false
+}
+
+// Call calls the candidate once. Out buffers are filled with NaNs before, InOut buffers with their inputs. It
+// returns a *kernels.Rejection where the candidate is at fault; it is then no longer loaded, unless all it did was
+// to write round its buffers.
+func (w *Worker) Call(ctx context.Context, dims []int64) error {
+	if !w.loaded {
+		return errNothingLoaded
+	}
+	if len(dims) > maxDims {
+		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
+	}
+	if w.memory != nil {
+		w.memory.reset()
+	}
+	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, w.limits.Wall, w.limits.CPU); err != nil {
+		return err
+	}
+	if w.memory != nil {
+		return w.memory.check()
+	}
+	return nil
+}
+
+// Time times the candidate on private copies of the buffers, after a warm-up call on each. It returns seconds a
+// call, one number a sample. Afterwards Out buffers hold what the last call wrote, for the caller to verify; InOut
+// buffers hold their inputs.
+//
+// The samples come from the candidate's own process. They are compared with what the system says about that
+// process from outside, and refused where they cannot be right: too long for the time that passed, or so short
+// that most of the CPU time is unaccounted for, as with a candidate that starts threads but is timed as if it
+// did not. A clock that stumbled gets a second chance. Single samples may still be wrong.
+func (w *Worker) Time(ctx context.Context, t TimeRequest) ([]float64, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	if !w.loaded {
+		return nil, errNothingLoaded
+	}
+	if !w.timed {
+		return nil, errors.New("the candidate has no timing loop: append TimingC to its source")
+	}
+	wall, cpu := t.Limit, t.Limit*time.Duration(runtime.NumCPU())
+	if t.Limit == 0 {
+		wall, cpu = w.limits.Wall*time.Duration(t.Samples+1), w.limits.CPU*time.Duration(t.Samples+1)
+	}
+	if w.memory != nil {
+		w.memory.restore()
+	}
+	var suspicion string
+	for range 2 {
+		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies}}, nil, wall, cpu)
+		if err != nil {
+			return nil, err
+		}
+		w.running.arena = r.Arena
+		startWall, startCPU := time.Now(), w.running.cpuTime()
+		r, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
+		if err != nil {
+			return nil, err
+		}
+		usedWall, usedCPU := time.Since(startWall), w.running.cpuTime()-startCPU
+		if w.memory != nil {
+			if err := w.memory.check(); err != nil {
+				return nil, err
+			}
+		}
+		if len(r.Seconds) != t.Samples {
+			w.stop()
+			return nil, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
+		}
+		if suspicion = implausible(r.Seconds, t, usedWall, usedCPU, r.Restored); suspicion == "" {
+			return r.Seconds, nil
+		}
+	}
+	return nil, kernels.Reject(space.Invalid, "its times cannot be right: %s", suspicion)
+}
+
+// implausible says why the samples cannot be right, given what the process used in the meantime, or "".
+func implausible(seconds []float64, t TimeRequest, wall, cpu time.Duration, restored int64) string {
+	sum := 0.0
+	for i, s := range seconds {
+		if s <= 0 {
+			return fmt.Sprintf("sample %d is %g s", i, s)
+		}
+		sum += s * float64(t.Calls)
+	}
+	// Between the samples the worker copies inputs back, at no less than this many bytes a second, and some
+	// things that take no time worth mentioning, except when the machine is busy.
+	const copyRate = 1e9
+	const slack = 0.02
+	between := float64(restored)/copyRate + slack
+	switch {
+	case sum > wall.Seconds()*1.02+slack:
+		return fmt.Sprintf("they add up to %.3f s, but only %.3f s passed", sum, wall.Seconds())
+	case t.Clock == CPU && sum > cpu.Seconds()*1.02+slack:
+		return fmt.Sprintf("they add up to %.3f s, but its process used only %.3f s of CPU time", sum, cpu.Seconds())
+	case t.Clock == CPU && cpu.Seconds()-between > sum*1.5:
+		return fmt.Sprintf("they add up to %.3f s, but its process used %.3f s of CPU time; a kernel with threads is timed by wall time", sum, cpu.Seconds())
+	}
+	return ""
+}
+
+// ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is
+// stopped and the error is a *kernels.Rejection.
+func (w *Worker) ask(ctx context.Context, q request, file *os.File, wall, cpu time.Duration) (reply, error) {
+	if err := ctx.Err(); err != nil {
+		return reply{}, err
+	}
+	n := w.running
+	n.seq++
+	q.Seq = n.seq
+	text, err := json.Marshal(q)
+	if err != nil {
+		return reply{}, err
+	}
+	var rights []byte
+	if file != nil {
+		rights = unix.UnixRights(int(file.Fd()))
+	}
+	_ = n.control.SetWriteDeadline(time.Now().Add(startLimit))
+	// A worker that died meanwhile fails to take the request; why it died is found out by receiving.
+	_, _, _ = n.control.WriteMsgUnix(text, rights, nil)
+	runtime.KeepAlive(file)
+	return w.receive(ctx, n.seq, wall, cpu)
+}
+
+// receive waits for the answer of the given number and watches the process meanwhile.
+func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duration) (reply, error) {
+	n := w.running
+	last := time.Now()
+	deadline := last.Add(wall)
+	<-n.started
+	cpuDeadline := n.cpuTime() + cpu
+	for {
+		_ = n.control.SetReadDeadline(time.Now().Add(pollInterval))
+		size, err := n.control.Read(n.buf)
+		if err == nil && size > 0 {
+			var r reply
+			if err := json.Unmarshal(n.buf[:size], &r); err != nil || r.Seq != seq {
+				return reply{}, w.fail(space.Crashed, "wrote to the connection with tune")
+			}
+			if r.Thread != 0 {
+				n.thread = r.Thread
+			}
+			if n.candidate && n.output.flooded() {
+				return reply{}, w.flooded()
+			}
+			if r.Error != "" {
+				w.stop()
+				return reply{}, fmt.Errorf("worker: %s", r.Error)
+			}
+			return r, nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return reply{}, w.died()
+		}
+		now := time.Now()
+		if pause := now.Sub(last); pause > 20*pollInterval {
+			deadline = deadline.Add(pause) // Tune itself was stopped; that is not the candidate's fault.
+		}
+		last = now
+		if ctx.Err() != nil {
+			w.stop()
+			return reply{}, ctx.Err()
+		}
+		switch {
+		case n.output.flooded():
+			return reply{}, w.flooded()
+		case now.After(deadline):
+			return reply{}, w.fail(space.Timeout, "ran past its limit of %s", durationText(wall))
+		case n.cpuTime() > cpuDeadline:
+			return reply{}, w.fail(space.Timeout, "ran past its limit of %s of CPU time", durationText(cpu))
+		}
+		if why := n.stuck(); why != "" {
+			return reply{}, w.fail(space.Crashed, "%s", why)
+		}
+	}
+}
+
+// fail stops the process and returns the rejection of its candidate, or an error where none was running.
+func (w *Worker) fail(status space.Status, format string, args ...any) error {
+	n := w.running
+	w.stop()
+	if !n.candidate {
+		return fmt.Errorf("the worker "+format, args...)
+	}
+	return kernels.Reject(status, format, args...)
+}
+
+func (w *Worker) flooded() error {
+	return w.fail(space.Crashed, "wrote more than %s of output", bytesText(w.limits.Output))
+}
+
+// stuck says why the candidate will never answer, "" where it may.
+func (n *instance) stuck() string {
+	if n.thread == 0 {
+		return ""
+	}
+	switch state, _, ok := processState(fmt.Sprintf("/proc/%d/task/%d/stat", n.pid, n.thread)); {
+	case ok && (state == 'T' || state == 't'):
+		return "stopped its own process (SIGSTOP)"
+	case !ok || state == 'Z' || state == 'X':
+		// The thread may be gone because all of the process is about to be; then its end tells more.
+		if n.missed++; n.missed > 8 {
+			return "ended the thread that called it (pthread_exit)"
+		}
+	default:
+		n.missed = 0
+	}
+	return ""
+}
+
+// died finds out why the connection ended, and stops what is left.
+func (w *Worker) died() error {
+	n := w.running
+	d := death{during: "a call", memory: n.memory, bases: n.bases, arena: n.arena, limits: w.limits}
+	if !w.loaded {
+		d.during = "being loaded"
+	}
+	select {
+	case <-n.ended:
+	case <-time.After(500 * time.Millisecond):
+		d.vanished = true
+	}
+	n.kill()
+	d.fault, d.faulted = (*fault)(unsafe.Pointer(&n.shared[0])).read()
+	d.result, d.failure = n.result, n.failure
+	flooded := n.output.flooded()
+	_, d.stderr = n.output.texts()
+	candidate := n.candidate
+	if flooded && candidate && !d.faulted {
+		return w.flooded()
+	}
+	w.stop()
+	if !candidate {
+		return fmt.Errorf("the worker died: %s", d.reason())
+	}
+	if d.faulted && unix.Signal(d.fault.signal) == unix.SIGXCPU {
+		return kernels.Reject(space.Timeout, "%s", d.reason())
+	}
+	return kernels.Reject(space.Crashed, "%s", d.reason())
+}
