@@ -186,7 +186,7 @@ func (a *app) spaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space KERNEL|FILE",
 		Short: "Show parameters, constraints and size of a space",
-		Long:  "space shows the space of a kernel at a shape, or the space of a YAML file.",
+		Long:  "space shows the space of a kernel at a shape, or the space of a YAML file, of which it may be all or a kernel of your own.",
 		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
   tune space my-space.yaml
   tune space treehash --yaml > treehash.yaml`,
@@ -219,6 +219,9 @@ func (a *app) spaceCommand() *cobra.Command {
 
 func (a *app) findSpace(name string, set settings) (*space.Space, error) {
 	if strings.ContainsAny(name, "./\\") {
+		if own, err := loadKernel(name); err != nil || own != nil {
+			return spaceOf(own, set, err)
+		}
 		if set.from["shape"] == "--shape" {
 			return nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
 		}

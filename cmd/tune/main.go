@@ -12,6 +12,7 @@
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
 //	tune bench search KERNEL      compare the strategies
+//	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
@@ -48,6 +49,7 @@ import (
 	"tune"
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native/worker"
 	"tune/space"
 )
 
@@ -61,6 +63,9 @@ const (
 )
 
 func main() {
+	if worker.IsChild() {
+		worker.Main()
+	}
 	began := time.Now()
 	if os.Getenv("GOGC") == "" {
 		// Every candidate is a few megabytes of garbage; collecting less often nearly doubles their rate,
@@ -202,7 +207,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	a.asRun(root)
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
-		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand())
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand(), a.initCommand(), a.checkCommand())
 	return root
 }
 

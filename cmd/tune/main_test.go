@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/kernels/all"
+	"tune/kernels/native/worker"
 )
 
 // gorace keeps the race detector, which would sleep for a second at the end of every process, from doing so.
@@ -25,6 +26,9 @@ const gorace = "atexit_sleep_ms=0"
 
 // TestMain puts this binary on the path as tune, for scripts and for the tests that start processes.
 func TestMain(m *testing.M) {
+	if worker.IsChild() {
+		worker.Main()
+	}
 	if filepath.Base(os.Args[0]) != "tune" {
 		for key := range variables(os.Environ()) {
 			os.Unsetenv(variable(key))
@@ -46,7 +50,10 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", gorace)
-			return nil
+			repo, err := filepath.Abs("../..")
+			e.Setenv("REPO", repo)
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": checkJSON, "setjson": setJSON,

@@ -16,6 +16,7 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
 	"tune/search/strategies"
@@ -30,7 +31,8 @@ func (a *app) runCommand() *cobra.Command {
 Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
-  tune run --config treehash-small --json`,
+  tune run --config treehash-small --json
+  tune run --config my.yaml --budget 5m`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -41,7 +43,7 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 func (a *app) asRun(c *cobra.Command) {
 	keys := []string{"shape", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
-	config := c.Flags().StringP("config", "c", "", "`preset` or YAML file with settings")
+	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -50,6 +52,10 @@ func (a *app) asRun(c *cobra.Command) {
 		if f := c.Flags().Lookup("config"); f.Changed && *config == "" {
 			return usage(errors.New("--config: is empty"))
 		}
+		own, err := loadKernel(*config)
+		if err != nil {
+			return usage(err)
+		}
 		set, err := readSettings(c.Flags(), *config, a.environ)
 		if err != nil {
 			return usage(err)
@@ -57,6 +63,12 @@ func (a *app) asRun(c *cobra.Command) {
 		if len(args) == 1 {
 			set.kernel = args[0]
 			delete(set.from, "kernel")
+		}
+		if own != nil {
+			defer own.Close()
+			if err := a.adopt(own, &set, args); err != nil {
+				return usage(err)
+			}
 		}
 		return a.search(c, set, *asJSON, *quiet)
 	}
@@ -161,9 +173,14 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		if err != nil {
 			return usage(err)
 		}
+		table, closeTable, err := a.tableOf(args[0])
+		if err != nil {
+			return err
+		}
+		defer closeTable()
 		d := newDisplay(a.stderr, a.width, *quiet, a.began)
 		started := false
-		report, err := tune.Resume(c.Context(), a.table, args[0], tune.Changes{
+		report, err := tune.Resume(c.Context(), table, args[0], tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) },
 		})
@@ -214,7 +231,13 @@ func (a *app) printReport(r *tune.Report) error {
 		return nil
 	}
 	fmt.Fprintf(w, "best      %s %s, %.2f× the %s %s of %s\n", number(s.Cost), s.Unit, s.Ratio, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
+	for _, m := range s.Metrics {
+		if m.Name == user.ValueMetric {
+			fmt.Fprintf(w, "value     %s\n", number(m.Value))
+		}
+	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
+	printMeasured(w, s)
 	fmt.Fprintf(w, "checked   on %d fresh inputs\n", len(s.Checks))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
@@ -262,7 +285,12 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		n, err := tune.Replay(a.table, args[0])
+		table, closeTable, err := a.tableOf(args[0])
+		if err != nil {
+			return err
+		}
+		defer closeTable()
+		n, err := tune.Replay(table, args[0])
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`
@@ -300,8 +328,12 @@ that depends on the clock).`,
 		if !slices.Contains(tune.Formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
 		}
-		write := func(w io.Writer) error { return tune.Export(c.Context(), a.table, args[0], *format, w) }
-		var err error
+		table, closeTable, err := a.tableOf(args[0])
+		if err != nil {
+			return err
+		}
+		defer closeTable()
+		write := func(w io.Writer) error { return tune.Export(c.Context(), table, args[0], *format, w) }
 		if *output == "" {
 			err = write(a.stdout)
 		} else {
@@ -338,7 +370,12 @@ verifies best.json.`,
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		v, err := tune.Verify(c.Context(), a.table, path, tune.FreshSeeds(*checks))
+		table, closeTable, err := a.tableOf(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer closeTable()
+		v, err := tune.Verify(c.Context(), table, path, tune.FreshSeeds(*checks))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/configs"
+	"tune/kernels/user"
 	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
@@ -285,7 +286,11 @@ func readConfig(config string) (values map[string]any, places map[string]string,
 	if err != nil {
 		return nil, nil, err
 	}
-	values, lines, err := parseConfig(data)
+	parse := parseConfig
+	if user.IsKernel(data) {
+		parse = parseEmbedded
+	}
+	values, lines, err := parse(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -313,8 +318,7 @@ func openConfig(config string) (name string, data []byte, err error) {
 	return "preset " + config, data, nil
 }
 
-// parseConfig reads one YAML mapping from known keys to single values. It returns the values as their text, which
-// is parsed as that of a flag is, and the line of each.
+// parseConfig reads the settings of a file.
 func parseConfig(data []byte) (values map[string]any, lines map[string]int, err error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
@@ -329,7 +333,12 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
 		return nil, nil, errors.New("it holds more than one document: want one")
 	}
-	root := doc.Content[0]
+	return parseSettings(doc.Content[0], settingKeys())
+}
+
+// parseSettings reads one YAML mapping from known keys to single values. It returns the values as their text, which
+// is parsed as that of a flag is, and the line of each.
+func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines map[string]int, err error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, a line each", root.Line)
 	}
@@ -338,8 +347,8 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 		key, value := root.Content[i], root.Content[i+1]
 		at := slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })
 		switch {
-		case at < 0 || key.Kind != yaml.ScalarNode:
-			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(settingKeys(), ", "), space.DidYouMean(key.Value, settingKeys()))
+		case at < 0 || key.Kind != yaml.ScalarNode || !slices.Contains(keys, key.Value):
+			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(keys, ", "), space.DidYouMean(key.Value, keys))
 		case lines[key.Value] != 0:
 			return nil, nil, fmt.Errorf("line %d: %s stands on line %d already", key.Line, key.Value, lines[key.Value])
 		case value.Kind != yaml.ScalarNode:

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +26,13 @@ func (a *app) simCommand() *cobra.Command {
 that it uses of each engine. With --vectors it checks every program and tree image of a file of golden vectors.`,
 		Example: `  tune sim best.program.json --shape height=10,rounds=16,batch=256 --seed 1
   tune sim best.program.json --shape outputs=all --trace out.json
+  tune sim best.program.json --trace out.json --names names.json    # {"node 3": [120, 8], …}
   tune sim --vectors vliw.json`,
 	}
 	addSettings(c.Flags(), "shape")
 	seed := c.Flags().String("seed", "1", "`seed` of the tree and its items")
 	trace := c.Flags().String("trace", "", "`file` for a trace that Perfetto opens")
+	names := c.Flags().String("names", "", "JSON `file` that names ranges of scratch for the trace: {\"NAME\": [first word, words], …}")
 	vectors := c.Flags().String("vectors", "", "`file` of golden vectors to check")
 	cycles := c.Flags().Int("cycles", sim.DefaultCycles, "`number` of cycles after which the run is stopped")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
@@ -40,7 +44,7 @@ that it uses of each engine. With --vectors it checks every program and tree ima
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *vectors != "" {
-			for _, name := range []string{"shape", "seed", "trace", "cycles"} {
+			for _, name := range []string{"shape", "seed", "trace", "names", "cycles"} {
 				if c.Flags().Changed(name) {
 					return usage(fmt.Errorf("--%s: golden vectors have their own: leave it out", name))
 				}
@@ -62,16 +66,45 @@ that it uses of each engine. With --vectors it checks every program and tree ima
 		if err != nil {
 			return set.blame("shape", err)
 		}
-		return a.simulate(args[0], shape, treeSeed, *cycles, *trace, *asJSON)
+		program, err := readProgram(args[0])
+		if err != nil {
+			return err
+		}
+		if *names != "" {
+			if *trace == "" {
+				return usage(errors.New("--names: names are for a trace: give --trace too"))
+			}
+			if program.Names, err = readNames(*names); err != nil {
+				return err
+			}
+		}
+		return a.simulate(args[0], program, shape, treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
 }
 
-func (a *app) simulate(path string, shape kernels.Shape, seed uint64, cycles int, trace string, asJSON bool) error {
-	program, err := readProgram(path)
+// readNames reads the names of scratch ranges, which the exchange format does not hold.
+func readNames(path string) ([]sim.NamedRange, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var ranges map[string][2]uint32
+	if err := json.Unmarshal(data, &ranges); err != nil {
+		return nil, fmt.Errorf("%s: want {\"NAME\": [first word, words], …}: %w", path, err)
+	}
+	var names []sim.NamedRange
+	for _, name := range slices.Sorted(maps.Keys(ranges)) {
+		r := ranges[name]
+		if r[1] < 1 || r[1] > sim.ScratchWords || r[0] > sim.ScratchWords-r[1] {
+			return nil, fmt.Errorf("%s: %q: %d words from %d are not in scratch, which has %d", path, name, r[1], r[0], sim.ScratchWords)
+		}
+		names = append(names, sim.NamedRange{Name: name, Span: sim.Span{Addr: r[0], N: r[1]}})
+	}
+	return names, nil
+}
+
+func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, seed uint64, cycles int, trace string, asJSON bool) error {
 	s := tree.Shape{Height: shape.Int("height"), Rounds: shape.Int("rounds"), Batch: shape.Int("batch")}
 	limits := sim.Limits{Cycles: cycles}
 	e, err := treehash.Examine(program, s, seed, limits)

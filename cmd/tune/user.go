@@ -1,0 +1,317 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"tune/kernels"
+	"tune/kernels/user"
+	"tune/space"
+)
+
+// loadKernel reads the kernel of the user that a config holds; nil where it is a preset, or settings alone.
+func loadKernel(config string) (*user.Kernel, error) {
+	if !strings.ContainsAny(config, "./\\") {
+		return nil, nil // a preset
+	}
+	data, err := os.ReadFile(config)
+	if err != nil || !user.IsKernel(data) {
+		return nil, nil // who reads the settings says what is wrong
+	}
+	return user.Load(config)
+}
+
+// adopt puts the kernel of a config into the table, and makes it the one to run.
+func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
+	switch name := k.Info().Name; {
+	case len(args) > 0:
+		return fmt.Errorf("%s is a kernel of its own: leave %q out", k.Path(), args[0])
+	case set.from["kernel"] != "":
+		return fmt.Errorf("%s: %s is a kernel of its own: unset it", set.from["kernel"], k.Path())
+	case slices.Contains(a.table.Names(), name):
+		return fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", k.Path(), name)
+	default:
+		set.kernel = name
+	}
+	a.table = append(slices.Clone(a.table), k)
+	return nil
+}
+
+// tableOf returns the kernels that a run directory may have been made with: those of tune, and the one that it holds a
+// copy of.
+func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err error) {
+	k, err := user.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.table, func() {}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(slices.Clone(a.table), k), func() { k.Close() }, nil
+}
+
+// embeddedKeys are the settings that a kernel's file may hold: all but which kernel.
+func embeddedKeys() []string {
+	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })
+}
+
+// parseEmbedded reads the settings in the file of a kernel.
+func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, err error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, nil, yamlError(err)
+	}
+	root := doc.Content[0] // a kernel has one
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "run" {
+			return parseSettings(root.Content[i+1], embeddedKeys())
+		}
+	}
+	return map[string]any{}, map[string]int{}, nil
+}
+
+// spaceOf returns the space of a kernel's file.
+func spaceOf(k *user.Kernel, set settings, err error) (*space.Space, error) {
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer k.Close()
+	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+	if err != nil {
+		return nil, set.blame("shape", err)
+	}
+	p, err := k.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	return p.Space(), nil
+}
+
+func (a *app) initCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write an example of a kernel of your own",
+		Long: `init writes a commented example of a kernel that tune can run: kernel.yaml with kernel.c beside it, or, with --command,
+command.yaml, which tunes a program from outside. It overwrites nothing. The fields are also in a JSON schema, for editors:
+--schema prints it.`,
+		Example: "  tune init my-kernel\n  tune init --command",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("%s wants one directory, and nothing after it, but got %q", c.CommandPath(), args[1]))
+			}
+			return nil
+		},
+	}
+	command := c.Flags().Bool("command", false, "write the example of a command")
+	schema := c.Flags().Bool("schema", false, "print the JSON schema, and write nothing")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *schema {
+			_, err := a.stdout.Write(user.Schema())
+			return err
+		}
+		dir := "."
+		if len(args) == 1 {
+			dir = args[0]
+		}
+		files := user.Example(*command)
+		for _, f := range files {
+			if _, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil {
+				return fmt.Errorf("%s is there already: choose another directory", filepath.Join(dir, f.Name))
+			}
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		for _, f := range files {
+			path := filepath.Join(dir, f.Name)
+			if err := writeNew(path, f.Text); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "wrote %s\n", path)
+		}
+		_, err := fmt.Fprintf(a.stdout, "next: tune check %[1]s, then tune run -c %[1]s\n", configPath(filepath.Join(dir, files[0].Name)))
+		return err
+	}
+	return c
+}
+
+// configPath writes the path of a file so that --config does not take it for the name of a preset.
+func configPath(path string) string {
+	if strings.ContainsAny(path, "./\\") {
+		return path
+	}
+	return "./" + path
+}
+
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// checkReport is what tune check finds.
+type checkReport struct {
+	OK       bool             `json:"ok"`
+	Faults   []checkFault     `json:"faults"`
+	Warnings []checkFault     `json:"warnings"`
+	Kernel   string           `json:"kernel,omitempty"`
+	Shape    string           `json:"shape,omitempty"`
+	Points   *uint64          `json:"points"` // null where the space is not enumerable
+	Baseline *checkedBaseline `json:"baseline,omitempty"`
+}
+
+type checkFault struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+type checkedBaseline struct {
+	Key     string         `json:"key"`
+	Status  string         `json:"status"`
+	Cost    float64        `json:"cost,omitempty"`
+	Unit    string         `json:"unit"`
+	Metrics []space.Metric `json:"metrics,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say what is wrong with a kernel of your own",
+		Long: `check reads the file of a kernel, says all that is wrong with it by line and column, and how large its space is. Then it
+builds, checks and measures the baseline once, as a run would; --static leaves that out, and starts no process but
+compilers to ask for their version.`,
+		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
+		Args:    exactly(1, "the file of a kernel"),
+	}
+	addSettings(c.Flags(), "shape")
+	static := c.Flags().Bool("static", false, "run nothing")
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		report, err := a.check(c, args[0], set, *static)
+		if report == nil {
+			return err
+		}
+		if *asJSON {
+			err = errors.Join(err, printJSON(a.stdout, report))
+		} else {
+			a.printCheck(report)
+		}
+		return err
+	}
+	return c
+}
+
+// check examines a file. The report is nil where nothing can be said about it.
+func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*checkReport, error) {
+	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
+	k, err := user.Load(path)
+	if faults, ok := errors.AsType[user.Faults](err); ok {
+		report.Faults = checkFaults(faults)
+		text := "1 fault"
+		if len(faults) != 1 {
+			text = fmt.Sprintf("%d faults", len(faults))
+		}
+		return report, &exitError{exitUsage, fmt.Errorf("%s: %s", path, text)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	report.Warnings = checkFaults(k.Warnings())
+	if n := k.Settings(); n != nil {
+		if _, _, err := parseSettings(n, embeddedKeys()); err != nil {
+			return nil, usage(fmt.Errorf("%s: %w", path, err))
+		}
+	}
+	info := k.Info()
+	if slices.Contains(a.table.Names(), info.Name) {
+		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", path, info.Name))
+	}
+	shape, err := kernels.ParseShape(info.Shape, set.shape)
+	if err != nil {
+		return nil, set.blame("shape", err)
+	}
+	p, err := k.Problem(shape)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report.Kernel, report.Shape = info.Name, shape.String()
+	if n, ok := p.Space().Len(); ok {
+		report.Points = &n
+	}
+	if static {
+		report.OK = true
+		return report, nil
+	}
+	base := p.Presets()[0].Point
+	e := &kernels.Evaluator{Problem: p}
+	out, err := e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report.Baseline = &checkedBaseline{base.Key(), out.Status.String(), out.Cost, info.Unit, out.Metrics, out.Reason}
+	report.OK = out.Status == space.OK
+	if !report.OK {
+		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline does not hold", path)}
+	}
+	return report, nil
+}
+
+func checkFaults(faults []user.Fault) []checkFault {
+	out := []checkFault{}
+	for _, f := range faults {
+		out = append(out, checkFault{f.File, f.Line, f.Column, f.Field, f.Text})
+	}
+	return out
+}
+
+func (a *app) printCheck(r *checkReport) {
+	line := func(prefix string, f checkFault) {
+		fmt.Fprintf(a.stdout, "%s%s\n", prefix, user.Fault{File: f.File, Line: f.Line, Column: f.Column, Field: f.Field, Text: f.Message})
+	}
+	for _, f := range r.Faults {
+		line("", f)
+	}
+	for _, f := range r.Warnings {
+		line("warning: ", f)
+	}
+	if r.Kernel == "" {
+		return
+	}
+	points := "more points than can be counted"
+	if r.Points != nil {
+		points = number(float64(*r.Points)) + " points"
+	}
+	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
+	fmt.Fprintf(a.stdout, "space     %s\n", points)
+	if b := r.Baseline; b != nil {
+		fmt.Fprintf(a.stdout, "baseline  %s\n", b.Key)
+		if b.Status != space.OK.String() {
+			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
+			return
+		}
+		fmt.Fprintf(a.stdout, "          right, %s %s\n", number(b.Cost), b.Unit)
+		for _, m := range b.Metrics {
+			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))
+		}
+	}
+}

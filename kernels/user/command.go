@@ -1,0 +1,453 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// commandProblem tunes a command at one shape.
+type commandProblem struct {
+	c         *command
+	space     *space.Space
+	constants map[string]int
+	here      string // the directory of the kernel's file
+
+	// machine is held whole by who measures a time, or works in the directory that all share, and in part by
+	// who does anything else: what runs beside a measurement would disturb it.
+	machine *semaphore.Weighted
+
+	mu    sync.Mutex
+	best  float64           // cost of the best candidate so far, where times are measured; 0 for none
+	owner *commandCandidate // whose build is in the shared directory; guarded by machine
+	own   scratch           // the directories of candidates that have one each
+}
+
+// whole is all of the machine.
+const whole = 1 << 20
+
+func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
+	sp, err := k.d.space.make(constants)
+	if err != nil {
+		return nil, err
+	}
+	p := &commandProblem{c: k.d.command, space: sp, constants: constants, here: k.dir, machine: semaphore.NewWeighted(whole)}
+	k.onClose(p.own.close)
+	if p.c.metric.exact {
+		return p, nil
+	}
+	return measuredProblem{p}, nil
+}
+
+// Space returns the points.
+func (p *commandProblem) Space() *space.Space { return p.space }
+
+// Presets returns the baseline: the defaults of all parameters.
+func (p *commandProblem) Presets() []kernels.Preset { return baselinePreset(p.space) }
+
+func baselinePreset(s *space.Space) []kernels.Preset {
+	return []kernels.Preset{{Name: "baseline", Doc: "the default of every parameter", Point: s.Default()}}
+}
+
+// Build puts the values of a point into the commands. The build command runs with the first check.
+func (p *commandProblem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &commandCandidate{p: p, point: point, texts: pointTexts(point, p.constants)}, nil
+}
+
+// shared reports whether all candidates run in one directory.
+func (p *commandProblem) shared() bool { return !p.c.own }
+
+// exclusive reports whether a candidate needs the machine for itself while it runs.
+func (p *commandProblem) exclusive() bool { return p.shared() || !p.c.metric.exact }
+
+func (p *commandProblem) hold(ctx context.Context, all bool) (release func(), err error) {
+	n := int64(1)
+	if all {
+		n = whole
+	}
+	if err := p.machine.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return func() { p.machine.Release(n) }, nil
+}
+
+// commandCandidate is a command with the values of one point.
+type commandCandidate struct {
+	p     *commandProblem
+	point space.Point
+	texts texts
+
+	dir     string    // of its own, where it has one
+	samples []float64 // that no score has counted yet
+	scored  bool
+}
+
+// Check builds and runs the candidate, and then runs the check command. That is in this order because the check looks at
+// what the run has left. The number that the run gave counts for the score that follows.
+func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
+	return c.with(ctx, func() error {
+		if err := c.sample(ctx); err != nil {
+			return err
+		}
+		if c.p.c.check != nil {
+			texts := c.values()
+			texts["seed"] = strconv.FormatUint(seed, 10)
+			e, err := c.run(ctx, "the check", c.p.c.check, texts, c.p.c.limits.check)
+			if err != nil {
+				return err
+			}
+			if !e.ok() {
+				return kernels.Reject(space.WrongAnswer, "%s", e.describe("the check"))
+			}
+		}
+		if c.scored {
+			return nil
+		}
+		// The first time, all samples are taken while the directory is this candidate's: another one may
+		// need it before the score is asked for.
+		c.scored = true
+		return c.fill(ctx)
+	})
+}
+
+// Score returns the median of the samples.
+func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
+	if len(c.samples) == 0 {
+		if err := c.with(ctx, func() error { return c.fill(ctx) }); err != nil {
+			return kernels.Score{}, err
+		}
+	}
+	values := slices.Sorted(slices.Values(c.samples))
+	c.samples = nil
+	m := c.p.c.metric
+	value := median(values)
+	cost, err := m.cost(value)
+	if err != nil {
+		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "%v", err)
+	}
+	if m.exact && values[0] != values[len(values)-1] {
+		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the metric is said to be exact, and runs of one point gave %v and %v", values[0], values[len(values)-1])
+	}
+	score := kernels.Score{Cost: cost}
+	if m.maximise {
+		score.Metrics = append(score.Metrics, space.Metric{Name: ValueMetric, Value: value})
+	}
+	if !m.exact {
+		score.Metrics = append(score.Metrics, space.Metric{Name: "runs", Value: float64(len(values))})
+		if value != 0 {
+			score.Metrics = append(score.Metrics, space.Metric{Name: "spread", Value: (values[len(values)-1] - values[0]) / value})
+		}
+	}
+	c.p.mu.Lock()
+	if c.p.best == 0 || cost < c.p.best {
+		c.p.best = cost
+	}
+	c.p.mu.Unlock()
+	return score, nil
+}
+
+// median returns the middle of some values.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := sorted[len(sorted)/2]
+	if len(sorted)%2 == 0 {
+		middle = (sorted[len(sorted)/2-1] + middle) / 2
+	}
+	return middle
+}
+
+// fill takes the samples that are missing. It stops early where the candidate is clearly behind the best.
+func (c *commandCandidate) fill(ctx context.Context) error {
+	m := c.p.c.metric
+	for len(c.samples) < m.repeats {
+		if c.behind() {
+			return nil
+		}
+		if err := c.sample(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// behind reports whether no more samples are worth their time: after two runs at more than 1.25 times the cost of the best,
+// after six at more than 1.05 times.
+func (c *commandCandidate) behind() bool {
+	n := len(c.samples)
+	c.p.mu.Lock()
+	best := c.p.best
+	c.p.mu.Unlock()
+	if best <= 0 || c.p.c.metric.exact || n < 2 {
+		return false
+	}
+	limit := 1.25
+	if n >= 6 {
+		limit = 1.05
+	}
+	for _, v := range c.samples {
+		if cost, err := c.p.c.metric.cost(v); err != nil || cost <= limit*best {
+			return false
+		}
+	}
+	return true
+}
+
+// sample runs the command once and reads the metric.
+func (c *commandCandidate) sample(ctx context.Context) error {
+	m := c.p.c.metric
+	var path string
+	if m.from == fromSize {
+		name, _ := parseTemplate(m.file).expand(c.values())
+		if path = name; !filepath.IsAbs(name) {
+			path = filepath.Join(c.directory(), name)
+		}
+		// A file of an earlier run must not pass for one of this.
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the file of the metric: %w", err)
+		}
+	}
+	e, err := c.run(ctx, "the command", c.p.c.run, c.values(), c.p.c.limits.run)
+	if err != nil {
+		return err
+	}
+	if !e.ok() {
+		return kernels.Reject(space.Crashed, "%s", e.describe("the command"))
+	}
+	var v float64
+	switch m.from {
+	case fromTime:
+		v = float64(e.Wall.Nanoseconds())
+	case fromCPU:
+		v = float64(e.CPU.Nanoseconds())
+	case fromSize:
+		info, err := os.Stat(path)
+		if err != nil {
+			return kernels.Reject(space.WrongAnswer, "the command wrote no file %s", m.file)
+		}
+		v = float64(info.Size())
+	case fromStderr:
+		v, err = m.read(e.Stderr)
+	default:
+		v, err = m.read(e.Stdout)
+	}
+	if err == nil {
+		_, err = m.cost(v)
+	}
+	if err != nil {
+		return kernels.Reject(space.WrongAnswer, "%v", err)
+	}
+	c.samples = append(c.samples, v)
+	return nil
+}
+
+// values returns the texts of the point, and those of this candidate's place.
+func (c *commandCandidate) values() texts {
+	out := texts{"here": c.p.here}
+	for name, v := range c.texts {
+		out[name] = v
+	}
+	return out
+}
+
+// directory returns where the commands run.
+func (c *commandCandidate) directory() string {
+	if !c.p.shared() {
+		return c.dir
+	}
+	if filepath.IsAbs(c.p.c.directory) {
+		return c.p.c.directory
+	}
+	return filepath.Join(c.p.here, c.p.c.directory)
+}
+
+// words returns the words of a command line.
+func (l *line) expand(values texts) []string {
+	if l.shell {
+		text, _ := l.words[0].expand(values)
+		return []string{"/bin/sh", "-c", text}
+	}
+	return expandAll(l.words, values)
+}
+
+// environment returns the variables that the file sets.
+func (c *commandCandidate) environment() []string {
+	var out []string
+	values := c.values()
+	for _, v := range c.p.c.environment {
+		if text, whole := v.value.expand(values); whole {
+			out = append(out, v.name+"="+text)
+		}
+	}
+	return out
+}
+
+func (c *commandCandidate) run(ctx context.Context, what string, l *line, values texts, wall time.Duration) (ended, error) {
+	dir := c.directory()
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ended{}, fmt.Errorf("there is no directory %s, where the commands of the kernel run", dir)
+	}
+	limits := c.p.c.limits
+	return job{
+		what: what, words: l.expand(values), dir: dir, env: append(os.Environ(), c.environment()...),
+		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
+	}.run(ctx)
+}
+
+// with calls f where the candidate is built and may run.
+func (c *commandCandidate) with(ctx context.Context, f func() error) error {
+	if c.p.shared() {
+		release, err := c.p.hold(ctx, true)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if c.p.owner != c {
+			c.p.owner = nil
+			if err := c.build(ctx); err != nil {
+				return err
+			}
+			c.p.owner = c
+		}
+		return f()
+	}
+	leave, err := c.p.own.enter(c, func() error {
+		release, err := c.p.hold(ctx, false)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if err := c.copyFiles(); err != nil {
+			return err
+		}
+		return c.build(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	release, err := c.p.hold(ctx, c.p.exclusive())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f()
+}
+
+// build runs the build command.
+func (c *commandCandidate) build(ctx context.Context) error {
+	if c.p.c.build == nil {
+		return nil
+	}
+	e, err := c.run(ctx, "the build", c.p.c.build, c.values(), c.p.c.limits.build)
+	if err != nil {
+		return err
+	}
+	if !e.ok() {
+		return kernels.Reject(space.CompileFailed, "%s", e.describe("the build"))
+	}
+	return nil
+}
+
+// copyFiles writes the files of the kernel into the candidate's directory.
+func (c *commandCandidate) copyFiles() error {
+	for _, f := range c.p.c.files {
+		path := filepath.Join(c.dir, f.name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.content(c.values()), f.mode|0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f copied) content(values texts) []byte {
+	if f.fixed {
+		return f.data
+	}
+	text, _ := f.text.expand(values)
+	return []byte(text)
+}
+
+// Artifacts returns the commands as a shell script, and the files that have values in them.
+func (c *commandCandidate) Artifacts() ([]kernels.Artifact, error) {
+	script := c.script()
+	out := []kernels.Artifact{{Name: "command.sh", Write: func(w io.Writer) error {
+		_, err := io.WriteString(w, script)
+		return err
+	}}}
+	for _, f := range c.p.c.files {
+		if f.fixed {
+			continue
+		}
+		content := f.content(c.values())
+		out = append(out, kernels.Artifact{Name: "file-" + strings.ReplaceAll(f.name, "/", "-"), Write: func(w io.Writer) error {
+			_, err := w.Write(content)
+			return err
+		}})
+	}
+	return out, nil
+}
+
+// script writes the build and the command for sh.
+func (c *commandCandidate) script() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "#!/bin/sh\n# %s\nset -e\n", c.point.Key())
+	if c.p.shared() {
+		fmt.Fprintf(&b, "cd %s\n", quoteWord(c.directory()))
+	} else {
+		b.WriteString("# It runs in a directory of its own")
+		for i, f := range c.p.c.files {
+			b.WriteString([]string{", which holds ", ", "}[min(i, 1)] + f.name)
+		}
+		b.WriteString(".\n")
+	}
+	for _, v := range c.environment() {
+		name, value, _ := strings.Cut(v, "=")
+		fmt.Fprintf(&b, "%s=%s; export %s\n", name, quoteWord(value), name)
+	}
+	for _, l := range []*line{c.p.c.build, c.p.c.run} {
+		if l == nil {
+			continue
+		}
+		words := l.expand(c.values())
+		if l.shell {
+			b.WriteString(strings.TrimSpace(words[2]) + "\n")
+			continue
+		}
+		for i, word := range words {
+			words[i] = quoteWord(word)
+		}
+		b.WriteString(strings.Join(words, " ") + "\n")
+	}
+	return b.String()
+}
+
+// quoteWord writes a word so that sh reads it back.
+func quoteWord(word string) string {
+	plain := func(r rune) bool {
+		return r < 128 && (isLetter(byte(r)) || isDigit(byte(r)) || strings.ContainsRune("-+=./,:@%", r))
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

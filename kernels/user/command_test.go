@@ -1,0 +1,504 @@
+package user
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tune/kernels"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+func TestMain(m *testing.M) {
+	if worker.IsChild() {
+		worker.Main()
+	}
+	if path := os.Getenv(childKernel); path != "" {
+		evaluateChild(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// load writes files, the first of which is a kernel's, and loads it.
+func load(t *testing.T, files ...string) (*Kernel, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 1; i < len(files); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "kernel.yaml")
+	if err := os.WriteFile(path, []byte(files[0]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k, dir
+}
+
+func problem(t *testing.T, k *Kernel, shape string) kernels.Problem {
+	t.Helper()
+	s, err := kernels.ParseShape(k.Info().Shape, shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Problem(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func evaluate(t *testing.T, p kernels.Problem, key string) space.Outcome {
+	t.Helper()
+	point, err := p.Space().Parse(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &kernels.Evaluator{Problem: p, CheckSeed: 7}
+	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: point}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestCommandOutcomes runs commands of every behaviour. Each has a sleeping grandchild where it starts one, which must be gone
+// when the outcome is known.
+func TestCommandOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		name, command string
+		status        space.Status
+		cost          float64
+		reason        string
+	}{
+		{"number", "run: echo 3.5", space.OK, 3.5, ""},
+		{"words", `run: [printf, '%s\n', noise, "{{n}}e1"]`, space.OK, 10, ""},
+		{"pattern", "{run: 'echo a=1; echo a=2 b', metric: {pattern: 'a=([0-9]+)'}}", space.OK, 2, ""},
+		{"stderr", "{run: 'echo 1; echo 4 >&2', metric: {from: stderr}}", space.OK, 4, ""},
+		{"json", `{run: 'echo "{\"a\": [{\"b c\": 7}]}"', metric: {json: 'a[0]["b c"]'}}`, space.OK, 7, ""},
+		{"last line of JSON", `{run: 'echo hello; echo "[1,\"8\"]"', metric: {json: '$[1]'}}`, space.OK, 8, ""},
+		{"maximise", "{run: echo 4, metric: {goal: maximise, exact: true}}", space.OK, 0.25, ""},
+		{"size", "{run: 'head -c 1234 /dev/zero > out.bin', metric: {from: size, file: out.bin}}", space.OK, 1234, ""},
+		{"size in a file of its own", "{run: 'head -c 1234 /dev/zero > out{{n}}', files: [], metric: {from: size, file: 'out{{n}}'}}", space.OK, 1234, ""},
+		{"check", "{run: 'echo 1 > made; echo 2', check: 'test $(cat made) = 1 && test {{seed}} = 7'}", space.OK, 2, ""},
+		{"environment", "{run: 'echo $A$B', environment: {A: '{{n}}', B: 2}}", space.OK, 12, ""},
+		{"negative", "run: echo -5", space.OK, -5, ""},
+		{"here", "{run: 'test -f {{here}}/kernel.yaml && echo 1', files: []}", space.OK, 1, ""},
+
+		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing"},
+		{"no number", "run: echo fast", space.WrongAnswer, 0, `the last line is "fast", which is no number`},
+		{"NaN", "run: echo nan", space.WrongAnswer, 0, "the metric is NaN, which is no number"},
+		{"infinity", "run: echo 1e999", space.WrongAnswer, 0, "the metric is +Inf, which is no number"},
+		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing"},
+		{"no JSON", "{run: echo 3 4, metric: {json: a}}", space.WrongAnswer, 0, "is no JSON: something follows it"},
+		{"no key", "{run: 'echo {}', metric: {json: a.b}}", space.WrongAnswer, 0, "the JSON has no $.a"},
+		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
+		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
+		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},
+		{"signal", "run: kill -SEGV $$", space.Crashed, 0, "the command was ended by signal SIGSEGV"},
+		{"no program", "run: [no-such-program]", space.Crashed, 0, "the command cannot be run"},
+		{"no file of its own", "run: [./none]", space.Crashed, 0, "the command cannot be run"},
+		{"hang", "{run: sleep 400, limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit of 300ms"},
+		{"hang with SIGTERM ignored", "{run: \"trap '' TERM INT; sleep 400\", limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit"},
+		{"daemon", "run: (setsid sleep 400 >/dev/null 2>&1 &) ; echo 5", space.OK, 5, ""},
+		{"daemon that holds the output", "{run: 'setsid sleep 400 & echo 5', limits: {run: 3s}}", space.OK, 5, ""},
+		{"forks", "{run: 'i=0; while [ $i -lt 40 ]; do sleep 400 & i=$((i+1)); done; wait', limits: {run: 500ms}}", space.Timeout, 0, "ran past its limit"},
+		{"flood", "{run: 'yes', limits: {output: 10KiB}}", space.Crashed, 0, "wrote more than 10 KiB of output"},
+		{"large file", "{run: 'head -c 100000 /dev/zero > big && echo 1', limits: {file: 10KiB}}", space.Crashed, 0, "the command"},
+		{"failing build", "{build: echo no >&2; exit 1, run: echo 1}", space.CompileFailed, 0, "the build ended with status 1: no"},
+		{"slow build", "{build: sleep 400, run: echo 1, limits: {build: 200ms}}", space.Timeout, 0, "the build ran past its limit"},
+		{"failing check", "{run: echo 1, check: echo off by one; exit 1}", space.WrongAnswer, 0, "the check ended with status 1: off by one"},
+		{"slow check", "{run: echo 1, check: sleep 400, limits: {check: 200ms}}", space.Timeout, 0, "the check ran past its limit"},
+		{"not exact", "{run: 'date +%N', metric: {exact: true, repeats: 3}}", space.WrongAnswer, 0, "the metric is said to be exact"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			command := test.command
+			if !strings.HasPrefix(command, "{") {
+				command = "\n  " + command
+			}
+			k, _ := load(t, "space: {parameters: [{name: n, type: int, from: 1, to: 2}]}\ncommand: "+command+"\n")
+			start := time.Now()
+			out := evaluate(t, problem(t, k, ""), "n=1")
+			if out.Status != test.status || out.Cost != test.cost || !strings.Contains(out.Reason, test.reason) {
+				t.Errorf("got %v, cost %v, %q; want %v, %v, %q", out.Status, out.Cost, out.Reason, test.status, test.cost, test.reason)
+			}
+			if d := time.Since(start); d > 20*time.Second {
+				t.Errorf("it took %v", d)
+			}
+		})
+	}
+	if left := sleepers(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+// sleepers lists the processes of the hostile commands.
+func sleepers(t *testing.T) []string {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, path := range lines {
+		if text, err := os.ReadFile(path); err == nil && string(text) == "sleep\x00400\x00" {
+			left = append(left, path)
+		}
+	}
+	return left
+}
+
+func TestCommandTimes(t *testing.T) {
+	k, _ := load(t, `
+space: {parameters: [{name: ms, type: enum, values: [5, 120]}]}
+command: {run: [sleep, "0.{{ms}}"], files: [], metric: {from: time, repeats: 2}}
+`)
+	p := problem(t, k, "")
+	if k.Info().Unit != "ns" || k.Info().Exact {
+		t.Errorf("got %+v", k.Info())
+	}
+	out := evaluate(t, p, "ms=120")
+	if out.Status != space.OK || out.Cost < 110e6 || out.Cost > 5e9 {
+		t.Errorf("got %+v", out)
+	}
+	k, _ = load(t, `
+space: {parameters: [{name: n, type: enum, values: [1000, 300000]}]}
+command: {run: 'i=0; while [ $i -lt {{n}} ]; do i=$((i+1)); done', files: [], metric: {from: cpu}}
+`)
+	p = problem(t, k, "")
+	small, large := evaluate(t, p, "n=1000"), evaluate(t, p, "n=300000")
+	if small.Status != space.OK || large.Status != space.OK || large.Cost < 2*small.Cost {
+		t.Errorf("CPU times are %v and %v", small.Cost, large.Cost)
+	}
+}
+
+// TestCommandStopsEarly counts the runs of a candidate that is clearly behind.
+func TestCommandStopsEarly(t *testing.T) {
+	k, dir := load(t, `
+space: {parameters: [{name: n, type: enum, values: [100, 110, 130]}]}
+command: {run: 'echo x >> runs{{n}}; echo {{n}}', metric: {repeats: 9}}
+`)
+	p := problem(t, k, "")
+	runsOf(t, p, dir, "100", 9)
+	runsOf(t, p, dir, "110", 6)
+	runsOf(t, p, dir, "130", 2)
+}
+
+func runsOf(t *testing.T, p kernels.Problem, dir, n string, want int) {
+	t.Helper()
+	if out := evaluate(t, p, "n="+n); out.Status != space.OK || strconv.FormatFloat(out.Cost, 'g', -1, 64) != n {
+		t.Errorf("n=%s: %+v", n, out)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "runs"+n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := bytes.Count(text, []byte("x")); got != want {
+		t.Errorf("n=%s ran %d times, want %d", n, got, want)
+	}
+}
+
+// TestCommandPlaces evaluates many points at once: in one directory, where each has to find its own build, and in
+// directories of their own.
+func TestCommandPlaces(t *testing.T) {
+	for _, place := range []string{"", "files: [data], templates: [conf],"} {
+		k, dir := load(t, `
+kernel: {shape: {k: 3}}
+space: {parameters: [{name: n, type: int, from: 1, to: 18}]}
+command: {`+place+` build: 'cp data built; echo {{n}} >> built', run: 'tail -n 1 built', check: 'test $(tail -n 1 built) = {{n}}', metric: {exact: true, repeats: 2}}
+`, "data", "0\n", "conf", "k={{k}} n={{n}}\n")
+		p := problem(t, k, "")
+		e := &kernels.Evaluator{Problem: p}
+		var wg sync.WaitGroup
+		for i := range 18 {
+			wg.Go(func() {
+				out, err := e.Evaluate(t.Context(), space.Trial{Number: i, Proposal: space.Proposal{Point: p.Space().At(uint64(i))}})
+				if err != nil || out.Status != space.OK || out.Cost != float64(i+1) {
+					t.Errorf("place %q, point %d: %+v, %v", place, i, out, err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := os.Stat(filepath.Join(dir, "built")); (err == nil) != (place == "") {
+			t.Errorf("place %q: the directory of the file has a build: %v", place, err == nil)
+		}
+		c := p.(*commandProblem)
+		if root := c.own.root; place != "" {
+			entries, err := os.ReadDir(root)
+			if err != nil || len(entries) > keep {
+				t.Errorf("%d directories are kept (%v)", len(entries), err)
+			}
+			if err := k.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is left", root)
+			}
+		}
+	}
+}
+
+// TestCommandComesBack checks a candidate whose directory was given up in the meantime.
+func TestCommandComesBack(t *testing.T) {
+	k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 40}]}
+command: {files: [], build: 'echo {{n}} > built', run: 'cat built', metric: {exact: true}}
+`)
+	p := problem(t, k, "")
+	first, err := p.Build(t.Context(), p.Space().At(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Check(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range keep + 2 {
+		if out := evaluate(t, p, fmt.Sprintf("n=%d", i+2)); out.Status != space.OK {
+			t.Fatal(out)
+		}
+	}
+	if err := kernels.Verify(t.Context(), first, []uint64{1, 2}); err != nil {
+		t.Error(err)
+	}
+	if score, err := first.Score(t.Context(), 0); err != nil || score.Cost != 1 {
+		t.Errorf("%v, %v", score, err)
+	}
+}
+
+func TestCommandCancelled(t *testing.T) {
+	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: sleep 400}\n")
+	p := problem(t, k, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	e := &kernels.Evaluator{Problem: p}
+	start := time.Now()
+	if _, err := e.Evaluate(ctx, space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	if left := sleepers(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+func TestCommandScript(t *testing.T) {
+	k, dir := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 3}, {name: m, type: int, from: 4, to: 5, when: n > 1}]}
+command: {build: 'echo "it''s {{n}}" > made', run: [sh, -c, 'cat made; echo "$V" "$1" "$2"', name, 'a b{{n}}', '-m{{m}}'], environment: {V: "x'y"}, metric: {pattern: '[0-9]'}}
+`)
+	p := problem(t, k, "")
+	for _, key := range []string{"n=1", "n=2 m=5"} {
+		point, err := p.Space().Parse(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := p.Build(t.Context(), point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		artifacts, err := c.Artifacts()
+		if err != nil || len(artifacts) != 1 || artifacts[0].Name != "command.sh" {
+			t.Fatalf("%v, %v", artifacts, err)
+		}
+		var script bytes.Buffer
+		if err := artifacts[0].Write(&script); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh")
+		cmd.Stdin = &script
+		text := script.String()
+		out, err := cmd.CombinedOutput()
+		want := map[string]string{"n=1": "it's 1\nx'y a b1 \n", "n=2 m=5": "it's 2\nx'y a b2 -m5\n"}[key]
+		if err != nil || string(out) != want {
+			t.Errorf("%s: got %q, %v, want %q\n%s", key, out, err, want, text)
+		}
+		if !strings.HasPrefix(text, "#!/bin/sh\n# "+key+"\nset -e\ncd "+dir) {
+			t.Errorf("the script is\n%s", text)
+		}
+	}
+}
+
+func TestCommandCompare(t *testing.T) {
+	k, _ := load(t, `
+space: {parameters: [{name: n, type: enum, values: [4, 2, 3, 0]}]}
+command: {run: 'test {{n}} != 0 && echo {{n}}', metric: {repeats: 1}}
+`)
+	p := problem(t, k, "")
+	var all []kernels.Candidate
+	for _, n := range []string{"4", "2", "3", "0"} {
+		point, _ := p.Space().Parse("n=" + n)
+		c, err := p.Build(t.Context(), point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	f, err := p.(kernels.Comparer).Compare(t.Context(), all[0], all[1:], time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, _ := load(t, `
+space: {parameters: [{name: n, type: enum, values: [4, 2, 3]}]}
+command: {run: 'sleep 0.1; echo {{n}}'}
+`)
+	sp := problem(t, slow, "")
+	var turtles []kernels.Candidate
+	for i := range 3 {
+		c, err := sp.Build(t.Context(), sp.Space().At(uint64(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		turtles = append(turtles, c)
+	}
+	late, err := sp.(kernels.Comparer).Compare(t.Context(), turtles[0], turtles[1:], 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := late.Comparisons; late.Best != 0 || got[0].Ratio != 2 || got[1].Err != nil || got[1].Pairs != 1 || got[0].Pairs < 1 || got[0].Pairs > 2 {
+		t.Errorf("without time: %+v", late)
+	}
+	c := f.Comparisons
+	if f.Best != 0 || c[0].Ratio != 2 || c[0].Low != 2 || c[0].Indistinct || c[0].Baseline != 4 || c[0].Cost != 2 || c[1].Indistinct || kernels.AsRejection(c[2].Err) == nil {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestSaved opens the copy of a kernel after the original has gone.
+func TestSaved(t *testing.T) {
+	k, dir := load(t, `
+kernel: {name: saved}
+space: {parameters: [{name: n, type: int, from: 1, to: 3}]}
+command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
+`, "a.sh", "#!/bin/sh\ncat b.txt\n", "b.txt", "{{n}}\n")
+	run := t.TempDir()
+	if err := k.Save(run); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	a, b := k.Info(), again.Info()
+	if a.Name != b.Name || a.Version != b.Version || a.Unit != b.Unit || a.Exact != b.Exact {
+		t.Errorf("got %+v, want %+v", b, a)
+	}
+	if out := evaluate(t, problem(t, again, ""), "n=2"); out.Status != space.OK || out.Cost != 2 {
+		t.Errorf("got %+v", out)
+	}
+	// A run of something else has none; one that was tampered with is refused.
+	if _, err := Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Join(run, savedDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{"0-kernel.yaml", "1-a.sh", "2-b.txt", "kernel.json"}; !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+	if err := os.WriteFile(filepath.Join(run, savedDir, "1-a.sh"), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(run); err == nil || !strings.Contains(err.Error(), "1-a.sh was changed since it was saved") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestKilled kills a process in the middle of a command: nothing that the command has started outlives it.
+func TestKilled(t *testing.T) {
+	_, dir := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: 'setsid sleep 400 & echo x > started; sleep 400; sleep 400'}\n")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childKernel+"="+filepath.Join(dir, "kernel.yaml"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); len(sleepers(t)) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the command was not started")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	for deadline := time.Now().Add(10 * time.Second); len(sleepers(t)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("processes are left: %v", sleepers(t))
+		}
+	}
+}
+
+// childKernel is the variable that makes this binary evaluate the kernel of a file.
+const childKernel = "USER_TEST_KERNEL"
+
+func evaluateChild(path string) {
+	k, err := Load(path)
+	if err != nil {
+		panic(err)
+	}
+	shape, _ := kernels.ParseShape(k.Info().Shape, "")
+	p, err := k.Problem(shape)
+	if err != nil {
+		panic(err)
+	}
+	e := &kernels.Evaluator{Problem: p}
+	e.Evaluate(context.Background(), space.Trial{Proposal: space.Proposal{Point: p.Space().Default()}})
+}
+
+// TestStale removes what a process that is gone has left, and nothing else.
+func TestStale(t *testing.T) {
+	dir := t.TempDir()
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{
+		scratchPrefix + strconv.Itoa(gone.Process.Pid) + "-1": false, scratchPrefix + strconv.Itoa(os.Getpid()) + "-1": true,
+		scratchPrefix + "x": true, "other": true,
+	}
+	for name := range names {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeStale(dir)
+	for name, want := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

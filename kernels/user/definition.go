@@ -1,0 +1,571 @@
+package user
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// definition is what a file says.
+type definition struct {
+	name, doc string
+	shape     []kernels.Field
+	space     definedSpace
+	source    *source
+	command   *command
+	settings  *yaml.Node // of the tool; nil where there are none
+}
+
+// definedSpace is a space whose expressions may name constants of the shape.
+type definedSpace struct {
+	name        string
+	parameters  []space.Parameter
+	constraints []string
+}
+
+// source is a kernel in C or C++.
+type source struct {
+	name      string // of the file, for messages and line directives
+	text      template
+	language  string
+	define    bool // parameters are #defines, rather than places in the text
+	defined   map[string]bool
+	function  string
+	arguments []argument
+	reference reference
+	compilers []string
+	flags     []template
+	threads   expr
+	ops       expr // the zero expr where not stated
+	bytes     expr
+	cold      bool
+	limits    sourceBounds
+}
+
+type sourceBounds struct {
+	compile, call time.Duration // 0 where not stated
+	memory        int64         // 0 where not stated
+}
+
+// argument is one argument of a function: a buffer, or a scalar.
+type argument struct {
+	name   string
+	ctype  ctype
+	scalar bool
+	value  expr // of a scalar
+	// The rest is of buffers.
+	length    expr
+	mode      native.Mode
+	fill      fill
+	tolerance tolerance
+}
+
+// fill is what a buffer holds before a call.
+type fill struct {
+	kind     fillKind
+	low      expr // of a range
+	high     expr
+	integers bool
+	constant expr
+	name     string
+	data     []byte // of a file, in the machine's byte order
+}
+
+type fillKind uint8
+
+const (
+	fillRandom fillKind = iota + 1
+	fillConstant
+	fillFile
+)
+
+// tolerance is how far a result may be from the reference.
+type tolerance struct {
+	absolute, relative float64 // both 0: exact
+}
+
+// reference is what a right result is: that of a function, or the content of files.
+type reference struct {
+	name     string // of the file, "" for the tuned one
+	text     template
+	language string
+	function string
+	outputs  map[string][]byte // by argument, in the machine's byte order; nil where there is a function
+	shapes   []map[string]int
+}
+
+// command is a kernel that is any program.
+type command struct {
+	run, build, check *line
+	directory         string // relative to the file
+	environment       []variable
+	own               bool // each candidate has a directory of its own, with these files
+	files             []copied
+	metric            metric
+	limits            commandBounds
+}
+
+// line is a command line: words, or a text for the shell.
+type line struct {
+	shell bool
+	words []template
+}
+
+type variable struct {
+	name  string
+	value template
+}
+
+// copied is a file that every candidate gets.
+type copied struct {
+	name  string // relative to where the commands run
+	mode  fs.FileMode
+	text  template // where it is one
+	data  []byte
+	fixed bool // whether it is data
+}
+
+type commandBounds struct {
+	run, build, check    time.Duration
+	memory, output, file int64
+}
+
+// isKernelNode reports whether a YAML document is a kernel, rather than settings.
+func isKernelNode(root *yaml.Node) bool {
+	if root.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch key := root.Content[i].Value; {
+		case key == "source" || key == "command" || key == "space":
+			return true
+		case key == "kernel" && resolve(root.Content[i+1]).Kind == yaml.MappingNode:
+			return true
+		}
+	}
+	return false
+}
+
+// IsKernel reports whether the text of a YAML file is that of a kernel, rather than settings of the tool: whether it has
+// the keys source, command or space, or kernel as a mapping.
+func IsKernel(data []byte) bool {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return false
+	}
+	return isKernelNode(doc.Content[0])
+}
+
+// most is the greatest default bound of a constant of the shape.
+const most = 1 << 40
+
+// define reads the whole file.
+func (r *reader) define(root node, w world) *definition {
+	f := r.fields(root, fileObject)
+	k := f.object("kernel")
+	d := &definition{name: k.line("name"), doc: k.line("doc")}
+	switch {
+	case d.name == "" && !k.has("name"):
+		d.name = strings.TrimSuffix(filepath.Base(r.file), filepath.Ext(r.file))
+	case strings.ContainsFunc(d.name, func(c rune) bool { return !isLetter(byte(c)) && !isDigit(byte(c)) && c != '-' && c != '.' || c > 127 }):
+		r.fault(k.at["name"], "%q: want letters, digits, - _ and .", d.name)
+	}
+	if d.doc == "" {
+		d.doc = "a kernel of " + filepath.Base(r.file)
+	}
+	before := len(r.faults)
+	d.shape = r.shape(k)
+	names := r.space(f, d, len(r.faults) == before)
+	switch {
+	case f.has("source") && f.has("command"):
+		r.fault(f.at["command"], "there is a source already, on line %d: want one of the two", f.at["source"].Line)
+	case f.has("source"):
+		d.source = r.source(f.object("source"), d, names, w)
+	case f.has("command"):
+		d.command = r.command(f.object("command"), names, w)
+	case root.Node != nil && root.Kind == yaml.MappingNode && !f.mentions("source") && !f.mentions("command"):
+		r.fault(root, "want a field source or command, which says what to tune")
+	}
+	if n, ok := f.at["run"]; ok {
+		if n.Kind != yaml.MappingNode {
+			r.fault(n, "want settings such as budget: 90s, a line each")
+		} else {
+			d.settings = n.Node
+		}
+	}
+	return d
+}
+
+// shape reads the constants.
+func (r *reader) shape(k *fields) []kernels.Field {
+	n, ok := k.at["shape"]
+	if !ok {
+		return nil
+	}
+	var out []kernels.Field
+	for _, p := range r.pairs(n, "names to numbers") {
+		if !isName(p.name) || strings.HasPrefix(p.name, "tune_") || p.name == "seed" || p.name == "here" {
+			r.fault(p.key, "%q cannot name a constant: want letters, digits and _, but not seed, here or tune_…", p.name)
+			continue
+		}
+		if _, err := space.New("", []space.Parameter{space.Range(p.name, 1, 1)}); err != nil || p.name == "if" || p.name == "else" {
+			r.fault(p.key, "%q cannot name a constant: it is a word of expressions", p.name)
+			continue
+		}
+		field := kernels.Field{Name: p.name, Doc: "a constant of the problem", Min: 1, Max: most}
+		if p.value.Kind != yaml.MappingNode {
+			v, ok := r.whole(p.value, -most, most)
+			if !ok {
+				continue
+			}
+			field.Default, field.Min = strconv.FormatInt(v, 10), min(1, int(v))
+			out = append(out, field)
+			continue
+		}
+		f := r.fields(p.value, shapeObject)
+		if v, ok := f.whole("from", -most, most); ok {
+			field.Min = int(v)
+		}
+		if v, ok := f.whole("to", -most, most); ok {
+			field.Max = int(v)
+		}
+		if f.has("doc") {
+			field.Doc = f.line("doc")
+		}
+		v, ok := f.whole("default", -most, most)
+		switch {
+		case field.Min > field.Max:
+			r.fault(p.value, "from %d is greater than to %d", field.Min, field.Max)
+		case ok && (int(v) < field.Min || int(v) > field.Max):
+			r.fault(f.at["default"], "%d is not in the range %d to %d", v, field.Min, field.Max)
+		}
+		field.Default = strconv.FormatInt(v, 10)
+		out = append(out, field)
+	}
+	return out
+}
+
+// constants returns the constants of a shape by name.
+func constants(fields []kernels.Field, s kernels.Shape) map[string]int {
+	out := map[string]int{}
+	for _, f := range fields {
+		out[f.Name] = s.Int(f.Name)
+	}
+	return out
+}
+
+// names are what texts and expressions of a file may mention.
+type names struct {
+	constants  []string
+	parameters []space.Parameter
+	nodes      []node // of the parameters
+	numeric    []string
+	used       map[string]bool
+	// broken says that some parameters could not be read, so that an unknown name may be one of theirs.
+	broken bool
+}
+
+func (ns *names) all() []string {
+	out := slices.Clone(ns.constants)
+	for _, p := range ns.parameters {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// expr checks the names of an expression.
+func (r *reader) names(n node, e expr, ns *names) bool {
+	fine := true
+	for _, m := range e.names {
+		ns.used[m.name] = true
+		switch {
+		case slices.Contains(ns.numeric, m.name) || ns.broken:
+		case slices.Contains(ns.all(), m.name):
+			r.faultInside(n, m.offset, "parameter %s holds text, which has no value in an expression", m.name)
+			fine = false
+		default:
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMean(m.name, ns.numeric))
+			fine = false
+		}
+	}
+	return fine
+}
+
+// constantExpr reads an expression over constants alone.
+func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
+	e, ok := f.expr(name)
+	if !ok {
+		return expr{}
+	}
+	n := f.at[name]
+	fine := true
+	for _, m := range e.names {
+		if slices.Contains(ns.constants, m.name) {
+			continue
+		}
+		fine = false
+		if slices.Contains(ns.all(), m.name) {
+			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
+		} else {
+			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMean(m.name, ns.constants))
+		}
+	}
+	if !fine {
+		return expr{}
+	}
+	return e
+}
+
+// namedExpr reads an expression over parameters and constants.
+func (r *reader) namedExpr(f *fields, name string, ns *names) (expr, bool) {
+	e, ok := f.expr(name)
+	if !ok || !r.names(f.at[name], e, ns) {
+		return expr{}, false
+	}
+	return e, true
+}
+
+// template reads a text with places for values.
+func (r *reader) template(n node, ns *names, also ...string) template {
+	t := parseTemplate(n.Value)
+	known := append(ns.all(), also...)
+	for _, m := range t.names() {
+		ns.used[m.name] = true
+		if !slices.Contains(known, m.name) && !ns.broken {
+			r.faultInside(n, m.offset, "{{%s}}: there is no parameter and no constant of this name%s", m.name, space.DidYouMean(m.name, known))
+		}
+	}
+	return t
+}
+
+// fileTemplate reads the text of a file with places for values; its faults are in that file.
+func (r *reader) fileTemplate(file, path, text string, ns *names, also ...string) template {
+	t := parseTemplate(text)
+	known := append(ns.all(), also...)
+	for _, m := range t.names() {
+		ns.used[m.name] = true
+		if !slices.Contains(known, m.name) && !ns.broken {
+			line, column := position(text, m.offset)
+			r.faults = append(r.faults, Fault{File: file, Line: line, Column: column, Field: path,
+				Text: fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", m.name, space.DidYouMean(m.name, known))})
+		}
+	}
+	return t
+}
+
+var spaceObject = &object{"space", []field{
+	{name: "name", form: formText},
+	{name: "parameters", doc: "what may vary", form: formOther, required: true},
+	{name: "constraints", form: formOther},
+}}
+
+// space reads the parameters and constraints. known says whether all constants of the shape could be read.
+func (r *reader) space(root *fields, d *definition, known bool) *names {
+	ns := &names{used: map[string]bool{}, broken: !known}
+	for _, f := range d.shape {
+		ns.constants = append(ns.constants, f.Name)
+	}
+	ns.numeric = slices.Clone(ns.constants)
+	n, ok := root.at["space"]
+	if !ok {
+		ns.broken = true
+		return ns
+	}
+	f := r.fields(n, spaceObject)
+	d.space.name = d.name
+	if f.has("name") {
+		d.space.name = f.line("name")
+	}
+	for _, pn := range f.list("parameters") {
+		var p space.Parameter
+		if err := p.UnmarshalYAML(pn.Node); err != nil {
+			r.faults = append(r.faults, r.locate(pn, err))
+			ns.broken = true
+			continue
+		}
+		ns.parameters, ns.nodes = append(ns.parameters, p), append(ns.nodes, pn)
+		if p.Type != space.TypeEnum || len(p.Values) > 0 && !isText(p.Values[0]) {
+			ns.numeric = append(ns.numeric, p.Name)
+		}
+	}
+	ns.broken = ns.broken || !f.has("parameters")
+	for i, p := range ns.parameters {
+		switch {
+		case slices.Contains(ns.constants, p.Name):
+			r.fault(valueOf(ns.nodes[i], "name"), "%s is a constant of the shape already", p.Name)
+			ns.broken = true
+		case p.Name == "seed" || p.Name == "here" || strings.HasPrefix(p.Name, "tune_"):
+			r.fault(valueOf(ns.nodes[i], "name"), "%s has a meaning of its own: choose another name", p.Name)
+		}
+	}
+	var constraints []node
+	for _, c := range f.list("constraints") {
+		if c.Kind != yaml.ScalarNode {
+			r.fault(c, "a constraint is an expression in one text")
+			ns.broken = true
+			continue
+		}
+		constraints = append(constraints, c)
+		d.space.constraints = append(d.space.constraints, c.Value)
+	}
+	d.space.parameters = ns.parameters
+	if !ns.broken {
+		ns.broken = !r.checkSpace(f, d, ns, constraints)
+	}
+	return ns
+}
+
+func isText(v space.Value) bool { _, ok := v.Any().(string); return ok }
+
+// valueOf returns the value of a field of a mapping, or the mapping.
+func valueOf(n node, name string) node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return node{resolve(n.Content[i+1]), n.child(name)}
+		}
+	}
+	return n
+}
+
+// checkSpace makes the space with the constants as parameters of one value, so that expressions are checked as they
+// stand in the file.
+func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []node) bool {
+	params := constantParameters(d.shape)
+	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
+		return true
+	} else if len(d.space.parameters) == 0 {
+		r.fault(f.position("parameters"), "want at least one parameter")
+		return false
+	}
+	before := len(r.faults)
+	for i, p := range d.space.parameters {
+		more := append(slices.Clone(params), p)
+		if _, err := space.New(d.space.name, more); err != nil {
+			r.spaceFault(ns.nodes[i], "when", err)
+			continue
+		}
+		params = more
+	}
+	if len(r.faults) > before {
+		return false // constraints may name a parameter that is at fault
+	}
+	for _, c := range constraints {
+		if _, err := space.New(d.space.name, params, c.Value); err != nil {
+			r.spaceFault(c, "", err)
+		}
+	}
+	if len(r.faults) == before {
+		_, err := space.New(d.space.name, params, d.space.constraints...)
+		r.spaceFault(f.position("constraints"), "", err)
+	}
+	return false
+}
+
+// constantParameters returns the constants, at their defaults, as parameters.
+func constantParameters(shape []kernels.Field) []space.Parameter {
+	var out []space.Parameter
+	for _, f := range shape {
+		v, _ := strconv.Atoi(f.Default)
+		out = append(out, space.Range(f.Name, v, v))
+	}
+	return out
+}
+
+// spacePrefix is what package space says about where a fault is, which the position says better.
+var spacePrefix = regexp.MustCompile(`^space "(?:[^"\\]|\\.)*": (?:(?:parameter (?:"(?:[^"\\]|\\.)*"|\d+)|constraint \d+): )?`)
+
+// spaceFault reports an error of package space about a node, or where it is a fault in an expression, about that place in
+// the node's field.
+func (r *reader) spaceFault(n node, name string, err error) {
+	if bad, ok := errors.AsType[*space.ExprError](err); ok {
+		if name != "" {
+			n = valueOf(n, name)
+		}
+		prefix := string([]rune(bad.Expr)[:min(max(bad.Column-1, 0), len([]rune(bad.Expr)))])
+		r.faultInside(n, len(prefix), "%s", bad.Reason)
+		return
+	}
+	r.fault(n, "%s", strings.ReplaceAll(spacePrefix.ReplaceAllString(err.Error(), ""), "\n", " "))
+}
+
+var spaceLine = regexp.MustCompile(`^line (\d+): `)
+
+// locate finds the place of an error of package space, which names lines, in a node: the scalar on that line that the
+// error names, or else the first thing there.
+func (r *reader) locate(n node, err error) Fault {
+	text := err.Error()
+	at := r.at(n, "%s", text)
+	m := spaceLine.FindStringSubmatch(text)
+	if m == nil {
+		return at
+	}
+	text = text[len(m[0]):]
+	at.Text = text
+	line, _ := strconv.Atoi(m[1])
+	if n.Kind != yaml.MappingNode {
+		return at
+	}
+	first := true
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolve(n.Content[i+1])
+		named := ""
+		switch {
+		case strings.HasPrefix(text, key.Value+": "):
+			named, text = key.Value, strings.TrimPrefix(text, key.Value+": ")
+			if value.Line != line {
+				value = key
+			}
+		case strings.Contains(text, strconv.Quote(key.Value)):
+			named, value = key.Value, key
+		}
+		if named != "" {
+			return Fault{File: r.file, Line: value.Line, Column: value.Column, Field: n.child(named), Text: text}
+		}
+		if first && value.Line == line {
+			at.Line, at.Column, first = value.Line, value.Column, false
+		}
+	}
+	return at
+}
+
+// make returns the space at a shape, with further parameters before those of the file.
+func (d definedSpace) make(constants map[string]int, more ...space.Parameter) (*space.Space, error) {
+	params := slices.Clone(more)
+	for _, p := range d.parameters {
+		p.When = putConstants(p.When, constants)
+		params = append(params, p)
+	}
+	var constraints []string
+	for _, c := range d.constraints {
+		constraints = append(constraints, putConstants(c, constants))
+	}
+	return space.New(d.name, params, constraints...)
+}
+
+// token is a string in quotes, or a name or number, of an expression of package space.
+var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[A-Za-z0-9_.]+`)
+
+// putConstants replaces the names of constants in an expression by their values.
+func putConstants(text string, constants map[string]int) string {
+	return token.ReplaceAllStringFunc(text, func(word string) string {
+		if v, ok := constants[word]; ok {
+			if v < 0 {
+				return fmt.Sprintf("(%d)", v)
+			}
+			return strconv.Itoa(v)
+		}
+		return word
+	})
+}

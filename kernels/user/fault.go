@@ -1,0 +1,65 @@
+package user
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a file.
+type Fault struct {
+	File   string
+	Line   int    // from 1; 0 where the fault is of the file as a whole
+	Column int    // in characters, from 1; 0 where only the line is known
+	Field  string // the path of the field, such as source.arguments[1].type; may be empty
+	Text   string // what is wrong
+}
+
+// String returns the fault as file:line:column: field: text.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(f.File)
+	if f.Line > 0 {
+		fmt.Fprintf(&b, ":%d", f.Line)
+		if f.Column > 0 {
+			fmt.Fprintf(&b, ":%d", f.Column)
+		}
+	}
+	b.WriteString(": ")
+	if f.Field != "" {
+		b.WriteString(f.Field + ": ")
+	}
+	b.WriteString(f.Text)
+	return b.String()
+}
+
+// Faults is everything that is wrong with a file, in the order in which it stands there.
+type Faults []Fault
+
+// Error returns one fault a line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxFaults bounds what is told of one file: beyond it nobody reads on.
+const maxFaults = 50
+
+// sorted returns the faults in order, each once, those of the main file first.
+func (fs Faults) sorted(main string) Faults {
+	slices.SortStableFunc(fs, func(a, b Fault) int {
+		other := func(f Fault) int {
+			if f.File == main {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(other(a)-other(b), strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
+	fs = slices.Compact(fs)
+	return fs[:min(len(fs), maxFaults)]
+}

@@ -1,0 +1,392 @@
+package user
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/kernels"
+)
+
+// Kernel is a kernel that a user has described in a file.
+type Kernel struct {
+	path     string // of the file, as it was named
+	dir      string // of the original file, absolute: where its commands run
+	text     []byte
+	files    []loaded
+	d        *definition
+	warnings Faults
+	version  string
+
+	mu     sync.Mutex
+	closes []func() error // of the problems made of it
+}
+
+// loaded is a file that the kernel's file names.
+type loaded struct {
+	name string // as it is named there
+	mode fs.FileMode
+	data []byte
+}
+
+// world is where the files come from that a kernel's file names.
+type world interface {
+	// read returns a file's content. Its errors name it.
+	read(name string) ([]byte, fs.FileMode, error)
+	exists(name string) bool
+	// directory reports a directory that is not there.
+	directory(name string) error
+}
+
+// maxFile bounds each file that is read.
+const maxFile = 1 << 30
+
+// disk is the world below a directory. It keeps what it has read.
+type disk struct {
+	dir   string
+	files []loaded
+}
+
+func (d *disk) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.dir, name)
+}
+
+func (d *disk) read(name string) ([]byte, fs.FileMode, error) {
+	for _, f := range d.files {
+		if f.name == name {
+			return f.data, f.mode, nil
+		}
+	}
+	data, mode, err := readFile(d.path(name))
+	if err != nil {
+		return nil, 0, err
+	}
+	d.files = append(d.files, loaded{name, mode, data})
+	return data, mode, nil
+}
+
+// readFile reads a regular file. It opens nothing else, because a pipe would block.
+func readFile(path string) ([]byte, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, 0, fmt.Errorf("there is no file %s", path)
+	case err != nil:
+		return nil, 0, err
+	case !info.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > maxFile:
+		return nil, 0, fmt.Errorf("%s has more than %d bytes", path, maxFile)
+	}
+	data, err := os.ReadFile(path)
+	return data, info.Mode().Perm(), err
+}
+
+func (d *disk) exists(name string) bool {
+	info, err := os.Stat(d.path(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (d *disk) directory(name string) error {
+	info, err := os.Stat(d.path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no directory %s", d.path(name))
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is no directory", d.path(name))
+	}
+	return err
+}
+
+// Load reads the kernel of a file, with all files that it names. What is wrong with them is a Faults.
+func Load(path string) (*Kernel, error) {
+	text, _, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	w := &disk{dir: dir}
+	k, err := read(path, text, w)
+	if err != nil {
+		return nil, err
+	}
+	k.dir, k.files = dir, w.files
+	k.version = k.hash()
+	return k, nil
+}
+
+// read reads the text of a file.
+func read(path string, text []byte, w world) (*Kernel, error) {
+	r := &reader{file: path}
+	var doc yaml.Node
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	err := decoder.Decode(&doc)
+	if err == nil {
+		if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+			if err != nil {
+				return nil, Faults{syntaxFault(path, text, err)}
+			}
+			return nil, Faults{{File: path, Text: "it holds more than one document: want one"}}
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null"):
+		return nil, Faults{{File: path, Text: "it is empty: 'tune init' writes an example"}}
+	case err != nil:
+		return nil, Faults{syntaxFault(path, text, err)}
+	}
+	root := node{resolve(doc.Content[0]), ""}
+	k := &Kernel{path: path, text: text}
+	k.d = r.define(root, w)
+	if len(r.faults) == 0 {
+		r.try(k, root)
+	}
+	if k.d.command != nil {
+		f := (&reader{}).fields(root, fileObject)
+		r.checkPrograms((&reader{}).fields(f.at["command"], commandObject), k.d.command, func(name string) error {
+			_, err := exec.LookPath(name)
+			return err
+		})
+	}
+	if len(r.faults) > 0 {
+		return nil, r.faults.sorted(path)
+	}
+	k.warnings = r.warnings.sorted(path)
+	return k, nil
+}
+
+// try makes the problem of the default shape, so far as that needs neither a compiler nor a process.
+func (r *reader) try(k *Kernel, root node) {
+	shape, err := kernels.ParseShape(k.d.shape, "")
+	if err != nil {
+		r.fault(root, "%v", err)
+		return
+	}
+	values := constants(k.d.shape, shape)
+	sp, err := k.d.space.make(values)
+	if err != nil {
+		r.fault(valueOf(root, "space"), "%v", err)
+		return
+	}
+	if k.d.source == nil {
+		return
+	}
+	source := valueOf(root, "source")
+	list := valueOf(source, "arguments")
+	fail := func(err error) {
+		if a, ok := errors.AsType[*argumentError](err); ok && a.index < len(list.Content) {
+			n := node{resolve(list.Content[a.index]), fmt.Sprintf("%s[%d]", list.path, a.index)}
+			r.fault(valueOf(n, a.field), "%v", a.err)
+			return
+		}
+		r.fault(source, "%v", err)
+	}
+	c, err := k.d.source.shapeCase(sp.Default(), values)
+	if err != nil {
+		fail(err)
+		return
+	}
+	if _, err := k.d.source.inputs(c, 0, false); err != nil {
+		fail(err)
+	}
+	if _, err := k.d.source.work(values); err != nil {
+		r.fault(valueOf(source, "metric"), "%v", err)
+	}
+}
+
+// hash identifies what decides which program a point builds to.
+func (k *Kernel) hash() string {
+	h := sha256.New()
+	h.Write(k.text)
+	for _, f := range k.files {
+		fmt.Fprintf(h, "\x00%s\x00%d\x00%o\x00", f.name, len(f.data), f.mode)
+		h.Write(f.data)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Info describes the kernel. Its version changes with the file, and with each file that it names.
+func (k *Kernel) Info() kernels.Info {
+	info := kernels.Info{Name: k.d.name, Doc: k.d.doc, Version: k.version, Unit: "ns", Shape: k.d.shape}
+	if c := k.d.command; c != nil {
+		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
+	}
+	return info
+}
+
+// Warnings returns what is odd about the file and yet no fault.
+func (k *Kernel) Warnings() []Fault { return k.warnings }
+
+// Settings returns the mapping of the tool's settings that the file embeds under run, nil where it has none.
+func (k *Kernel) Settings() *yaml.Node { return k.d.settings }
+
+// Path returns the name of the file that the kernel was read from.
+func (k *Kernel) Path() string { return k.path }
+
+// Problem returns the kernel at a shape.
+func (k *Kernel) Problem(shape kernels.Shape) (kernels.Problem, error) {
+	values := constants(k.d.shape, shape)
+	if k.d.command != nil {
+		return newCommandProblem(k, values)
+	}
+	return newSourceProblem(k, values)
+}
+
+// Close removes what the kernel's problems keep on disk, and ends their workers. They cannot be used after that.
+func (k *Kernel) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var err error
+	for _, f := range k.closes {
+		err = errors.Join(err, f())
+	}
+	k.closes = nil
+	return err
+}
+
+func (k *Kernel) onClose(f func() error) {
+	k.mu.Lock()
+	k.closes = append(k.closes, f)
+	k.mu.Unlock()
+}
+
+// savedDir is the folder of a run directory that holds the kernel.
+const savedDir = "kernel"
+
+// savedFormat is the format of the list of a saved kernel.
+const savedFormat = 1
+
+// saved is the list of a saved kernel: what stands where.
+type saved struct {
+	Format    int         `json:"format"`
+	File      string      `json:"file"`      // the name of the kernel's file, as it was given
+	Directory string      `json:"directory"` // of the original: commands run there
+	Files     []savedFile `json:"files"`     // the kernel's file first
+}
+
+type savedFile struct {
+	Name   string      `json:"name"`  // as the kernel's file names it
+	Saved  string      `json:"saved"` // beside the list
+	Mode   fs.FileMode `json:"mode"`
+	SHA256 string      `json:"sha256"`
+}
+
+// Save copies the kernel into a run directory: its file, and every file that it names. Open reads the copy.
+func (k *Kernel) Save(runDir string) error {
+	dir := filepath.Join(runDir, savedDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot save the kernel: %w", err)
+	}
+	list := saved{Format: savedFormat, File: k.path, Directory: k.dir}
+	all := append([]loaded{{filepath.Base(k.path), 0o666, k.text}}, k.files...)
+	for i, f := range all {
+		name := fmt.Sprintf("%d-%s", i, filepath.Base(f.name))
+		if err := writeSynced(filepath.Join(dir, name), f.data); err != nil {
+			return fmt.Errorf("cannot save the kernel: %w", err)
+		}
+		sum := sha256.Sum256(f.data)
+		list.Files = append(list.Files, savedFile{f.name, name, f.mode, hex.EncodeToString(sum[:])})
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	// The list comes last: where it stands, the rest does.
+	if err := writeSynced(filepath.Join(dir, "kernel.json"), append(text, '\n')); err != nil {
+		return fmt.Errorf("cannot save the kernel: %w", err)
+	}
+	return nil
+}
+
+// writeSynced writes a file by renaming a complete one.
+func writeSynced(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".save-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// copies is the world of a saved kernel.
+type copies struct {
+	disk
+	known map[string]loaded
+}
+
+func (c *copies) read(name string) ([]byte, fs.FileMode, error) {
+	f, ok := c.known[name]
+	if !ok {
+		return nil, 0, fmt.Errorf("the saved kernel has no file %s", name)
+	}
+	return f.data, f.mode, nil
+}
+
+func (c *copies) exists(name string) bool { _, ok := c.known[name]; return ok }
+
+// Open reads the kernel that Save has put into a run directory. A directory without one is an error that is
+// fs.ErrNotExist.
+func Open(runDir string) (*Kernel, error) {
+	dir := filepath.Join(runDir, savedDir)
+	text, err := os.ReadFile(filepath.Join(dir, "kernel.json"))
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*Kernel, error) {
+		return nil, fmt.Errorf("%s: the saved kernel cannot be read: %w", dir, err)
+	}
+	var list saved
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fail(err)
+	}
+	if list.Format != savedFormat || len(list.Files) == 0 {
+		return fail(fmt.Errorf("kernel.json has format %d and %d files", list.Format, len(list.Files)))
+	}
+	w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
+	for _, f := range list.Files {
+		if f.Saved != filepath.Base(f.Saved) || !filepath.IsLocal(f.Saved) {
+			return fail(fmt.Errorf("%q is not the name of a file beside kernel.json", f.Saved))
+		}
+		data, _, err := readFile(filepath.Join(dir, f.Saved))
+		if err != nil {
+			return fail(err)
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
+			return fail(fmt.Errorf("%s was changed since it was saved", f.Saved))
+		}
+		w.files = append(w.files, loaded{f.Name, f.Mode, data})
+		w.known[f.Name] = w.files[len(w.files)-1]
+	}
+	k, err := read(list.File, w.files[0].data, w)
+	if err != nil {
+		return fail(err)
+	}
+	k.dir, k.files = list.Directory, w.files[1:]
+	k.version = k.hash()
+	return k, nil
+}
+
+// directory finds every directory: where it is gone, what needs no command still works.
+func (c *copies) directory(string) error { return nil }

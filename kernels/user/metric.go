@@ -1,0 +1,199 @@
+package user
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// metric is the number to tune a command by.
+type metric struct {
+	from     string
+	pattern  *regexp.Regexp
+	json     []step // nil where there is no path
+	file     string
+	unit     string // "" where not stated
+	maximise bool
+	repeats  int
+	exact    bool
+}
+
+// Where a metric comes from.
+const (
+	fromOutput = "output"
+	fromStderr = "stderr"
+	fromTime   = "time"
+	fromCPU    = "cpu"
+	fromSize   = "size"
+)
+
+// ValueMetric is the name of the metric that holds a number to maximise, whose cost is its inverse.
+const ValueMetric = "value"
+
+// costUnit returns the unit of the cost.
+func (m metric) costUnit() string {
+	unit := m.unit
+	switch m.from {
+	case fromTime, fromCPU:
+		unit = "ns"
+	case fromSize:
+		unit = "bytes"
+	}
+	if unit == "" {
+		unit = "units"
+	}
+	if m.maximise {
+		return "1/(" + unit + ")"
+	}
+	return unit
+}
+
+// cost turns a number into a cost, of which less is better. The inverse of a number to maximise keeps ratios: twice the
+// rate costs half.
+func (m metric) cost(v float64) (float64, error) {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("the metric is %v, which is no number", v)
+	case !m.maximise:
+		return v, nil
+	case v <= 0 || math.IsInf(1/v, 0):
+		return 0, fmt.Errorf("the metric is %v: one to maximise has to be above 0", v)
+	}
+	return 1 / v, nil
+}
+
+// read finds the number in what a command has printed.
+func (m metric) read(output string) (float64, error) {
+	switch {
+	case m.pattern != nil:
+		return m.match(output)
+	case m.json != nil:
+		return m.walk(output)
+	}
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return 0, errors.New("the command printed no number: it printed nothing")
+	}
+	return parseNumber(last, "the last line")
+}
+
+func parseNumber(text, what string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil && !math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%s is %s, which is no number", what, excerpt(text))
+	}
+	return v, nil
+}
+
+// excerpt shows a text in a message.
+func excerpt(text string) string {
+	const most = 80
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+func (m metric) match(output string) (float64, error) {
+	all := m.pattern.FindAllStringSubmatch(output, -1)
+	if len(all) == 0 {
+		return 0, fmt.Errorf("the pattern %s matches nothing in what the command printed", m.pattern)
+	}
+	last := all[len(all)-1]
+	found := last[0]
+	if len(last) > 1 {
+		found = last[1]
+	}
+	return parseNumber(strings.TrimSpace(found), "what the pattern matches")
+}
+
+// step is one step of a path into JSON: a key, or where key is "" an index.
+type step struct {
+	key   string
+	index int
+}
+
+var stepPattern = regexp.MustCompile(`^(?:\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d{1,9})\]|\["([^"\]]+)"\])`)
+
+// parseJSONPath reads a path such as benchmarks[0].real_time, a["other key"] or $.a.
+func parseJSONPath(text string) ([]step, error) {
+	rest := strings.TrimPrefix(text, "$")
+	var steps []step
+	for rest != "" {
+		m := stepPattern.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, fmt.Errorf("%q is no path at %q: want one such as benchmarks[0].real_time", text, rest)
+		}
+		switch {
+		case m[2] != "":
+			n, _ := strconv.Atoi(m[2])
+			steps = append(steps, step{index: n})
+		default:
+			steps = append(steps, step{key: m[1] + m[3]})
+		}
+		rest = rest[len(m[0]):]
+	}
+	if len(steps) == 0 {
+		steps = []step{} // $ alone: the document is the number
+	}
+	return steps, nil
+}
+
+// walk reads JSON: all that was printed, or where that is none its last line.
+func (m metric) walk(output string) (float64, error) {
+	doc, err := decodeJSON(output)
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(output), "\n")
+		var lerr error
+		if doc, lerr = decodeJSON(lines[len(lines)-1]); lerr != nil {
+			return 0, fmt.Errorf("what the command printed is no JSON: %v", err)
+		}
+	}
+	path := "$"
+	for _, s := range m.json {
+		if s.key != "" {
+			path += "." + s.key
+			object, _ := doc.(map[string]any)
+			var ok bool
+			if doc, ok = object[s.key]; !ok {
+				return 0, fmt.Errorf("the JSON has no %s", path)
+			}
+			continue
+		}
+		path += fmt.Sprintf("[%d]", s.index)
+		list, ok := doc.([]any)
+		if !ok || s.index >= len(list) {
+			return 0, fmt.Errorf("the JSON has no %s", path)
+		}
+		doc = list[s.index]
+	}
+	switch v := doc.(type) {
+	case json.Number:
+		return parseNumber(v.String(), path)
+	case string:
+		return parseNumber(strings.TrimSpace(v), path)
+	}
+	return 0, fmt.Errorf("%s is no number", path)
+}
+
+func decodeJSON(data string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(data))
+	d.UseNumber()
+	var doc any
+	if err := d.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("it printed nothing")
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows it")
+	}
+	return doc, nil
+}

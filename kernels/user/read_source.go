@@ -1,0 +1,565 @@
+package user
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// languages by the suffix of a file.
+var languages = map[string]string{
+	".c": "c", ".h": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".hpp": "c++", ".hh": "c++",
+}
+
+func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
+	s := &source{language: f.text("language"), define: f.text("parameters") != "template", function: r.function(f, "function")}
+	text := r.sourceText(f, s, w)
+	s.text = template{src: text, parts: []part{{text: text}}}
+	switch {
+	case text == "":
+	case s.define:
+		r.checkDefines(s.name, text, ns)
+		r.hasFunction(f, "function", s.function, s.name, text)
+	default:
+		s.text = r.fileTemplate(s.name, f.position("file").path, text, ns)
+	}
+	for i, n := range f.list("arguments") {
+		a, ok := r.argument(n, ns, w)
+		if j := slices.IndexFunc(s.arguments, func(b argument) bool { return b.name == a.name }); j >= 0 && ok {
+			r.fault(valueOf(n, "name"), "argument %d has this name already", j+1)
+		}
+		if i < 1000 {
+			s.arguments = append(s.arguments, a)
+		}
+	}
+	if writes := slices.ContainsFunc(s.arguments, func(a argument) bool { return !a.scalar && a.mode != native.In }); f.has("arguments") && !writes {
+		r.fault(f.position("arguments"), "the function writes no buffer: one needs access: write or update")
+	}
+	r.reference(f.object("reference"), s, d, ns, w)
+	s.compilers, _ = f.texts("compilers")
+	if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == "compiler" }) && len(s.compilers) > 1 {
+		r.fault(f.at["compilers"], "there is a parameter named compiler already: rename it, or list one compiler")
+	}
+	flags, nodes := f.texts("flags")
+	for _, n := range nodes {
+		s.flags = append(s.flags, r.template(n, ns))
+	}
+	if !f.has("flags") {
+		s.flags = []template{parseTemplate("-O3"), parseTemplate("-march=native")}
+	}
+	for i, flag := range flags {
+		if strings.HasPrefix(flag, "-o") || flag == "-c" || flag == "-S" || flag == "-E" {
+			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", flag)
+		}
+	}
+	s.threads, _ = r.namedExpr(f, "threads", ns)
+	m := f.object("metric")
+	s.ops, s.bytes, s.cold = r.constantExpr(m, "operations", ns), r.constantExpr(m, "bytes", ns), m.truth("cold")
+	l := f.object("limits")
+	s.limits = sourceBounds{compile: l.duration("compile", 0), call: l.duration("call", 0), memory: l.size("memory", 0)}
+	r.setDefined(s, ns)
+	for i, p := range ns.parameters {
+		if !ns.used[p.Name] && !usedInSpace(d.space, p.Name) && !ns.broken {
+			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used nowhere: its values make the same program", p.Name)
+		}
+	}
+	return s
+}
+
+// setDefined says which parameters become #defines: those that the source or the reference names, and those that nothing
+// else does, which a header from elsewhere may use. A parameter of the flags alone is none.
+func (r *reader) setDefined(s *source, ns *names) {
+	s.defined = map[string]bool{}
+	words := map[string]bool{}
+	for _, text := range []string{s.text.src, s.reference.text.src} {
+		for _, word := range wordPattern.FindAllString(text, -1) {
+			words[word] = true
+		}
+	}
+	for i, p := range ns.parameters {
+		s.defined[p.Name] = words[p.Name] || !ns.used[p.Name]
+		j := slices.IndexFunc(s.arguments, func(a argument) bool { return a.name == p.Name })
+		if s.define && s.defined[p.Name] && (j >= 0 || p.Name == s.function || p.Name == s.reference.function) {
+			what := "a function has"
+			if j >= 0 {
+				what = fmt.Sprintf("argument %d has", j+1)
+			}
+			r.fault(valueOf(ns.nodes[i], "name"), "%s this name too, which the #define of the parameter would replace: rename one of them", what)
+		}
+		ns.used[p.Name] = ns.used[p.Name] || words[p.Name]
+	}
+}
+
+func usedInSpace(d definedSpace, name string) bool {
+	return slices.ContainsFunc(d.parameters, func(p space.Parameter) bool {
+		return slices.Contains(token.FindAllString(p.When, -1), name)
+	})
+}
+
+// function reads the name of a function.
+func (r *reader) function(f *fields, name string) string {
+	text := f.line(name)
+	for part := range strings.SplitSeq(text, "::") {
+		if text != "" && !isName(part) {
+			r.fault(f.at[name], "%q is not the name of a function", text)
+			return ""
+		}
+	}
+	return text
+}
+
+// sourceText reads the tuned source, with what it includes from beside it.
+func (r *reader) sourceText(f *fields, s *source, w world) string {
+	switch {
+	case f.has("file") && f.has("text"):
+		r.fault(f.at["text"], "there is a file already, on line %d: want one of the two", f.at["file"].Line)
+		return ""
+	case f.has("text"):
+		s.name = filepath.Base(r.file)
+		if s.language == "" && !f.has("language") {
+			s.language = "c"
+		}
+		return f.text("text")
+	case !f.has("file"):
+		if f.node.Node != nil && !f.mentions("file") && !f.mentions("text") {
+			r.fault(f.node, "want a field file or text, which holds the source")
+		}
+		return ""
+	}
+	s.name = f.line("file")
+	text, language := r.code(f.at["file"], s.name, w)
+	if s.language == "" {
+		s.language = language
+	}
+	return text
+}
+
+// code reads a file of C or C++.
+func (r *reader) code(n node, name string, w world) (text, language string) {
+	if name == "" {
+		return "", ""
+	}
+	language = languages[filepath.Ext(name)]
+	if language == "" {
+		r.fault(n, "%s: want a name that ends in .c, .cc or .cpp", name)
+		return "", ""
+	}
+	text, err := inline(name, w)
+	if err != nil {
+		r.fault(n, "%v", err)
+		return "", language
+	}
+	if strings.TrimSpace(text) == "" {
+		r.fault(n, "%s is empty", name)
+	}
+	return text, language
+}
+
+var (
+	wordPattern    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	definePattern  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
+	callPattern    = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)[ \t\n]*\(`)
+	includePattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$`)
+	oncePattern    = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$`)
+)
+
+// checkDefines looks for parameters whose #define would break the source, or be undone by it.
+func (r *reader) checkDefines(file, text string, ns *names) {
+	for i, p := range ns.parameters {
+		n := valueOf(ns.nodes[i], "name")
+		if keywords[p.Name] || strings.HasPrefix(p.Name, "__") {
+			r.fault(n, "%s is a word of C: a #define of it would break the source", p.Name)
+		}
+		for _, v := range p.Values {
+			if t, ok := v.Any().(string); ok && strings.ContainsAny(t, "\\") {
+				r.fault(n, "value %q cannot stand in a #define", t)
+			}
+		}
+	}
+	for _, m := range definePattern.FindAllStringSubmatchIndex(text, -1) {
+		name := text[m[2]:m[3]]
+		i := slices.IndexFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == name })
+		guard := regexp.MustCompile(`#[ \t]*(ifndef[ \t]+|if[ \t]+!?[ \t]*defined[ \t]*\(?[ \t]*)` + name + `\b`)
+		if i < 0 || guard.MatchString(text[:m[0]]) {
+			continue
+		}
+		line, _ := position(text, m[2])
+		r.fault(valueOf(ns.nodes[i], "name"), "%s line %d defines %s itself: put #ifndef %s before it, or rename the parameter", file, line, name, name)
+	}
+}
+
+// hasFunction looks for a function in a source.
+func (r *reader) hasFunction(f *fields, field, name, file, text string) {
+	name = name[strings.LastIndexByte(name, ':')+1:]
+	words := wordPattern.FindAllString(text, -1)
+	if name == "" || slices.Contains(words, name) || strings.Contains(text, "##") {
+		return
+	}
+	var calls []string
+	for _, m := range callPattern.FindAllStringSubmatch(text, -1) {
+		if !keywords[m[1]] {
+			calls = append(calls, m[1])
+		}
+	}
+	r.fault(f.at[field], "%s has no function %q%s", file, name, space.DidYouMean(name, calls))
+}
+
+// maxIncludes bounds how much #include "…" may bring in.
+const maxIncludes = 200
+
+// inline returns the text of a file with the files that it includes by #include "…" and that stand beside it in its place,
+// so that one text is all of the source: what is compiled, hashed, saved and exported.
+func inline(name string, w world) (string, error) {
+	seen := map[string]bool{}
+	count := 0
+	var expand func(name string, open []string) (string, error)
+	expand = func(name string, open []string) (string, error) {
+		data, _, err := w.read(name)
+		if err != nil {
+			return "", err
+		}
+		text := string(data)
+		if strings.ContainsRune(text, 0) {
+			return "", fmt.Errorf("%s is no text", name)
+		}
+		if oncePattern.MatchString(text) {
+			if seen[name] {
+				return "", nil
+			}
+			seen[name] = true
+			text = oncePattern.ReplaceAllString(text, "")
+		}
+		var b strings.Builder
+		at := 0
+		for _, m := range includePattern.FindAllStringSubmatchIndex(text, -1) {
+			inner := text[m[2]:m[3]]
+			if !filepath.IsAbs(inner) {
+				inner = filepath.Join(filepath.Dir(name), inner)
+			}
+			if slices.Contains(open, inner) || !w.exists(inner) {
+				continue // it is the compiler's to find, or guards itself against being included twice
+			}
+			if count++; count > maxIncludes {
+				return "", fmt.Errorf("%s includes more than %d files", name, maxIncludes)
+			}
+			body, err := expand(inner, append(slices.Clone(open), inner))
+			if err != nil {
+				return "", err
+			}
+			line, _ := position(text, m[0])
+			fmt.Fprintf(&b, "%s#line 1 %q\n%s\n#line %d %q", text[at:m[0]], filepath.Base(inner), strings.TrimSuffix(body, "\n"), line+1, filepath.Base(name))
+			at = m[1]
+		}
+		b.WriteString(text[at:])
+		return b.String(), nil
+	}
+	return expand(name, []string{filepath.Clean(name)})
+}
+
+// argument reads one argument; ok is false where its name cannot be relied on.
+func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
+	f := r.fields(n, argumentObject)
+	a.name = f.line("name")
+	a.ctype = lookupType(f.text("type"))
+	a.scalar = f.has("value")
+	bad := func(name, format string, args ...any) {
+		if f.has(name) {
+			r.fault(f.at[name], format, args...)
+		}
+	}
+	if a.scalar {
+		for _, name := range []string{"length", "access", "fill", "tolerance"} {
+			bad(name, "a scalar has a value and no %s", name)
+		}
+		a.value, _ = r.namedExpr(f, "value", ns)
+		return a, a.name != ""
+	}
+	if !f.has("length") && !f.mentions("value") && !f.mentions("length") && f.node.Kind != 0 {
+		r.fault(n, "want a length, for a buffer, or a value, for a scalar")
+	}
+	a.length, _ = r.namedExpr(f, "length", ns)
+	a.mode = map[string]native.Mode{"read": native.In, "write": native.Out, "update": native.InOut}[f.text("access")]
+	if f.has("length") && !f.mentions("access") {
+		r.fault(n, "the field access is missing: %s", argumentObject.lookup("access").doc)
+	}
+	if a.mode == native.Out {
+		bad("fill", "what a buffer holds that is only written has no meaning: leave it out, or use access: update")
+	}
+	if a.mode == native.In {
+		bad("tolerance", "a buffer that is only read is not compared")
+	}
+	a.fill = r.fill(f, a.ctype, ns, w)
+	a.tolerance = defaultTolerance(a.ctype.elem)
+	if f.has("tolerance") {
+		a.tolerance = r.tolerance(f.at["tolerance"])
+	} else {
+		a.tolerance.absolute, a.tolerance.relative = -1, -1 // that of the reference
+	}
+	return a, a.name != ""
+}
+
+func defaultTolerance(e native.Elem) tolerance {
+	switch e {
+	case native.F32:
+		return tolerance{1e-6, 1e-5}
+	case native.F64:
+		return tolerance{1e-12, 1e-10}
+	}
+	return tolerance{}
+}
+
+// tolerance reads "exact", or the fields absolute and relative.
+func (r *reader) tolerance(n node) tolerance {
+	if n.Value == "exact" {
+		return tolerance{}
+	}
+	if n.Kind == yaml.ScalarNode {
+		r.fault(n, "%q: want exact, or a mapping with absolute and relative%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
+		return tolerance{}
+	}
+	f := r.fields(n, toleranceObject)
+	return tolerance{f.number("absolute"), f.number("relative")}
+}
+
+func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
+	out := fill{kind: fillRandom, low: number(-1), high: number(1)}
+	if !floating(t.elem) {
+		out.low, out.high = number(0), number(100)
+	}
+	if !f.has("fill") {
+		return out
+	}
+	g := f.object("fill")
+	given := 0
+	for _, name := range []string{"random", "constant", "file"} {
+		if g.has(name) {
+			given++
+		}
+	}
+	if given != 1 && g.node.Kind != 0 && len(g.node.Content) > 0 {
+		r.fault(g.node, "want one of random, constant and file")
+		return out
+	}
+	if g.has("integers") && !g.has("random") {
+		r.fault(g.at["integers"], "it says how random numbers are drawn")
+	}
+	out.integers = g.truth("integers")
+	switch {
+	case g.has("random"):
+		elements := g.list("random")
+		if len(elements) != 2 && g.at["random"].Content != nil {
+			r.fault(g.at["random"], "want a range [from, to]")
+			return out
+		}
+		for i, n := range elements {
+			e, ok := r.expr(n)
+			if !ok || !r.names(n, e, ns) {
+				return out
+			}
+			*[]*expr{&out.low, &out.high}[i] = e
+		}
+	case g.has("constant"):
+		out.kind = fillConstant
+		out.constant, _ = r.namedExpr(g, "constant", ns)
+	case g.has("file"):
+		out.kind, out.name = fillFile, g.line("file")
+		out.data = r.elements(g.at["file"], out.name, t.elem, w)
+	}
+	return out
+}
+
+func number(v float64) expr {
+	return expr{src: strconv.FormatFloat(v, 'g', -1, 64), eval: func(values) (float64, error) { return v, nil }}
+}
+
+// elements reads a file of numbers.
+func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte {
+	if name == "" || elem == 0 {
+		return nil
+	}
+	data, _, err := w.read(name)
+	if err != nil {
+		r.fault(n, "%v", err)
+		return nil
+	}
+	if ext := filepath.Ext(name); ext != ".txt" && ext != ".csv" {
+		if len(data) == 0 || len(data)%elem.Size() != 0 {
+			r.fault(n, "%s has %d bytes, which is no number of elements of %d bytes", name, len(data), elem.Size())
+			return nil
+		}
+		return data
+	}
+	var out bytes.Buffer
+	words := strings.FieldsFunc(string(data), func(c rune) bool { return c == ',' || c == ';' || c <= ' ' })
+	for i, word := range words {
+		b, err := encodeText(word, elem)
+		if err != nil {
+			r.fault(n, "%s: element %d: %v", name, i+1, err)
+			return nil
+		}
+		out.Write(b)
+	}
+	if out.Len() == 0 {
+		r.fault(n, "%s holds no number", name)
+	}
+	return out.Bytes()
+}
+
+// encodeText converts a number in text to an element.
+func encodeText(text string, elem native.Elem) ([]byte, error) {
+	if floating(elem) {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a number", text)
+		}
+		return encode(nil, v, elem), nil
+	}
+	if elem == native.U64 {
+		v, err := strconv.ParseUint(text, 0, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an integer from 0 to 2^64-1", text)
+		}
+		return binary.NativeEndian.AppendUint64(nil, v), nil
+	}
+	v, err := strconv.ParseInt(text, 0, 64)
+	low, high := wholeRange(elem)
+	if err != nil || elem != native.I64 && (float64(v) < low || float64(v) > high) {
+		return nil, fmt.Errorf("%q is not an integer of this type", text)
+	}
+	if elem == native.I64 {
+		return binary.NativeEndian.AppendUint64(nil, uint64(v)), nil
+	}
+	return encode(nil, float64(v), elem), nil
+}
+
+// encode appends an element, in the machine's byte order. An integer has to be in the range of its type.
+func encode(b []byte, v float64, elem native.Elem) []byte {
+	switch elem {
+	case native.F32:
+		return binary.NativeEndian.AppendUint32(b, math.Float32bits(float32(v)))
+	case native.F64:
+		return binary.NativeEndian.AppendUint64(b, math.Float64bits(v))
+	case native.I8, native.U8:
+		return append(b, byte(int64(v)))
+	case native.I16, native.U16:
+		return binary.NativeEndian.AppendUint16(b, uint16(int64(v)))
+	case native.I32, native.U32:
+		return binary.NativeEndian.AppendUint32(b, uint32(int64(v)))
+	}
+	return binary.NativeEndian.AppendUint64(b, uint64(int64(v)))
+}
+
+// reference reads what a right result is.
+func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w world) {
+	ref := &s.reference
+	if f.has("tolerance") {
+		t := r.tolerance(f.at["tolerance"])
+		for i := range s.arguments {
+			if s.arguments[i].tolerance.absolute < 0 {
+				s.arguments[i].tolerance = t
+			}
+		}
+	}
+	for i := range s.arguments {
+		if a := &s.arguments[i]; a.tolerance.absolute < 0 {
+			a.tolerance = defaultTolerance(a.ctype.elem)
+		}
+	}
+	ref.function = r.function(f, "function")
+	switch {
+	case f.has("outputs"):
+		for _, name := range []string{"function", "file", "shapes"} {
+			if f.has(name) {
+				r.fault(f.at[name], "the files of outputs are the reference already")
+			}
+		}
+		r.outputs(f.at["outputs"], s, w)
+	case f.node.Node != nil && f.node.Content != nil && !f.mentions("function") && !f.mentions("outputs"):
+		r.fault(f.node, "want a function, or files of outputs, to compare with")
+	case f.has("file"):
+		ref.name = f.line("file")
+		var text string
+		text, ref.language = r.code(f.at["file"], ref.name, w)
+		ref.text = template{src: text, parts: []part{{text: text}}}
+		if text != "" {
+			r.hasFunction(f, "function", ref.function, ref.name, text)
+		}
+	case s.define && s.text.src != "" && f.has("function"):
+		r.hasFunction(f, "function", ref.function, s.name, s.text.src)
+	}
+	if n, ok := f.at["shapes"]; ok {
+		if baked := constantsIn(s, ns); baked != "" {
+			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
+		}
+		for _, e := range r.list(n) {
+			shape := map[string]int{}
+			for _, p := range r.pairs(e, "constants to numbers") {
+				i := slices.IndexFunc(d.shape, func(k kernels.Field) bool { return k.Name == p.name })
+				if i < 0 {
+					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMean(p.name, ns.constants))
+					continue
+				}
+				if v, ok := r.whole(p.value, int64(d.shape[i].Min), int64(d.shape[i].Max)); ok {
+					shape[p.name] = int(v)
+				}
+			}
+			ref.shapes = append(ref.shapes, shape)
+		}
+	}
+}
+
+// constantsIn returns a constant that the text of a source holds, or "".
+func constantsIn(s *source, ns *names) string {
+	for _, t := range append([]template{s.text}, s.flags...) {
+		for _, m := range t.names() {
+			if slices.Contains(ns.constants, m.name) {
+				return m.name
+			}
+		}
+	}
+	return ""
+}
+
+// outputs reads the files of expected elements.
+func (r *reader) outputs(n node, s *source, w world) {
+	s.reference.outputs = map[string][]byte{}
+	var writable []string
+	for _, a := range s.arguments {
+		if a.scalar {
+			continue
+		}
+		if a.mode != native.In {
+			writable = append(writable, a.name)
+		}
+		if a.mode != native.Out && a.fill.kind == fillRandom {
+			r.fault(n, "argument %s is filled with random numbers, of which no file knows the result: give it a fill of its own", a.name)
+		}
+	}
+	for _, p := range r.pairs(n, "arguments to files") {
+		i := slices.IndexFunc(s.arguments, func(a argument) bool { return a.name == p.name })
+		if !slices.Contains(writable, p.name) || i < 0 {
+			r.fault(p.key, "the function writes no argument %q%s", p.name, space.DidYouMean(p.name, writable))
+			continue
+		}
+		if name := r.text(p.value, nil); name != "" {
+			s.reference.outputs[p.name] = r.elements(p.value, name, s.arguments[i].ctype.elem, w)
+		}
+	}
+	for _, name := range writable {
+		if s.reference.outputs[name] == nil && n.Content != nil && valueOf(n, name).Node == n.Node {
+			r.fault(n, "there is no file for argument %s", name)
+		}
+	}
+}

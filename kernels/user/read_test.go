@@ -1,0 +1,471 @@
+package user
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/kernels"
+)
+
+var update = flag.Bool("update", false, "rewrite the published schema")
+
+// shelf is a world of texts.
+type shelf map[string]string
+
+func (s shelf) read(name string) ([]byte, fs.FileMode, error) {
+	text, ok := s[name]
+	if !ok {
+		return nil, 0, fmt.Errorf("there is no file %s", name)
+	}
+	return []byte(text), 0o644, nil
+}
+
+func (s shelf) exists(name string) bool { _, ok := s[name]; return ok }
+
+func (s shelf) directory(name string) error {
+	if name != "." && name != "sub" {
+		return fmt.Errorf("there is no directory %s", name)
+	}
+	return nil
+}
+
+var library = shelf{
+	"f.c":        "#include \"f.h\"\n#ifndef TILE\n#define TILE 4\n#endif\nvoid f(const float *x, float *y, int n) { for (int i = 0; i < n; i += TILE) y[i] = twice(x[i]); }\nvoid plain(const float *x, float *y, int n) {}\n",
+	"f.h":        "#pragma once\nstatic float twice(float x) { return 2 * x; }\n",
+	"t.c":        "void f(const float *x, float *y, int n) {\n  int a[1][2] = {{1,2}};\n  y[{{TILE}}] = {{TIEL}};\n}\n",
+	"hard.c":     "#define TILE 8\nvoid f(void) {}\n",
+	"empty.c":    "\n",
+	"one.txt":    "1, 2.5\n-3e2",
+	"words.txt":  "1 two",
+	"odd.bin":    "12345",
+	"conf.in":    "a\nb={{BUF}}\n",
+	"schema.txt": "x",
+}
+
+// sourceText is a file that is right; tests change a line of it.
+const sourceText = `kernel:
+  name: demo
+  shape: {n: 8}
+space:
+  parameters:
+    - {name: TILE, type: pow2, from: 1, to: 8}
+source:
+  file: f.c
+  function: f
+  arguments:
+    - {name: x, type: float, length: n, access: read}
+    - {name: y, type: float, length: n, access: write}
+    - {name: n, type: int, value: n}
+  reference: {function: plain}
+`
+
+const commandText = `kernel: {name: cmd, shape: {n: 3}}
+space:
+  parameters:
+    - {name: TILE, type: int, from: 1, to: 4}
+command:
+  run: [echo, "{{TILE}}"]
+`
+
+func TestRead(t *testing.T) {
+	for _, text := range []string{sourceText, commandText} {
+		k, err := read("my.yaml", []byte(text), library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(k.Warnings()) != 0 {
+			t.Errorf("warnings: %v", k.Warnings())
+		}
+	}
+	k, _ := read("my.yaml", []byte(sourceText), library)
+	if text := k.d.source.text.src; !strings.Contains(text, "#line 1 \"f.h\"\n") || strings.Contains(text, "#include") || strings.Contains(text, "pragma") || !strings.Contains(text, "#line 2 \"f.c\"\n#ifndef") {
+		t.Errorf("the include was not put in:\n%s", text)
+	}
+}
+
+func TestReadFaults(t *testing.T) {
+	// Each edit replaces a text of a file that is right; the faults are all that is wrong then.
+	for _, test := range []struct {
+		base, old, new string
+		want           string
+	}{
+		{"", "", "", "my.yaml: it is empty: 'tune init' writes an example"},
+		{"", "", "# nothing\n", "my.yaml: it is empty: 'tune init' writes an example"},
+		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content"},
+		{"", "", "a: 1\n  b: 2\n", "my.yaml:2:3: mapping values are not allowed in this context"},
+		{"", "", "a: 1\n---\nb: 2\n", "my.yaml: it holds more than one document: want one"},
+		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run"},
+		{"", "", "kernle: {}\n", `my.yaml:1:1: kernle: a kernel file has no field "kernle" (did you mean "kernel"?)
+my.yaml:1:1: the field space is missing: what may vary: parameters and constraints, which may name constants of the shape
+my.yaml:1:1: want a field source or command, which says what to tune`},
+		{sourceText, "name: demo", "nmae: demo", `my.yaml:2:3: kernel.nmae: a kernel has no field "nmae" (did you mean "name"?)`},
+		{sourceText, "name: demo", "name: de mo", `my.yaml:2:9: kernel.name: "de mo": want letters, digits, - _ and .`},
+		{sourceText, "name: demo", "name:", `my.yaml:2:3: kernel.name: it has no value: remove the line, or write one`},
+		{sourceText, "name: demo", "name: demo\n  name: other", `my.yaml:3:3: kernel.name: it stands on line 2 already`},
+		{sourceText, "{n: 8}", "{n: eight}", `my.yaml:3:14: kernel.shape.n: want a whole number from -1099511627776 to 1099511627776`},
+		{sourceText, "{n: 8}", "{n: {default: 8, from: 9, to: 12}}", `my.yaml:3:24: kernel.shape.n.default: 8 is not in the range 9 to 12`},
+		{sourceText, "{n: 8}", "{n: {default: 8, form: 9}}", `my.yaml:3:27: kernel.shape.n.form: a shape constant has no field "form" (did you mean "from"?)`},
+		{sourceText, "{n: 8}", "{n: 8, min: 3}", `my.yaml:3:17: kernel.shape.min: "min" cannot name a constant: it is a word of expressions`},
+		{sourceText, "{n: 8}", "{n: 8, TILE: 3}", `my.yaml:6:14: space.parameters[0].name: TILE is a constant of the shape already`},
+		{sourceText, "type: pow2", "type: pow", `my.yaml:6:26: space.parameters[0].type: there is no type "pow" (did you mean "pow2"?); the types are int, pow2, enum, bool`},
+		{sourceText, "to: 8}", "ot: 8}", `my.yaml:6:41: space.parameters[0].ot: a parameter has no field "ot" (did you mean "to"?)`},
+		{sourceText, "to: 8}", "to: 7}", `my.yaml:6:7: space.parameters[0]: 7 is not a power of two`},
+		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL"`},
+		{sourceText, "source:", "  constraints:\n    - TILE <= m\n    - 'TILE < 3'\n    - TILE >\nsource:", `my.yaml:8:15: space.constraints[0]: there is no parameter "m"
+my.yaml:10:13: space.constraints[2]: the expression ends where a value should stand`},
+		{sourceText, "source:", "  constraints: [TILE > n]\nsource:", `my.yaml:7:17: space.constraints[0]: it has no point: none satisfies TILE > n`},
+		{sourceText, "source:", "  constraint: [TILE < n]\nsource:", `my.yaml:7:3: space.constraint: a space has no field "constraint" (did you mean "constraints"?)`},
+		{sourceText, "file: f.c", "file: g.c", `my.yaml:8:9: source.file: there is no file g.c`},
+		{sourceText, "file: f.c", "file: f.rs", `my.yaml:8:9: source.file: f.rs: want a name that ends in .c, .cc or .cpp`},
+		{sourceText, "file: f.c", "file: empty.c", `my.yaml:8:9: source.file: empty.c is empty
+my.yaml:9:13: source.function: empty.c has no function "f"
+my.yaml:14:25: source.reference.function: empty.c has no function "plain"`},
+		{sourceText, "file: f.c", "file: f.c\n  text: int x;", `my.yaml:9:9: source.text: there is a file already, on line 8: want one of the two`},
+		{sourceText, "  file: f.c\n", "", `my.yaml:8:3: source: want a field file or text, which holds the source`},
+		{sourceText, "function: f\n", "function: ff\n", `my.yaml:9:13: source.function: f.c has no function "ff" (did you mean "f"?)`},
+		{sourceText, "function: f\n", "function: f()\n", `my.yaml:9:13: source.function: "f()" is not the name of a function`},
+		{sourceText, "file: f.c", "file: hard.c", `my.yaml:6:14: space.parameters[0].name: hard.c line 1 defines TILE itself: put #ifndef TILE before it, or rename the parameter
+my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
+		{sourceText, "name: TILE", "name: n2", "my.yaml:6:14: space.parameters[0].name: argument 3 has this name too, which the #define of the parameter would replace: rename one of them"},
+		{sourceText, "name: TILE", "name: plain", "my.yaml:6:14: space.parameters[0].name: a function has this name too, which the #define of the parameter would replace: rename one of them"},
+		{sourceText, "name: TILE", "name: int", `my.yaml:6:14: space.parameters[0].name: int is a word of C: a #define of it would break the source`},
+		{sourceText, "name: TILE", "name: seed", `my.yaml:6:14: space.parameters[0].name: seed has a meaning of its own: choose another name`},
+		{sourceText, "file: f.c", "file: t.c\n  parameters: template", `t.c:3:17: source.file: {{TIEL}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
+		{sourceText, "file: f.c", "file: f.c\n  parameters: templ", `my.yaml:9:15: source.parameters: "templ": want one of define, template`},
+		{sourceText, "type: int, value", "type: itn, value", `my.yaml:13:23: source.arguments[2].type: "itn": want one of float, double, int8_t, uint8_t, int16_t, uint16_t, int, int32_t, unsigned, uint32_t, long, int64_t, size_t, uint64_t, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64 (did you mean "int"?)`},
+		{sourceText, "value: n}", "value: n * m}", `my.yaml:13:39: source.arguments[2].value: there is no parameter and no constant "m"`},
+		{sourceText, "value: n}", "value: 'n * (2'}", `my.yaml:13:42: source.arguments[2].value: expected ")" at the end`},
+		{sourceText, "value: n}", "value: 0.5}", `my.yaml:13:35: source.arguments[2].value: 0.5 is no whole number`},
+		{sourceText, "value: n}", "value: n // 0}", `my.yaml:13:35: source.arguments[2].value: n // 0 divides by zero`},
+		{sourceText, "value: n}", "value: n, length: 3}", `my.yaml:13:46: source.arguments[2].length: a scalar has a value and no length`},
+		{sourceText, "name: n, type", "name: x, type", `my.yaml:13:14: source.arguments[2].name: argument 1 has this name already`},
+		{sourceText, "length: n, access: write", "length: n - 8, access: write", `my.yaml:12:38: source.arguments[1].length: n - 8, which is 0, is out of range: want 1 to 17179869184`},
+		{sourceText, "length: n, access: write", "length: 2 ** 33, access: write", `my.yaml:12:38: source.arguments[1].length: the buffers take more than 16 GiB`},
+		{sourceText, ", access: write", ", access: writes", `my.yaml:12:49: source.arguments[1].access: "writes": want one of read, write, update (did you mean "write"?)`},
+		{sourceText, ", access: write", "", `my.yaml:12:7: source.arguments[1]: the field access is missing: what the function does with a buffer: read, write, or update (both)`},
+		{sourceText, "length: n, access: read", "access: read", `my.yaml:11:7: source.arguments[0]: want a length, for a buffer, or a value, for a scalar`},
+		{sourceText, "access: write", "access: write, fill: {constant: 1}", `my.yaml:12:62: source.arguments[1].fill: what a buffer holds that is only written has no meaning: leave it out, or use access: update`},
+		{sourceText, "access: read", "access: read, fill: {random: [1, 1]}", `my.yaml:11:61: source.arguments[0].fill: the range from 1 to 1 is empty`},
+		{sourceText, "access: read", "access: read, fill: {random: [1]}", `my.yaml:11:70: source.arguments[0].fill.random: want a range [from, to]`},
+		{sourceText, "access: read", "access: read, fill: {random: [0, 1], constant: 1}", `my.yaml:11:61: source.arguments[0].fill: want one of random, constant and file`},
+		{sourceText, "access: read", "access: read, fill: {constant: 1, integers: true}", `my.yaml:11:85: source.arguments[0].fill.integers: it says how random numbers are drawn`},
+		{sourceText, "access: read", "access: read, fill: {file: none.bin}", `my.yaml:11:68: source.arguments[0].fill.file: there is no file none.bin`},
+		{sourceText, "access: read", "access: read, fill: {file: odd.bin}", `my.yaml:11:68: source.arguments[0].fill.file: odd.bin has 5 bytes, which is no number of elements of 4 bytes`},
+		{sourceText, "access: read", "access: read, fill: {file: words.txt}", `my.yaml:11:68: source.arguments[0].fill.file: words.txt: element 2: "two" is not a number`},
+		{sourceText, "access: read", "access: read, fill: {file: one.txt}", `my.yaml:11:61: source.arguments[0].fill: one.txt holds 3 elements, and the buffer 8`},
+		{sourceText, "type: float, length: n, access: read", "type: uint8_t, length: n, access: read, fill: {random: [0, 256]}", `my.yaml:11:63: source.arguments[0].fill: 256 does not fit uint8_t`},
+		{sourceText, "{function: plain}", "{function: plan}", `my.yaml:14:25: source.reference.function: f.c has no function "plan" (did you mean "plain"?)`},
+		{sourceText, "{function: plain}", "{tolerance: exact}", `my.yaml:14:14: source.reference: want a function, or files of outputs, to compare with`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: exat}", `my.yaml:14:43: source.reference.tolerance: "exat": want exact, or a mapping with absolute and relative (did you mean "exact"?)`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolut: 1}}", `my.yaml:14:44: source.reference.tolerance.absolut: a tolerance has no field "absolut" (did you mean "absolute"?)`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolute: -1}}", `my.yaml:14:54: source.reference.tolerance.absolute: want a number that is not negative`},
+		{sourceText, "{function: plain}", "{function: plain, shapes: [{m: 3}, {n: 0}]}", `my.yaml:14:42: source.reference.shapes[0].m: there is no constant "m"
+my.yaml:14:53: source.reference.shapes[1].n: want a whole number from 1 to 1099511627776`},
+		{sourceText, "{function: plain}", "{outputs: {y: one.txt}}", `my.yaml:14:24: source.reference.outputs: argument x is filled with random numbers, of which no file knows the result: give it a fill of its own`},
+		{sourceText, "  reference: {function: plain}\n", "", `my.yaml:8:3: source: the field reference is missing: what a right result is`},
+		{sourceText, "  reference:", "  compilers: [gcc, icc]\n  reference:", `my.yaml:14:20: source.compilers[1]: "icc": want one of gcc, clang (did you mean "gcc"?)`},
+		{sourceText, "  reference:", "  flags: [-O3, -o, x]\n  reference:", `my.yaml:14:16: source.flags[1]: tune says itself what the compiler makes: leave -o out`},
+		{sourceText, "  reference:", "  flags: ['-DT={{TLE}}']\n  reference:", `my.yaml:14:16: source.flags[0]: {{TLE}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
+		{sourceText, "  reference:", "  threads: TILE +\n  reference:", `my.yaml:14:18: source.threads: the expression ends too early`},
+		{sourceText, "  reference:", "  metric: {operations: TILE, bytes: q}\n  reference:", `my.yaml:14:24: source.metric.operations: TILE is a parameter: only constants of the shape may stand here
+my.yaml:14:37: source.metric.bytes: there is no constant "q"`},
+		{sourceText, "  reference:", "  limits: {call: 10, memory: 4}\n  reference:", `my.yaml:14:18: source.limits.call: want a time with a unit, from 1ms to 24h, such as 30s or 2m
+my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4GiB`},
+		{sourceText, "source:", "run: fast\nsource:", `my.yaml:7:6: run: want settings such as budget: 90s, a line each`},
+		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
+
+		{commandText, "  run: [", "  rnu: [", `my.yaml:6:3: command.rnu: a command has no field "rnu" (did you mean "run"?)
+my.yaml:6:3: command: the field run is missing: the command to measure: a text for sh -c, or a list of words. {{name}} stands for values; a word that names an inactive parameter is left out`},
+		{commandText, "{{TILE}}", "{{TILE}} {{TIL}}", `my.yaml:6:25: command.run[1]: {{TIL}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
+		{commandText, "{{TILE}}", "{{seed}}", `my.yaml:6:16: command.run[1]: {{seed}}: there is no parameter and no constant of this name`},
+		{commandText, "[echo", "['', echo", `my.yaml:6:9: command.run[0]: want a word of a command`},
+		{commandText, `[echo, "{{TILE}}"]`, "[]", `my.yaml:6:8: command.run: want a command`},
+		{commandText, "  run:", "  directory: dub\n  run:", `my.yaml:6:14: command.directory: there is no directory dub`},
+		{commandText, "  run:", "  directory: sub\n  files: [f.c]\n  run:", `my.yaml:7:10: command.files: candidates either share a directory or have one each with these files: leave one of the two out`},
+		{commandText, "  run:", "  files: [f.c, ./f.c, g.c]\n  run:", `my.yaml:6:16: command.files[1]: there is no file ./f.c
+my.yaml:6:23: command.files[2]: there is no file g.c`},
+		{commandText, "  run:", "  templates: [conf.in]\n  run:", `conf.in:2:3: command.templates[0]: {{BUF}}: there is no parameter and no constant of this name`},
+		{commandText, "  run:", "  environment: {A=B: 1}\n  run:", `my.yaml:6:17: command.environment.A=B: "A=B" cannot name a variable`},
+		{commandText, "  run:", "  metric: {from: outptu}\n  run:", `my.yaml:6:18: command.metric.from: "outptu": want one of output, stderr, time, cpu, size (did you mean "output"?)`},
+		{commandText, "  run:", "  metric: {from: time, pattern: x, exact: true}\n  run:", `my.yaml:6:33: command.metric.pattern: it goes with from: output or stderr, and this one is from: time
+my.yaml:6:43: command.metric.exact: no time is exact`},
+		{commandText, "  run:", "  metric: {from: size}\n  run:", `my.yaml:6:11: command.metric: the field file is missing: whose size is the metric, relative to where the command runs`},
+		{commandText, "  run:", "  metric: {pattern: '(', repeats: 0}\n  run:", `my.yaml:6:21: command.metric.pattern: missing closing ): ` + "`(`" + `
+my.yaml:6:35: command.metric.repeats: want a whole number from 1 to 1000`},
+		{commandText, "  run:", "  metric: {json: 'a[x]'}\n  run:", `my.yaml:6:18: command.metric.json: "a[x]" is no path at "[x]": want one such as benchmarks[0].real_time`},
+		{commandText, "  run:", "  metric: {json: a, pattern: b}\n  run:", `my.yaml:6:18: command.metric.json: there is a pattern already, on line 6: want one of the two`},
+		{commandText, "  run:", "  metric: {goal: maximize}\n  run:", `my.yaml:6:18: command.metric.goal: "maximize": want one of minimise, maximise (did you mean "maximise"?)`},
+	} {
+		text := strings.Replace(test.base, test.old, test.new, 1)
+		if test.new == "name: n2" {
+			text = strings.Replace(text, "{name: n, type", "{name: n2, type", 1)
+		}
+		if test.base == "" {
+			text = test.new
+		}
+		_, err := read("my.yaml", []byte(text), library)
+		var faults Faults
+		if !errors.As(err, &faults) || err.Error() != test.want {
+			t.Errorf("%q for %q:\ngot  %v\nwant %s", test.new, test.old, err, test.want)
+		}
+	}
+}
+
+func TestReadWarnings(t *testing.T) {
+	text := strings.Replace(commandText, `"{{TILE}}"`, "x", 1)
+	text = strings.Replace(text, "  run:", "  check: [no-such-program, x]\n  run:", 1)
+	k, err := read("my.yaml", []byte(text), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Faults(k.Warnings()).Error()
+	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference
+my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestIsKernel(t *testing.T) {
+	for text, want := range map[string]bool{
+		sourceText: true, commandText: true, "source: {}": true, "kernel: {name: x}": true,
+		"kernel: treehash\nseed: 3": false, "": false, "[": false, "[1]": false, "seed: 3": false,
+	} {
+		if got := IsKernel([]byte(text)); got != want {
+			t.Errorf("IsKernel(%q) = %v", text, got)
+		}
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	v := values{"n": 10, "m": 3}
+	for text, want := range map[string]float64{
+		"n": 10, "n*m+1": 31, "2**3**2": 512, "-n + 1": -9, "-2**2": -4, "n/4": 2.5, "n//4": 2, "-n//4": -3, "n%4": 2, "-n%4": 2,
+		"min(n, m, 7)": 3, "max(n,m)": 10, "(n+1)*2": 22, "n if m > 2 else m": 10, "n if m == 2 else m": 3, "1e3": 1000, "0x10": 16,
+		"0xe+1": 15, "n >= 10": 1, "n != 10": 0, ".5*n": 5, "1 if n < 3 else 2 if n < 11 else 3": 2, "1e-2": 0.01,
+	} {
+		e, err := parseExpr(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := e.value(v); err != nil || got != want {
+			t.Errorf("%s = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "the expression is empty", "n +": "too early", "n n": `unexpected "n"`, "(n": `expected ")"`, "n $": `unexpected '$'`, "1.2.3": "not a number",
+		"min n": `expected "("`, "if": `unexpected "if"`, "n if m": `expected "else"`, strings.Repeat("(", 300): "nested deeper", strings.Repeat("-", 300): "nested deeper",
+		strings.Repeat("1+", 3000) + "1": "longer than", "08x": "not a number",
+	} {
+		if _, err := parseExpr(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{"n/0": "divides by zero", "10**400": "no finite value", "q": "reads q, which is inactive"} {
+		e, err := parseExpr(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.value(v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	values := texts{"a": "1", "bc": "x y"}
+	for text, want := range map[string]string{
+		"": "", "{{a}}": "1", "-{{ a }}-{{bc}}": "-1-x y", "{{1,2},{3}}": "{{1,2},{3}}", "{{a}": "{{a}", "{{{a}}}": "{1}",
+	} {
+		if got, whole := parseTemplate(text).expand(values); got != want || !whole {
+			t.Errorf("%q: got %q, %v", text, got, whole)
+		}
+	}
+	if got := expandAll([]template{parseTemplate("-a{{a}}"), parseTemplate("-q{{q}}"), parseTemplate("z")}, values); !slices.Equal(got, []string{"-a1", "z"}) {
+		t.Errorf("a word with an inactive parameter: %q", got)
+	}
+}
+
+func TestConstantsInConstraints(t *testing.T) {
+	if got := putConstants(`n <= m and "n" != 'n' and n2 > n`, map[string]int{"n": -3, "m": 4}); got != `(-3) <= 4 and "n" != 'n' and n2 > (-3)` {
+		t.Error(got)
+	}
+	text := strings.Replace(sourceText, "source:", "  constraints: [TILE <= n]\nsource:", 1)
+	k, err := read("my.yaml", []byte(text), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shape, want := range map[string]int{"": 4, "n=3": 2, "n=1": 1} {
+		s, err := kernels.ParseShape(k.d.shape, shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := k.Problem(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := p.Space().Len(); n != uint64(want) {
+			t.Errorf("shape %q: %d points, want %d", shape, n, want)
+		}
+	}
+	k.Close()
+}
+
+// TestSchema compares the published schema with the tables, and the examples with the schema, so far as the fields go.
+func TestSchema(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "kernel.schema.json")
+	if *update {
+		if err := os.WriteFile(path, Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, Schema()) {
+		t.Fatal("docs/kernel.schema.json is not what the tables say: run go test ./kernels/user -update")
+	}
+	var schema any
+	if err := json.Unmarshal(got, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"source": sourceText, "command": commandText, "example": string(Example(false)[0].Text), "example command": string(Example(true)[0].Text)} {
+		var doc any
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := conforms(schema, doc, ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := conforms(schema, map[string]any{"space": map[string]any{"parameters": []any{}}, "source": 3}, ""); err == nil {
+		t.Error("a source that is a number conforms")
+	}
+}
+
+// conforms checks the parts of JSON schema that ours has.
+func conforms(schema, v any, path string) error {
+	s := schema.(map[string]any)
+	kind := func(v any) string {
+		switch v.(type) {
+		case map[string]any:
+			return "object"
+		case []any:
+			return "array"
+		case string:
+			return "string"
+		case bool:
+			return "boolean"
+		case int:
+			return "integer"
+		}
+		return "number"
+	}
+	if want, ok := s["type"]; ok {
+		var types []any
+		if list, ok := want.([]any); ok {
+			types = list
+		} else {
+			types = []any{want}
+		}
+		if !slices.ContainsFunc(types, func(x any) bool { return x == kind(v) || x == "number" && kind(v) == "integer" }) {
+			return fmt.Errorf("%s: a %s, want %v", path, kind(v), want)
+		}
+	}
+	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, v) {
+		return fmt.Errorf("%s: %v is none of %v", path, v, enum)
+	}
+	if c, ok := s["const"]; ok && c != v {
+		return fmt.Errorf("%s: %v is not %v", path, v, c)
+	}
+	if object, ok := v.(map[string]any); ok && s["properties"] != nil {
+		for key, value := range object {
+			property, ok := s["properties"].(map[string]any)[key]
+			if !ok {
+				return fmt.Errorf("%s: no field %s", path, key)
+			}
+			if err := conforms(property, value, path+"."+key); err != nil {
+				return err
+			}
+		}
+		required, _ := s["required"].([]any)
+		for _, key := range required {
+			if object[key.(string)] == nil {
+				return fmt.Errorf("%s: %s is missing", path, key)
+			}
+		}
+	}
+	if list, ok := v.([]any); ok && s["items"] != nil {
+		for i, value := range list {
+			if err := conforms(s["items"], value, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+	}
+	if choices, ok := s["oneOf"].([]any); ok {
+		n := 0
+		for _, c := range choices {
+			if c := c.(map[string]any); c["type"] == nil && c["required"] != nil {
+				if object, _ := v.(map[string]any); object[c["required"].([]any)[0].(string)] != nil {
+					n++
+				}
+			} else if conforms(c, v, path) == nil {
+				n++
+			}
+		}
+		if n != 1 {
+			return fmt.Errorf("%s: %d of the choices fit", path, n)
+		}
+	}
+	return nil
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(sourceText)
+	f.Add(commandText)
+	f.Add(string(Example(false)[0].Text))
+	f.Add(string(Example(true)[0].Text))
+	f.Add("space: &s {parameters: [*s]}\nsource: *s")
+	f.Add("kernel: {shape: {n: {default: 3, from: 5}}}\nspace: {parameters: [{name: a, type: enum, values: [x, 1]}]}\ncommand: {run: [a, [b]], metric: {json: '$', repeats: 3}}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<14 {
+			return
+		}
+		k, err := read("my.yaml", []byte(text), library)
+		if err == nil {
+			// What is read without a fault can be made.
+			shape, err := kernels.ParseShape(k.d.shape, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := k.Problem(shape); err != nil || len(p.Presets()) == 0 {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			k.Close()
+			return
+		}
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) == 0 {
+			t.Fatalf("%T %v", err, err)
+		}
+		lines := 1 + strings.Count(text, "\n")
+		for _, fault := range faults {
+			if fault.Line < 0 || fault.Column < 0 || fault.Text == "" || fault.File == "my.yaml" && fault.Line > lines+1 {
+				t.Fatalf("%+v", fault)
+			}
+		}
+	})
+}

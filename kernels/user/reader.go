@@ -1,0 +1,373 @@
+package user
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/space"
+)
+
+// reader collects what is wrong with a file while it is read.
+type reader struct {
+	file     string
+	faults   Faults
+	warnings Faults
+}
+
+// node is a YAML node with the path of its field.
+type node struct {
+	*yaml.Node
+	path string
+}
+
+func (r *reader) fault(n node, format string, args ...any) {
+	r.faults = append(r.faults, r.at(n, format, args...))
+}
+
+func (r *reader) warn(n node, format string, args ...any) {
+	r.warnings = append(r.warnings, r.at(n, format, args...))
+}
+
+func (r *reader) at(n node, format string, args ...any) Fault {
+	f := Fault{File: r.file, Field: n.path, Text: fmt.Sprintf(format, args...)}
+	if n.Node != nil {
+		f.Line, f.Column = n.Line, n.Column
+	}
+	return f
+}
+
+// faultInside reports a fault at an offset in bytes of a scalar's value.
+func (r *reader) faultInside(n node, offset int, format string, args ...any) {
+	f := r.at(n, format, args...)
+	switch {
+	case n.Node == nil || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		// Where the lines of a block begin is not known.
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		f.Column += 1 + utf8.RuneCountInString(n.Value[:min(offset, len(n.Value))])
+	default:
+		f.Column += utf8.RuneCountInString(n.Value[:min(offset, len(n.Value))])
+	}
+	r.faults = append(r.faults, f)
+}
+
+// resolve follows an alias to what it stands for.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// fields is a mapping with known fields.
+type fields struct {
+	r     *reader
+	node  node
+	table *object
+	at    map[string]node
+}
+
+// fields reads a mapping. Whatever is wrong with it, the result can be read from.
+func (r *reader) fields(n node, table *object) *fields {
+	f := &fields{r: r, node: n, table: table, at: map[string]node{}}
+	if n.Node == nil {
+		return f
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fault(n, "want a mapping with the fields %s", strings.Join(table.names(), ", "))
+		return f
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
+		at := node{key, n.child(key.Value)}
+		known := table.lookup(key.Value)
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			at.path = n.path
+			r.fault(at, "the name of a field has to be a text")
+		case known == nil:
+			hint := space.DidYouMean(key.Value, table.names())
+			if hint == "" {
+				hint = ": want one of " + strings.Join(table.names(), ", ")
+			}
+			r.fault(at, "a %s has no field %q%s", table.what, key.Value, hint)
+		case f.has(key.Value):
+			r.fault(at, "it stands on line %d already", f.at[key.Value].Line)
+		case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
+			r.fault(at, "it has no value: remove the line, or write one")
+		default:
+			f.at[key.Value] = node{value, at.path}
+		}
+	}
+	for _, field := range table.fields {
+		if field.required && !f.has(field.name) && !f.mentions(field.name) {
+			r.fault(n, "the field %s is missing: %s", field.name, field.doc)
+		}
+	}
+	return f
+}
+
+// mentions reports whether a field stands in the file, with a value or without.
+func (f *fields) mentions(name string) bool {
+	for i := 0; i+1 < len(f.node.Content); i += 2 {
+		if resolve(f.node.Content[i]).Value == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (n node) child(name string) string {
+	if n.path == "" {
+		return name
+	}
+	return n.path + "." + name
+}
+
+func (f *fields) has(name string) bool { _, ok := f.at[name]; return ok }
+
+// node returns the node of a field. Of one that is missing it has the position of the mapping.
+func (f *fields) position(name string) node {
+	if n, ok := f.at[name]; ok {
+		return n
+	}
+	return node{f.node.Node, f.node.child(name)}
+}
+
+// object reads a field that is a mapping; where it is missing, the result has no field.
+func (f *fields) object(name string) *fields {
+	return f.r.fields(f.at[name], f.table.lookup(name).object)
+}
+
+// text reads a field that is a text, and "" where it is missing or no text.
+func (f *fields) text(name string) string {
+	n, ok := f.at[name]
+	if !ok {
+		return ""
+	}
+	return f.r.text(n, f.table.lookup(name).options)
+}
+
+func (r *reader) text(n node, options []string) string {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		r.fault(n, "want a text")
+	case options != nil && !slices.Contains(options, n.Value):
+		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
+	case n.Value == "":
+		r.fault(n, "it is empty")
+	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
+		r.fault(n, "it holds characters that no text has")
+	default:
+		return n.Value
+	}
+	return ""
+}
+
+// line reads a text of one line.
+func (f *fields) line(name string) string {
+	text := f.text(name)
+	if strings.ContainsAny(text, "\n\r") {
+		f.r.fault(f.at[name], "want one line")
+		return ""
+	}
+	return text
+}
+
+// list returns the elements of a field.
+func (f *fields) list(name string) []node {
+	n, ok := f.at[name]
+	if !ok {
+		return nil
+	}
+	return f.r.list(n)
+}
+
+func (r *reader) list(n node) []node {
+	if n.Kind != yaml.SequenceNode {
+		r.fault(n, "want a list")
+		return nil
+	}
+	const most = 1000
+	if len(n.Content) > most {
+		r.fault(n, "%d elements are more than %d", len(n.Content), most)
+		return nil
+	}
+	out := make([]node, len(n.Content))
+	for i, c := range n.Content {
+		out[i] = node{resolve(c), fmt.Sprintf("%s[%d]", n.path, i)}
+	}
+	return out
+}
+
+// texts reads a list of texts.
+func (f *fields) texts(name string) (out []string, nodes []node) {
+	for _, n := range f.list(name) {
+		if text := f.r.text(n, f.table.lookup(name).element.options); text != "" {
+			out, nodes = append(out, text), append(nodes, n)
+		}
+	}
+	return out, nodes
+}
+
+// pair is an element of a mapping with names that the user chose.
+type pair struct {
+	name  string
+	key   node
+	value node
+}
+
+// pairs reads a mapping with any names.
+func (r *reader) pairs(n node, what string) []pair {
+	if n.Node == nil {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fault(n, "want a mapping from %s", what)
+		return nil
+	}
+	var out []pair
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
+		at := node{key, n.child(key.Value)}
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			at.path = n.path
+			r.fault(at, "want a name")
+		case slices.ContainsFunc(out, func(p pair) bool { return p.name == key.Value }):
+			r.fault(at, "it is given twice")
+		default:
+			out = append(out, pair{key.Value, at, node{value, at.path}})
+		}
+	}
+	return out
+}
+
+// whole reads an integer; ok is false where it is missing or none.
+func (f *fields) whole(name string, low, high int64) (v int64, ok bool) {
+	n, ok := f.at[name]
+	if !ok {
+		return 0, false
+	}
+	return f.r.whole(n, low, high)
+}
+
+func (r *reader) whole(n node, low, high int64) (v int64, ok bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil || v < low || v > high {
+		r.fault(n, "want a whole number from %d to %d", low, high)
+		return 0, false
+	}
+	return v, true
+}
+
+// number reads a number that is not negative.
+func (f *fields) number(name string) float64 {
+	n, ok := f.at[name]
+	if !ok {
+		return 0
+	}
+	var v float64
+	tag := n.ShortTag()
+	if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		f.r.fault(n, "want a number that is not negative")
+		return 0
+	}
+	return v
+}
+
+func (f *fields) truth(name string) bool {
+	n, ok := f.at[name]
+	if !ok {
+		return false
+	}
+	var v bool
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(&v) != nil {
+		f.r.fault(n, "want true or false")
+	}
+	return v
+}
+
+// duration reads a time with a unit.
+func (f *fields) duration(name string, otherwise time.Duration) time.Duration {
+	n, ok := f.at[name]
+	if !ok {
+		return otherwise
+	}
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d < time.Millisecond || d > 24*time.Hour {
+		f.r.fault(n, "want a time with a unit, from 1ms to 24h, such as 30s or 2m")
+		return otherwise
+	}
+	return d
+}
+
+var (
+	sizePattern = regexp.MustCompile(`^([0-9]{1,15}) ?(B|KiB|MiB|GiB|kB|MB|GB)$`)
+	sizeUnits   = map[string]int64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+)
+
+// size reads a number of bytes with a unit.
+func (f *fields) size(name string, otherwise int64) int64 {
+	n, ok := f.at[name]
+	if !ok {
+		return otherwise
+	}
+	if m := sizePattern.FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && m != nil {
+		count, _ := strconv.ParseInt(m[1], 10, 64)
+		if unit := sizeUnits[m[2]]; count > 0 && count <= math.MaxInt64/4/unit {
+			return count * unit
+		}
+	}
+	f.r.fault(n, "want a size with a unit, such as 64MiB or 4GiB")
+	return otherwise
+}
+
+// expr reads an expression; the zero expr where it is missing or wrong.
+func (f *fields) expr(name string) (expr, bool) {
+	n, ok := f.at[name]
+	if !ok {
+		return expr{}, false
+	}
+	return f.r.expr(n)
+}
+
+func (r *reader) expr(n node) (expr, bool) {
+	if n.Kind != yaml.ScalarNode {
+		r.fault(n, "want an expression")
+		return expr{}, false
+	}
+	e, err := parseExpr(n.Value)
+	if fault, bad := errors.AsType[*syntaxError](err); bad {
+		r.faultInside(n, fault.offset, "%s", fault.text)
+		return expr{}, false
+	}
+	return e, true
+}
+
+// syntaxLine finds the line in an error of the YAML package.
+var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+
+// syntaxFault turns an error of the YAML package into a fault. It knows lines only, so that the column is that of the
+// first character of the line.
+func syntaxFault(file string, data []byte, err error) Fault {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	f := Fault{File: file}
+	if m := syntaxLine.FindStringSubmatch(text); m != nil {
+		f.Line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
+		if lines := strings.Split(string(data), "\n"); f.Line >= 1 && f.Line <= len(lines) {
+			line := lines[f.Line-1]
+			f.Column = 1 + len(line) - len(strings.TrimLeft(line, " "))
+		}
+	}
+	f.Text = strings.TrimPrefix(text, "yaml: ")
+	return f
+}

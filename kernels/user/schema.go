@@ -1,0 +1,319 @@
+package user
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// form is the form of a field's value.
+type form uint8
+
+const (
+	formText     form = iota + 1
+	formWhole         // a whole number
+	formNumber        // a finite number
+	formTruth         // true or false
+	formDuration      // with a unit: 30s
+	formSize          // bytes, with a unit: 64MiB
+	formExpr          // see expr.go
+	formObject        // a mapping with the fields of field.object
+	formList          // of field.element
+	formOther         // read by hand; field.schema says what may stand there
+)
+
+// field is one field of a mapping.
+type field struct {
+	name, doc string
+	form      form
+	required  bool
+	options   []string // the words allowed, of a text
+	object    *object
+	element   *field
+	schema    string
+}
+
+// object is a mapping with known fields. The tables below are all that the reader accepts, and what the JSON schema is
+// written from.
+type object struct {
+	what   string // it is, in errors
+	fields []field
+}
+
+func (o *object) names() []string {
+	names := make([]string, len(o.fields))
+	for i, f := range o.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (o *object) lookup(name string) *field {
+	for i := range o.fields {
+		if o.fields[i].name == name {
+			return &o.fields[i]
+		}
+	}
+	return nil
+}
+
+const (
+	exprSchema = `{"type": ["string", "number", "boolean"]}`
+	lineSchema = `{"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}]}`
+	mapSchema  = `{"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}`
+)
+
+var fileObject = &object{"kernel file", []field{
+	{name: "kernel", doc: "what the kernel is", form: formObject, object: kernelObject},
+	{name: "space", doc: "what may vary: parameters and constraints, which may name constants of the shape", form: formOther, required: true, schema: spaceSchema},
+	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
+	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
+	{name: "run", doc: "settings of tune run: strategy, seed, budget, evals, target, jobs, out, dir", form: formOther, schema: mapSchema},
+}}
+
+var kernelObject = &object{"kernel", []field{
+	{name: "name", doc: "the name in reports and run directories; by default that of the file", form: formText},
+	{name: "doc", doc: "one line", form: formText},
+	{name: "shape", doc: "constants of the problem by name: a default, or a mapping with default, from, to and doc; tune run --shape changes them", form: formOther,
+		schema: `{"type": "object", "additionalProperties": {"oneOf": [{"type": "integer"}, SHAPE]}}`},
+}}
+
+var shapeObject = &object{"shape constant", []field{
+	{name: "default", doc: "the value where --shape says nothing", form: formWhole, required: true},
+	{name: "from", doc: "the least value; 1 by default", form: formWhole},
+	{name: "to", doc: "the greatest value; 2^40 by default", form: formWhole},
+	{name: "doc", doc: "one line", form: formText},
+}}
+
+var sourceObject = &object{"source", []field{
+	{name: "file", doc: "the C or C++ file, relative to this one; this or text. What it includes by #include \"…\" and is found beside it becomes part of it", form: formText},
+	{name: "text", doc: "the source itself", form: formText},
+	{name: "language", doc: "by default what the name of the file says", form: formText, options: []string{"c", "c++"}},
+	{name: "parameters", doc: "how values get into the source: by a #define for each parameter (the default), or in place of {{name}}, which may name constants of the shape too", form: formText, options: []string{"define", "template"}},
+	{name: "function", doc: "the name of the function to tune", form: formText, required: true},
+	{name: "arguments", doc: "of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
+	{name: "reference", doc: "what a right result is", form: formObject, required: true, object: referenceObject},
+	{name: "compilers", doc: "gcc, clang; of several, those installed are values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
+	{name: "flags", doc: "compiler flags, which may hold {{name}}; a flag is cut at blanks after that. -O3 -march=native by default", form: formList, element: &field{form: formText}},
+	{name: "threads", doc: "that a call uses, an expression; 1 by default. More than one are timed by wall time", form: formExpr},
+	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
+	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},
+}}
+
+var argumentObject = &object{"argument", []field{
+	{name: "name", doc: "for messages, and for fill and outputs", form: formText, required: true},
+	{name: "type", doc: "of the elements of a buffer, or of a scalar", form: formText, required: true, options: typeNames()},
+	{name: "length", doc: "of a buffer, in elements: an expression", form: formExpr},
+	{name: "access", doc: "what the function does with a buffer: read, write, or update (both)", form: formText, options: []string{"read", "write", "update"}},
+	{name: "fill", doc: "what a buffer holds before a call, where it is read; seeded random numbers by default", form: formObject, object: fillObject},
+	{name: "value", doc: "of a scalar: an expression", form: formExpr},
+	{name: "tolerance", doc: "of this buffer, in place of that of the reference", form: formOther, schema: toleranceSchema},
+}}
+
+var fillObject = &object{"fill", []field{
+	{name: "random", doc: "a range [from, to]: uniform in [from, to) for floating point, whole numbers with both ends for integers", form: formList, element: &field{form: formExpr}},
+	{name: "integers", doc: "whole numbers in the range, in a floating-point buffer", form: formTruth},
+	{name: "constant", doc: "one number for every element", form: formExpr},
+	{name: "file", doc: "the elements: numbers in text where the name ends in .txt or .csv, bytes in the machine's order else", form: formText},
+}}
+
+var referenceObject = &object{"reference", []field{
+	{name: "function", doc: "a function with the same arguments; the tuned one itself stands for its baseline", form: formText},
+	{name: "file", doc: "the C or C++ file that holds it; by default the tuned source", form: formText},
+	{name: "outputs", doc: "files of the expected elements by the name of the buffer, in place of a function; every fill has to be constant or a file then", form: formOther, schema: `{"type": "object", "additionalProperties": {"type": "string"}}`},
+	{name: "tolerance", doc: "exact, or a mapping with absolute and relative: |got - want| <= absolute + relative*|want|. By default exact for integers, 1e-6 and 1e-5 for float, 1e-12 and 1e-10 for double", form: formOther, schema: toleranceSchema},
+	{name: "shapes", doc: "further shapes to check every candidate on: a list of mappings from constants to numbers", form: formOther, schema: `{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}}`},
+}}
+
+var toleranceObject = &object{"tolerance", []field{
+	{name: "absolute", doc: "0 by default", form: formNumber},
+	{name: "relative", doc: "0 by default", form: formNumber},
+}}
+
+const toleranceSchema = `{"oneOf": [{"const": "exact"}, TOLERANCE]}`
+
+var workObject = &object{"metric", []field{
+	{name: "operations", doc: "of one call, an expression over the shape: reported as GFLOP/s", form: formExpr},
+	{name: "bytes", doc: "that one call moves, an expression over the shape: reported as GB/s", form: formExpr},
+	{name: "cold", doc: "time with the buffers out of the caches", form: formTruth},
+}}
+
+var sourceLimits = &object{"limits", []field{
+	{name: "compile", doc: "time for one compilation, with a unit", form: formDuration},
+	{name: "call", doc: "time for one call, with a unit", form: formDuration},
+	{name: "memory", doc: "address space, with a unit: 4GiB", form: formSize},
+}}
+
+var commandObject = &object{"command", []field{
+	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for values; a word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
+	{name: "build", doc: "a command that makes the program, before it is run", form: formOther, schema: lineSchema},
+	{name: "check", doc: "a command that ends with status 0 where the result of run, which comes before it, is right; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
+	{name: "directory", doc: "where the commands run, relative to this file; its own directory by default. Candidates share it, so that they run one after another", form: formText},
+	{name: "files", doc: "files to copy into a directory of its own for each candidate, where its commands run; builds go in parallel then", form: formList, element: &field{form: formText}},
+	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced", form: formList, element: &field{form: formText}},
+	{name: "environment", doc: "variables to set, which may hold {{name}}", form: formOther, schema: mapSchema},
+	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
+	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
+}}
+
+var metricObject = &object{"metric", []field{
+	{name: "from", doc: "output or stderr (a number printed there), time (wall) or cpu (of all its processes) in ns, both with some 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
+	{name: "pattern", doc: "a regular expression whose last match holds the number, in its first group where it has one; by default the last line is the number", form: formText},
+	{name: "json", doc: "where the number stands in JSON, such as benchmarks[0].real_time", form: formText},
+	{name: "file", doc: "whose size is the metric, relative to where the command runs", form: formText},
+	{name: "unit", doc: "of the number, for reports", form: formText},
+	{name: "goal", doc: "minimise (the default) or maximise; the cost of a number to maximise, which has to be above 0, is 1 over it", form: formText, options: []string{"minimise", "maximise"}},
+	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 1 where exact", form: formWhole},
+	{name: "exact", doc: "the same point always has the same number; false by default", form: formTruth},
+}}
+
+var commandLimits = &object{"limits", []field{
+	{name: "run", doc: "time for one run, with a unit; 1m by default", form: formDuration},
+	{name: "build", doc: "time for the build, with a unit; 5m by default", form: formDuration},
+	{name: "check", doc: "time for the check, with a unit; 1m by default", form: formDuration},
+	{name: "memory", doc: "private memory of each process; 8GiB by default", form: formSize},
+	{name: "output", doc: "what a command may print; 1MiB by default", form: formSize},
+	{name: "file", doc: "the largest file that it may write; 4GiB by default", form: formSize},
+}}
+
+const spaceSchema = `{
+	"type": "object", "additionalProperties": false, "required": ["parameters"],
+	"properties": {
+		"name": {"type": "string"},
+		"parameters": {"type": "array", "minItems": 1, "items": {
+			"type": "object", "additionalProperties": false, "required": ["name", "type"],
+			"properties": {
+				"name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+				"type": {"enum": ["int", "pow2", "enum", "bool"]},
+				"from": {"type": "integer"}, "to": {"type": "integer"}, "step": {"type": "integer", "minimum": 1},
+				"values": {"type": "array", "minItems": 1, "items": {"type": ["string", "number", "boolean"]}},
+				"default": {"type": ["string", "number", "boolean"]},
+				"when": {"type": "string"},
+				"doc": {"type": "string"}
+			}
+		}},
+		"constraints": {"type": "array", "items": {"type": ["string", "boolean"]}}
+	}
+}`
+
+// Schema returns the JSON schema of a kernel file.
+func Schema() []byte {
+	root := fileObject.jsonSchema()
+	schema := append(members{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "A kernel of a user of tune"},
+	}, root...)
+	schema = append(schema, member{"oneOf", json.RawMessage(`[{"required": ["source"]}, {"required": ["command"]}]`)})
+	text, err := json.Marshal(schema)
+	if err != nil {
+		panic(err) // the tables hold a schema that is no JSON
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		panic(err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// members is a JSON object with its keys in order.
+type members []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the object.
+func (ms members) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range ms {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, _ := json.Marshal(m.key)
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (o *object) jsonSchema() members {
+	var properties members
+	var required []string
+	for i := range o.fields {
+		f := &o.fields[i]
+		properties = append(properties, member{f.name, f.jsonSchema()})
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	out := members{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}}
+	if required != nil {
+		out = append(out, member{"required", required})
+	}
+	return out
+}
+
+func (f *field) jsonSchema() members {
+	var out members
+	if f.doc != "" {
+		out = members{{"description", f.doc}}
+	}
+	switch f.form {
+	case formText:
+		if f.options != nil {
+			return append(out, member{"enum", f.options})
+		}
+		return append(out, member{"type", []string{"string", "number"}})
+	case formWhole:
+		return append(out, member{"type", "integer"})
+	case formNumber:
+		return append(out, member{"type", "number"})
+	case formTruth:
+		return append(out, member{"type", "boolean"})
+	case formDuration:
+		return append(out, member{"type", "string"}, member{"pattern", `^([0-9.]+(ms|s|m|h))+$`})
+	case formSize:
+		return append(out, member{"type", "string"}, member{"pattern", `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)$`})
+	case formObject:
+		return append(out, f.object.jsonSchema()...)
+	case formList:
+		return append(out, member{"type", "array"}, member{"items", f.element.jsonSchema()})
+	}
+	text := f.schema
+	if f.form == formExpr {
+		text = exprSchema
+	}
+	for name, o := range map[string]*object{"SHAPE": shapeObject, "TOLERANCE": toleranceObject} {
+		if bytes.Contains([]byte(text), []byte(name)) {
+			inner, err := json.Marshal(o.jsonSchema())
+			if err != nil {
+				panic(err)
+			}
+			text = string(bytes.ReplaceAll([]byte(text), []byte(name), inner))
+		}
+	}
+	// A schema that is written out joins the description.
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &rest); err != nil {
+		panic(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.Token()
+	for decoder.More() {
+		key, _ := decoder.Token()
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			panic(err)
+		}
+		out = append(out, member{key.(string), value})
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package user
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// scratch holds the directories of candidates. A candidate has no end of its own, so that the directories used last are
+// kept and the others removed; a candidate that comes back is built again.
+type scratch struct {
+	mu   sync.Mutex
+	root string
+	next int
+	held []*commandCandidate // that have a directory, the one used last at the end
+	busy map[*commandCandidate]bool
+}
+
+// keep is how many directories stay while nobody works in them: those of the candidates being evaluated and exported.
+const keep = 16
+
+// enter makes sure that the candidate has a directory, and calls make where it is new. The directory stays at least until
+// leave is called.
+func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), err error) {
+	s.mu.Lock()
+	if s.busy == nil {
+		s.busy = map[*commandCandidate]bool{}
+	}
+	s.busy[c] = true
+	fresh := !slices.Contains(s.held, c)
+	if fresh {
+		err = s.create(c)
+	}
+	s.held = append(slices.DeleteFunc(s.held, func(o *commandCandidate) bool { return o == c }), c)
+	s.mu.Unlock()
+	leave = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.busy, c)
+		s.trim()
+	}
+	if err == nil && fresh {
+		err = make()
+	}
+	if err != nil {
+		s.mu.Lock()
+		s.drop(c)
+		s.mu.Unlock()
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// create makes the directory of a candidate.
+func (s *scratch) create(c *commandCandidate) error {
+	if s.root == "" {
+		removeStale(os.TempDir())
+		root, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-*")
+		if err != nil {
+			return err
+		}
+		s.root = root
+	}
+	s.next++
+	c.dir = filepath.Join(s.root, strconv.Itoa(s.next))
+	return os.Mkdir(c.dir, 0o700)
+}
+
+// trim removes directories until few enough are left.
+func (s *scratch) trim() {
+	for i := 0; len(s.held) > keep && i < len(s.held); {
+		if c := s.held[i]; !s.busy[c] {
+			s.drop(c)
+		} else {
+			i++
+		}
+	}
+}
+
+func (s *scratch) drop(c *commandCandidate) {
+	s.held = slices.DeleteFunc(s.held, func(o *commandCandidate) bool { return o == c })
+	if c.dir != "" {
+		os.RemoveAll(c.dir)
+	}
+	c.dir = ""
+}
+
+// close removes all directories.
+func (s *scratch) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.held {
+		c.dir = ""
+	}
+	s.held = nil
+	root := s.root
+	s.root = ""
+	if root == "" {
+		return nil
+	}
+	return os.RemoveAll(root)
+}
+
+const scratchPrefix = "tune-kernel-"
+
+// removeStale removes what processes left that were killed.
+func removeStale(temp string) {
+	entries, _ := os.ReadDir(temp)
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), scratchPrefix)
+		if !ok {
+			continue
+		}
+		text, _, _ := strings.Cut(rest, "-")
+		pid, err := strconv.Atoi(text)
+		if err != nil || pid <= 0 {
+			continue
+		}
+		p, err := os.FindProcess(pid)
+		if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			os.RemoveAll(filepath.Join(temp, e.Name())) // which fails for those of other users
+		}
+	}
+}

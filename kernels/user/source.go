@@ -1,0 +1,392 @@
+package user
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// maxBuffers bounds the bytes of all buffers of one call.
+const maxBuffers = 16 << 30
+
+// argumentError is a fault of an argument at one shape.
+type argumentError struct {
+	index int
+	field string
+	err   error
+}
+
+func (e *argumentError) Error() string { return e.err.Error() }
+func (e *argumentError) Unwrap() error { return e.err }
+
+// call is what a function is called with at one shape, but for the content of the buffers.
+type call struct {
+	values  values
+	name    string // of the shape, for messages
+	dims    []int64
+	buffers []native.Buffer
+	index   []int // of the argument of each buffer
+}
+
+// shapeCase evaluates the arguments at a point and a shape. An error is an *argumentError.
+func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error) {
+	c := call{values: pointValues(p, constants), name: shapeName(constants)}
+	total := 0.0
+	for i, a := range s.arguments {
+		if a.scalar {
+			bits, err := scalarBits(a, c.values)
+			if err != nil {
+				return call{}, &argumentError{i, "value", err}
+			}
+			c.dims = append(c.dims, bits)
+			continue
+		}
+		n, err := a.length.whole(c.values, 1, maxBuffers)
+		if err != nil {
+			return call{}, &argumentError{i, "length", err}
+		}
+		b := native.Buffer{Name: a.name, Elem: a.ctype.elem, Len: int(n), Mode: a.mode}
+		if total += float64(n) * float64(a.ctype.elem.Size()); total > maxBuffers {
+			return call{}, &argumentError{i, "length", fmt.Errorf("the buffers take more than %d GiB", maxBuffers>>30)}
+		}
+		c.buffers, c.index = append(c.buffers, b), append(c.index, i)
+	}
+	return c, nil
+}
+
+func shapeName(constants map[string]int) string {
+	names := make([]string, 0, len(constants))
+	for name := range constants {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s=%d", name, constants[name])
+	}
+	return strings.Join(names, " ")
+}
+
+// scalarBits evaluates a scalar and packs it into 64 bits.
+func scalarBits(a argument, v values) (int64, error) {
+	if floating(a.ctype.elem) {
+		x, err := a.value.value(v)
+		if a.ctype.elem == native.F32 {
+			return int64(math.Float32bits(float32(x))), err
+		}
+		return int64(math.Float64bits(x)), err
+	}
+	low, high := wholeRange(a.ctype.elem)
+	return a.value.whole(v, low, high)
+}
+
+// inputs draws the content of the buffers that are read: nil for the others. Without generate it only says what is wrong.
+func (s *source) inputs(c call, seed uint64, generate bool) ([][]byte, error) {
+	out := make([][]byte, len(c.buffers))
+	for i, b := range c.buffers {
+		if b.Mode == native.Out {
+			continue
+		}
+		a := s.arguments[c.index[i]]
+		var err error
+		if out[i], err = a.content(b, c, seed, generate); err != nil {
+			return nil, &argumentError{c.index[i], "fill", err}
+		}
+	}
+	return out, nil
+}
+
+func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) ([]byte, error) {
+	low, high := wholeRange(b.Elem)
+	fits := func(x float64, what expr) error {
+		if !floating(b.Elem) && (x != math.Trunc(x) || x < low || x > high) {
+			return fmt.Errorf("%s does not fit %s", what.shown(x), a.ctype.name)
+		}
+		return nil
+	}
+	switch a.fill.kind {
+	case fillFile:
+		if len(a.fill.data) != b.Bytes() {
+			return nil, fmt.Errorf("%s holds %d elements, and the buffer %d", a.fill.name, len(a.fill.data)/b.Elem.Size(), b.Len)
+		}
+		return a.fill.data, nil
+	case fillConstant:
+		x, err := a.fill.constant.value(c.values)
+		if err == nil {
+			err = fits(x, a.fill.constant)
+		}
+		if err != nil || !generate {
+			return nil, err
+		}
+		return bytes.Repeat(encode(nil, x, b.Elem), b.Len), nil
+	}
+	from, err := a.fill.low.value(c.values)
+	if err != nil {
+		return nil, err
+	}
+	to, err := a.fill.high.value(c.values)
+	if err != nil {
+		return nil, err
+	}
+	whole := a.fill.integers || !floating(b.Elem)
+	switch err := fits(from, a.fill.low); {
+	case err != nil:
+		return nil, err
+	case fits(to, a.fill.high) != nil:
+		return nil, fits(to, a.fill.high)
+	case from > to || from == to && !whole:
+		return nil, fmt.Errorf("the range from %v to %v is empty", from, to)
+	case whole && (math.Abs(from) > 1<<53 || math.Abs(to) > 1<<53 || from != math.Trunc(from) || to != math.Trunc(to)):
+		return nil, fmt.Errorf("the range from %v to %v is not one of whole numbers up to 2^53", from, to)
+	case !generate:
+		return nil, nil
+	}
+	// Each buffer has a stream of its own, so that an argument more or less changes no other.
+	h := fnv.New64a()
+	h.Write([]byte(a.name + " " + c.name))
+	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
+	draw := func() float64 { return from + (to-from)*rng.Float64() }
+	if whole {
+		draw = func() float64 { return from + float64(rng.Uint64N(uint64(to-from)+1)) }
+	}
+	content := make([]byte, 0, b.Bytes())
+	for range b.Len {
+		content = encode(content, draw(), b.Elem)
+	}
+	return content, nil
+}
+
+// work returns what one call does at a shape.
+func (s *source) work(constants map[string]int) (native.Work, error) {
+	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold}
+	v := pointValues(space.Point{}, constants)
+	for _, e := range []struct {
+		expr expr
+		to   *float64
+	}{{s.ops, &w.Ops}, {s.bytes, &w.Bytes}} {
+		if e.expr.eval == nil {
+			continue
+		}
+		x, err := e.expr.value(v)
+		if err == nil && x < 0 {
+			err = fmt.Errorf("%s is below 0", e.expr.shown(x))
+		}
+		if err != nil {
+			return w, err
+		}
+		*e.to = x
+	}
+	return w, nil
+}
+
+// verify compares the buffers of a call with what they should hold.
+func (s *source) verify(c call, got, want [][]byte) error {
+	var worst error
+	most := 1.0
+	for i, b := range c.buffers {
+		if b.Mode == native.In {
+			continue
+		}
+		if len(got[i]) != len(want[i]) {
+			return fmt.Errorf("buffer %s has %d bytes, and the reference %d", b.Name, len(got[i]), len(want[i]))
+		}
+		if bytes.Equal(got[i], want[i]) {
+			continue
+		}
+		t := s.arguments[c.index[i]].tolerance
+		at, excess, count := compare(got[i], want[i], b.Elem, t)
+		if excess > most {
+			most = excess
+			worst = kernels.Reject(space.WrongAnswer, "%s: %s[%d] is %s, want %s%s: %d of %d elements are wrong", c.name, b.Name, at,
+				show(got[i], b.Elem, at), show(want[i], b.Elem, at), t.note(), count, b.Len)
+		}
+	}
+	return worst
+}
+
+func (t tolerance) note() string {
+	if t == (tolerance{}) {
+		return ""
+	}
+	return fmt.Sprintf(" ± %g ± %g·|want|", t.absolute, t.relative)
+}
+
+// compare returns the element that is furthest off, by how many times its tolerance, and how many are off.
+func compare(got, want []byte, elem native.Elem, t tolerance) (at int, excess float64, count int) {
+	size := elem.Size()
+	exact := t == tolerance{} && !floating(elem)
+	for i := 0; i*size < len(got); i++ {
+		g, w := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
+		if bytes.Equal(g, w) {
+			continue
+		}
+		x, y := decode(g, elem), decode(w, elem)
+		over := math.Inf(1)
+		switch difference := math.Abs(x - y); {
+		case !exact && (x == y || math.IsNaN(x) && math.IsNaN(y)):
+			continue
+		case math.IsNaN(difference) || math.IsInf(difference, 0) || exact:
+		default:
+			if over = difference / (t.absolute + t.relative*math.Abs(y)); over <= 1 {
+				continue
+			}
+		}
+		if count++; over > excess {
+			at, excess = i, over
+		}
+	}
+	return at, excess, count
+}
+
+// decode reads one element. Integers beyond 2^53 are rounded.
+func decode(b []byte, elem native.Elem) float64 {
+	switch elem {
+	case native.F32:
+		return float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))
+	case native.F64:
+		return math.Float64frombits(binary.NativeEndian.Uint64(b))
+	case native.I8:
+		return float64(int8(b[0]))
+	case native.U8:
+		return float64(b[0])
+	case native.I16:
+		return float64(int16(binary.NativeEndian.Uint16(b)))
+	case native.U16:
+		return float64(binary.NativeEndian.Uint16(b))
+	case native.I32:
+		return float64(int32(binary.NativeEndian.Uint32(b)))
+	case native.U32:
+		return float64(binary.NativeEndian.Uint32(b))
+	case native.I64:
+		return float64(int64(binary.NativeEndian.Uint64(b)))
+	}
+	return float64(binary.NativeEndian.Uint64(b))
+}
+
+// show is one element as text.
+func show(b []byte, elem native.Elem, i int) string {
+	b = b[i*elem.Size() : (i+1)*elem.Size()]
+	switch elem {
+	case native.I64:
+		return fmt.Sprint(int64(binary.NativeEndian.Uint64(b)))
+	case native.U64:
+		return fmt.Sprint(binary.NativeEndian.Uint64(b))
+	case native.F32:
+		return fmt.Sprintf("%v", math.Float32frombits(binary.NativeEndian.Uint32(b)))
+	}
+	return fmt.Sprintf("%v", decode(b, elem))
+}
+
+// program is the text of a candidate in its parts.
+type program struct {
+	header string // the #defines
+	body   string // the user's source, with the values in it
+	line   string // the line directive before it
+}
+
+// program puts the values of a point into a source.
+func (s *source) program(t template, name string, p space.Point, constants map[string]int) program {
+	out := program{body: t.src, line: fmt.Sprintf("#line 1 %q\n", filepath.Base(name))}
+	if !s.define {
+		out.body, _ = t.expand(pointTexts(p, constants))
+		return out
+	}
+	var b strings.Builder
+	for _, parameter := range p.Space().Parameters() {
+		v, ok := p.Value(parameter.Name)
+		if !ok || !s.defined[parameter.Name] {
+			continue
+		}
+		fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, plain(v))
+	}
+	out.header = b.String()
+	return out
+}
+
+// compilerParameter is the parameter whose values are the compilers of the file that are installed.
+const compilerParameter = "compiler"
+
+func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
+
+// unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
+// scalars, as 64 bits each, in dims.
+func (s *source) unit(pr program, language, function string, threads int) string {
+	var b strings.Builder
+	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n")
+	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
+	b.WriteString("\n#line 1 \"tune_kernel\"\n")
+	if language == "c++" {
+		b.WriteString("extern \"C\" ")
+	}
+	b.WriteString("void tune_kernel(void *const *tune_args, const int64_t *tune_dims)\n{\n")
+	var words []string
+	buffers, scalars := 0, 0
+	for _, a := range s.arguments {
+		if !a.scalar {
+			constant := ""
+			if a.mode == native.In {
+				constant = "const "
+			}
+			words = append(words, fmt.Sprintf("(%s%s *)tune_args[%d]", constant, a.ctype.c, buffers))
+			buffers++
+			continue
+		}
+		word := fmt.Sprintf("(%s)tune_dims[%d]", a.ctype.c, scalars)
+		if floating(a.ctype.elem) {
+			// A float lies in the low bytes of its 64 bits.
+			fmt.Fprintf(&b, "\tunion { int64_t bits; %s value; } tune_scalar_%d;\n\ttune_scalar_%d.bits = tune_dims[%d];\n", a.ctype.c, scalars, scalars, scalars)
+			word = fmt.Sprintf("tune_scalar_%d.value", scalars)
+		}
+		words = append(words, word)
+		scalars++
+	}
+	// By itself OpenMP would take every core, and a call that is said to use one would be timed by the CPU time of one.
+	fmt.Fprintf(&b, "#ifdef _OPENMP\n\tomp_set_num_threads(%d);\n#endif\n", threads)
+	fmt.Fprintf(&b, "\t%s(%s);\n\t(void)tune_args; (void)tune_dims;\n}\n", function, strings.Join(words, ", "))
+	return b.String()
+}
+
+// compilerOf returns the compiler of a point: "" for any.
+func (s *source) compilerOf(p space.Point) string {
+	switch {
+	case s.choosesCompiler():
+		return p.Str(compilerParameter)
+	case len(s.compilers) == 1:
+		return s.compilers[0]
+	}
+	return ""
+}
+
+// flagsOf returns the flags of a point.
+func (s *source) flagsOf(p space.Point, constants map[string]int) []string {
+	var out []string
+	for _, text := range expandAll(s.flags, pointTexts(p, constants)) {
+		out = append(out, strings.Fields(text)...)
+	}
+	return out
+}
+
+// ownSymbols binds the calls of a source to its own functions. By itself a shared object would take a function of the C
+// library where that has one of the same name (step, index, y0), and would inline none that is not static.
+var ownSymbols = []string{"-fno-semantic-interposition", "-Wl,-Bsymbolic"}
+
+// threadsOf returns how many threads a call of a point uses.
+func (s *source) threadsOf(p space.Point, constants map[string]int) (int, error) {
+	if s.threads.eval == nil {
+		return 1, nil
+	}
+	n, err := s.threads.whole(pointValues(p, constants), 1, 1024)
+	if err != nil {
+		return 0, kernels.Reject(space.Invalid, "threads: %v", err)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,345 @@
+package user
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cc"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// sourceSpec is a kernel in C or C++ at one shape, for package native.
+type sourceSpec struct {
+	s         *source
+	space     *space.Space
+	host      *native.Host
+	constants map[string]int
+	// shapes are all that candidates are checked on, the asked one first, each with the space that says which
+	// points exist there.
+	shapes []checkShape
+	work   native.Work
+	limits worker.Limits
+	info   kernels.Info
+
+	limitOnce sync.Once
+	limitErr  error
+}
+
+type checkShape struct {
+	constants map[string]int
+	space     *space.Space
+}
+
+var (
+	_ native.Spec        = (*sourceSpec)(nil)
+	_ native.CaseClasser = (*sourceSpec)(nil)
+)
+
+// newSourceProblem makes the problem of a source at a shape.
+func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
+	spec, err := newSpec(k, constants)
+	if err != nil {
+		return nil, err
+	}
+	return native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+}
+
+func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
+	s := k.d.source
+	var more []space.Parameter
+	if len(s.compilers) > 0 {
+		names, err := installed(s.compilers)
+		if err != nil {
+			return nil, err
+		}
+		if s.choosesCompiler() {
+			more = []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}
+		}
+	}
+	spec := &sourceSpec{s: s, constants: constants, info: k.Info()}
+	all := []map[string]int{constants}
+	for _, shape := range s.reference.shapes {
+		merged := map[string]int{}
+		for name, v := range constants {
+			merged[name] = v
+		}
+		for name, v := range shape {
+			merged[name] = v
+		}
+		all = append(all, merged)
+	}
+	for i, shape := range all {
+		sp, err := k.d.space.make(shape, more...)
+		if err != nil && i > 0 {
+			continue // no point exists at this shape
+		}
+		if err != nil {
+			return nil, fmt.Errorf("at the shape %s: %w", shapeName(shape), err)
+		}
+		spec.shapes = append(spec.shapes, checkShape{shape, sp})
+	}
+	spec.space = spec.shapes[0].space
+	var err error
+	if spec.work, err = s.work(constants); err != nil {
+		return nil, err
+	}
+	if _, err := s.shapeCase(spec.space.Default(), constants); err != nil {
+		return nil, s.explain(err)
+	}
+	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
+	spec.host = native.NewHost(native.HostOptions{})
+	k.onClose(spec.host.Close)
+	return spec, nil
+}
+
+// explain names the argument that an error is about.
+func (s *source) explain(err error) error {
+	if a, ok := errors.AsType[*argumentError](err); ok {
+		return fmt.Errorf("argument %s: %s: %w", s.arguments[a.index].name, a.field, a.err)
+	}
+	return err
+}
+
+// installed returns those of the compilers that the machine has.
+func installed(names []string) ([]string, error) {
+	found, err := cc.Find(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range names {
+		if slices.ContainsFunc(found, func(c cc.Compiler) bool { return c.Name == name }) {
+			out = append(out, name)
+		}
+	}
+	if out == nil {
+		return nil, fmt.Errorf("none of the compilers that the kernel wants is installed: %s", strings.Join(names, ", "))
+	}
+	return out, nil
+}
+
+// Space returns the points at the asked shape.
+func (s *sourceSpec) Space() *space.Space { return s.space }
+
+// Presets returns the baseline.
+func (s *sourceSpec) Presets() []kernels.Preset { return baselinePreset(s.space) }
+
+// Work describes one call.
+func (s *sourceSpec) Work() native.Work { return s.work }
+
+// Generate puts the values of a point into the source.
+func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
+	threads, err := s.s.threadsOf(p, s.constants)
+	if err != nil {
+		return native.Source{}, err
+	}
+	if err := s.limitCompiler(); err != nil {
+		return native.Source{}, err
+	}
+	pr := s.s.program(s.s.text, s.s.name, p, s.constants)
+	return native.Source{
+		Lang: s.s.language, Text: s.s.unit(pr, s.s.language, s.s.function, threads), Compiler: s.s.compilerOf(p),
+		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr),
+	}, nil
+}
+
+// limitCompiler sets the time for a compilation, before the first.
+func (s *sourceSpec) limitCompiler() error {
+	s.limitOnce.Do(func() {
+		var tools *cc.Toolchain
+		if tools, s.limitErr = s.host.Toolchain(context.Background()); s.limitErr == nil && s.s.limits.compile > 0 {
+			tools.Timeout = s.s.limits.compile
+		}
+	})
+	return s.limitErr
+}
+
+// header returns the C header of a point: its values as #defines.
+func (s *sourceSpec) header(p space.Point, pr program) string {
+	defines := pr.header
+	if !s.s.define {
+		var b strings.Builder
+		values := pointTexts(p, nil)
+		for _, parameter := range s.space.Parameters() {
+			if v, ok := values[parameter.Name]; ok && parameter.Name != compilerParameter {
+				fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, v)
+			}
+		}
+		defines = b.String()
+	}
+	guard := "TUNE_" + strings.ToUpper(strings.Map(func(r rune) rune {
+		if r < 128 && (isLetter(byte(r)) || isDigit(byte(r))) {
+			return r
+		}
+		return '_'
+	}, s.info.Name)) + "_H"
+	return fmt.Sprintf("/*\n * The values that tune chose for %s%s.\n * Compiler: %s\n */\n#ifndef %s\n#define %s\n\n%s\n#endif\n",
+		s.info.Name, atShape(s.constants), strings.TrimSpace(s.s.compilerOf(p)+" "+strings.Join(s.s.flagsOf(p, s.constants), " ")), guard, guard, defines)
+}
+
+func atShape(constants map[string]int) string {
+	if len(constants) == 0 {
+		return ""
+	}
+	return " at " + shapeName(constants)
+}
+
+// calls returns what a point is called with at each shape where it exists.
+func (s *sourceSpec) calls(p space.Point) ([]call, error) {
+	var out []call
+	for i, shape := range s.shapes {
+		if i > 0 {
+			if _, err := shape.space.Parse(p.Key()); err != nil {
+				continue // a constraint excludes it there
+			}
+		}
+		c, err := s.s.shapeCase(p, shape.constants)
+		if err != nil {
+			return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// CaseClass names the calls of a point: those with the same lengths and scalars share inputs and references.
+func (s *sourceSpec) CaseClass(p space.Point) string {
+	calls, err := s.calls(p)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, c := range calls {
+		fmt.Fprintf(&b, "%s %d", c.name, c.dims)
+		for i, buffer := range c.buffers {
+			fmt.Fprintf(&b, " %d", buffer.Len)
+			if a := s.s.arguments[c.index[i]]; a.mode != native.Out {
+				for _, e := range []expr{a.fill.low, a.fill.high, a.fill.constant} {
+					if e.eval != nil {
+						v, err := e.value(c.values)
+						fmt.Fprintf(&b, " %v %v", v, err)
+					}
+				}
+			}
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}
+
+// Cases draws the inputs of a point's calls and has the reference compute what they should come to.
+func (s *sourceSpec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+	calls, err := s.calls(p)
+	if err != nil {
+		return nil, err
+	}
+	cases := make([]native.Case, len(calls))
+	for i, c := range calls {
+		inputs, err := s.s.inputs(c, seed, true)
+		if err != nil {
+			return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+		}
+		cases[i] = native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	}
+	want, err := s.expected(calls, cases)
+	if err != nil {
+		// What is wrong with the reference is no candidate's fault, so that a rejection must not pass.
+		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+	}
+	for i, c := range calls {
+		cases[i].Verify = func(buffers [][]byte) error { return s.s.verify(c, buffers, want[i]) }
+	}
+	return cases, nil
+}
+
+// expected returns what the buffers of each call should hold.
+func (s *sourceSpec) expected(calls []call, cases []native.Case) ([][][]byte, error) {
+	if outputs := s.s.reference.outputs; outputs != nil {
+		out := make([][][]byte, len(calls))
+		for i, c := range calls {
+			for _, b := range c.buffers {
+				data := outputs[b.Name]
+				if b.Mode != native.In && len(data) != b.Bytes() {
+					return nil, fmt.Errorf("the file of buffer %s holds %d elements, and the buffer %d", b.Name, len(data)/b.Elem.Size(), b.Len)
+				}
+				out[i] = append(out[i], data)
+			}
+		}
+		return out, nil
+	}
+	return s.compute(cases)
+}
+
+// referenceTime bounds one call of a reference, which may be slow.
+const referenceTime = 2 * time.Minute
+
+// compute calls the reference function in a worker, because it is as little to be trusted as a candidate. It is compiled
+// with the values of the baseline.
+func (s *sourceSpec) compute(cases []native.Case) (out [][][]byte, err error) {
+	ctx := context.Background()
+	ref, base := s.s.reference, s.space.Default()
+	text, name, language := s.s.text, s.s.name, s.s.language
+	if ref.name != "" {
+		text, name, language = ref.text, ref.name, ref.language
+	}
+	pr := s.s.program(text, name, base, s.constants)
+	if ref.name != "" && !s.s.define {
+		pr.body = text.src // places are those of the tuned source
+	}
+	tools, err := s.host.Toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.limitCompiler(); err != nil {
+		return nil, err
+	}
+	so, err := tools.Build(ctx, language, s.s.unit(pr, language, ref.function, 1), s.s.compilerOf(base), append(s.s.flagsOf(base, s.constants), ownSymbols...))
+	if err != nil {
+		return nil, err
+	}
+	w, err := worker.Start(ctx, worker.Options{Core: -1, Limits: worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for i, c := range cases {
+		if err := mapBuffers(w, c); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if err := w.Load(so); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Call(ctx, c.Dims); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		var want [][]byte
+		for j, b := range w.Outputs() {
+			if c.Buffers[j].Mode == native.In {
+				b = nil
+			}
+			want = append(want, bytes.Clone(b))
+		}
+		out = append(out, want)
+	}
+	return out, nil
+}
+
+func mapBuffers(w *worker.Worker, c native.Case) error {
+	buffers := make([]worker.Buffer, len(c.Buffers))
+	for i, b := range c.Buffers {
+		mode := [...]worker.Mode{native.In: worker.In, native.Out: worker.Out, native.InOut: worker.InOut}[b.Mode]
+		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode}
+	}
+	return w.Map(buffers, c.Inputs)
+}
