@@ -1,0 +1,273 @@
+package elementwise
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"unsafe"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// filling says what the inputs of a case are.
+type filling uint8
+
+const (
+	uniform  filling = iota // in [−1, 1)
+	special                 // uniform, with NaN, infinities and zeros among it
+	rough                   // special, with subnormal and huge numbers too
+	extremes                // for reductions: zeros, an array with a NaN, one with an infinity, and a uniform one
+)
+
+// size is the size of one case.
+type size struct{ n, arrays int }
+
+// cases keeps the asked case of the last seeds, because every candidate is checked on it.
+type cases struct {
+	mutex sync.Mutex
+	kept  []keptCase
+}
+
+type keptCase struct {
+	seed uint64
+	c    native.Case
+}
+
+// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end. Large cases keep one.
+const (
+	keepSeeds = 2
+	keepBytes = 64 << 20
+)
+
+// asked returns the case of the asked shape.
+func (k *Spec) asked(seed uint64) native.Case {
+	k.inputs.mutex.Lock()
+	defer k.inputs.mutex.Unlock()
+	for _, kept := range k.inputs.kept {
+		if kept.seed == seed {
+			return kept.c
+		}
+	}
+	fill := special
+	if k.op.reduce {
+		fill = uniform
+	}
+	c := k.newCase(size{k.n, k.arrays}, fill, seed, 0)
+	keep := keepSeeds
+	if 4*k.n*k.arrays > keepBytes {
+		keep = 1
+	}
+	k.inputs.kept = append(k.inputs.kept, keptCase{seed, c})
+	k.inputs.kept = k.inputs.kept[max(0, len(k.inputs.kept)-keep):]
+	return c
+}
+
+// Cases returns the asked shape and odd ones: less than a vector, a few steps, several pages for the streams of the
+// point, and sizes on both sides of its threshold.
+func (k *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x73697a6573))
+	width, step := 1, 16
+	if p.Str("code") == codeVector {
+		width = p.Int("lanes")
+		step = p.Int("unroll") * width * p.Int("streams")
+	}
+	sizes := []size{
+		{1, 1 + rng.IntN(3)},
+		{1 + rng.IntN(2*width+1), 3},
+		{1 + rng.IntN(3*step), 2 + rng.IntN(3)},
+	}
+	if p.Str("code") == codeVector && p.Int("streams") > 1 {
+		// Room for the distance between streams to be cut by up to a page.
+		sizes = append(sizes, size{p.Int("streams")*2*64*lineFloats + rng.IntN(2*step), 1})
+	}
+	if k.parallel(p) {
+		t := max(1, p.Int("threshold"))
+		sizes = append(sizes, size{t - 1 + rng.IntN(2*p.Int("workers")*p.Int("pieces")), 1}, size{t/8 + rng.IntN(64), 13 + rng.IntN(9)})
+	}
+	list := []native.Case{k.asked(seed)}
+	for i, s := range sizes {
+		fill := rough
+		if k.op.reduce {
+			fill = uniform
+		}
+		list = append(list, k.newCase(size{max(1, s.n), s.arrays}, fill, seed, uint64(i+1)))
+	}
+	if k.op.reduce {
+		list = append(list, k.newCase(size{1 + rng.IntN(2*step), 4}, extremes, seed, uint64(len(sizes)+1)))
+	}
+	return list, nil
+}
+
+// newCase draws the inputs of a case. The same seed and number give the same inputs everywhere.
+func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
+	c := native.Case{
+		Name:    fmt.Sprintf("n=%d arrays=%d", s.n, s.arrays),
+		Dims:    []int64{int64(s.n), int64(s.arrays)},
+		Buffers: k.buffers(s.n, s.arrays),
+	}
+	var inputs [][]float32
+	var group sync.WaitGroup
+	for i, b := range c.Buffers {
+		if b.Mode != native.In {
+			c.Inputs = append(c.Inputs, nil)
+			continue
+		}
+		data := make([]float32, b.Len)
+		inputs = append(inputs, data)
+		c.Inputs = append(c.Inputs, asBytes(data))
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, number<<8|uint64(i)))
+			for e := range data {
+				data[e] = float32(rng.Uint64()>>40)*0x1p-23 - 1
+			}
+			placeSpecials(data, s, fill, rng)
+		})
+	}
+	group.Wait()
+	out := len(c.Buffers) - 1
+	c.Verify = func(buffers [][]byte) error {
+		got := asFloats(buffers[out])
+		if k.op.reduce {
+			return k.verifySums(s, inputs, got)
+		}
+		return k.verifyElements(s, inputs, got)
+	}
+	return c
+}
+
+// specials are the values that arithmetic treats differently; the first of them are found in the timed inputs too.
+var specials = []float32{
+	float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0, float32(math.Copysign(0, -1)),
+	0x1p-149, -0x1p-149, 0x1p-126, -0x1.fffffcp-127, math.MaxFloat32, -math.MaxFloat32, 0x1p-80, -0x1p80,
+}
+
+// mildSpecials is how many of them do not slow any CPU down.
+const mildSpecials = 5
+
+// placeSpecials writes special values over some of the data.
+func placeSpecials(data []float32, s size, fill filling, rng *rand.Rand) {
+	switch fill {
+	case special, rough:
+		list := specials
+		if fill == special {
+			list = specials[:mildSpecials]
+		}
+		for range min(len(data)/4+1, 4*len(list)) {
+			data[rng.IntN(len(data))] = list[rng.IntN(len(list))]
+		}
+	case extremes:
+		clear(data[:s.n])
+		// The other input may hold a zero there only by a chance of 2⁻²⁴.
+		data[s.n+rng.IntN(s.n)] = float32(math.NaN())
+		data[2*s.n+rng.IntN(s.n)] = float32(math.Inf(1))
+	}
+}
+
+// result returns what one element has to become. The conversions keep the compiler from fusing operations.
+func (k *Spec) result(a, b float32) float32 {
+	switch k.op.name {
+	case "relu":
+		if a < 0 {
+			return 0
+		}
+		return a
+	case "mul":
+		return float32(a * b)
+	case "add":
+		return float32(a + b)
+	}
+	d := float32(a - b)
+	return float32(d * d)
+}
+
+// verifyElements compares elementwise results, bit by bit.
+func (k *Spec) verifyElements(s size, in [][]float32, got []float32) error {
+	a, b := in[0], in[len(in)-1]
+	wrong, worst, worstError := 0, 0, math.Inf(-1)
+	for i, g := range got {
+		want := k.result(a[i], b[i])
+		if math.Float32bits(g) == math.Float32bits(want) || g != g && want != want {
+			continue
+		}
+		wrong++
+		e := math.Abs(float64(g) - float64(want))
+		if e != e {
+			e = math.Inf(1)
+		}
+		if e > worstError {
+			worst, worstError = i, e
+		}
+	}
+	if wrong == 0 {
+		return nil
+	}
+	return kernels.Reject(space.WrongAnswer, "%d of %d elements are wrong; the worst is element %d of array %d: got %v, want %v",
+		wrong, len(got), worst%s.n, worst/s.n, got[worst], k.result(a[worst], b[worst]))
+}
+
+// sumTolerance returns how far a sum of n terms may be from the exact one, where the absolute values of the terms
+// have the given sum.
+func sumTolerance(n int, absolute float64) float64 {
+	return 4 * math.Sqrt(float64(n)) * 0x1p-24 * absolute
+}
+
+// verifySums compares the results of a reduction with sums in double precision.
+func (k *Spec) verifySums(s size, in [][]float32, got []float32) error {
+	a, b := in[0], in[1]
+	worst, excess, message := -1, 0.0, ""
+	for array, g := range got {
+		sum, absolute := 0.0, 0.0
+		for i := array * s.n; i < (array+1)*s.n; i++ {
+			t := float64(a[i]) * float64(b[i])
+			if k.op.name == "distance" {
+				d := float64(a[i]) - float64(b[i])
+				t = d * d
+			}
+			sum += t
+			absolute += math.Abs(t)
+		}
+		tolerance := sumTolerance(s.n, absolute)
+		low, high, want := sum-tolerance, sum+tolerance, float32(sum)
+		if k.op.name == "distance" {
+			low, high = float64(float32(math.Sqrt(max(0, low)))), float64(float32(math.Sqrt(high)))
+			want = float32(math.Sqrt(sum))
+		}
+		if low <= float64(g) && float64(g) <= high || math.IsNaN(sum) && g != g || math.IsInf(sum, 0) && g == want {
+			continue
+		}
+		// How far it is beyond what is tolerated, in units of that.
+		e := math.Abs(float64(g)-float64(want)) / max(high-low, math.SmallestNonzeroFloat64)
+		if e != e {
+			e = math.Inf(1)
+		}
+		if worst < 0 || e > excess {
+			worst, excess = array, e
+			message = fmt.Sprintf("array %d: got %v, want %v (from %v to %v)", array, g, want, low, high)
+		}
+	}
+	if worst < 0 {
+		return nil
+	}
+	return kernels.Reject(space.WrongAnswer, "%s", message)
+}
+
+// asBytes returns the bytes of floats, in the machine's order.
+func asBytes(f []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
+}
+
+// asFloats returns the floats in bytes of the machine's order.
+func asFloats(b []byte) []float32 {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%4 == 0 {
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+	}
+	f := make([]float32, len(b)/4)
+	for i := range f {
+		f[i] = math.Float32frombits(binary.NativeEndian.Uint32(b[4*i:]))
+	}
+	return f
+}

@@ -1,0 +1,159 @@
+package elementwise
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cpu"
+	"tune/space"
+)
+
+// maxElements bounds the elements of a buffer, so that no shape asks for more memory than machines have.
+const maxElements = 1 << 28
+
+// The words of the field cache.
+const (
+	cacheAuto = "auto"
+	cacheWarm = "warm"
+	cacheCold = "cold"
+)
+
+// operation is what a kernel computes.
+type operation struct {
+	name   string
+	two    bool    // whether there is a second input
+	reduce bool    // whether each array becomes one number
+	ops    float64 // arithmetic operations on an element
+	expr   string  // of a term or result, in C, over the scalars or vectors a and b
+}
+
+var operations = []operation{
+	{name: "relu", ops: 1, expr: "a < 0 ? 0 : a"},
+	{name: "mul", two: true, ops: 1, expr: "a * b"},
+	{name: "add", two: true, ops: 1, expr: "a + b"},
+	{name: "sqdiff", two: true, ops: 2, expr: "(a - b) * (a - b)"},
+	{name: "dot", two: true, reduce: true, ops: 2, expr: "a * b"},
+	{name: "distance", two: true, reduce: true, ops: 3, expr: "(a - b) * (a - b)"},
+}
+
+func operationNames() []string {
+	var names []string
+	for _, op := range operations {
+		names = append(names, op.name)
+	}
+	return names
+}
+
+// Kernel is the kernel elementwise-f32.
+type Kernel struct{}
+
+// Info describes the kernel.
+func (Kernel) Info() kernels.Info {
+	return kernels.Info{
+		Name:    "elementwise-f32",
+		Doc:     "elementwise work and reductions on arrays of float32, as generated C on this CPU",
+		Version: "1",
+		Unit:    "ns",
+		Shape:   Fields(),
+	}
+}
+
+// Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
+func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := Host()
+	if err != nil {
+		return nil, err
+	}
+	k, err := NewSpec(s, m)
+	if err != nil {
+		return nil, err
+	}
+	return native.New(k, native.Options{})
+}
+
+// Host describes this machine. It fails where there is no C compiler.
+func Host() (Machine, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	tools, err := native.Shared().Toolchain(ctx)
+	if err != nil {
+		return Machine{}, err
+	}
+	m := Machine{Arch: runtime.GOARCH, ISAs: cpu.Features(), Cache: int64(max(cpu.L3(), cpu.L2()))}
+	for _, c := range tools.Compilers() {
+		m.Compilers = append(m.Compilers, c.Name)
+	}
+	return m, nil
+}
+
+// Fields returns the fields of a shape.
+func Fields() []kernels.Field {
+	return []kernels.Field{
+		{Name: "op", Doc: "what is computed", Default: "relu", Options: operationNames()},
+		{Name: "n", Doc: "elements of an array", Default: "1048576", Min: 1, Max: maxElements},
+		{Name: "arrays", Doc: "arrays in a batch", Default: "1", Min: 1, Max: 1 << 20},
+		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
+		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
+	}
+}
+
+// Machine is what a space depends on beside the shape.
+type Machine struct {
+	// Arch is the architecture, as runtime.GOARCH names it.
+	Arch string
+	// Compilers are the names of those that are installed, the preferred one first; at least one.
+	Compilers []string
+	// ISAs are the instruction sets of the CPU, by the names that package cpu gives them.
+	ISAs []string
+	// Cache is the size of the last-level cache in bytes.
+	Cache int64
+}
+
+// Spec is the family of kernels at one shape. It implements native.Spec and
+// is safe for concurrent use.
+type Spec struct {
+	op      operation
+	n       int
+	arrays  int
+	threads int
+	cache   string
+	machine Machine
+
+	space   *space.Space
+	presets []kernels.Preset
+	inputs  cases
+}
+
+// NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
+func NewSpec(s kernels.Shape, m Machine) (*Spec, error) {
+	k := &Spec{
+		op:      operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == s.Text("op") })],
+		n:       s.Int("n"),
+		arrays:  s.Int("arrays"),
+		threads: s.Int("threads"),
+		cache:   s.Text("cache"),
+		machine: m,
+	}
+	if k.n*k.arrays > maxElements {
+		return nil, fmt.Errorf("shape: n=%d,arrays=%d: a buffer may have at most %d elements", k.n, k.arrays, maxElements)
+	}
+	var err error
+	if k.space, err = k.newSpace(); err != nil {
+		return nil, err
+	}
+	if k.presets, err = k.newPresets(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Space returns the points of the shape on this machine.
+func (k *Spec) Space() *space.Space { return k.space }
+
+// Presets returns the baseline and the documented points to start from.
+func (k *Spec) Presets() []kernels.Preset { return k.presets }

@@ -1,0 +1,284 @@
+package gemm
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tune/kernels/native"
+	"tune/kernels/native/nativetest"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) {
+	if worker.IsChild() {
+		worker.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// wide is a machine with everything that code is generated for, whatever this one has.
+var wide = Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
+
+// host is this machine. Tests that compile are skipped where it has no compiler.
+func host(t *testing.T) Machine {
+	t.Helper()
+	m, err := Host()
+	if err != nil {
+		t.Skip(err)
+	}
+	return m
+}
+
+func newTestSpec(t *testing.T, m Machine, layout string, d Dims, threads int) *Spec {
+	t.Helper()
+	s, err := NewSpec(m, layout, d, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	m := host(t)
+	for _, test := range []struct {
+		layout  string
+		d       Dims
+		threads int
+	}{
+		{LayoutNN, Dims{67, 53, 41}, 3},
+		{LayoutNT, Dims{67, 53, 41}, 1},
+		{LayoutNT, Dims{5, 210, 131}, 2},
+	} {
+		t.Run(fmt.Sprintf("layout=%s/M=%d/N=%d/K=%d", test.layout, test.d.M, test.d.N, test.d.K), func(t *testing.T) {
+			nativetest.RunWith(t, newTestSpec(t, m, test.layout, test.d, test.threads), nativetest.Options{Points: 3})
+		})
+	}
+}
+
+// check builds a point and checks it on the asked shape and the odd ones.
+func check(t *testing.T, s *Spec, p space.Point) {
+	t.Helper()
+	problem, err := native.New(s, native.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := problem.Build(t.Context(), p)
+	if err == nil {
+		err = c.Check(t.Context(), 7)
+	}
+	if err != nil {
+		t.Errorf("M=%d N=%d K=%d layout=%s: %s: %v", s.dims.M, s.dims.N, s.dims.K, s.layout, p, err)
+	}
+}
+
+// randomDims draws a shape: each dimension is small, middling or large, so that every relation to a tile and a
+// block comes up.
+func randomDims(r *rand.Rand) Dims {
+	side := func() int { return 1 + r.IntN([]int{4, 40, 300}[r.IntN(3)]) }
+	return Dims{side(), side(), side()}
+}
+
+// sampleForm draws a point of one form. It returns false where the space has none.
+func sampleForm(t *testing.T, s *Spec, form string, r *rand.Rand) (space.Point, bool) {
+	t.Helper()
+	for range 3000 {
+		p, err := s.Space().Sample(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Str("form") == form {
+			return p, true
+		}
+	}
+	return space.Point{}, false
+}
+
+// randomPoints checks n random points of random shapes, tiled and skinny in turn.
+func randomPoints(t *testing.T, n int, seed uint64) {
+	m := host(t)
+	for i := range n {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			d := randomDims(r)
+			form := FormTiled
+			if i%2 == 1 {
+				form = FormSkinny
+				if i%4 == 1 {
+					d.M = 1 + r.IntN(skinnyLimit)
+				} else {
+					d.N = 1 + r.IntN(skinnyLimit)
+				}
+			}
+			s := newTestSpec(t, m, []string{LayoutNN, LayoutNT}[i/2%2], d, 1+r.IntN(3))
+			if p, ok := sampleForm(t, s, form, r); ok {
+				check(t, s, p)
+			}
+		})
+	}
+}
+
+func TestRandomPoints(t *testing.T) {
+	n := 16
+	if testing.Short() {
+		n = 8
+	}
+	randomPoints(t, n, 1)
+}
+
+// The choices that meet only rarely in random points.
+func TestCorners(t *testing.T) {
+	m := host(t)
+	isas := m.isas()
+	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
+	for _, isa := range isas {
+		for _, layout := range []string{LayoutNN, LayoutNT} {
+			for _, tail := range []string{TailMasked, TailScalar, TailPadded} {
+				t.Run(fmt.Sprintf("isa=%s/layout=%s/tail=%s", isa, layout, tail), func(t *testing.T) {
+					t.Parallel()
+					s := newTestSpec(t, m, layout, Dims{41, 83, 37}, 1)
+					for n, pack := range []bool{false, true} {
+						values := map[string]any{
+							"form": "tiled", "isa": isa, "vec": vec[isa], "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
+							"pack_x": pack, "tail": tail, "fixed": !pack, "inner": []string{"columns", "rows"}[n],
+						}
+						if layout == LayoutNT {
+							values["swap"] = pack
+						} else {
+							values["pack_y"] = pack
+						}
+						if !pack {
+							values["next_y"] = true
+						}
+						p, err := s.Space().Make(values)
+						if err != nil {
+							t.Fatal(err)
+						}
+						check(t, s, p)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Shapes that the acceptance names, and the smallest, have spaces whose starts are right.
+func TestShapes(t *testing.T) {
+	m := host(t)
+	for _, d := range []Dims{{1, 1, 1}, {1000, 3, 1000}, {37, 4099, 53}, {1, 300, 1}} {
+		for _, layout := range []string{LayoutNN, LayoutNT} {
+			t.Run(fmt.Sprintf("layout=%s/M=%d/N=%d/K=%d", layout, d.M, d.N, d.K), func(t *testing.T) {
+				t.Parallel()
+				s := newTestSpec(t, m, layout, d, 2)
+				presets := s.Presets()
+				check(t, s, presets[0].Point)
+				for _, preset := range presets { // those of the best instruction set
+					if isas := m.isas(); strings.HasSuffix(preset.Name, "-"+isas[len(isas)-1]) {
+						check(t, s, preset.Point)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for _, test := range []struct {
+		name, layout string
+		d            Dims
+		threads      int
+		values       map[string]any
+	}{
+		{"naive", LayoutNN, Dims{64, 64, 64}, 1, map[string]any{"form": "naive", "loops": "ikj", "isa": "native", "opt": "O3"}},
+		{"tiled", LayoutNN, Dims{64, 20, 64}, 1, map[string]any{"form": "tiled", "isa": "avx512", "mr": 2, "nv": 1, "ku": 2, "kc": 32, "pack_x": true, "tail": "masked"}},
+		{"threads", LayoutNT, Dims{4, 64, 64}, 2, map[string]any{"form": "skinny", "isa": "avx2", "vec": 32, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newTestSpec(t, wide, test.layout, test.d, test.threads)
+			p, err := s.Space().Make(test.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := s.Generate(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprintf("// %s\n// %s %s\n%s", p.Key(), src.Compiler, strings.Join(src.Flags, " "), src.Text)
+			path := filepath.Join("testdata", test.name+".c")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s differs; run the test with -update and look at what git says", path)
+			}
+		})
+	}
+}
+
+// A smaller machine has a smaller space, and no point of it needs what is not there.
+func TestSpaceShrinks(t *testing.T) {
+	small := Machine{ISAs: []string{"generic"}, Compilers: []string{"cc"}}
+	for _, layout := range []string{LayoutNN, LayoutNT} {
+		for _, d := range []Dims{{256, 256, 256}, {4, 4096, 4096}, {1, 1, 1}} {
+			for _, m := range []Machine{wide, small, {ISAs: []string{"generic", "avx2"}, Compilers: []string{"gcc"}}} {
+				s := newTestSpec(t, m, layout, d, 2)
+				if name := s.Presets()[0].Name; name != "baseline" {
+					t.Errorf("the first preset is %s", name)
+				}
+				r := rand.New(rand.NewPCG(3, 4))
+				for range 300 {
+					p, err := s.Space().Sample(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c := configOf(p, layout)
+					if c.ISA != ISANative && !slices.Contains(m.isas(), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
+						t.Fatalf("%s: the machine has only %v and %v", p, m.ISAs, m.Compilers)
+					}
+					registers := 16
+					if c.ISA == ISAAVX512 {
+						registers = 32
+					}
+					if c.Form == FormTiled && c.MR*c.NV+c.NV+1 > registers {
+						t.Fatalf("%s: the tile needs more than %d registers", p, registers)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestNewSpecFaults(t *testing.T) {
+	for _, test := range []struct {
+		layout  string
+		d       Dims
+		threads int
+		m       Machine
+		want    string
+	}{
+		{"tn", Dims{1, 1, 1}, 1, wide, "layout"},
+		{LayoutNN, Dims{0, 1, 1}, 1, wide, "at least 1"},
+		{LayoutNN, Dims{1, 1, 1}, 0, wide, "at least 1"},
+		{LayoutNN, Dims{1 << 20, 1 << 20, 1}, 1, wide, "more than"},
+		{LayoutNN, Dims{1, 1, 1}, 1, Machine{}, "no C compiler"},
+	} {
+		if _, err := NewSpec(test.m, test.layout, test.d, test.threads); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %v %d: %v, want something about %q", test.layout, test.d, test.threads, err, test.want)
+		}
+	}
+}

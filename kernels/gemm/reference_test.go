@@ -1,0 +1,151 @@
+package gemm
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// result returns the product in float32, as a right kernel may.
+func result(o *operands) []float32 {
+	want := o.product(nil, nil)
+	out := make([]float32, len(want))
+	for i, v := range want {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+func TestReference(t *testing.T) {
+	for _, nt := range []bool{false, true} {
+		for _, d := range []Dims{{1, 1, 1}, {3, 5, 7}, {70, 67, 300}} {
+			o := newOperands(d, nt, 5)
+			got := o.product(nil, nil)
+			for i := range d.M {
+				for j := range d.N {
+					var want float64
+					for p := range d.K {
+						b := o.b[min(p*d.N+j, len(o.b)-1)]
+						if nt {
+							b = o.b[j*d.K+p]
+						}
+						want += float64(o.a[i*d.K+p]) * float64(b)
+					}
+					if math.Abs(got[i*d.N+j]-want) > 1e-10 {
+						t.Fatalf("%v nt=%v: C[%d,%d] is %v, want %v", d, nt, i, j, got[i*d.N+j], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestInputs(t *testing.T) {
+	d := Dims{40, 50, 60}
+	a, b := newOperands(d, false, 1), newOperands(d, false, 1)
+	c := newOperands(d, false, 2)
+	var sum float64
+	for i, v := range a.a {
+		if v != b.a[i] {
+			t.Fatal("the same seed gave other inputs")
+		}
+		if v < -1 || v >= 1 {
+			t.Fatalf("%v is not in [-1, 1)", v)
+		}
+		sum += float64(v)
+	}
+	if a.a[0] == c.a[0] && a.a[1] == c.a[1] {
+		t.Error("two seeds gave the same inputs")
+	}
+	if mean := sum / float64(len(a.a)); math.Abs(mean) > 0.05 {
+		t.Errorf("the mean is %v", mean)
+	}
+}
+
+// Every mistake is found, with every element compared and with samples and sums.
+func TestVerify(t *testing.T) {
+	d := Dims{90, 110, 130}
+	for _, nt := range []bool{false, true} {
+		for _, full := range []bool{true, false} {
+			o := newOperands(d, nt, 9)
+			o.full = full
+			right := result(o)
+			if err := o.verify(right); err != nil {
+				t.Fatalf("nt=%v full=%v: %v", nt, full, err)
+			}
+			sampled := func(i, j int) bool {
+				for _, r := range o.rows {
+					if r == i {
+						return true
+					}
+				}
+				for _, c := range o.cols {
+					if c == j {
+						return true
+					}
+				}
+				return false
+			}
+			i, j := 41, 57
+			for sampled(i, j) { // the sums have to find it alone
+				i, j = i+1, j+1
+			}
+			for name, spoil := range map[string]func(c []float32){
+				"nan":             func(c []float32) { c[i*d.N+j] = float32(math.NaN()) },
+				"infinity":        func(c []float32) { c[i*d.N+j] = float32(math.Inf(1)) },
+				"missing product": func(c []float32) { c[i*d.N+j] -= 0.3 },
+				"zero tile":       func(c []float32) { clear(c[i*d.N+j : i*d.N+j+8]) },
+				"not written":     func(c []float32) { clear(c) },
+				"last element":    func(c []float32) { c[len(c)-1] += 0.01 },
+				"swapped rows": func(c []float32) {
+					for x := range d.N {
+						c[i*d.N+x], c[(i+1)*d.N+x] = c[(i+1)*d.N+x], c[i*d.N+x]
+					}
+				},
+				"wrong sign": func(c []float32) {
+					for x := range c {
+						c[x] = -c[x]
+					}
+				},
+			} {
+				c := append([]float32(nil), right...)
+				spoil(c)
+				r := kernels.AsRejection(o.verify(c))
+				if r == nil || r.Status != space.WrongAnswer {
+					t.Errorf("nt=%v full=%v: %s was not found", nt, full, name)
+				} else if name == "nan" && !strings.Contains(r.Reason, "C[") {
+					t.Errorf("nt=%v full=%v: %s: %q names no element", nt, full, name, r.Reason)
+				}
+			}
+		}
+	}
+}
+
+// The tolerance is that of the requirement.
+func TestTolerance(t *testing.T) {
+	d := Dims{2, 2, 16}
+	o := newOperands(d, false, 3)
+	right := result(o)
+	limit := 1e-5*4 + 1e-4*math.Abs(o.product(nil, nil)[3])
+	for _, test := range []struct {
+		share float64
+		ok    bool
+	}{{0.9, true}, {1.1, false}} {
+		c := append([]float32(nil), right...)
+		c[3] += float32(test.share * limit)
+		if err := o.verify(c); (err == nil) != test.ok {
+			t.Errorf("an error of %v tolerances: %v", test.share, err)
+		}
+	}
+}
+
+func BenchmarkReference(b *testing.B) {
+	o := newOperands(Dims{512, 512, 512}, false, 1)
+	for b.Loop() {
+		o.product(nil, nil)
+	}
+	b.ReportMetric(float64(b.N)*512*512*512/b.Elapsed().Seconds()/1e9, "Gmadd/s")
+}

@@ -1,0 +1,82 @@
+package gemm
+
+import (
+	"fmt"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// Spec is a matrix product of one shape. It implements native.Spec and is safe for concurrent use.
+type Spec struct {
+	layout  string
+	dims    Dims
+	threads int
+	space   *space.Space
+	presets []kernels.Preset
+	machine Machine
+}
+
+// maxElements bounds each matrix, to 1 GiB.
+const maxElements = 1 << 28
+
+// NewSpec makes the product of a shape on a machine. layout is LayoutNN or LayoutNT; threads is the most that
+// a point may use, at least 1.
+func NewSpec(m Machine, layout string, d Dims, threads int) (*Spec, error) {
+	switch {
+	case layout != LayoutNN && layout != LayoutNT:
+		return nil, fmt.Errorf("gemm: layout %q is neither %s nor %s", layout, LayoutNN, LayoutNT)
+	case d.M < 1 || d.N < 1 || d.K < 1 || threads < 1:
+		return nil, fmt.Errorf("gemm: M=%d N=%d K=%d with %d threads: each has to be at least 1", d.M, d.N, d.K, threads)
+	case d.M*d.K > maxElements || d.N*d.K > maxElements || d.M*d.N > maxElements:
+		return nil, fmt.Errorf("gemm: M=%d N=%d K=%d: a matrix has more than %d elements", d.M, d.N, d.K, maxElements)
+	case len(m.Compilers) == 0:
+		return nil, fmt.Errorf("gemm: the machine has no C compiler")
+	}
+	s := &Spec{layout: layout, dims: d, threads: threads, machine: m}
+	var err error
+	if s.space, err = newSpace(m, layout, d, threads); err != nil {
+		return nil, err
+	}
+	if s.presets, err = presets(s.space, m, layout, d, threads); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Space returns the points of the shape on the machine.
+func (s *Spec) Space() *space.Space { return s.space }
+
+// Presets returns the baseline, the plain forms, and a start for each instruction set.
+func (s *Spec) Presets() []kernels.Preset { return s.presets }
+
+// Generate writes the C source of a point.
+func (s *Spec) Generate(p space.Point) (native.Source, error) {
+	return generate(configOf(p, s.layout), s.layout, s.dims), nil
+}
+
+// CaseClass says that all points have the same cases.
+func (s *Spec) CaseClass(space.Point) string { return "" }
+
+// Work describes one product.
+func (s *Spec) Work() native.Work {
+	d := s.dims
+	ops := 2 * float64(d.M) * float64(d.N) * float64(d.K)
+	bytes := 4 * (float64(d.M)*float64(d.K) + float64(d.K)*float64(d.N) + float64(d.M)*float64(d.N))
+	w := native.Work{Ops: ops, OpsName: "GFLOP/s", Bytes: bytes, MinSeconds: ops / (float64(s.threads) * s.machine.roof())}
+	// The weights of a matrix-vector product, or of few rows, are not in the near caches when it is called:
+	// the rest of the model has gone through them.
+	w.Cold = min(d.M, d.N) <= skinnyLimit && bytes > coldBytes
+	return w
+}
+
+// coldBytes is the size from which the operands of a skinny product are taken to come from memory.
+const coldBytes = 1 << 20
+
+// roof is a number of floating-point operations a second that no core known to us reaches: two multiply-adds
+// of a vector a cycle, at 7 GHz.
+func (m Machine) roof() float64 {
+	lanes := map[string]float64{ISAGeneric: 8, ISAAVX2: 8, ISAAVX512: 16}[m.isas()[len(m.isas())-1]]
+	return lanes * 2 * 2 * 7e9
+}

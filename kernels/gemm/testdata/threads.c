@@ -1,0 +1,351 @@
+// form=skinny compiler=gcc opt=O2 mtune=default isa=avx2 vec=32 mr=2 nr=2 depth=1 ku=4 kc=64 pack_x=false tail=masked ahead=0 workers=2 chunk=4 dynamic=true spin=10
+// gcc -O2 -ffp-contract=fast -mavx2 -mfma -pthread
+// C = A·Bᵀ, asked for M=4 N=64 K=64 and right for any: args are A, B, C and dims M, N, K.
+typedef long i64;
+typedef float vec __attribute__((vector_size(32)));
+typedef float vec_any __attribute__((vector_size(32), aligned(4), may_alias)); // as it lies in memory
+
+#define LOAD(p) ((vec)*(const vec_any *)(p))
+#define STORE(p, v) (*(vec_any *)(p) = (v))
+#define NOINLINE __attribute__((noinline))
+#ifdef __has_builtin
+#define HAS(x) __has_builtin(x)
+#else
+#define HAS(x) 0
+#endif
+
+static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }
+
+// Loads and stores of the first n floats of a vector.
+#if defined __AVX512VL__ && HAS(__builtin_ia32_loadups256_mask) && HAS(__builtin_ia32_storeups256_mask)
+static inline vec load_part(const float *p, i64 n) {
+	return __builtin_ia32_loadups256_mask((const void *)p, (vec){0}, (unsigned char)((1u << n) - 1));
+}
+static inline void store_part(float *p, vec v, i64 n) {
+	__builtin_ia32_storeups256_mask((void *)p, v, (unsigned char)((1u << n) - 1));
+}
+#elif defined __AVX__ && HAS(__builtin_ia32_maskloadps256) && HAS(__builtin_ia32_maskstoreps256)
+typedef int ivec __attribute__((vector_size(32)));
+static inline ivec first(i64 n) { return ((ivec){0, 1, 2, 3, 4, 5, 6, 7} < (int)n); }
+static inline vec load_part(const float *p, i64 n) { return __builtin_ia32_maskloadps256((const void *)p, first(n)); }
+static inline void store_part(float *p, vec v, i64 n) { __builtin_ia32_maskstoreps256((void *)p, first(n), v); }
+#else
+static inline vec load_part(const float *p, i64 n) {
+	vec v = {0};
+	for (i64 i = 0; i < n; i++) v[i] = p[i];
+	return v;
+}
+static inline void store_part(float *p, vec v, i64 n) {
+	for (i64 i = 0; i < n; i++) p[i] = v[i];
+}
+#endif
+
+struct scratch {
+	char none;
+};
+
+// The sum of the lanes.
+static inline float sum(vec v) {
+#if HAS(__builtin_shufflevector)
+	v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+	v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+	v += __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+	return v[0];
+#else
+	float t = 0;
+	for (int l = 0; l < 8; l++) t += v[l];
+	return t;
+#endif
+}
+
+// Adds to C, or stores there, the dot products of 2 rows of X and 2 of Y.
+static NOINLINE void dot_2x2(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
+	vec c0_0_0 = {0};
+	vec c0_1_0 = {0};
+	vec c1_0_0 = {0};
+	vec c1_1_0 = {0};
+#define STEP(u, d) { \
+		vec y0 = LOAD(y + 0 * ldy + (u) * 8); \
+		vec y1 = LOAD(y + 1 * ldy + (u) * 8); \
+		vec x0 = LOAD(x + 0 * ldx + (u) * 8); \
+		c0_0_##d += x0 * y0; \
+		c0_1_##d += x0 * y1; \
+		vec x1 = LOAD(x + 1 * ldx + (u) * 8); \
+		c1_0_##d += x1 * y0; \
+		c1_1_##d += x1 * y1; \
+	}
+	for (; k >= 32; k -= 32) {
+		STEP(0, 0)
+		STEP(1, 0)
+		STEP(2, 0)
+		STEP(3, 0)
+		x += 32;
+		y += 32;
+	}
+	for (; k >= 8; k -= 8) {
+		STEP(0, 0)
+		x += 8;
+		y += 8;
+	}
+#undef STEP
+#define LAST(u, d) { \
+		vec y0 = load_part(y + 0 * ldy + (u) * 8, k); \
+		vec y1 = load_part(y + 1 * ldy + (u) * 8, k); \
+		vec x0 = load_part(x + 0 * ldx + (u) * 8, k); \
+		c0_0_##d += x0 * y0; \
+		c0_1_##d += x0 * y1; \
+		vec x1 = load_part(x + 1 * ldx + (u) * 8, k); \
+		c1_0_##d += x1 * y0; \
+		c1_1_##d += x1 * y1; \
+	}
+	if (k > 0) LAST(0, 0)
+#undef LAST
+	float s0_0 = sum(c0_0_0);
+	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
+	float s0_1 = sum(c0_1_0);
+	c[0 * ldc + 1] = add ? c[0 * ldc + 1] + s0_1 : s0_1;
+	float s1_0 = sum(c1_0_0);
+	c[1 * ldc + 0] = add ? c[1 * ldc + 0] + s1_0 : s1_0;
+	float s1_1 = sum(c1_1_0);
+	c[1 * ldc + 1] = add ? c[1 * ldc + 1] + s1_1 : s1_1;
+}
+
+// Adds to C, or stores there, the dot products of 2 rows of X and 1 of Y.
+static NOINLINE void dot_2x1(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
+	vec c0_0_0 = {0};
+	vec c1_0_0 = {0};
+#define STEP(u, d) { \
+		vec y0 = LOAD(y + 0 * ldy + (u) * 8); \
+		vec x0 = LOAD(x + 0 * ldx + (u) * 8); \
+		c0_0_##d += x0 * y0; \
+		vec x1 = LOAD(x + 1 * ldx + (u) * 8); \
+		c1_0_##d += x1 * y0; \
+	}
+	for (; k >= 32; k -= 32) {
+		STEP(0, 0)
+		STEP(1, 0)
+		STEP(2, 0)
+		STEP(3, 0)
+		x += 32;
+		y += 32;
+	}
+	for (; k >= 8; k -= 8) {
+		STEP(0, 0)
+		x += 8;
+		y += 8;
+	}
+#undef STEP
+#define LAST(u, d) { \
+		vec y0 = load_part(y + 0 * ldy + (u) * 8, k); \
+		vec x0 = load_part(x + 0 * ldx + (u) * 8, k); \
+		c0_0_##d += x0 * y0; \
+		vec x1 = load_part(x + 1 * ldx + (u) * 8, k); \
+		c1_0_##d += x1 * y0; \
+	}
+	if (k > 0) LAST(0, 0)
+#undef LAST
+	float s0_0 = sum(c0_0_0);
+	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
+	float s1_0 = sum(c1_0_0);
+	c[1 * ldc + 0] = add ? c[1 * ldc + 0] + s1_0 : s1_0;
+}
+
+// Adds to C, or stores there, the dot products of 1 rows of X and 2 of Y.
+static NOINLINE void dot_1x2(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
+	vec c0_0_0 = {0};
+	vec c0_1_0 = {0};
+#define STEP(u, d) { \
+		vec x0 = LOAD(x + 0 * ldx + (u) * 8); \
+		vec y0 = LOAD(y + 0 * ldy + (u) * 8); \
+		c0_0_##d += x0 * y0; \
+		vec y1 = LOAD(y + 1 * ldy + (u) * 8); \
+		c0_1_##d += x0 * y1; \
+	}
+	for (; k >= 32; k -= 32) {
+		STEP(0, 0)
+		STEP(1, 0)
+		STEP(2, 0)
+		STEP(3, 0)
+		x += 32;
+		y += 32;
+	}
+	for (; k >= 8; k -= 8) {
+		STEP(0, 0)
+		x += 8;
+		y += 8;
+	}
+#undef STEP
+#define LAST(u, d) { \
+		vec x0 = load_part(x + 0 * ldx + (u) * 8, k); \
+		vec y0 = load_part(y + 0 * ldy + (u) * 8, k); \
+		c0_0_##d += x0 * y0; \
+		vec y1 = load_part(y + 1 * ldy + (u) * 8, k); \
+		c0_1_##d += x0 * y1; \
+	}
+	if (k > 0) LAST(0, 0)
+#undef LAST
+	float s0_0 = sum(c0_0_0);
+	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
+	float s0_1 = sum(c0_1_0);
+	c[0 * ldc + 1] = add ? c[0 * ldc + 1] + s0_1 : s0_1;
+}
+
+// Adds to C, or stores there, the dot products of 1 rows of X and 1 of Y.
+static NOINLINE void dot_1x1(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {
+	vec c0_0_0 = {0};
+#define STEP(u, d) { \
+		vec y0 = LOAD(y + 0 * ldy + (u) * 8); \
+		vec x0 = LOAD(x + 0 * ldx + (u) * 8); \
+		c0_0_##d += x0 * y0; \
+	}
+	for (; k >= 32; k -= 32) {
+		STEP(0, 0)
+		STEP(1, 0)
+		STEP(2, 0)
+		STEP(3, 0)
+		x += 32;
+		y += 32;
+	}
+	for (; k >= 8; k -= 8) {
+		STEP(0, 0)
+		x += 8;
+		y += 8;
+	}
+#undef STEP
+#define LAST(u, d) { \
+		vec y0 = load_part(y + 0 * ldy + (u) * 8, k); \
+		vec x0 = load_part(x + 0 * ldx + (u) * 8, k); \
+		c0_0_##d += x0 * y0; \
+	}
+	if (k > 0) LAST(0, 0)
+#undef LAST
+	float s0_0 = sum(c0_0_0);
+	c[0 * ldc + 0] = add ? c[0 * ldc + 0] + s0_0 : s0_0;
+}
+
+// The m by n result of dot products, read once for each 4 rows of X.
+static NOINLINE void product(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc) {
+	for (i64 h = 0; h < m; h += 4) {
+		const i64 hb = least(4, m - h);
+		for (i64 p = 0; p < k; p += 64) {
+			const i64 pb = least(64, k - p);
+			i64 j = 0;
+			for (; n - j >= 2; j += 2) {
+				i64 i = 0;
+				for (; hb - i >= 2; i += 2) {
+					dot_2x2(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
+				}
+				for (; hb - i >= 1; i += 1) {
+					dot_1x2(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
+				}
+			}
+			for (; n - j >= 1; j += 1) {
+				i64 i = 0;
+				for (; hb - i >= 2; i += 2) {
+					dot_2x1(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
+				}
+				for (; hb - i >= 1; i += 1) {
+					dot_1x1(pb, x + (h + i) * ldx + p, ldx, y + j * ldy + p, ldy, c + (h + i) * ldc + j, ldc, p > 0);
+				}
+			}
+		}
+	}
+}
+
+struct job {
+	const float *a, *b;
+	float *c;
+	i64 m, n, k, lda, ldb;
+};
+
+// Computes rows i0 to i1 and columns j0 to j1 of C.
+static void part(struct scratch *s, struct job j, i64 i0, i64 i1, i64 j0, i64 j1) {
+	product(s, i1 - i0, j1 - j0, j.k, j.a + i0 * j.lda, j.lda, j.b + j0 * j.ldb, j.ldb, j.c + i0 * j.n + j0, j.n);
+}
+
+#include <pthread.h>
+#include <sched.h>
+
+#define WORKERS 2
+#define POLLS 10000
+#ifdef __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("")
+#endif
+
+static struct scratch scratch[WORKERS];
+static struct job job;
+static i64 share; // rows or columns of a task
+static int threads = -1; // beside the caller
+static unsigned long ticket __attribute__((aligned(64))); // generation above tasks
+static int finished __attribute__((aligned(64))); // tasks
+static int sleepers __attribute__((aligned(64)));
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define GENERATION(t) ((t) >> 32)
+#define TASKS(t) ((t) & 0xffffffff)
+
+static void task(int me, i64 number) {
+	const i64 from = number * share;
+	part(&scratch[me], job, 0, job.m, from, least(job.n, from + share));
+	__atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
+}
+
+static void work(int me, unsigned long mine) {
+	for (unsigned long t = READ(ticket); GENERATION(t) == GENERATION(mine) && TASKS(t) > 0; t = READ(ticket))
+		if (__atomic_compare_exchange_n(&ticket, &t, t - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) task(me, (i64)TASKS(t) - 1);
+}
+
+static void *run(void *arg) {
+	const int me = (int)(i64)arg;
+	for (unsigned long seen = 0;;) {
+		for (int i = 0; i < POLLS && GENERATION(READ(ticket)) == seen; i++) PAUSE();
+		if (GENERATION(READ(ticket)) == seen) {
+			pthread_mutex_lock(&lock);
+			__atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
+			while (GENERATION(READ(ticket)) == seen) pthread_cond_wait(&wake, &lock);
+			__atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
+			pthread_mutex_unlock(&lock);
+		}
+		const unsigned long mine = READ(ticket);
+		seen = GENERATION(mine);
+		work(me, mine);
+	}
+	return 0;
+}
+
+// Where the machine gives fewer threads than asked for, the others do the work. A thread may look at the number of
+// threads only when it has a task, which it cannot have before this has returned.
+static void start(void) {
+	int n = 0;
+	for (pthread_t t; n < WORKERS - 1 && !pthread_create(&t, 0, run, (void *)(i64)(n + 1)); n++) pthread_detach(t);
+	threads = n;
+}
+
+void tune_kernel(void *const *args, const i64 *dims) {
+	struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], dims[2]};
+	share = 8;
+	const i64 tasks = (j.n + share - 1) / share;
+	if (tasks == 1) {
+		part(&scratch[0], j, 0, j.m, 0, j.n);
+		return;
+	}
+	if (threads < 0) start();
+	job = j;
+	finished = 0;
+	const unsigned long mine = ((GENERATION(ticket) + 1) << 32 | tasks);
+	__atomic_store_n(&ticket, mine, __ATOMIC_SEQ_CST);
+	if (READ(sleepers) > 0) {
+		pthread_mutex_lock(&lock);
+		pthread_cond_broadcast(&wake);
+		pthread_mutex_unlock(&lock);
+	}
+	work(0, mine);
+	// A thread may have lost its core; after a while the caller offers its own.
+	for (int i = 0; READ(finished) < tasks; i++)
+		if (i < 10000) PAUSE();
+		else sched_yield();
+}

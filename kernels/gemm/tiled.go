@@ -1,0 +1,692 @@
+package gemm
+
+import "fmt"
+
+// tiledWriter writes one copy of the tiled form. A tile takes MR rows of the operand X, whose elements are
+// broadcast, and NV vectors of the operand Y; it holds its part of the result in registers for KC steps of K.
+// For C = A·B they are A and B; swapped, for C = A·Bᵀ, X is B and Y is A, and a tile is one of Cᵀ.
+type tiledWriter struct {
+	*writer
+	c     Config
+	nt    bool   // the lanes of a vector of Y are not neighbours in memory, so that Y has to be packed
+	suf   string // of the copy's function names
+	fixed *Dims  // the dimensions that the copy has as constants; nil for any
+	d     Dims   // the asked dimensions
+	rows  int    // of the result of tiles: M, or N when swapped
+	cols  int
+	kc    int // the block sizes, rounded to tiles
+	mc    int
+	nc    int
+}
+
+func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
+	t := &tiledWriter{writer: w, c: c, nt: nt, d: d, rows: d.M, cols: d.N}
+	if c.Swap {
+		t.rows, t.cols = d.N, d.M
+	}
+	t.kc = balance(d.K, c.KC, c.KU)
+	t.mc = balance(t.rows, c.MC, c.MR)
+	t.nc = balance(t.cols, c.NC, t.nr())
+	return t
+}
+
+// balance returns the size of the blocks that cut n into equal parts of at most about limit, rounded up to a
+// multiple of unit.
+func balance(n, limit, unit int) int {
+	parts := ceil(n, max(limit, 1))
+	return ceil(ceil(n, parts), unit) * unit
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+func (t *tiledWriter) nr() int    { return t.c.NV * t.c.Lanes() }
+func (t *tiledWriter) lanes() int { return t.c.Lanes() }
+
+// ld returns the text of a leading dimension, which is a constant in a copy with fixed dimensions.
+func (t *tiledWriter) ld(name string) string {
+	if t.fixed == nil {
+		return name
+	}
+	n := map[string]int{"ldx": t.d.K, "ldy": t.d.N, "ldc": t.d.N}
+	if t.nt {
+		n["ldy"] = t.d.K
+	}
+	return fmt.Sprint(n[name])
+}
+
+// strip is a step in the decomposition of a row of tiles, or of a column of them.
+type strip struct {
+	size int  // rows or vectors
+	part bool // the last vector is partly filled
+}
+
+// rowStrips lists the heights of tiles that the code has, the full one first: then that of the rest of the asked
+// shape, and one row for any other rest. Of two copies only that with fixed dimensions has the rest, and no other.
+func (t *tiledWriter) rowStrips() []int {
+	out := []int{t.c.MR}
+	if t.c.Tail == TailPadded {
+		return out
+	}
+	rest := t.rows % t.c.MR
+	if rest > 1 && t.hasRest() {
+		out = append(out, rest)
+	}
+	if t.c.MR > 1 && (t.fixed == nil || rest == 1) {
+		out = append(out, 1)
+	}
+	return out
+}
+
+// colStrips lists the widths of tiles that the code has, as rowStrips does heights; any other rest is done by the
+// vector.
+func (t *tiledWriter) colStrips() []strip {
+	out := []strip{{size: t.c.NV}}
+	if t.c.Tail == TailPadded {
+		return out
+	}
+	rest := t.cols % t.nr()
+	if t.c.Tail == TailScalar {
+		rest -= rest % t.lanes()
+	}
+	s := strip{ceil(rest, t.lanes()), rest%t.lanes() != 0}
+	if s.size > 1 && t.hasRest() || s.size == 1 && t.fixed != nil {
+		out = append(out, s)
+	}
+	if t.fixed != nil {
+		return out
+	}
+	if t.c.NV > 1 {
+		out = append(out, strip{size: 1})
+	}
+	if t.c.Tail == TailMasked {
+		out = append(out, strip{1, true})
+	}
+	return out
+}
+
+// hasRest says whether this copy has tiles that fit the rest of the asked shape.
+func (t *tiledWriter) hasRest() bool { return t.fixed != nil || !t.c.Fixed }
+
+func (t *tiledWriter) tileName(rows int, s strip) string {
+	name := fmt.Sprintf("tile_%dx%d", rows, s.size)
+	if s.part {
+		name += "_part"
+	}
+	return name + t.suf
+}
+
+// write writes the whole copy; the last function is "product".
+func (t *tiledWriter) write() {
+	for _, rows := range t.rowStrips() {
+		for _, s := range t.colStrips() {
+			t.tile(rows, s)
+		}
+	}
+	if t.c.Tail == TailScalar {
+		t.scalarColumn()
+	}
+	if t.c.Tail == TailPadded {
+		t.edge()
+	}
+	if t.c.PackX {
+		t.packX()
+	}
+	if t.c.PackY {
+		t.packY()
+	}
+	t.block()
+	t.product()
+}
+
+// tile writes the function of one register tile.
+func (t *tiledWriter) tile(rows int, s strip) {
+	c, lanes := t.c, t.lanes()
+	part := ""
+	if s.part {
+		part = ", i64 width"
+	}
+	xk, xi := 1, t.ld("ldx")
+	if c.PackX {
+		xk, xi = rows, "1"
+	}
+	yk := t.ld("ldy")
+	if c.PackY {
+		yk = fmt.Sprint(s.size * lanes)
+	}
+	last := s.size - 1
+	t.f("\n// Adds to C, or stores there, a tile of %d by %d vectors, k deep.", rows, s.size)
+	if c.NextY {
+		part += ", const float *next, i64 far, const float *end"
+	}
+	t.f("static NOINLINE void %s(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add%s) {", t.tileName(rows, s), part)
+	t.in()
+	for i := range rows {
+		for v := range s.size {
+			t.f("vec c%d_%d = {0};", i, v)
+		}
+	}
+	if c.PrefetchC {
+		if c.Swap {
+			t.f("for (i64 j = 0; j < %d; j++) __builtin_prefetch(c + j * %s, 1);", s.size*lanes, t.ld("ldc"))
+		} else {
+			for i := range rows {
+				for at := 0; at < s.size*lanes; at += 16 {
+					t.f("__builtin_prefetch(c + %d * %s + %d, 1);", i, t.ld("ldc"), at)
+				}
+			}
+		}
+	}
+	t.f("#define STEP(u) { \\")
+	t.in()
+	for v := range s.size {
+		at := fmt.Sprintf("y + (u) * %s + %d", yk, v*lanes)
+		if s.part && v == last && !c.PackY {
+			t.f("vec y%d = load_part(%s, width); \\", v, at)
+		} else {
+			t.f("vec y%d = LOAD(%s); \\", v, at)
+		}
+	}
+	for i := range rows {
+		t.f("float x%d = x[(u) * %d + %d * %s]; \\", i, xk, i, xi)
+		for v := range s.size {
+			t.f("c%d_%d += x%d * y%d; \\", i, v, i, v)
+		}
+	}
+	t.out()
+	t.f("}")
+	t.f("for (; k >= %d; k -= %d) {", c.KU, c.KU)
+	t.in()
+	if c.PrefetchX > 0 {
+		if c.PackX {
+			for at := 0; at < c.KU*rows; at += 16 {
+				t.f("__builtin_prefetch(x + %d);", c.PrefetchX*rows+at)
+			}
+		} else {
+			for i := range rows {
+				t.f("__builtin_prefetch(x + %d * %s + %d);", i, xi, c.PrefetchX)
+			}
+		}
+	}
+	if c.PrefetchY > 0 {
+		if c.PackY {
+			for at := 0; at < c.KU*s.size*lanes; at += 16 {
+				t.f("__builtin_prefetch(y + %d);", c.PrefetchY*s.size*lanes+at)
+			}
+		} else {
+			for u := range c.KU {
+				for at := 0; at < s.size*lanes; at += 16 {
+					t.f("__builtin_prefetch(y + %d * %s + %d);", c.PrefetchY+u, yk, at)
+				}
+			}
+		}
+	}
+	if c.NextY {
+		for at := 0; at < t.nr(); at += 16 {
+			t.f("__builtin_prefetch(next + %d, 0, 2);", at)
+		}
+		t.f("next = next + far < end ? next + far : end;")
+	}
+	for u := range c.KU {
+		t.f("STEP(%d)", u)
+	}
+	t.f("x += %d;", c.KU*xk)
+	t.f("y += %d * %s;", c.KU, yk)
+	t.out()
+	t.f("}")
+	if c.KU > 1 {
+		t.f("for (; k > 0; k--) {")
+		t.in()
+		t.f("STEP(0)")
+		t.f("x += %d;", xk)
+		t.f("y += %s;", yk)
+		t.out()
+		t.f("}")
+	}
+	t.f("#undef STEP")
+	if c.Swap {
+		t.storeSwapped(rows, s)
+	} else {
+		t.store(rows, s)
+	}
+	t.out()
+	t.f("}")
+}
+
+func (t *tiledWriter) store(rows int, s strip) {
+	last := s.size - 1
+	at := func(i, v int) string { return fmt.Sprintf("c + %d * %s + %d", i, t.ld("ldc"), v*t.lanes()) }
+	t.f("if (add) {")
+	t.in()
+	for i := range rows {
+		for v := range s.size {
+			if s.part && v == last {
+				t.f("c%d_%d += load_part(%s, width);", i, v, at(i, v))
+			} else {
+				t.f("c%d_%d += LOAD(%s);", i, v, at(i, v))
+			}
+		}
+	}
+	t.out()
+	t.f("}")
+	for i := range rows {
+		for v := range s.size {
+			if s.part && v == last {
+				t.f("store_part(%s, c%d_%d, width);", at(i, v), i, v)
+			} else {
+				t.f("STORE(%s, c%d_%d);", at(i, v), i, v)
+			}
+		}
+	}
+}
+
+// storeSwapped writes the tile through a buffer, because its columns are rows of C.
+func (t *tiledWriter) storeSwapped(rows int, s strip) {
+	lanes := t.lanes()
+	nr := s.size * lanes
+	t.f("float b[%d] __attribute__((aligned(64)));", rows*nr)
+	for i := range rows {
+		for v := range s.size {
+			t.f("STORE(b + %d, c%d_%d);", i*nr+v*lanes, i, v)
+		}
+	}
+	n := fmt.Sprint(nr)
+	if s.part {
+		n = fmt.Sprintf("%d + width", nr-lanes)
+	}
+	ldc := t.ld("ldc")
+	t.f("if (add)")
+	t.f("\tfor (i64 j = 0; j < %s; j++)", n)
+	t.f("\t\tfor (i64 i = 0; i < %d; i++) c[j * %s + i] += b[i * %d + j];", rows, ldc, nr)
+	t.f("else")
+	t.f("\tfor (i64 j = 0; j < %s; j++)", n)
+	t.f("\t\tfor (i64 i = 0; i < %d; i++) c[j * %s + i] = b[i * %d + j];", rows, ldc, nr)
+}
+
+// scalarColumn writes the function for one column of the result, of which Y may hold a packed copy.
+func (t *tiledWriter) scalarColumn() {
+	c := t.c
+	yk := t.ld("ldy")
+	if c.PackY {
+		yk = "1"
+	}
+	xk, xi := "1", t.ld("ldx")
+	if c.PackX {
+		xk, xi = "rows", "1"
+	}
+	ci := t.ld("ldc")
+	if c.Swap {
+		ci = "1"
+	}
+	t.f("\n// One column of the given number of rows.")
+	t.f("static NOINLINE void scalar_column%s(i64 rows, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {", t.suf)
+	t.in()
+	t.f("for (i64 i = 0; i < rows; i++) {")
+	t.in()
+	t.f("float s = add ? c[i * %s] : 0;", ci)
+	t.f("for (i64 p = 0; p < k; p++) s += x[p * %s + i * %s] * y[p * %s];", xk, xi, yk)
+	t.f("c[i * %s] = s;", ci)
+	t.out()
+	t.f("}")
+	t.out()
+	t.f("}")
+}
+
+// edge writes the function for a tile of which only a part is stored.
+func (t *tiledWriter) edge() {
+	mr, nr := t.c.MR, t.nr()
+	i, j := "i * ldc + j", fmt.Sprintf("i * %d + j", nr)
+	if t.c.Swap {
+		i, j = "j * ldc + i", fmt.Sprintf("j * %d + i", mr)
+	}
+	t.f("\n// A full tile of which rows by cols elements are stored.")
+	t.f("static NOINLINE void edge%s(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add, i64 rows, i64 cols) {", t.suf)
+	t.in()
+	t.f("float b[%d] __attribute__((aligned(64)));", mr*nr)
+	ldb := nr
+	if t.c.Swap {
+		ldb = mr
+	}
+	// The copies that are padded have leading dimensions of their own.
+	next := ""
+	if t.c.NextY {
+		next = ", y, 0, y"
+	}
+	t.f("tile_%dx%d(k, x, ldx, y, ldy, b, %d, 0%s);", mr, t.c.NV, ldb, next)
+	t.f("for (i64 i = 0; i < rows; i++)")
+	t.f("\tfor (i64 j = 0; j < cols; j++) c[%s] = add ? c[%s] + b[%s] : b[%s];", i, i, j, j)
+	t.out()
+	t.f("}")
+}
+
+// eachRow writes the loop over the strips of rows: body writes what is done with rows of them from row i.
+// edge writes what is done with fewer than MR padded rows.
+func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
+	for n, rows := range t.rowStrips() {
+		switch {
+		case n == 0:
+			t.f("i64 i = 0;")
+			t.f("for (; m - i >= %d; i += %d) {", rows, rows)
+		case rows == 1:
+			t.f("for (; i < m; i++) {")
+		default:
+			t.f("if (m - i == %d) {", rows)
+		}
+		t.in()
+		body(rows)
+		if n > 0 && rows > 1 {
+			t.f("i = m;")
+		}
+		t.out()
+		t.f("}")
+	}
+	if t.c.Tail == TailPadded {
+		t.f("if (i < m) {")
+		t.in()
+		edge()
+		t.out()
+		t.f("}")
+	}
+}
+
+// eachCol is eachRow for columns. scalar writes what is done with the single column j.
+func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
+	lanes := t.lanes()
+	for n, s := range t.colStrips() {
+		width := s.size * lanes
+		switch {
+		case n == 0:
+			t.f("i64 j = 0;")
+			t.f("for (; n - j >= %d; j += %d) {", width, width)
+		case s.size == 1 && !s.part:
+			t.f("for (; n - j >= %d; j += %d) {", lanes, lanes)
+		case s.size == 1:
+			t.f("if (j < n) {")
+			t.f("\ti64 width = n - j;")
+		case s.part:
+			rest := t.cols % t.nr()
+			t.f("if (n - j == %d) {", rest)
+			t.f("\tconst i64 width = %d;", rest-(s.size-1)*lanes)
+		default:
+			t.f("if (n - j >= %d) {", width)
+		}
+		t.in()
+		body(s)
+		switch {
+		case s.part:
+			t.f("j = n;")
+		case n > 0 && s.size > 1:
+			t.f("j += %d;", width)
+		}
+		t.out()
+		t.f("}")
+	}
+	switch t.c.Tail {
+	case TailScalar:
+		t.f("for (; j < n; j++) {")
+		t.in()
+		scalar()
+		t.out()
+		t.f("}")
+	case TailPadded:
+		t.f("if (j < n) {")
+		t.in()
+		edge()
+		t.out()
+		t.f("}")
+	}
+}
+
+// packX writes the function that copies rows of X to strips of MR by kc, each with its columns one after
+// the other.
+func (t *tiledWriter) packX() {
+	t.f("\n// Copies m rows of X, k deep, to strips whose columns are contiguous.")
+	t.f("static NOINLINE void pack_x%s(i64 m, i64 k, const float *x, i64 ldx, float *to) {", t.suf)
+	t.in()
+	t.eachRow(func(rows int) {
+		t.f("transpose(%d, %d, k, x + i * %s, %s, to + i * k);", rows, rows, t.ld("ldx"), t.ld("ldx"))
+	}, func() {
+		t.f("transpose(m - i, %d, k, x + i * %s, %s, to + i * k);", t.c.MR, t.ld("ldx"), t.ld("ldx"))
+	})
+	t.out()
+	t.f("}")
+}
+
+// packY writes the function that copies columns of Y to strips of kc by NR, row by row.
+func (t *tiledWriter) packY() {
+	lanes := t.lanes()
+	ldy := t.ld("ldy")
+	t.f("\n// Copies n columns of Y, k deep, to strips whose rows are contiguous.")
+	t.f("static NOINLINE void pack_y%s(i64 n, i64 k, const float *y, i64 ldy, float *to) {", t.suf)
+	t.in()
+	if t.nt {
+		t.eachCol(func(s strip) {
+			width := fmt.Sprint(s.size * lanes)
+			if s.part {
+				width = fmt.Sprintf("%d + width", (s.size-1)*lanes)
+			}
+			t.f("transpose(%s, %d, k, y + j * %s, %s, to + j * k);", width, s.size*lanes, ldy, ldy)
+		}, func() {
+			t.f("transpose(1, 1, k, y + j * %s, %s, to + j * k);", ldy, ldy)
+		}, func() {
+			t.f("transpose(n - j, %d, k, y + j * %s, %s, to + j * k);", t.nr(), ldy, ldy)
+		})
+	} else {
+		t.eachCol(func(s strip) {
+			t.f("for (i64 p = 0; p < k; p++) {")
+			t.in()
+			for at := 0; at < s.size*lanes; at += 16 { // the next strip
+				t.f("__builtin_prefetch(y + p * %s + j + %d);", ldy, s.size*lanes+at)
+			}
+			for v := range s.size {
+				to := fmt.Sprintf("to + j * k + p * %d + %d", s.size*lanes, v*lanes)
+				from := fmt.Sprintf("y + p * %s + j + %d", ldy, v*lanes)
+				if s.part && v == s.size-1 {
+					t.f("STORE(%s, load_part(%s, width));", to, from)
+				} else {
+					t.f("STORE(%s, LOAD(%s));", to, from)
+				}
+			}
+			t.out()
+			t.f("}")
+		}, func() {
+			t.f("for (i64 p = 0; p < k; p++) to[j * k + p] = y[p * %s + j];", ldy)
+		}, func() {
+			t.f("for (i64 p = 0; p < k; p++)")
+			t.f("\tfor (i64 l = 0; l < %d; l++) to[j * k + p * %d + l] = l < n - j ? y[p * %s + j + l] : 0;", t.nr(), t.nr(), ldy)
+		})
+	}
+	t.out()
+	t.f("}")
+}
+
+// block writes the loops over the tiles of one cache block.
+func (t *tiledWriter) block() {
+	c := t.c
+	t.f("\n// The tiles of m rows by n columns, k deep.")
+	t.f("static NOINLINE void block%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {", t.suf)
+	t.in()
+	if c.Tail == TailPadded && !c.PackX {
+		t.f("const i64 odd_rows = m %% %d;", c.MR)
+		t.f("for (i64 i = 0; odd_rows && i < %d; i++)", c.MR)
+		t.f("\tfor (i64 p = 0; p < k; p++) s->edge_x[i * %d + p] = i < odd_rows ? x[(m - odd_rows + i) * %s + p] : 0;", t.kc, t.ld("ldx"))
+	}
+	if c.Tail == TailPadded && !c.PackY {
+		t.f("const i64 odd_cols = n %% %d;", t.nr())
+		t.f("for (i64 p = 0; odd_cols && p < k; p++)")
+		t.f("\tfor (i64 j = 0; j < %d; j++) s->edge_y[p * %d + j] = j < odd_cols ? y[p * %s + n - odd_cols + j] : 0;", t.nr(), t.nr(), t.ld("ldy"))
+	}
+	if c.NextY {
+		t.f("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
+	}
+	if c.Inner == "columns" { // columns outside: a strip of Y stays near while X streams past
+		t.eachCol(func(s strip) {
+			if c.NextY {
+				t.nextStrip(s)
+			}
+			t.eachRow(func(rows int) { t.callTile(rows, s) }, func() { t.callEdge(true, false) })
+		}, t.callScalar, func() {
+			t.eachRow(func(int) { t.callEdge(false, true) }, func() { t.callEdge(true, true) })
+		})
+	} else {
+		t.eachRow(func(rows int) {
+			t.eachCol(func(s strip) { t.callTile(rows, s) }, func() { t.callScalarRows(rows) }, func() { t.callEdge(false, true) })
+		}, func() {
+			t.eachCol(func(strip) { t.callEdge(true, false) }, nil, func() { t.callEdge(true, true) })
+		})
+	}
+	t.out()
+	t.f("}")
+}
+
+// nextStrip writes what the tiles of a strip of columns need to prefetch the next strip, each its share of the
+// rows. After the last strip of a block comes the first of the next depth.
+func (t *tiledWriter) nextStrip(s strip) {
+	width := s.size * t.lanes()
+	if t.c.PackY {
+		t.f("const i64 row = %d;", t.nr())
+		t.f("const float *next = y + (j + %d) * k;", width)
+	} else {
+		t.f("const i64 row = %s;", t.ld("ldy"))
+		t.f("const float *next = n - j > %d ? y + j + %d : y + k * row;", width, width)
+	}
+	t.f("const float *end = next + (k - 1) * row;")
+}
+
+// xAt, yAt and cAt are the texts of where a tile at (i, j) has its operands.
+func (t *tiledWriter) xAt() string {
+	if t.c.PackX {
+		return "x + i * k"
+	}
+	return "x + i * " + t.ld("ldx")
+}
+
+func (t *tiledWriter) yAt() string {
+	if t.c.PackY {
+		return "y + j * k"
+	}
+	return "y + j"
+}
+
+func (t *tiledWriter) cAt() string {
+	if t.c.Swap {
+		return "c + j * " + t.ld("ldc") + " + i"
+	}
+	return "c + i * " + t.ld("ldc") + " + j"
+}
+
+func (t *tiledWriter) callTile(rows int, s strip) {
+	width := ""
+	if s.part {
+		width = ", width"
+	}
+	if t.c.NextY {
+		width += fmt.Sprintf(", next + i / %d * row, tiles * row, end", t.c.MR)
+	}
+	t.f("%s(k, %s, %s, %s, %s, %s, %s, add%s);", t.tileName(rows, s), t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"), width)
+}
+
+func (t *tiledWriter) callScalarRows(rows int) {
+	t.f("scalar_column%s(%d, k, %s, %s, %s, %s, %s, %s, add);", t.suf, rows, t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"))
+}
+
+func (t *tiledWriter) callScalar() {
+	t.eachRow(func(rows int) { t.callScalarRows(rows) }, nil)
+}
+
+// callEdge writes the call for a tile that is cut off at the last row, the last column, or both.
+func (t *tiledWriter) callEdge(lastRow, lastCol bool) {
+	x, ldx, rows := t.xAt(), t.ld("ldx"), fmt.Sprint(t.c.MR)
+	y, ldy, cols := t.yAt(), t.ld("ldy"), fmt.Sprint(t.nr())
+	if lastRow {
+		rows = "m - i"
+		if !t.c.PackX {
+			x, ldx = "s->edge_x", fmt.Sprint(t.kc)
+		}
+	}
+	if lastCol {
+		cols = "n - j"
+		if !t.c.PackY {
+			y, ldy = "s->edge_y", fmt.Sprint(t.nr())
+		}
+	}
+	t.f("edge%s(k, %s, %s, %s, %s, %s, %s, add, %s, %s);", t.suf, x, ldx, y, ldy, t.cAt(), t.ld("ldc"), rows, cols)
+}
+
+// product writes the loops over cache blocks.
+func (t *tiledWriter) product() {
+	c := t.c
+	t.f("\n// The m by n result of tiles, block by block.")
+	t.f("static NOINLINE void product%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc) {", t.suf)
+	t.in()
+	open := map[byte]bool{}
+	packedX, packedY := !c.PackX, !c.PackY
+	x := "x + i * " + t.ld("ldx") + " + p"
+	y := "y + p * " + t.ld("ldy") + " + j"
+	if t.nt {
+		y = "y + j * " + t.ld("ldy") + " + p"
+	}
+	for _, loop := range []byte(c.Order) {
+		v := string(loop)
+		size, bound := t.kc, "k"
+		switch loop {
+		case 'i':
+			size, bound = t.mc, "m"
+		case 'j':
+			size, bound = t.nc, "n"
+		}
+		t.f("for (i64 %s = 0; %s < %s; %s += %d) {", v, v, bound, v, size)
+		t.in()
+		t.f("const i64 %sb = least(%d, %s - %s);", v, size, bound, v)
+		open[loop] = true
+		if !packedX && open['i'] && open['p'] {
+			t.f("pack_x%s(ib, pb, %s, %s, s->x);", t.suf, x, t.ld("ldx"))
+			packedX, x = true, "s->x"
+		}
+		if !packedY && open['j'] && open['p'] {
+			t.f("pack_y%s(jb, pb, %s, %s, s->y);", t.suf, y, t.ld("ldy"))
+			packedY, y = true, "s->y"
+		}
+	}
+	cAt := "c + i * " + t.ld("ldc") + " + j"
+	if c.Swap {
+		cAt = "c + j * " + t.ld("ldc") + " + i"
+	}
+	t.f("block%s(s, ib, jb, pb, %s, %s, %s, %s, %s, %s, p > 0);", t.suf, x, t.ld("ldx"), y, t.ld("ldy"), cAt, t.ld("ldc"))
+	for range c.Order {
+		t.out()
+		t.f("}")
+	}
+	t.out()
+	t.f("}")
+}
+
+// scratch writes the type of a thread's buffers.
+func (t *tiledWriter) scratch() {
+	c := t.c
+	t.f("struct scratch {")
+	t.in()
+	empty := true
+	field := func(name string, n int) {
+		t.f("float %s[%d] __attribute__((aligned(64)));", name, ceil(n, 16)*16)
+		empty = false
+	}
+	if c.PackX {
+		field("x", t.mc*t.kc)
+	}
+	if c.PackY {
+		field("y", ceil(t.nc, t.nr())*t.nr()*t.kc)
+	}
+	if c.Tail == TailPadded {
+		if !c.PackX {
+			field("edge_x", c.MR*t.kc)
+		}
+		if !c.PackY {
+			field("edge_y", t.nr()*t.kc)
+		}
+	}
+	if empty {
+		t.f("char none;")
+	}
+	t.out()
+	t.f("};")
+}

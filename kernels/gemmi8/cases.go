@@ -1,0 +1,368 @@
+package gemmi8
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// size is the size of one case.
+type size struct{ m, n, k int }
+
+// filling says what the inputs of a case are.
+type filling uint8
+
+const (
+	// uniform inputs are floats in [−1, 1), of which the scales clip a few.
+	uniform filling = iota
+	// ties inputs are multiples of half a step, so that rounding decides about every other one.
+	ties
+	// extremes inputs are rows of the largest and smallest integers, and of what is clipped to them. Sums of
+	// adjacent products saturate in 16 bits, whatever the trick, where a multiplication does that.
+	extremes
+)
+
+// operands are the quantised inputs of a case, and what its results have to be.
+type operands struct {
+	size
+	a, w  []int8 // m × k, n × k
+	scale float32
+	relu  bool
+	rows  map[int][]float32 // of C, that are known
+	cols  map[int][]float32
+	whole bool // whether rows has all of C
+}
+
+// drawn is a case as it is for every point.
+type drawn struct {
+	seed, number uint64
+	size
+	a, w, scales []byte
+	want         *operands
+}
+
+// cases keeps the inputs and references of the asked shape for the last seeds.
+type cases struct {
+	mutex sync.Mutex
+	kept  []*drawn
+}
+
+// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
+const keepSeeds = 2
+
+// asked returns the inputs of the asked shape.
+func (g *Spec) asked(seed uint64) *drawn {
+	g.inputs.mutex.Lock()
+	defer g.inputs.mutex.Unlock()
+	for _, d := range g.inputs.kept {
+		if d.seed == seed {
+			return d
+		}
+	}
+	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
+	g.inputs.kept = append(g.inputs.kept, d)
+	g.inputs.kept = g.inputs.kept[max(0, len(g.inputs.kept)-keepSeeds):]
+	return d
+}
+
+// Cases returns the asked shape and odd ones: less than a tile, several tiles and panels with some left over, more
+// than one block along k, ties and extreme inputs.
+func (g *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x67656d6d6938))
+	mr, nr := 4, 16
+	if p.Str("form") != formPlain {
+		l := layoutOf(p, 1, 1)
+		mr, nr = l.mr, l.nr
+	}
+	middle := size{1 + rng.IntN(3*mr), 1 + rng.IntN(3*nr), 1 + rng.IntN(300)}
+	if kc := p.Int("kc"); kc > 0 {
+		// Deep products are dear in the reference: a few results each in a second tile and panel will do.
+		middle = size{mr + rng.IntN(3), nr + rng.IntN(3), kc + 1 + rng.IntN(kc)}
+	}
+	list := []*drawn{
+		g.asked(seed),
+		g.draw(size{1 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(9)}, ties, seed, 1),
+		g.draw(middle, uniform, seed, 2),
+		g.draw(size{mr + 1 + rng.IntN(2*mr), nr + rng.IntN(nr+1), 1 + rng.IntN(140)}, ties, seed, 3),
+		g.draw(size{extremeRows + rng.IntN(mr), extremeRows + rng.IntN(nr), 64 + rng.IntN(140)}, extremes, seed, 4),
+	}
+	out := make([]native.Case, len(list))
+	for i, d := range list {
+		out[i] = g.newCase(p, d)
+	}
+	return out, nil
+}
+
+// newCase makes the case of a point.
+func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
+	weights := native.Buffer{Name: "w", Elem: native.F32, Len: d.n * d.k, Mode: native.In}
+	w := d.w
+	if g.weights != weightsF32 {
+		weights.Elem = native.I8
+		w = asBytes(d.want.w)
+	}
+	if g.weights == weightsPacked && p.Str("form") != formPlain {
+		l := layoutOf(p, d.n, d.k)
+		weights.Elem, weights.Len = native.U8, l.packedBytes()
+		w = l.pack(d.want.w, d.n, d.k)
+	}
+	const result = 3
+	return native.Case{
+		Name: fmt.Sprintf("m=%d n=%d k=%d", d.m, d.n, d.k),
+		Dims: []int64{int64(d.m), int64(d.n), int64(d.k)},
+		Buffers: []native.Buffer{
+			{Name: "a", Elem: native.F32, Len: d.m * d.k, Mode: native.In},
+			weights,
+			{Name: "scales", Elem: native.F32, Len: 2, Mode: native.In},
+			{Name: "c", Elem: native.F32, Len: d.m * d.n, Mode: native.Out},
+		},
+		Inputs: [][]byte{d.a, w, d.scales, nil},
+		Verify: func(buffers [][]byte) error { return d.want.verify(asFloats(buffers[result])) },
+	}
+}
+
+// draw draws inputs. The same seed and number give the same inputs everywhere.
+func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
+	rng := rand.New(rand.NewPCG(seed, number))
+	// A quantised value of 127 stands for about 0.97: the inputs beyond are clipped.
+	sa, sw := float32(0.97/127), float32(0.96/127)
+	if fill != uniform {
+		sa, sw = 0x1p-7, 0x1p-9
+	}
+	a := matrix(s.m, s.k, fill, sa, rng)
+	w := matrix(s.n, s.k, fill, sw, rng)
+	o := &operands{size: s, a: quantise(a, sa), w: quantise(w, sw), scale: float32(sa * sw), relu: g.relu}
+	o.compute(rng, wholeLimit)
+	d := &drawn{seed: seed, number: number, size: s, a: asBytes(a), scales: asBytes([]float32{sa, sw}), want: o}
+	if g.weights == weightsF32 {
+		d.w = asBytes(w)
+	}
+	return d
+}
+
+// extremeRows is the number of kinds of rows in extreme inputs.
+const extremeRows = 7
+
+// matrix draws rows of floats that a scale turns into integers.
+func matrix(rows, k int, fill filling, scale float32, rng *rand.Rand) []float32 {
+	out := make([]float32, rows*k)
+	switch fill {
+	case uniform:
+		for i := range out {
+			out[i] = float32(rng.Uint64()>>40)*0x1p-23 - 1
+		}
+	case ties:
+		for i := range out {
+			out[i] = float32(rng.IntN(540)-270) / 2 * scale
+		}
+	case extremes:
+		inf := float32(math.Inf(1))
+		for r := range rows {
+			row := out[r*k : (r+1)*k]
+			for i := range row {
+				row[i] = [extremeRows]float32{
+					-128, 127, [2]float32{-128, 127}[i%2], [2]float32{-inf, inf}[i/2%2], -inf, 1e30, [4]float32{-128, -127, 0, 127}[rng.IntN(4)],
+				}[r%extremeRows] * scale
+			}
+		}
+	}
+	return out
+}
+
+// quantise is the definition: clipped to a byte, rounded to the nearest integer, ties to even.
+func quantise(x []float32, scale float32) []int8 {
+	inverse := 1 / scale
+	out := make([]int8, len(x))
+	for i, v := range x {
+		t := min(max(float32(v*inverse), -128), 127)
+		out[i] = int8(math.RoundToEven(float64(t)))
+	}
+	return out
+}
+
+// wholeLimit is the number of multiply-adds up to which every result is compared with its own reference. Above it,
+// some rows and columns are, and all results together by Freivalds's test.
+const wholeLimit = 1 << 30
+
+// someLines is how many rows, and columns, are compared of a large product.
+const someLines = 24
+
+// compute fills in the reference: whole up to so many multiply-adds.
+func (o *operands) compute(rng *rand.Rand, limit int) {
+	o.rows, o.cols = map[int][]float32{}, map[int][]float32{}
+	o.whole = o.m*o.n*o.k <= limit
+	var rows, cols []int
+	for i := range o.m {
+		if o.whole || i == o.m-1 {
+			rows = append(rows, i)
+		}
+	}
+	if !o.whole {
+		cols = append(cols, o.n-1)
+		for range someLines {
+			rows = append(rows, rng.IntN(o.m))
+			cols = append(cols, rng.IntN(o.n))
+		}
+	}
+	for _, i := range rows {
+		o.rows[i] = make([]float32, o.n)
+	}
+	for _, j := range cols {
+		o.cols[j] = make([]float32, o.m)
+	}
+	var group sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for part := range workers {
+		group.Go(func() {
+			for i := part; i < len(rows); i += workers {
+				row := o.rows[rows[i]]
+				// A row that was drawn twice is computed by the worker of its first place.
+				if first(rows, rows[i]) != i {
+					continue
+				}
+				for j := range row {
+					row[j] = o.result(o.sum(rows[i], j))
+				}
+			}
+			for i := part; i < len(cols); i += workers {
+				if first(cols, cols[i]) != i {
+					continue
+				}
+				col := o.cols[cols[i]]
+				for r := range col {
+					col[r] = o.result(o.sum(r, cols[i]))
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// first returns the first place of x in list.
+func first(list []int, x int) int {
+	for i, y := range list {
+		if x == y {
+			return i
+		}
+	}
+	return -1
+}
+
+// sum returns the product of row i of a and row j of w.
+func (o *operands) sum(i, j int) int32 {
+	a, w := o.a[i*o.k:(i+1)*o.k], o.w[j*o.k:(j+1)*o.k]
+	var s int32
+	for l, x := range a {
+		s += int32(x) * int32(w[l])
+	}
+	return s
+}
+
+// result returns the float of a sum.
+func (o *operands) result(s int32) float32 {
+	if o.relu {
+		s = max(s, 0)
+	}
+	return float32(s) * o.scale
+}
+
+// verify compares C, bit by bit.
+func (o *operands) verify(c []float32) error {
+	wrong, compared := 0, 0
+	worst, worstError, worstWant := 0, math.Inf(-1), float32(0)
+	compare := func(at int, want float32) {
+		compared++
+		if math.Float32bits(c[at]) == math.Float32bits(want) {
+			return
+		}
+		wrong++
+		e := math.Abs(float64(c[at]) - float64(want))
+		if e != e {
+			e = math.Inf(1)
+		}
+		if e > worstError || e == worstError && at < worst {
+			worst, worstError, worstWant = at, e, want
+		}
+	}
+	for i, row := range o.rows {
+		for j, want := range row {
+			compare(i*o.n+j, want)
+		}
+	}
+	for j, col := range o.cols {
+		for i, want := range col {
+			compare(i*o.n+j, want)
+		}
+	}
+	if wrong > 0 {
+		return kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v (sums %v and %v)",
+			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant, c[worst]/o.scale, worstWant/o.scale)
+	}
+	if o.whole {
+		return nil
+	}
+	return o.freivalds(c)
+}
+
+// freivalds compares C·x with A·(Wᵀ·x) in integers, for a vector x of small random numbers [Freivalds, "Probabilistic
+// machines can use less running time", IFIP 1977]. The integers of C are those that its floats stand for. Where relu
+// has cut them off, the test cannot be made, but each result has still to be one of an integer that is not negative.
+func (o *operands) freivalds(c []float32) error {
+	rng := rand.New(rand.NewPCG(uint64(len(c)), 0x66726569))
+	x := make([]int64, o.n)
+	for j := range x {
+		x[j] = int64(rng.Uint64() >> 32)
+	}
+	y := make([]int64, o.k) // Wᵀ·x, modulo 2⁶⁴ like all that follows
+	for j, f := range x {
+		for l, w := range o.w[j*o.k : (j+1)*o.k] {
+			y[l] += int64(w) * f
+		}
+	}
+	for i := range o.m {
+		var want, got int64
+		for l, a := range o.a[i*o.k : (i+1)*o.k] {
+			want += int64(a) * y[l]
+		}
+		for j := range o.n {
+			v := c[i*o.n+j]
+			s := math.RoundToEven(float64(v) / float64(o.scale))
+			if !(math.Abs(s) <= math.MaxInt32) || math.Float32bits(o.result(int32(s))) != math.Float32bits(v) {
+				return kernels.Reject(space.WrongAnswer, "element (%d, %d) is %v, which is no integer times the scales", i, j, v)
+			}
+			got += int64(s) * x[j]
+		}
+		if got != want && !o.relu {
+			return kernels.Reject(space.WrongAnswer, "row %d: the product with a random vector is %d, want %d (modulo 2⁶⁴)", i, got, want)
+		}
+	}
+	return nil
+}
+
+// asBytes returns the bytes of numbers, in the machine's order.
+func asBytes[T float32 | int8](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// asFloats returns the floats in bytes of the machine's order.
+func asFloats(b []byte) []float32 {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%4 == 0 {
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+	}
+	f := make([]float32, len(b)/4)
+	for i := range f {
+		f[i] = math.Float32frombits(binary.NativeEndian.Uint32(b[4*i:]))
+	}
+	return f
+}
+
+// putInt16 writes a short in the machine's order.
+func putInt16(b []byte, v int16) { binary.NativeEndian.PutUint16(b, uint16(v)) }

@@ -1,0 +1,188 @@
+package gemmi8
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cpu"
+	"tune/space"
+)
+
+// Bounds of a shape. Sums of maxK products of bytes fit 32 bits.
+const (
+	maxSide     = 1 << 16
+	maxK        = 1 << 16
+	maxElements = 1 << 28
+)
+
+// The words of the field weights.
+const (
+	weightsF32    = "f32"
+	weightsInt8   = "int8"
+	weightsPacked = "packed"
+)
+
+// Kernel is the kernel gemm-i8.
+type Kernel struct{}
+
+// Info describes the kernel.
+func (Kernel) Info() kernels.Info {
+	return kernels.Info{
+		Name:    "gemm-i8",
+		Doc:     "product of two matrices quantised to int8, as generated C on this CPU",
+		Version: "1",
+		Unit:    "ns",
+		Shape:   Fields(),
+	}
+}
+
+// Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
+func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := Host()
+	if err != nil {
+		return nil, err
+	}
+	k, err := NewSpec(s, m)
+	if err != nil {
+		return nil, err
+	}
+	return native.New(k, native.Options{})
+}
+
+// Host describes this machine. It fails where there is no C compiler.
+func Host() (Machine, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	tools, err := native.Shared().Toolchain(ctx)
+	if err != nil {
+		return Machine{}, err
+	}
+	m := Machine{Arch: runtime.GOARCH, ISAs: cpu.Features(), Cache: int64(max(cpu.L3(), cpu.L2()))}
+	for _, c := range tools.Compilers() {
+		m.Compilers = append(m.Compilers, c.Name)
+	}
+	return m, nil
+}
+
+// Fields returns the fields of a shape.
+func Fields() []kernels.Field {
+	return []kernels.Field{
+		{Name: "m", Doc: "rows of the activations", Default: "512", Min: 1, Max: maxSide},
+		{Name: "n", Doc: "outputs: rows of the weights", Default: "512", Min: 1, Max: maxSide},
+		{Name: "k", Doc: "length of a row of either", Default: "512", Min: 1, Max: maxK},
+		{Name: "relu", Doc: "whether negative sums become 0, before they are scaled", Default: "no", Options: []string{"no", "yes"}},
+		{Name: "weights", Doc: "form in which the weights arrive: to be quantised, quantised, or packed ahead for the point", Default: weightsF32, Options: []string{weightsF32, weightsInt8, weightsPacked}},
+		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
+		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
+	}
+}
+
+// The words of the field cache.
+const (
+	cacheAuto = "auto"
+	cacheWarm = "warm"
+	cacheCold = "cold"
+)
+
+// Machine is what a space depends on beside the shape.
+type Machine struct {
+	// Arch is the architecture, as runtime.GOARCH names it.
+	Arch string
+	// Compilers are the names of those that are installed, the preferred one first; at least one.
+	Compilers []string
+	// ISAs are the instruction sets of the CPU, by the names that package cpu gives them.
+	ISAs []string
+	// Cache is the size of the last-level cache in bytes.
+	Cache int64
+}
+
+// Spec is the family of kernels at one shape. It implements native.Spec and
+// is safe for concurrent use.
+type Spec struct {
+	m, n, k int
+	relu    bool
+	weights string
+	threads int
+	cache   string
+	machine Machine
+
+	space   *space.Space
+	presets []kernels.Preset
+	inputs  cases
+}
+
+// NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
+func NewSpec(s kernels.Shape, m Machine) (*Spec, error) {
+	g := &Spec{
+		m: s.Int("m"), n: s.Int("n"), k: s.Int("k"),
+		relu:    s.Text("relu") == "yes",
+		weights: s.Text("weights"),
+		threads: s.Int("threads"),
+		cache:   s.Text("cache"),
+		machine: m,
+	}
+	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
+		if size > maxElements {
+			return nil, fmt.Errorf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
+		}
+	}
+	var err error
+	if g.space, err = g.newSpace(); err != nil {
+		return nil, err
+	}
+	if g.presets, err = g.newPresets(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Space returns the points of the shape on this machine.
+func (g *Spec) Space() *space.Space { return g.space }
+
+// Presets returns the baseline and the documented points to start from.
+func (g *Spec) Presets() []kernels.Preset { return g.presets }
+
+// coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here:
+// times below it are faults of a clock.
+const coreRoof = 3e12
+
+// Work returns the operations of one call, a multiply-add counted as two, and the memory that it reads and writes
+// at the least.
+func (g *Spec) Work() native.Work {
+	ops := 2 * float64(g.m) * float64(g.n) * float64(g.k)
+	bytes := g.operandBytes()
+	return native.Work{
+		Ops: ops, OpsName: "GOP/s", Bytes: float64(bytes),
+		MinSeconds: ops / (coreRoof * float64(g.threads)),
+		Cold:       g.cold(bytes),
+	}
+}
+
+// Few rows of activations find their weights in memory, because the rest of a model has gone through the caches since
+// they were there last.
+const (
+	fewRows   = 32
+	coldBytes = 1 << 20
+)
+
+// cold reports whether times are taken with the operands, of so many bytes, in memory.
+func (g *Spec) cold(bytes int64) bool {
+	if g.cache != cacheAuto {
+		return g.cache == cacheCold
+	}
+	return bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes
+}
+
+// operandBytes is the size of the matrices.
+func (g *Spec) operandBytes() int64 {
+	weight := int64(1)
+	if g.weights == weightsF32 {
+		weight = 4
+	}
+	m, n, k := int64(g.m), int64(g.n), int64(g.k)
+	return 4*m*k + weight*n*k + 4*m*n
+}

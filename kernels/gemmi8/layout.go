@@ -1,0 +1,85 @@
+package gemmi8
+
+import "tune/space"
+
+// line is the size of a cache line in bytes.
+const line = 64
+
+// layout is the form of quantised operands at a point. The generated code computes the same from its dimensions.
+type layout struct {
+	instructions
+	dot        bool
+	mr         int // rows of a tile
+	nr         int // rows of W in a panel
+	unit       int // bytes of an element: 1 or 2
+	groups     int // 32-bit words of a quantised row
+	stride     int // words between quantised rows, for A and in form dot for W
+	panels     int // of W
+	panelWords int // of a panel
+}
+
+// ceil returns a/b, rounded up.
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// layoutOf returns the layout of a tiled point at a size.
+func layoutOf(p space.Point, n, k int) layout {
+	l := layout{instructions: instructionsOf(p.Str("isa")), dot: p.Str("form") == formDot, mr: p.Int("mr"), nr: p.Int("nr")}
+	l.unit = 4 / l.group
+	l.groups = ceil(k, l.group)
+	if l.dot {
+		l.groups = ceil(l.groups, l.lanes()) * l.lanes()
+	} else {
+		l.nr *= l.lanes()
+	}
+	// An odd number of lines keeps the rows of a tile out of each other's cache sets.
+	l.stride = (ceil(4*l.groups, line) | 1) * line / 4
+	l.panels = ceil(n, l.nr)
+	l.panelWords = l.groups * l.nr
+	if l.dot {
+		l.panelWords = l.stride * l.nr
+	}
+	return l
+}
+
+// lanes returns the 32-bit words of a vector.
+func (in instructions) lanes() int { return in.bytes / 4 }
+
+// workers returns the threads of a point.
+func (g *Spec) workers(p space.Point) int {
+	if g.threads == 1 {
+		return 1
+	}
+	return max(1, p.Int("workers"))
+}
+
+// chunks returns into how many parts a point cuts its work.
+func (g *Spec) chunks(p space.Point) int {
+	if w := g.workers(p); w > 1 {
+		return w * p.Int("pieces")
+	}
+	return 1
+}
+
+// packedBytes is the size of weights that are packed ahead.
+func (l layout) packedBytes() int { return 4 * l.panels * l.panelWords }
+
+// pack returns the weights, n rows of k, in the form of the point.
+func (l layout) pack(w []int8, n, k int) []byte {
+	out := make([]byte, l.packedBytes())
+	for j := range n {
+		panel := out[4*(j/l.nr)*l.panelWords:]
+		row := j % l.nr
+		for i, v := range w[j*k : (j+1)*k] {
+			at := 4*(i/l.group*l.nr+row) + i%l.group*l.unit
+			if l.dot {
+				at = 4*row*l.stride + i*l.unit
+			}
+			if l.group == 4 {
+				panel[at] = uint8(v) + 128
+			} else {
+				putInt16(panel[at:], int16(v))
+			}
+		}
+	}
+	return out
+}

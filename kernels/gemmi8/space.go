@@ -1,0 +1,207 @@
+package gemmi8
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// The words of the parameters.
+const (
+	formPlain  = "plain"
+	formPacked = "packed"
+	formDot    = "dot"
+
+	isaNative     = "native"
+	isaGeneric    = "generic"
+	isaAVX2       = "avx2"
+	isaAVXVNNI    = "avxvnni"
+	isaAVX512     = "avx512"
+	isaAVX512VNNI = "avx512vnni"
+
+	packAhead = "ahead"
+	packPanel = "panel"
+	packNone  = "none"
+
+	orderColumns = "columns"
+	orderRows    = "rows"
+
+	broadcastRegister = "register"
+	broadcastEmbedded = "embedded"
+
+	activationsRows  = "rows"
+	activationsTiles = "tiles"
+
+	handStatic  = "static"
+	handDynamic = "dynamic"
+
+	startPool  = "pool"
+	startSpawn = "spawn"
+)
+
+// instructions describe how an instruction set multiplies.
+type instructions struct {
+	isa       string
+	bytes     int // of a vector
+	registers int // vectors that the registers hold
+	group     int // products that one 32-bit sum takes from an instruction: 4 bytes or 2 shorts
+	flags     []string
+}
+
+// allInstructions lists the instruction sets, the better after the worse.
+var allInstructions = []instructions{
+	{isa: isaGeneric, bytes: 16, registers: 16, group: 2},
+	{isa: isaAVX2, bytes: 32, registers: 16, group: 2, flags: []string{"-mavx2", "-mfma"}},
+	{isa: isaAVXVNNI, bytes: 32, registers: 16, group: 4, flags: []string{"-mavx2", "-mfma", "-mavxvnni"}},
+	{isa: isaAVX512, bytes: 64, registers: 32, group: 2, flags: avx512Flags},
+	{isa: isaAVX512VNNI, bytes: 64, registers: 32, group: 4, flags: append(slices.Clone(avx512Flags), "-mavx512vnni")},
+}
+
+var avx512Flags = []string{"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"}
+
+// instructionSets returns those of the machine.
+func (m Machine) instructionSets() []instructions {
+	var out []instructions
+	for _, in := range allInstructions {
+		if in.isa == isaGeneric || slices.Contains(m.ISAs, in.isa) {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// instructionsOf returns the instruction set of a name.
+func instructionsOf(isa string) instructions {
+	return allInstructions[slices.IndexFunc(allInstructions, func(in instructions) bool { return in.isa == isa })]
+}
+
+// blocks returns 0, for no blocking, and those sizes that are below the whole.
+func blocks(whole int, sizes ...int) []int {
+	out := []int{0}
+	for _, s := range sizes {
+		if s < whole {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (g *Spec) newSpace() (*space.Space, error) {
+	sets := g.machine.instructionSets()
+	isas := []string{isaNative}
+	var wide []string
+	for _, in := range sets {
+		isas = append(isas, in.isa)
+		if in.registers == 32 {
+			wide = append(wide, fmt.Sprintf("isa == '%s'", in.isa))
+		}
+	}
+	registers := "16"
+	if len(wide) > 0 {
+		registers = fmt.Sprintf("(%s ? 32 : 16)", strings.Join(wide, " || "))
+	}
+	const tiled = "form != 'plain'"
+	const packed = "form == 'packed'"
+	parameters := []space.Parameter{
+		space.Enum("form", formPlain, formPacked, formDot).
+			Describe("plain loops, panels interleaved for broadcasts, or rows as they are for dot products"),
+		space.Enum("compiler", g.machine.Compilers...).Describe("the compiler"),
+		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
+		space.Enum("isa", isas...).
+			Describe("instruction set: all that the CPU has, as the compiler knows it, or a named one"),
+		space.Range("mr", 1, 16).WithDefault(4).If(tiled).Describe("rows of A in a tile"),
+		space.Range("nr", 1, 8).WithDefault(2).If(tiled).
+			Describe("rows of W in a panel: vectors of them in form packed, single ones in form dot"),
+		space.Ints("unroll", 1, 2, 4, 8).If(tiled).Describe("steps along k in one turn of the inner loop"),
+		space.Ints("kc", blocks(g.k, 256, 512, 1024, 2048, 4096)...).If(packed).Describe("elements along k in a block; 0 is all"),
+		space.Ints("mc", blocks(g.m, 32, 64, 128, 256, 512)...).If(tiled).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Enum("order", orderColumns, orderRows).If(tiled).
+			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
+		space.Enum("activations", activationsRows, activationsTiles).If(packed).
+			Describe("quantised A: row by row, or the rows of a tile interleaved"),
+	}
+	constraints := []string{
+		// Only the plain loops leave the instructions to the compiler.
+		"form == 'plain' || isa != 'native'",
+		"mr * nr + nr + 1 <= " + registers,
+	}
+	if slices.ContainsFunc(sets, func(in instructions) bool { return in.isa == isaAVX512VNNI }) {
+		parameters = append(parameters, space.Enum("broadcast", broadcastRegister, broadcastEmbedded).If(packed+" && isa == 'avx512vnni'").
+			Describe("a word of A: loaded into a register, or operand of each multiplication"))
+	}
+	if g.weights != weightsPacked {
+		packs := []string{packAhead, packPanel}
+		if g.weights == weightsInt8 {
+			packs = append(packs, packNone)
+			constraints = append(constraints, "pack != 'none' || form == 'dot'")
+		}
+		parameters = append(parameters, space.Enum("pack", packs...).If(tiled).
+			Describe("W: rearranged as a whole, panel by panel where it is used, or read as it is"))
+		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0")
+	}
+	if g.threads > 1 {
+		const parallel = "form != 'plain' && workers > 1"
+		parameters = append(parameters,
+			space.Range("workers", 1, g.threads).If(tiled).Describe("threads that share the work, the caller included; 1 is serial"),
+			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
+			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
+			space.Enum("hand_out", handStatic, handDynamic).If(parallel).Describe("chunks to workers: fixed, or to whoever is free"),
+			space.Enum("start", startPool, startSpawn).If(parallel).Describe("threads: kept between calls, or started by each"),
+			space.Ints("spin", 0, 1000, 20000).WithDefault(1000).If(parallel+" && start == '"+startPool+"'").
+				Describe("looks for news before a waiting thread sleeps"),
+		)
+		if g.weights != weightsPacked {
+			constraints = append(constraints, "pack != 'panel' || split == 'columns'")
+		}
+	}
+	return space.New("gemm-i8", parameters, constraints...)
+}
+
+// newPresets makes the baseline and the points to start from.
+func (g *Spec) newPresets() ([]kernels.Preset, error) {
+	sets := g.machine.instructionSets()
+	best := sets[len(sets)-1]
+	tile := map[string]any{"mr": 4, "nr": 2}
+	if best.registers == 32 {
+		tile = map[string]any{"mr": 8, "nr": 3}
+	}
+	with := func(ms ...map[string]any) map[string]any {
+		out := map[string]any{"compiler": g.machine.Compilers[0], "opt": "O3"}
+		for _, m := range ms {
+			maps.Copy(out, m)
+		}
+		return out
+	}
+	skinny := map[string]any{"form": formDot, "isa": best.isa, "mr": min(g.m, 4), "nr": 2, "unroll": 2}
+	if g.m == 1 {
+		skinny["nr"], skinny["unroll"] = 1, 4 // one stream through the weights
+	}
+	switch g.weights {
+	case weightsF32:
+		skinny["pack"] = packPanel
+	case weightsInt8:
+		skinny["pack"] = packNone
+	}
+	list := []struct {
+		name, doc string
+		values    map[string]any
+	}{
+		{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain, "isa": isaNative})},
+		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(tile, map[string]any{"form": formPacked, "isa": best.isa, "unroll": 2})},
+		{"dot", "rows of the weights as they are, for few rows of activations", with(skinny)},
+		{"generic", "instructions that every CPU of the architecture has", with(map[string]any{"form": formPacked, "isa": isaGeneric, "mr": 4, "nr": 2})},
+	}
+	var out []kernels.Preset
+	for _, l := range list {
+		p, err := g.space.Make(l.values)
+		if err != nil {
+			return nil, fmt.Errorf("preset %s: %w", l.name, err)
+		}
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p})
+	}
+	return out, nil
+}

@@ -1,0 +1,84 @@
+package threads_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tune/kernels/native/cc"
+	"tune/kernels/threads"
+)
+
+// mainText calls parallel with various numbers of tasks, and checks that each runs once before parallel returns.
+const mainText = `
+#include <stdio.h>
+
+enum { MOST = 40 };
+static int done[MOST];
+
+static void task(void *context, int64_t i)
+{
+	done[i] += *(const int64_t *)context;
+}
+
+int main(void)
+{
+	for (int call = 0; call < 400; call++) {
+		int64_t once = 1, tasks = call % MOST;
+		for (int i = 0; i < MOST; i++)
+			done[i] = 0;
+		parallel(task, &once, tasks);
+		for (int i = 0; i < MOST; i++)
+			if (done[i] != (i < tasks)) {
+				printf("call %d of %d tasks: task %d ran %d times\n", call, (int)tasks, i, done[i]);
+				return 1;
+			}
+	}
+	return 0;
+}
+`
+
+// TestParallel: every task runs once, in every configuration, and the program ends: no thread is left in a wait.
+func TestParallel(t *testing.T) {
+	compilers, err := cc.Find(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for _, compiler := range compilers {
+		for _, start := range []threads.Start{threads.Pool, threads.Spawn} {
+			for _, hand := range []threads.HandOut{threads.Static, threads.Dynamic} {
+				for _, spin := range []int{0, 1000} {
+					if start == threads.Spawn && spin > 0 {
+						continue
+					}
+					c := threads.Config{Workers: 2 + int(hand), HandOut: hand, Start: start, Spin: spin}
+					t.Run(fmt.Sprintf("%s/start=%d,hand_out=%d,spin=%d", compiler.Name, start, hand, spin), func(t *testing.T) {
+						run(t, dir, compiler.Path, c)
+					})
+				}
+			}
+		}
+	}
+}
+
+// run compiles and runs the program of a configuration. SANITIZE=thread in the environment adds that sanitizer.
+func run(t *testing.T, dir, compiler string, c threads.Config) {
+	t.Helper()
+	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
+	if err := os.WriteFile(source, []byte(c.Text()+mainText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source}, threads.Flags()...)
+	if s := os.Getenv("SANITIZE"); s != "" {
+		args = append(args, "-g", "-fsanitize="+s)
+	}
+	if out, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
