@@ -48,6 +48,17 @@ type Options struct {
 	Start   func(Start)
 }
 
+// Validate reports options that no run can have.
+func (o Options) Validate() error {
+	switch {
+	case o.Kernel == nil:
+		return errors.New("tune: Options.Kernel is not set")
+	case o.Dir == "":
+		return errors.New("tune: Options.Dir is not set")
+	}
+	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
+}
+
 // Start is what a run starts from.
 type Start struct {
 	Dir      string
@@ -90,10 +101,17 @@ const ExportChecks = 8
 func Version() string {
 	const version = "0.1.0"
 	if info, ok := debug.ReadBuildInfo(); ok {
+		revision, dirty := "", ""
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return version + "+" + s.Value[:12]
+			switch {
+			case s.Key == "vcs.revision" && len(s.Value) >= 12:
+				revision = "+" + s.Value[:12]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = "-dirty"
 			}
+		}
+		if revision != "" {
+			return version + revision + dirty
 		}
 	}
 	return version
@@ -108,7 +126,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Strategy == "" {
 		o.Strategy = strategies.Default
 	}
-	if err := (search.Settings{Budget: o.Budget, Jobs: o.Jobs}).Validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	info := o.Kernel.Info()
@@ -129,6 +147,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	s.settings = s.run.Settings
+	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
+		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
+		// with the run.
+		if err := k.Save(o.Dir); err != nil {
+			return nil, errors.Join(err, s.run.Close())
+		}
+	}
 	return s.carryOut(ctx, o)
 }
 
@@ -184,6 +209,10 @@ type session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
+	// file is the path of the file that the kernel was read from, "" for one of tune's own.
+	file string
+	// evaluation is how long it took to evaluate the baseline.
+	evaluation time.Duration
 }
 
 func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) {
@@ -204,10 +233,14 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &session{
+	made := &session{
 		info: info, problem: problem, strategy: strategy, settings: *settings,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
-	}, nil
+	}
+	if k, ok := k.(interface{ Path() string }); ok {
+		made.file = k.Path()
+	}
+	return made, nil
 }
 
 // openSession makes the session of a recorded run. It refuses a run whose points mean something else by now.
@@ -234,7 +267,7 @@ func reserve(wall time.Duration) time.Duration {
 	if wall <= 0 {
 		return 0
 	}
-	return min(max(wall/100, 150*time.Millisecond), 500*time.Millisecond, wall/2)
+	return min(max(wall/100, 180*time.Millisecond), 600*time.Millisecond, wall/2)
 }
 
 // carryOut searches and exports. The run is closed when it returns.
@@ -249,7 +282,11 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
 	}
 	budget := o.Budget
-	budget.Wall -= reserve(budget.Wall)
+	kept := reserve(budget.Wall)
+	if _, ok := s.problem.(kernels.Comparer); ok && !s.info.Exact {
+		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
+	}
+	budget.Wall -= kept
 	journal := newDigest(s.run)
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
@@ -266,9 +303,14 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline}
 	// The search may have been stopped by ctx, and what it found is exported all the same.
+	hurry := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	whole, ranking := journal.ranking(end)
-	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir}
+	until := time.Time{} // by then the export is to be done
+	if o.Budget.Wall > 0 {
+		until = time.Now().Add(o.Budget.Wall - result.Elapsed)
+	}
+	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, until: until, hurry: hurry}
 	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
 		// the whole journal matters less than the answer.
@@ -291,6 +333,7 @@ func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
 	if o.Status != space.OK {
 		return results.Baseline{}, fmt.Errorf("baseline %s of kernel %s: %s: %s", p.Name, s.info.Name, o.Status, o.Reason)
 	}
+	s.evaluation = time.Duration(o.Seconds * float64(time.Second))
 	return results.Baseline{Preset: p.Name, Key: p.Point.Key(), Cost: o.Cost}, nil
 }
 
@@ -318,11 +361,16 @@ type exporter struct {
 	report  *Report
 	batches []space.Batch // of the run
 	dir     string        // to write to
+	until   time.Time     // when the budget ends; zero where it has no end
+	hurry   bool          // somebody has interrupted the run and waits
 }
 
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
 // there is refused, and the next best takes its place.
 func (x *exporter) export(ctx context.Context, ranking []space.Entry) error {
+	if comparer, ok := x.problem.(kernels.Comparer); ok && !x.info.Exact {
+		return x.exportMeasured(ctx, comparer, ranking)
+	}
 	seeds := freshSeeds(x.settings.Seed)
 	for _, e := range ranking {
 		point, err := x.problem.Space().Parse(e.Key)
@@ -337,7 +385,7 @@ func (x *exporter) export(ctx context.Context, ranking []space.Entry) error {
 		if err != nil {
 			return err
 		}
-		schedule, err := x.writeSchedule(e, point, c, seeds)
+		schedule, err := x.writeSchedule(e, point, c, seeds, nil)
 		if err != nil {
 			return err
 		}
@@ -389,9 +437,9 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// writeSchedule writes the schedule and the program. Whatever else a candidate has, a trace for instance, may be
-// many times as large, and Export makes it where it is asked for.
-func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64) (*results.Schedule, error) {
+// writeSchedule writes the schedule and what belongs to it. m is what was measured at the end, nil where costs are
+// exact.
+func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, m *measured) (*results.Schedule, error) {
 	path := filepath.Join(x.dir, ScheduleName)
 	values, err := p.MarshalJSON()
 	if err != nil {
@@ -407,6 +455,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
+	m.apply(&schedule)
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
@@ -451,10 +500,13 @@ func (x *exporter) reproduce(trial int) []string {
 	if !x.info.Exact {
 		return nil // what a strategy asks depends on times that no other run measures
 	}
-	set := x.settings
-	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", set.Kernel, set.Shape, set.Strategy, set.Seed)
+	set, kernel := x.settings, x.settings.Kernel
+	if x.file != "" {
+		kernel = "-c " + x.file
+	}
+	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
-		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", set.Kernel, set.Strategy, set.Seed)
+		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
 	}
 	var stops []int // evaluations at which the run's budget was spent before
 	for _, b := range x.batches {
@@ -524,7 +576,8 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		return ErrNoValid
 	}
 	dir := run.Dir
-	schedule, ok := current(dir, ranking[0])
+	schedule, ok := current(dir, ranking, s.info.Exact)
+	ok = ok && s.verifyClaims(ctx, nil, schedule) == nil
 	if !ok {
 		var err error
 		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
@@ -565,10 +618,19 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 }
 
 // current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
-// exported.
-func current(dir string, incumbent space.Entry) (results.Schedule, bool) {
+// exported. Where costs are measured, the final measurement may have preferred another of the finalists.
+func current(dir string, ranking []space.Entry, exact bool) (results.Schedule, bool) {
 	schedule, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
-	if err != nil || schedule.Trial != incumbent.Number || schedule.Key != incumbent.Key || schedule.Cost != incumbent.Outcome.Cost {
+	if err != nil {
+		return schedule, false
+	}
+	choice := ranking[:1]
+	if !exact {
+		choice = ranking[:min(len(ranking), mostFinalists)]
+	}
+	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
+		return e.Number == schedule.Trial && e.Key == schedule.Key && (!exact || e.Outcome.Cost == schedule.Cost)
+	}) {
 		return schedule, false
 	}
 	for _, a := range schedule.Artifacts {

@@ -496,8 +496,8 @@ func TestWallBudget(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	for wall, want := range map[time.Duration]time.Duration{
-		0: 0, -1: 0, 100 * time.Millisecond: 50 * time.Millisecond, time.Second: 150 * time.Millisecond,
-		30 * time.Second: 300 * time.Millisecond, time.Hour: 500 * time.Millisecond,
+		0: 0, -1: 0, 100 * time.Millisecond: 50 * time.Millisecond, time.Second: 180 * time.Millisecond,
+		30 * time.Second: 300 * time.Millisecond, time.Hour: 600 * time.Millisecond,
 	} {
 		if got := reserve(wall); got != want {
 			t.Errorf("of %v %v is kept, want %v", wall, got, want)
@@ -591,11 +591,11 @@ func TestVerifyTampered(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, string) {}, nil},
 		{"cost", schedule(func(s *results.Schedule) { s.Cost, s.Ratio = 2, 10 }), []string{"rebuilt", "the saved program is right"}},
-		{"ratio", schedule(func(s *results.Schedule) { s.Ratio = 2 }), []string{"its baseline"}},
-		{"baseline cost", schedule(func(s *results.Schedule) { s.Baseline.Cost, s.Ratio = 40, 40 }), []string{"its baseline"}},
-		{"baseline key", schedule(func(s *results.Schedule) { s.Baseline.Key = "n=19" }), []string{"its baseline"}},
-		{"metrics", schedule(func(s *results.Schedule) { s.Metrics = nil }), []string{"its baseline"}},
-		{"unit", schedule(func(s *results.Schedule) { s.Unit = "ns" }), []string{"its baseline"}},
+		{"ratio", schedule(func(s *results.Schedule) { s.Ratio = 2 }), []string{"its version"}},
+		{"baseline cost", schedule(func(s *results.Schedule) { s.Baseline.Cost, s.Ratio = 40, 40 }), []string{"its version"}},
+		{"baseline key", schedule(func(s *results.Schedule) { s.Baseline.Key = "n=19" }), []string{"its version"}},
+		{"metrics", schedule(func(s *results.Schedule) { s.Metrics = nil }), []string{"its version"}},
+		{"unit", schedule(func(s *results.Schedule) { s.Unit = "ns" }), []string{"its version"}},
 		{"index", schedule(func(s *results.Schedule) { *s.Index = 7 }), []string{"the point"}},
 		{"point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":3}`) }), []string{"the point"}},
 		{"no point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":99}`) }), []string{"the point"}},

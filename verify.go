@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,8 +53,8 @@ func FreshSeeds(n int) []uint64 {
 }
 
 // Verify rebuilds the schedule of a file from its point, checks it on the inputs of the given seeds, and does the
-// same with the program that was saved beside it; seeds must not be empty. An error means that the schedule cannot be examined; what does
-// not hold is a step with an error.
+// same with the program that was saved beside it; seeds must not be empty. An error means that the schedule cannot be
+// examined; what does not hold is a step with an error.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
@@ -93,23 +94,35 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	var rebuilt kernels.Candidate
 	if step("the point belongs to the space", err) {
 		rebuilt, err = s.rebuild(ctx, point, schedule.Cost, seeds)
-		if !step(fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs and costs %v %s", len(seeds), schedule.Cost, schedule.Unit), err) {
+		what := fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs", len(seeds))
+		if info.Exact {
+			what += fmt.Sprintf(" and costs %v %s", schedule.Cost, schedule.Unit)
+		}
+		if !step(what, err) {
 			rebuilt = nil
 		}
 	}
-	step("its baseline, ratio and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
-	for _, a := range schedule.Artifacts {
-		step(a.Name+" is the file that was exported", a.Verify(filepath.Dir(path)))
+	step("its version, checks, baseline, ratio and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
+	for i, a := range schedule.Artifacts {
+		name := a.Name + " is the file that was exported"
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
+			step(a.Name+" is missing, and can be made again with tune export", nil)
+		} else if ok := step(name, a.Verify(filepath.Dir(path))); ok && i > 0 && rebuilt != nil {
+			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, path, a.Name))
+		}
 	}
 	if loader, ok := problem.(kernels.Loader); ok {
-		const name = "the saved program is right by itself and costs the same"
+		name := "the saved program is right by itself"
+		if info.Exact {
+			name += " and costs the same"
+		}
 		if len(schedule.Artifacts) == 0 {
 			step(name, errors.New("field artifacts names no program"))
 		} else {
 			program := filepath.Join(filepath.Dir(path), schedule.Artifacts[0].Name)
 			step(name, s.verifySaved(ctx, loader, program, schedule.Cost, seeds))
 			if rebuilt != nil {
-				step("the saved program is the one that the point builds", sameProgram(rebuilt, program))
+				step("the saved program is the one that the point builds", sameArtifact(rebuilt, path, schedule.Artifacts[0].Name))
 			}
 		}
 	}
@@ -119,29 +132,36 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	return v, nil
 }
 
-// verifyClaims compares what can be computed again of a schedule: its unit, its metrics, its baseline and the ratio
-// to that. Costs that are measured are left to the comparison of their candidates. rebuilt is nil where the point
-// does not hold.
+// verifyClaims compares what can be computed again of a schedule: its unit, the version of its kernel, the inputs that
+// it was checked on, its metrics, its baseline and the ratio to that. Costs that are measured are left to the
+// comparison of their candidates. rebuilt is nil where the point does not hold.
 func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, schedule results.Schedule) error {
 	if schedule.Unit != s.info.Unit {
 		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, s.info.Unit)
 	}
-	if want := ratio(schedule.Baseline.Cost, schedule.Cost); s.info.Exact && schedule.Baseline.Preset != "" && schedule.Ratio != want {
-		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
+	if schedule.KernelVersion != s.info.Version {
+		return fmt.Errorf("field kernel_version is %q, and this is version %q of %s", schedule.KernelVersion, s.info.Version, s.info.Name)
+	}
+	var seeds []uint64
+	for _, c := range schedule.Checks {
+		seeds = append(seeds, c.Seed)
+	}
+	if want := freshSeeds(schedule.Seed); !slices.Equal(seeds, want) {
+		return fmt.Errorf("field checks names the inputs %d, and a run of seed %d is checked on %d", seeds, schedule.Seed, want)
+	}
+	base := s.problem.Presets()[0]
+	if key := base.Point.Key(); schedule.Baseline.Preset != base.Name || schedule.Baseline.Key != key {
+		return fmt.Errorf("field baseline is %s (%s), and the baseline of %s is %s (%s)",
+			schedule.Baseline.Preset, schedule.Baseline.Key, s.info.Name, base.Name, key)
 	}
 	if !s.info.Exact {
 		return nil
 	}
-	for _, p := range s.problem.Presets() {
-		if p.Name != schedule.Baseline.Preset {
-			continue
-		}
-		if key := p.Point.Key(); key != schedule.Baseline.Key {
-			return fmt.Errorf("field baseline.key is %q, and the preset %s is %q", schedule.Baseline.Key, p.Name, key)
-		}
-		if _, err := s.rebuild(ctx, p.Point, schedule.Baseline.Cost, []uint64{schedule.Checks[0].Seed}); err != nil {
-			return fmt.Errorf("field baseline.cost: %w", err)
-		}
+	if want := ratio(schedule.Baseline.Cost, schedule.Cost); schedule.Ratio != want {
+		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
+	}
+	if _, err := s.rebuild(ctx, base.Point, schedule.Baseline.Cost, seeds[:1]); err != nil {
+		return fmt.Errorf("field baseline.cost: %w", err)
 	}
 	if rebuilt == nil {
 		return nil
@@ -174,25 +194,29 @@ func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, path s
 	return s.confirm(ctx, c, cost, seeds)
 }
 
-// sameProgram compares a saved program with the one that a candidate writes, byte by byte.
-func sameProgram(c kernels.Candidate, path string) error {
+// sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte.
+func sameArtifact(c kernels.Candidate, schedule, name string) error {
 	artifacts, err := c.Artifacts()
 	if err != nil {
 		return err
 	}
-	if len(artifacts) == 0 {
-		return kernels.Reject(space.WrongAnswer, "the candidate has no program to compare with")
+	at := slices.IndexFunc(artifacts, func(a kernels.Artifact) bool {
+		return strings.HasSuffix(name, "."+a.Name) // the schedule may have another name by now
+	})
+	if at < 0 {
+		return kernels.Reject(space.WrongAnswer, "the point builds no such file")
 	}
 	var want bytes.Buffer
-	if err := artifacts[0].Write(&want); err != nil {
+	if err := artifacts[at].Write(&want); err != nil {
 		return err
 	}
+	path := filepath.Join(filepath.Dir(schedule), name)
 	got, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		return fmt.Errorf("%s differs from the program that the point builds", path)
+		return fmt.Errorf("%s differs from what the point builds", path)
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ type Loader interface {
 // Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
 // better than by scores of different moments.
 type Comparer interface {
-	// Compare measures finalists in turns with the baseline. It stops after about the given limit, but not
-	// before it has what an interval needs, where calls are not too slow for that. A finalist that dies has
-	// the *Rejection in its comparison; a baseline that dies is the error.
+	// Compare measures finalists in turns with the baseline. It stops after about the given limit; for what
+	// an interval needs it goes on to some times that. A finalist that dies has the *Rejection in its
+	// comparison; a baseline that dies is the error.
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
@@ -90,6 +90,7 @@ type Comparison struct {
 	Cost      float64 // of the finalist, in Info.Unit
 	Baseline  float64 // of the baseline in the same pairs
 	Pairs     int
+	Metrics   []space.Metric // as of a Score
 	// Indistinct says that the measurements do not tell this finalist from the best one. It is set for
 	// the best itself where they do not tell that from the baseline.
 	Indistinct bool

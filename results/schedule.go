@@ -39,6 +39,15 @@ type Schedule struct {
 	Ratio float64 `json:"ratio,omitempty"`
 	// RatioInterval is the interval of a ratio that was measured rather than computed; nil else.
 	RatioInterval *[2]float64 `json:"ratio_interval,omitempty"`
+	// Pairs is how often point and baseline were measured side by side for the ratio.
+	Pairs int `json:"pairs,omitempty"`
+	// IndistinctFrom lists the keys of other points that the same measurements do not tell from this one,
+	// that of the baseline included.
+	IndistinctFrom []string `json:"indistinct_from,omitempty"`
+	// Unverified says that the machine was not found as quiet as the measurement needs.
+	Unverified bool `json:"unverified,omitempty"`
+	// MachineState is how quiet the machine was while the ratio was measured; nil where it was computed.
+	MachineState *MachineState `json:"machine_state,omitempty"`
 
 	SpaceFingerprint string    `json:"space_fingerprint"`
 	Strategy         string    `json:"strategy"`
@@ -54,6 +63,15 @@ type Schedule struct {
 
 	Artifacts []Artifact `json:"artifacts"` // the files beside this one; the first is the program
 	Reproduce []string   `json:"reproduce"` // the command lines that find and verify the point again
+}
+
+// MachineState is how quiet a machine was during a measurement.
+type MachineState struct {
+	Load   float64 `json:"load"`   // average number of threads that wanted to run, over the last minute
+	Busy   float64 `json:"busy"`   // share of all cores that worked, the measurement's own included
+	Steal  float64 `json:"steal"`  // share of all cores that the host gave to others
+	Drift  float64 `json:"drift"`  // of a loop of fixed work: slowest less fastest run over the median, without outliers
+	Probes int     `json:"probes"` // runs of that loop
 }
 
 // Check is one comparison with the reference.
@@ -97,6 +115,12 @@ func (s Schedule) Validate() error {
 		return fmt.Errorf("field ratio is %v", s.Ratio)
 	case s.RatioInterval != nil && !(finite(s.RatioInterval[0]) && s.RatioInterval[0] <= s.RatioInterval[1] && finite(s.RatioInterval[1])):
 		return fmt.Errorf("field ratio_interval is %v", *s.RatioInterval)
+	case s.RatioInterval != nil && (s.Ratio < s.RatioInterval[0] || s.Ratio > s.RatioInterval[1]):
+		return fmt.Errorf("field ratio is %v, which is not in ratio_interval %v", s.Ratio, *s.RatioInterval)
+	case s.Pairs < 0:
+		return fmt.Errorf("field pairs is %d", s.Pairs)
+	case s.MachineState != nil && !(finite(s.MachineState.Load) && finite(s.MachineState.Busy) && finite(s.MachineState.Steal) && finite(s.MachineState.Drift)):
+		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
 	case s.Trial < 0:
 		return fmt.Errorf("field trial is %d", s.Trial)
 	case len(s.Checks) == 0:

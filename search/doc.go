@@ -33,7 +33,8 @@
 // A [Budget] limits wall time, evaluations, or both, and may set a target. A limit counts over all sittings. A budget
 // of n evaluations makes n, by cutting the last batch short. A target ends the run at the first trial, in the order
 // asked, that reaches it: all before it are evaluated, those after it are called off, and do not count even if they
-// ended sooner. Wall time ends the run at once: evaluations under way are called off, and lost.
+// ended sooner. Wall time ends the run at once: evaluations under way are called off, and lost. Leading a strategy through its history takes
+// no part of it.
 //
 // The history counts whatever the budget is by now. A resumed run may have a larger one, and goes on where the
 // smaller ended; its last batch stays as short as it was.

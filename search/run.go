@@ -27,8 +27,12 @@ type Settings struct {
 	// History is what earlier sittings of this run recorded. The strategy is led through it first, and
 	// nothing in it is evaluated again.
 	History space.History
-	// Began is when this sitting began, for wall budgets; the zero value means now.
+	// Began is when this sitting began, for wall budgets; the zero value means now. The time that it takes to
+	// lead the strategy through the history does not count.
 	Began time.Time
+	// Now is the clock that progress and durations are read from; nil means time.Now. What ends a wall budget
+	// is a timer.
+	Now func() time.Time
 	// Observe is called, by one goroutine at a time, with every outcome as soon as it is known; nil
 	// observes nothing.
 	Observe func(Event)
@@ -112,8 +116,11 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	if err := set.Validate(); err != nil {
 		return Result{}, err
 	}
+	if set.Now == nil {
+		set.Now = time.Now
+	}
 	if set.Began.IsZero() {
-		set.Began = time.Now()
+		set.Began = set.Now()
 	}
 	r := &run{strategy: s, evaluator: ev, set: set, prior: seconds(set.History.Elapsed)}
 	err := r.loop(ctx)
@@ -173,13 +180,24 @@ type batch struct {
 	outcomes []space.Outcome
 }
 
-func (r *run) elapsed() time.Duration { return r.prior + time.Since(r.set.Began) }
+func (r *run) elapsed() time.Duration { return r.prior + r.set.Now().Sub(r.set.Began) }
 
 func (r *run) loop(ctx context.Context) error {
-	if wall := r.set.Budget.Wall; wall > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, r.set.Began.Add(wall-r.prior), errTimeSpent)
-		defer cancel()
+	replayBegan, replaying := r.set.Now(), true
+	cancel := func() {}
+	defer func() { cancel() }()
+	// goOn ends the replay of the history: from here on time counts.
+	goOn := func() {
+		if !replaying {
+			return
+		}
+		replaying = false
+		if len(r.set.History.Batches) > 0 {
+			r.set.Began = r.set.Began.Add(r.set.Now().Sub(replayBegan))
+		}
+		if wall := r.set.Budget.Wall; wall > 0 {
+			ctx, cancel = context.WithTimeoutCause(ctx, wall-r.elapsed(), errTimeSpent)
+		}
 	}
 	h := r.set.History
 	for {
@@ -190,7 +208,10 @@ func (r *run) loop(ctx context.Context) error {
 			r.result.Stop = EvaluationsSpent
 			return nil
 		}
-		if !replayed && ctx.Err() != nil {
+		if !replayed {
+			goOn()
+		}
+		if !replaying && ctx.Err() != nil {
 			r.result.Stop = stopOf(ctx)
 			return nil
 		}
@@ -223,6 +244,9 @@ func (r *run) loop(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+		}
+		if known < len(b.trials) {
+			goOn()
 		}
 		hit, err := r.evaluate(ctx, b)
 		if err != nil {
@@ -402,7 +426,7 @@ func (r *run) reaches(o space.Outcome) bool {
 
 // trial evaluates one trial and records its outcome. The outcome is unset where the context ended first.
 func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
-	began := time.Now()
+	began := r.set.Now()
 	o, err := guarded(ctx, r.evaluator, t)
 	if ctx.Err() != nil && (err != nil || o.Status != space.OK) {
 		// The failure may be nothing but the end of the context, and would stand for ever once recorded.
@@ -412,12 +436,12 @@ func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 		return o, err
 	}
 	if o.Seconds == 0 {
-		o.Seconds = time.Since(began).Seconds()
+		o.Seconds = r.set.Now().Sub(began).Seconds()
 	}
 	o.Fidelity = t.Fidelity
 	if err := o.Validate(); err != nil {
 		o = space.Fail(space.Crashed, "the outcome cannot be used: %v", err)
-		o.Fidelity, o.Seconds = t.Fidelity, time.Since(began).Seconds()
+		o.Fidelity, o.Seconds = t.Fidelity, r.set.Now().Sub(began).Seconds()
 	}
 	o.Reason = clip(o.Reason)
 	if r.set.Recorder != nil {

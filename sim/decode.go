@@ -255,9 +255,10 @@ func operandFault(bundle, slot int, s Slot) *Fault {
 			a += s.Args[2]
 		}
 		if a > ScratchWords-n {
-			what := fmt.Sprintf("scratch word %d", a)
+			// Signed, because a negative offset may lead below the first word.
+			what := fmt.Sprintf("scratch word %d", int32(a))
 			if n > 1 {
-				what = fmt.Sprintf("the %d scratch words from %d", n, a)
+				what = fmt.Sprintf("the %d scratch words from %d", n, int32(a))
 			}
 			return staticFault(bundle, s.Op.Engine(), slot, "operand %d of %s is %s, and scratch has %d words", k+1, s.Op, what, ScratchWords)
 		}

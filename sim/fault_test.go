@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 		{"scratch fourth operand", `[{"flow":[["select",0,0,0,9999]]}]`, "bundle 0, flow slot 0: operand 4", 0},
 		{"scratch store", `[{"store":[["vstore",0,1530]]}]`, "bundle 0, store slot 0: operand 2", 0},
 		{"scratch of load_offset", `[{"load":[["load_offset",1530,0,7]]}]`, "bundle 0, load slot 0: operand 1 of load_offset is scratch word 1537", 0},
-		{"scratch below 0", `[{"load":[["load_offset",7,6,-7]]}]`, "bundle 0, load slot 0: operand 2 of load_offset is scratch word 4294967295", 0},
+		{"scratch below 0", `[{"load":[["load_offset",7,6,-7]]}]`, "bundle 0, load slot 0: operand 2 of load_offset is scratch word -1", 0},
 		{"jump", `[{"flow":[["jump",2]]}]`, "bundle 0, flow slot 0: jump to bundle 2, and the program has 1", 0},
 		{"cond_jump", `[{"flow":[["cond_jump",0,-1]]}]`, "bundle 0, flow slot 0: cond_jump to bundle -1", 0},
 		{"cond_jump_rel", `[{},{"flow":[["cond_jump_rel",0,-3]]}]`, "bundle 1, flow slot 0: cond_jump_rel to bundle -1", 0},

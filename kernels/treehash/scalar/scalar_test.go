@@ -127,13 +127,22 @@ func configs() *rapid.Generator[Config] {
 	})
 }
 
-// shapes draws mostly small shapes.
+// shapes draws small shapes, and one in ten from all that there are, with at most 4,096 rounds of an item: a scalar
+// program has some 36 slots for each.
 func shapes() *rapid.Generator[tree.Shape] {
 	return rapid.Custom(func(t *rapid.T) tree.Shape {
+		if rapid.IntRange(0, 9).Draw(t, "small") > 0 {
+			return tree.Shape{
+				Height: rapid.IntRange(1, 5).Draw(t, "height"),
+				Rounds: rapid.IntRange(1, 7).Draw(t, "rounds"),
+				Batch:  rapid.IntRange(1, 70).Draw(t, "batch"),
+			}
+		}
+		batch := rapid.OneOf(rapid.IntRange(1, tree.MaxBatch), rapid.SampledFrom([]int{255, 257, 511, 512})).Draw(t, "batch")
 		return tree.Shape{
-			Height: rapid.IntRange(1, 5).Draw(t, "height"),
-			Rounds: rapid.IntRange(1, 7).Draw(t, "rounds"),
-			Batch:  rapid.IntRange(1, 70).Draw(t, "batch"),
+			Height: rapid.IntRange(1, tree.MaxHeight).Draw(t, "height"),
+			Rounds: rapid.IntRange(1, min(tree.MaxRounds, 4096/batch)).Draw(t, "rounds"),
+			Batch:  batch,
 		}
 	})
 }

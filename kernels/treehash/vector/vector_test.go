@@ -63,7 +63,9 @@ func TestEveryShape(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(k int) int { return rapid.IntRange(0, k-1).Draw(t, "n") }
-		s := tree.Shape{Height: 1 + n(tree.MaxHeight), Rounds: 1 + n(tree.MaxRounds), Batch: 1 + n(80)}
+		s := tree.Shape{Height: 1 + n(tree.MaxHeight), Rounds: 1 + n(tree.MaxRounds), Batch: rapid.OneOf(
+			rapid.IntRange(1, tree.MaxBatch), rapid.IntRange(1, 40), rapid.SampledFrom([]int{7, 8, 9, 255, 257, 504, 511, 512}),
+		).Draw(t, "batch")}
 		c := randomConfig(s, n)
 		indices := rapid.Bool().Draw(t, "indices")
 		p, err := Build(ctx, s, c, indices)
