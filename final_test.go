@@ -194,7 +194,9 @@ func TestFinalRefused(t *testing.T) {
 func TestFinalFails(t *testing.T) {
 	k := newMeasuredToy()
 	failure := errors.New("no core is left")
-	k.compare = func(*measuredProblem, int, []int, time.Duration) (kernels.Final, error) { return kernels.Final{}, failure }
+	k.compare = func(*measuredProblem, int, []int, time.Duration) (kernels.Final, error) {
+		return kernels.Final{}, failure
+	}
 	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
 	if !errors.Is(err, failure) {
 		t.Errorf("Run returned %v", err)

@@ -74,6 +74,19 @@ type Comparer interface {
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
+// Peered is implemented by problems that other people's libraries solve too.
+type Peered interface {
+	// Peers returns candidates that call the installed ones of the named libraries, all of them where names
+	// is empty. A name that is not known is an error; a library that is not installed is left out.
+	Peers(names []string) ([]Peer, error)
+}
+
+// Peer is a library's way to solve a problem.
+type Peer struct {
+	Name      string
+	Candidate Candidate
+}
+
 // Final is what Compare found.
 type Final struct {
 	Comparisons []Comparison // in the order of the finalists

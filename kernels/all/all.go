@@ -4,6 +4,9 @@ package all
 
 import (
 	"tune/kernels"
+	"tune/kernels/elementwise"
+	"tune/kernels/gemm"
+	"tune/kernels/gemmi8"
 	"tune/kernels/treehash"
 )
 
@@ -11,5 +14,8 @@ import (
 func Table() kernels.Table {
 	return kernels.Table{
 		treehash.Kernel{},
+		gemm.Kernel{},
+		gemmi8.Kernel{},
+		elementwise.Kernel{},
 	}
 }

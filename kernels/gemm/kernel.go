@@ -2,12 +2,17 @@ package gemm
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"tune/kernels"
+	"tune/kernels/gemm/peers"
 	"tune/kernels/native"
 	"tune/kernels/native/cpu"
+	"tune/space"
 )
 
 // Kernel is the product of two matrices of float32.
@@ -46,7 +51,34 @@ func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{})
+	p, err := native.New(spec, native.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &problem{p.(*native.Problem), spec}, nil
+}
+
+// problem is a product that installed libraries compute too.
+type problem struct {
+	*native.Problem
+	spec *Spec
+}
+
+// Peers returns the products of the named libraries that are installed.
+func (p *problem) Peers(names []string) ([]kernels.Peer, error) {
+	for _, name := range names {
+		if !slices.Contains(peers.Names(), name) {
+			return nil, fmt.Errorf("unknown peer %q: want %s%s", name, strings.Join(peers.Names(), ", "), space.DidYouMean(name, peers.Names()))
+		}
+	}
+	var out []kernels.Peer
+	for _, peer := range peers.Find() {
+		if len(names) == 0 || slices.Contains(names, peer.Name) {
+			source := peer.Source(p.spec.layout == LayoutNT, p.spec.threads)
+			out = append(out, kernels.Peer{Name: peer.Name, Candidate: p.Wrap(source, p.spec.presets[0].Point)})
+		}
+	}
+	return out, nil
 }
 
 // Host describes this machine.

@@ -42,9 +42,18 @@ const (
 	isTiled    = "form == 'tiled'"
 	isSkinny   = "form == 'skinny'"
 	maxRows    = 16      // of a tile
+	maxVectors = 6       // in a row of a tile
+	maxDots    = 12      // rows of the large operand in a tile of dot products
 	maxPacked  = 1 << 23 // floats of a packed block
 	maxScratch = 1 << 27 // floats of the packed blocks of all threads
 )
+
+// vectorBytes is the size of the widest vectors of an instruction set.
+var vectorBytes = map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
+
+// goodTiles are tiles that are good for most shapes: enough accumulators to hide the latency of a multiply-add, and
+// fewer loads than those take.
+var goodTiles = map[string]struct{ mr, nv int }{ISAGeneric: {4, 2}, ISAAVX2: {6, 2}, ISAAVX512: {8, 2}}
 
 // tileSides returns the most rows and columns that the result of tiles can have, which may be those of Cᵀ.
 func tileSides(layout string, d Dims) (rows, cols int) {
@@ -56,145 +65,176 @@ func tileSides(layout string, d Dims) (rows, cols int) {
 
 // newSpace returns the points of a shape. The knobs of a form are active in that form alone.
 func newSpace(m Machine, layout string, d Dims, threads int) (*space.Space, error) {
-	nt := layout == LayoutNT
-	method, _ := skinnyMethod(nt, d)
+	method, _ := skinnyMethod(layout == LayoutNT, d)
+	ps := commonParameters(m, method)
+	ps = append(ps, tileParameters(m, layout, d, method)...)
+	ps = append(ps, blockParameters(layout, d, method)...)
+	ps = append(ps, finishParameters(method)...)
+	if threads > 1 {
+		ps = append(ps, threadParameters(threads, method)...)
+	}
+	return space.New("gemm-f32", ps, constraints(m, layout, d, threads, method)...)
+}
+
+// fastForms is the condition of the knobs that the tiled and the skinny form share.
+func fastForms(method string) string {
+	if method == skinnyNone {
+		return isTiled
+	}
+	return "form in ['tiled', 'skinny']"
+}
+
+// commonParameters are the form, the compiler, and the knobs of the plain forms.
+func commonParameters(m Machine, method string) []space.Parameter {
 	forms := []string{FormNaive, FormBlocked, FormTiled}
-	fast := isTiled
 	if method != skinnyNone {
 		forms = append(forms, FormSkinny)
-		fast = "form in ['tiled', 'skinny']"
 	}
 	isas := m.isas()
-	best := isas[len(isas)-1]
-	registers := max(m.Registers, 16)
-	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}[best]
-	vecs := []int{16}
-	for _, isa := range isas[1:] {
-		vecs = append(vecs, map[string]int{ISAAVX2: 32, ISAAVX512: 64}[isa])
-	}
-	if best == ISAAVX512 && !slices.Contains(vecs, 32) {
-		vecs = []int{16, 32, 64}
-	}
-	rows, cols := tileSides(layout, d)
-	mr, nv := 4, 2
-	if best == ISAAVX512 {
-		mr = 8
-	}
-	ps := []space.Parameter{
+	return []space.Parameter{
 		space.Enum("form", forms...).WithDefault(FormTiled).
 			Describe("three loops, blocks of three loops, register tiles in cache blocks, or (few rows or columns) no copy of the large operand"),
 		space.Enum("compiler", m.Compilers...).Describe("the C compiler"),
 		space.Enum("opt", "O2", "O3").Describe("its level of optimisation"),
 		space.Enum("mtune", "default", "native").Describe("the processor whose instruction timings it assumes"),
-		space.Enum("isa", append(slices.Clone(isas), ISANative)...).WithDefault(best).
+		space.Enum("isa", append(isas, ISANative)...).WithDefault(isas[len(isas)-1]).
 			Describe("instruction set; native is the compiler's choice, for the plain forms"),
 		space.Enum("loops", "ijk", "ikj", "jik", "jki", "kij", "kji").WithDefault("ikj").If(plainForms).
 			Describe("order of the loops, outermost first"),
 		space.Ints("block", 8, 16, 24, 32, 48, 64, 96, 128, 256).WithDefault(32).If("form == 'blocked'").
 			Describe("rows, columns and depth of a block"),
-		space.Ints("vec", vecs...).WithDefault(vec).If(fast).Describe("bytes of a vector"),
 	}
-	if nt {
+}
+
+// tileParameters are the size of a register tile and what it computes.
+func tileParameters(m Machine, layout string, d Dims, method string) []space.Parameter {
+	isas := m.isas()
+	best := isas[len(isas)-1]
+	var sizes []int
+	for _, isa := range isas {
+		sizes = append(sizes, vectorBytes[isa])
+	}
+	rows, cols := tileSides(layout, d)
+	start := goodTiles[best]
+	ps := []space.Parameter{space.Ints("vec", sizes...).WithDefault(vectorBytes[best]).If(fastForms(method)).Describe("bytes of a vector")}
+	if layout == LayoutNT {
 		ps = append(ps, space.Bool("swap").If(isTiled).Describe("tiles of the transposed result: A gives the vectors and is packed, B is broadcast"))
 	}
+	vectors := ceil(cols, 4)
 	ps = append(ps,
-		space.Range("mr", 1, min(maxRows, rows)).WithDefault(min(mr, rows)).If(fast).Describe("rows of a register tile"),
-		space.Range("nv", 1, max(1, min(6, ceil(cols, 4)))).WithDefault(min(nv, max(1, ceil(cols, 4)))).If(isTiled).
-			Describe("vectors in each row of a register tile"))
+		space.Range("mr", 1, min(maxRows, rows)).WithDefault(min(start.mr, rows)).If(fastForms(method)).Describe("rows of a register tile"),
+		space.Range("nv", 1, min(maxVectors, vectors)).WithDefault(min(start.nv, vectors)).If(isTiled).Describe("vectors in each row of a register tile"))
 	if method == skinnyDot {
 		large := max(d.M, d.N)
 		ps = append(ps,
-			space.Range("nr", 1, min(12, large)).WithDefault(min(4, large)).If(isSkinny).Describe("rows of the large operand in a tile of dot products"),
+			space.Range("nr", 1, min(maxDots, large)).WithDefault(min(4, large)).If(isSkinny).Describe("rows of the large operand in a tile of dot products"),
 			space.Ints("depth", 1, 2, 3, 4).If(isSkinny).Describe("accumulators along K of each dot product"))
 	}
-	ps = append(ps,
-		space.Ints("ku", 1, 2, 4, 8).WithDefault(4).If(fast).Describe("unrolling of K"),
-		space.Ints("kc", upTo(d.K, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048, 4096)...).WithDefault(upTo(d.K, 256)[0]).If(depthIf(method)).
+	return append(ps, space.Ints("ku", 1, 2, 4, 8).WithDefault(4).If(fastForms(method)).Describe("unrolling of K"))
+}
+
+// blockParameters are the cache blocks, what of them is copied, and the order in which they are computed.
+func blockParameters(layout string, d Dims, method string) []space.Parameter {
+	rows, cols := tileSides(layout, d)
+	ps := []space.Parameter{
+		space.Ints("kc", upTo(d.K, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048, 4096)...).WithDefault(min(d.K, 256)).If(depthIf(method)).
 			Describe("depth of a cache block, at the most; blocks are of equal size"),
-		space.Ints("mc", upTo(rows, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)...).WithDefault(upTo(rows, 96)[0]).If(isTiled).
+		space.Ints("mc", upTo(rows, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)...).WithDefault(min(rows, 96)).If(isTiled).
 			Describe("rows of a cache block, at the most"),
-		space.Ints("nc", upTo(cols, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)...).WithDefault(upTo(cols, 1024)[0]).If(columnsIf(method)).
-			Describe("columns of a cache block, at the most"))
+		space.Ints("nc", upTo(cols, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)...).WithDefault(min(cols, 1024)).If(columnsIf(method)).
+			Describe("columns of a cache block, at the most"),
+	}
 	packIf := isTiled
-	if method == skinnyDot && nt {
-		packIf = fast
+	if method == skinnyDot && layout == LayoutNT {
+		packIf = fastForms(method)
 	}
 	ps = append(ps, space.Bool("pack_x").If(packIf).Describe("copy the operand that is broadcast (or has few rows) so that a tile reads it in order"))
-	if !nt {
+	if layout == LayoutNN {
 		ps = append(ps, space.Bool("pack_y").If(isTiled).Describe("copy the operand that is read in vectors so that a tile reads it in order"))
 	}
-	tails := []string{TailMasked, TailScalar, TailPadded}
-	ps = append(ps,
+	return append(ps,
 		space.Enum("order", "jpi", "ipj", "pji", "pij").If(isTiled).Describe("loops over cache blocks, outermost first: i rows, j columns, p depth"),
-		space.Enum("inner", "columns", "rows").If(isTiled).Describe("outer loop over the tiles of a cache block"),
-		space.Enum("tail", tails...).If(fast).Describe("rows and columns that fill no tile: narrow tiles and masks, narrow tiles and scalars, or padded copies"),
+		space.Enum("inner", "columns", "rows").If(isTiled).Describe("outer loop over the tiles of a cache block"))
+}
+
+// finishParameters are the treatment of the rest, and prefetching.
+func finishParameters(method string) []space.Parameter {
+	ps := []space.Parameter{
+		space.Enum("tail", TailMasked, TailScalar, TailPadded).If(fastForms(method)).
+			Describe("rows and columns that fill no tile: narrow tiles and masks, narrow tiles and scalars, or padded copies"),
 		space.Bool("fixed").If(isTiled).Describe("a second copy of the code for exactly the asked dimensions"),
 		space.Ints("prefetch_x", 0, 4, 8, 16, 32, 64).If(prefetchIf(method)).Describe("steps of K that the broadcast operand is prefetched ahead; 0 for not"),
 		space.Ints("prefetch_y", 0, 1, 2, 4, 8, 16, 32).If(isTiled).Describe("the same for the operand read in vectors"),
 		space.Bool("prefetch_c").If(isTiled).Describe("prefetch a tile of the result before it is computed"),
-		space.Bool("next_y").If("form == 'tiled' && inner == 'columns'").Describe("prefetch the next strip of columns while the tiles of one are computed"))
+		space.Bool("next_y").If("form == 'tiled' && inner == 'columns'").Describe("prefetch the next strip of columns while the tiles of one are computed"),
+	}
 	if method != skinnyNone {
 		ps = append(ps, space.Ints("ahead", 0, 64, 128, 256, 512, 1024).If(isSkinny).Describe("floats that the large operand is prefetched ahead in each row; 0 for not"))
 	}
-	if threads > 1 {
-		parallel := "workers > 1"
-		ps = append(ps,
-			space.Range("workers", 1, threads).WithDefault(threads).If(fast).Describe("threads, the caller included; 1 is serial"),
-			space.Enum("split", "columns", "rows").If("form == 'tiled' && "+parallel).Describe("axis of the result that tasks divide"),
-			space.Ints("chunk", 0, 1, 2, 4, 8, 16, 32).If(parallel).Describe("tiles in a task; 0 gives every thread one task of equal size"),
-			space.Bool("dynamic").If(parallel+" && chunk > 0").Describe("idle threads take the next task, instead of every n-th"),
-			space.Ints("spin", 1, 10, 100).WithDefault(10).If(parallel).Describe("thousands of polls before an idle thread sleeps"))
+	return ps
+}
+
+// threadParameters say how threads share the work.
+func threadParameters(threads int, method string) []space.Parameter {
+	const parallel = "workers > 1"
+	return []space.Parameter{
+		space.Range("workers", 1, threads).WithDefault(threads).If(fastForms(method)).Describe("threads, the caller included; 1 is serial"),
+		space.Enum("split", "columns", "rows").If("form == 'tiled' && " + parallel).Describe("axis of the result that tasks divide"),
+		space.Ints("chunk", 0, 1, 2, 4, 8, 16, 32).If(parallel).Describe("tiles in a task; 0 gives every thread one task of equal size"),
+		space.Bool("dynamic").If(parallel + " && chunk > 0").Describe("idle threads take the next task, instead of every n-th"),
+		space.Ints("spin", 1, 10, 100).WithDefault(10).If(parallel).Describe("thousands of polls before an idle thread sleeps"),
 	}
-	cs := []string{
-		"isa != 'native' || " + plainForms,
-		"vec != 16 || isa == 'generic'",
-		"vec != 32 || isa in ['avx2', 'avx512']",
-		"vec != 64 || isa == 'avx512'",
-		// Accumulators, a row of vectors, and one broadcast.
-		fmt.Sprintf("form != 'tiled' || mr * nv + nv + 1 <= (32 if isa == 'avx512' else %d)", registers),
-	}
-	if !slices.Contains(isas, ISAAVX512) {
-		cs = []string{cs[0], cs[1], fmt.Sprintf("form != 'tiled' || mr * nv + nv + 1 <= %d", registers)}
-		if best == ISAAVX2 {
-			cs = append(cs, "vec != 32 || isa == 'avx2'")
+}
+
+// constraints keep vectors to what an instruction set has, tiles to its registers, and packed blocks to a size.
+func constraints(m Machine, layout string, d Dims, threads int, method string) []string {
+	isas := m.isas()
+	cs := []string{"isa != 'native' || " + plainForms}
+	registers := fmt.Sprint(max(m.Registers, 16))
+	for _, isa := range isas {
+		if isa == ISAAVX512 {
+			// Its encoding reaches 32 registers of 32 bytes too.
+			cs = append(cs, "isa != 'avx512' || vec >= 32")
+			registers = "(32 if isa == 'avx512' else " + registers + ")"
+		} else {
+			cs = append(cs, fmt.Sprintf("isa != '%s' || vec == %d", isa, vectorBytes[isa]))
 		}
 	}
-	if nt {
-		cs = append(cs, fmt.Sprintf("form != 'tiled' || kc * nc <= %d", maxPacked))
-	} else {
-		cs = append(cs, fmt.Sprintf("not pack_y || kc * nc <= %d", maxPacked))
-	}
-	cs = append(cs, fmt.Sprintf("form != 'tiled' || not pack_x || kc * mc <= %d", maxPacked))
-	if threads > 1 {
-		cs = append(cs, fmt.Sprintf("form != 'tiled' || workers * kc * max(mc, nc) <= %d", maxScratch))
-	}
-	limit := "(32 if isa == 'avx512' else " + fmt.Sprint(registers) + ")"
-	if best != ISAAVX512 {
-		limit = fmt.Sprint(registers)
+	// Accumulators, a row of vectors, and one broadcast.
+	cs = append(cs, "form != 'tiled' || mr * nv + nv + 1 <= "+registers)
+	switch method {
+	case skinnyDot:
+		cs = append(cs, "form != 'skinny' || mr * nr * depth + min(mr, nr) + 1 <= "+registers)
+	case skinnyAxpy:
+		cs = append(cs, "form != 'skinny' || mr * ku + mr + 1 <= "+registers)
 	}
 	if method != skinnyNone {
 		cs = append(cs, "form != 'skinny' || tail != 'padded'", fmt.Sprintf("form != 'skinny' || mr <= %d", min(d.M, d.N)))
 	}
-	switch method {
-	case skinnyDot:
-		cs = append(cs, "form != 'skinny' || mr * nr * depth + min(mr, nr) + 1 <= "+limit)
-	case skinnyAxpy:
-		cs = append(cs, "form != 'skinny' || mr * ku + mr + 1 <= "+limit)
+	packY := "not pack_y"
+	if layout == LayoutNT {
+		packY = "form != 'tiled'" // it is always packed
 	}
-	return space.New("gemm-f32", ps, cs...)
+	cs = append(cs,
+		fmt.Sprintf("%s || kc * nc <= %d", packY, maxPacked),
+		fmt.Sprintf("form != 'tiled' || not pack_x || kc * mc <= %d", maxPacked))
+	if threads > 1 {
+		cs = append(cs, fmt.Sprintf("form != 'tiled' || workers * kc * max(mc, nc) <= %d", maxScratch))
+	}
+	return cs
 }
 
 // depthIf, columnsIf and prefetchIf say in which forms a block size or a prefetch has a meaning.
 func depthIf(method string) string {
 	if method == skinnyDot {
-		return "form in ['tiled', 'skinny']"
+		return fastForms(method)
 	}
 	return isTiled
 }
 
 func columnsIf(method string) string {
 	if method == skinnyAxpy {
-		return "form in ['tiled', 'skinny']"
+		return fastForms(method)
 	}
 	return isTiled
 }
@@ -207,45 +247,42 @@ func prefetchIf(method string) string {
 }
 
 // presets returns the named points of a space.
-func presets(s *space.Space, m Machine, layout string, d Dims, threads int) ([]kernels.Preset, error) {
-	var out []kernels.Preset
-	add := func(name, doc string, values map[string]any) error {
-		values["compiler"] = m.Compilers[0]
-		p, err := s.Make(values)
-		if err != nil {
-			return fmt.Errorf("preset %s: %w", name, err)
-		}
-		out = append(out, kernels.Preset{Name: name, Doc: doc, Point: p})
-		return nil
-	}
+func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset, error) {
 	loops := "ikj"
 	if layout == LayoutNT {
 		loops = "ijk" // the order in which both operands are read row by row
 	}
-	err := add("baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": ISANative})
-	if err == nil {
-		err = add("naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric})
+	type start struct {
+		name, doc string
+		values    map[string]any
 	}
-	if err == nil {
-		err = add("blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative})
+	starts := []start{
+		{"baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": ISANative}},
+		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}},
+		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}},
 	}
 	for _, isa := range m.isas() {
-		if err != nil {
-			break
-		}
-		err = add("tiled-"+isa, "register tiles with "+isa+" vectors, a good start", tiledStart(isa, layout, d))
-		if method, _ := skinnyMethod(layout == LayoutNT, d); err == nil && method != skinnyNone {
-			err = add("skinny-"+isa, "the large operand read once, with "+isa+" vectors", skinnyStart(isa, method, layout, d))
+		starts = append(starts, start{"tiled-" + isa, "register tiles with " + isa + " vectors, a good start", tiledStart(isa, layout, d)})
+		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
+			starts = append(starts, start{"skinny-" + isa, "the large operand read once, with " + isa + " vectors", skinnyStart(isa, method, layout, d)})
 		}
 	}
-	return out, err
+	out := make([]kernels.Preset, len(starts))
+	for i, start := range starts {
+		p, err := s.Make(start.values)
+		if err != nil {
+			return nil, fmt.Errorf("preset %s: %w", start.name, err)
+		}
+		out[i] = kernels.Preset{Name: start.name, Doc: start.doc, Point: p}
+	}
+	return out, nil
 }
 
 // tiledStart returns the knobs of a tiled point that is good for most shapes like d. What it knows comes from
 // tuning: nothing is worth packing while B fits the second-level cache or is used for few rows.
 func tiledStart(isa, layout string, d Dims) map[string]any {
-	tile := map[string]struct{ vec, mr, nv int }{ISAGeneric: {16, 4, 2}, ISAAVX2: {32, 6, 2}, ISAAVX512: {64, 8, 2}}[isa]
-	values := map[string]any{"form": FormTiled, "isa": isa, "vec": tile.vec, "fixed": true}
+	tile := goodTiles[isa]
+	values := map[string]any{"form": FormTiled, "isa": isa, "vec": vectorBytes[isa], "fixed": true}
 	rows, cols := d.M, d.N
 	few := min(d.M, d.N) <= 192
 	if layout == LayoutNT && d.M <= 192 && d.M < d.N {
@@ -282,8 +319,7 @@ func tiledStart(isa, layout string, d Dims) map[string]any {
 // skinnyStart is tiledStart for the skinny form.
 func skinnyStart(isa, method, layout string, d Dims) map[string]any {
 	small, large := min(d.M, d.N), max(d.M, d.N)
-	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}[isa]
-	values := map[string]any{"form": FormSkinny, "isa": isa, "vec": vec, "ku": 2, "ahead": 256}
+	values := map[string]any{"form": FormSkinny, "isa": isa, "vec": vectorBytes[isa], "ku": 2, "ahead": 256}
 	mr, nr := 2, 4
 	if isa == ISAAVX512 {
 		mr, nr = 4, 6

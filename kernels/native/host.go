@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,12 +35,14 @@ type Host struct {
 	others  []int // that they are checked on
 
 	token chan struct{}       // held by the one that times
+	gauge gauge               // belongs to the holder of the token
 	noise *semaphore.Weighted // held in part by checks, and whole by what needs the machine to itself
 	slots chan int            // of checks
 
 	mu    sync.Mutex
 	tools *cc.Toolchain
 	idle  map[worker.Options][]runner
+	kept  []runner // that Close ends besides
 	peak  *Peaks
 	spent map[string]time.Duration
 	done  bool
@@ -95,13 +98,17 @@ func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
 	return h.tools, nil
 }
 
-// Close ends the workers that wait for work. Those at work end with it.
+// Close ends the workers that wait for work. Those at work end with it. Nothing may be measured after it.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	idle := h.idle
-	h.idle, h.done = map[worker.Options][]runner{}, true
+	kept := h.kept
+	h.idle, h.kept, h.done = map[worker.Options][]runner{}, nil, true
 	h.mu.Unlock()
 	var errs []error
+	for _, w := range kept {
+		errs = append(errs, w.Close())
+	}
 	for _, list := range idle {
 		for _, w := range list {
 			errs = append(errs, w.Close())
@@ -130,6 +137,14 @@ func (h *Host) clock(purpose string) func() {
 		h.spent[purpose] += time.Since(start)
 		h.mu.Unlock()
 	}
+}
+
+// retire ends a worker that was kept.
+func (h *Host) retire(w runner) {
+	h.mu.Lock()
+	h.kept = slices.DeleteFunc(h.kept, func(k runner) bool { return k == w })
+	h.mu.Unlock()
+	w.Close()
 }
 
 // borrow calls f with a worker that may have served others, and keeps it for the next one. A worker replaces its own

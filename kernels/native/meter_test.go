@@ -106,6 +106,48 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestFairly: a candidate is not given up in a slow phase of the core, and no time is spent on one that is hopeless.
+func TestFairly(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		seconds float64
+		phase   int // samples that are slow by half
+		slow    bool
+		cost    float64
+		stopped bool
+		asked   int
+	}{
+		{"in time", 1e-3, 0, false, 1e-3, false, 0},
+		{"a slow phase", 1e-3, 4, true, 1e-3, false, 1},
+		{"a long slow phase", 1e-3, 1000, true, 1.5e-3, true, 2},
+		{"behind", 1.5e-3, 0, false, 1.5e-3, true, 1},
+		{"hopeless", 1e-2, 0, true, 1e-2, true, 0},
+	} {
+		f := &fake{seconds: test.seconds, clock: func(truth float64, n int) float64 {
+			if n < test.phase {
+				return 1.5 * truth
+			}
+			return truth
+		}}
+		asked := 0
+		e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, 1e-3, func() (bool, error) { asked++; return test.slow, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.stopped != test.stopped || asked != test.asked {
+			t.Errorf("%s: %+v, the core was looked at %d times", test.name, e, asked)
+		}
+	}
+	var g gauge
+	for range 2 * gaugeSeen {
+		g.add(1e-3)
+	}
+	g.add(1e-7)
+	if g.add(1.02e-3) || !g.add(1.5e-3) || len(g.seen) != gaugeSeen {
+		t.Errorf("the gauge shows %v", g.seen)
+	}
+}
+
 // TestCalibrate: samples become long enough, also where the clock is wrong about one.
 func TestCalibrate(t *testing.T) {
 	for _, seconds := range []float64{2e-8, 1e-6, 3e-4, 4e-3, 0.02, 0.3, 2} {

@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	_ "embed"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -29,9 +28,9 @@ const (
 )
 
 var rateProbes = []struct {
-	id   int
-	ops  float64
-	bits bool // whether it counts for bytes
+	id    int
+	ops   float64
+	bytes bool // whether its operations are of bytes
 }{
 	{1, 12 * 4 * 2, false},  // four lanes, in whatever way the compiler can
 	{2, 12 * 8 * 2, false},  // AVX2 and FMA
@@ -63,16 +62,10 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 	var peaks Peaks
 	err = h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
 		return h.borrow(ctx, o, func(w runner) error {
-			if err := mapCase(w, probeCase); err != nil {
+			mask, err := supportedProbes(ctx, w, so)
+			if err != nil {
 				return err
 			}
-			if err := w.Load(so); err != nil {
-				return err
-			}
-			if err := w.Call(ctx, []int64{probeSupported, 0}); err != nil {
-				return err
-			}
-			mask := binary.NativeEndian.Uint32(w.Outputs()[0])
 			for _, probe := range rateProbes {
 				if mask>>probe.id&1 == 0 {
 					continue
@@ -81,7 +74,7 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 				if err != nil {
 					return err
 				}
-				if probe.bits {
+				if probe.bytes {
 					peaks.I8 = max(peaks.I8, rate)
 				} else {
 					peaks.F32 = max(peaks.F32, rate)

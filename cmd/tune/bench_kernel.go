@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/kernels"
+	"tune/space"
+)
+
+// kernelBudget is the time for each shape where none is given.
+const kernelBudget = time.Minute
+
+// benchKernel gives bench the flags and the action of tuning a kernel at several shapes.
+func (a *app) benchKernel(c *cobra.Command) {
+	addSettings(c.Flags(), "budget", "evals", "jobs")
+	seed := c.Flags().String("seed", "1", "`seed` of the searches")
+	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… with semicolons between them; may be given again (default: the kernel's own)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to measure beside (default: all that are installed)")
+	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
+	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
+	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		k, err := a.table.Lookup(args[0])
+		if err != nil {
+			if space.Nearest(args[0], []string{"search"}) != "" {
+				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))
+			}
+			return usage(err)
+		}
+		b := tune.KernelBench{Kernel: k, Budget: set.budget, Jobs: set.jobs, Peers: *peers}
+		if b.Seed, err = parseSeed(*seed); err != nil {
+			return usage(fmt.Errorf("--seed: %w", err))
+		}
+		if b.Limit, err = parseDuration(*limit); err != nil {
+			return usage(fmt.Errorf("--measure: %w", err))
+		}
+		if b.Budget.Wall == 0 && b.Budget.Evaluations == 0 {
+			b.Budget.Wall = kernelBudget
+		}
+		if b.Jobs == 0 {
+			b.Jobs = runtime.NumCPU()
+		}
+		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
+			shape, err := kernels.ParseShape(k.Info().Shape, text)
+			if err != nil {
+				return usage(fmt.Errorf("--shapes: %w", err))
+			}
+			b.Shapes = append(b.Shapes, shape)
+		}
+		return a.runKernelBench(c, b, *asJSON, *quiet)
+	}
+}
+
+func (a *app) runKernelBench(c *cobra.Command, b tune.KernelBench, asJSON, quiet bool) error {
+	if k := b.Kernel.Info(); k.Exact {
+		return usage(fmt.Errorf("the costs of %s are exact: tune run finds them, and there is nothing to measure", k.Name))
+	}
+	if !quiet {
+		b.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
+	}
+	rows := []tune.BenchRow{}
+	err := b.Run(c.Context(), func(r tune.BenchRow) error {
+		rows = append(rows, r)
+		if !quiet {
+			fmt.Fprintf(a.stderr, "  %.1f GFLOP/s after %d evaluations, %.2f × %s\n", r.Rate, r.Evaluations, r.Ratio, r.BestPeer)
+		}
+		return nil
+	})
+	write := func() error { return a.printRows(rows) }
+	if asJSON {
+		write = func() error { return printJSON(a.stdout, rows) }
+	}
+	if len(rows) > 0 || err == nil {
+		err = errors.Join(err, write())
+	}
+	return err
+}
+
+// printRows prints a table in Markdown, as the README shows it.
+func (a *app) printRows(rows []tune.BenchRow) error {
+	peers := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.Peers {
+			peers[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(peers))
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
+	line := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	head := append(append([]string{"shape", "tune, GFLOP/s", "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	line(head...)
+	line(slices.Repeat([]string{"---"}, len(head))...)
+	for _, r := range rows {
+		share := "–"
+		if r.PeakShare > 0 {
+			share = fmt.Sprintf("%.1f %%", 100*r.PeakShare)
+		}
+		cells := []string{r.Shape, fmt.Sprintf("%.1f", r.Rate), share}
+		for _, name := range names {
+			cell := "–"
+			if v, ok := r.Peers[name]; ok {
+				cell = fmt.Sprintf("%.1f", v)
+			}
+			cells = append(cells, cell)
+		}
+		ratio := fmt.Sprintf("%.2f (%s)", r.Ratio, r.BestPeer)
+		if r.Unverified {
+			ratio += ", unverified: the machine was busy"
+		}
+		interval := "–"
+		if r.High > 0 {
+			interval = fmt.Sprintf("%.2f–%.2f", r.Low, r.High)
+		}
+		line(append(cells, fmt.Sprintf("%.1f", r.Baseline), ratio, interval)...)
+	}
+	return w.Flush()
+}

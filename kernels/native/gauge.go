@@ -1,0 +1,108 @@
+package native
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+)
+
+// gauge measures how fast the core that times is just now. A core that the host of a virtual machine shares with
+// others goes through phases, some of seconds, in which everything takes half as long again, the CPU clock
+// notwithstanding: a candidate must not be given up because it was measured in one.
+type gauge struct {
+	m    *meter    // of the busiest probe that the processor can run; nil before it is needed
+	seen []float64 // the last samples, in seconds a call
+}
+
+const (
+	gaugeSeen  = 64   // samples that are remembered
+	gaugeFirst = 8    // samples that begin the memory
+	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
+)
+
+// slowed reports whether the core is slower than it was seen to be. It is called by the one that times.
+func (h *Host) slowed(ctx context.Context, o worker.Options) (bool, error) {
+	g := &h.gauge
+	if g.m == nil {
+		m, err := h.newGauge(ctx, o)
+		if err != nil {
+			return false, err
+		}
+		g.m = m
+		if g.seen, err = m.sample(ctx, gaugeFirst); err != nil {
+			return false, err
+		}
+	}
+	s, err := g.m.sample(ctx, 1)
+	if err != nil {
+		// The next one gets a new worker.
+		h.retire(g.m.w)
+		g.m = nil
+		return false, err
+	}
+	return g.add(s[0]), nil
+}
+
+// add remembers a sample and reports whether it is a slow one.
+func (g *gauge) add(s float64) bool {
+	if len(g.seen) >= gaugeSeen {
+		g.seen = slices.Delete(g.seen, 0, 1)
+	}
+	g.seen = append(g.seen, s)
+	sorted := slices.Sorted(slices.Values(g.seen))
+	// Not the very best: the clock may have lied about it.
+	return s > gaugeSlow*timing.Quantile(sorted, 0.1)
+}
+
+func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
+	so, err := h.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Limits, o.Core, o.Executable = worker.Limits{}, h.core, h.options.Executable
+	w, err := h.start(context.WithoutCancel(ctx), o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := busiestProbe(ctx, w, so)
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	h.mu.Lock()
+	h.kept = append(h.kept, w)
+	h.mu.Unlock()
+	return m, nil
+}
+
+// busiestProbe returns a meter of the probe with the highest rate of multiply-adds that the processor can run.
+func busiestProbe(ctx context.Context, w runner, so string) (*meter, error) {
+	mask, err := supportedProbes(ctx, w, so)
+	if err != nil {
+		return nil, err
+	}
+	id := probeChain
+	for _, probe := range rateProbes {
+		if mask>>probe.id&1 == 1 && !probe.bytes {
+			id = probe.id
+		}
+	}
+	return newProbe(ctx, w, so, id)
+}
+
+// supportedProbes returns a mask of the probes that the processor can run.
+func supportedProbes(ctx context.Context, w runner, so string) (uint32, error) {
+	if err := mapCase(w, probeCase); err != nil {
+		return 0, err
+	}
+	if err := w.Load(so); err != nil {
+		return 0, err
+	}
+	if err := w.Call(ctx, []int64{probeSupported, 0}); err != nil {
+		return 0, err
+	}
+	return binary.NativeEndian.Uint32(w.Outputs()[0]), nil
+}
