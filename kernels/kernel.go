@@ -44,6 +44,19 @@ type Preset struct {
 	Name  string
 	Doc   string
 	Point space.Point
+	// Start says that a search may begin here: the point is good for the problem, as far as its author knows.
+	Start bool
+}
+
+// Starts returns the points of the presets that a search may begin with.
+func Starts(p Problem) []space.Point {
+	var out []space.Point
+	for _, preset := range p.Presets() {
+		if preset.Start {
+			out = append(out, preset.Point)
+		}
+	}
+	return out
 }
 
 // Candidate is one built program. It is used by one goroutine at a time.

@@ -190,7 +190,7 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p})
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: true})
 	}
 	return out, nil
 }

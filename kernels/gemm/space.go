@@ -255,16 +255,17 @@ func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset
 	type start struct {
 		name, doc string
 		values    map[string]any
+		good      bool // whether a search may begin here
 	}
 	starts := []start{
-		{"baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": ISANative}},
-		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}},
-		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}},
+		{"baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": ISANative}, false},
+		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}, false},
+		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}, false},
 	}
 	for _, isa := range m.isas() {
-		starts = append(starts, start{"tiled-" + isa, "register tiles with " + isa + " vectors, a good start", tiledStart(isa, layout, d)})
+		starts = append(starts, start{"tiled-" + isa, "register tiles with " + isa + " vectors, a good start", tiledStart(isa, layout, d), true})
 		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
-			starts = append(starts, start{"skinny-" + isa, "the large operand read once, with " + isa + " vectors", skinnyStart(isa, method, layout, d)})
+			starts = append(starts, start{"skinny-" + isa, "the large operand read once, with " + isa + " vectors", skinnyStart(isa, method, layout, d), true})
 		}
 	}
 	out := make([]kernels.Preset, len(starts))
@@ -273,7 +274,7 @@ func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", start.name, err)
 		}
-		out[i] = kernels.Preset{Name: start.name, Doc: start.doc, Point: p}
+		out[i] = kernels.Preset{Name: start.name, Doc: start.doc, Point: p, Start: start.good}
 	}
 	return out, nil
 }

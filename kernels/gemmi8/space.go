@@ -201,7 +201,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p})
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "packed" || l.name == "dot"})
 	}
 	return out, nil
 }

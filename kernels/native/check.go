@@ -61,15 +61,15 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	if err := c.compile(ctx); err != nil {
 		return err
 	}
-	cases, err := p.cases.of(p.spec, c.point, seed)
-	if err != nil {
-		return err
-	}
-	if len(cases) == 0 {
-		return kernels.Reject(space.Invalid, "there is no case to check it on")
-	}
-	c.seed = seed
 	return p.host.check(ctx, c.threads(), p.limits, func(w runner) error {
+		cases, err := p.cases.of(p.spec, c.point, seed)
+		if err != nil {
+			return err
+		}
+		if len(cases) == 0 {
+			return kernels.Reject(space.Invalid, "there is no case to check it on")
+		}
+		c.seed = seed
 		for i, one := range cases {
 			if err := mapCase(w, one); err != nil {
 				return err

@@ -13,8 +13,9 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// mostRounds is how often finalists are measured in turns where the limit allows it.
-const mostRounds = 21
+// mostRounds is how often finalists are measured in turns where the limit allows it, not counting rounds in which the
+// core was slow. allRounds counts those too.
+const mostRounds, allRounds = 21, 63
 
 // overdue is after how many more times the limit a comparison ends without an interval.
 const overdue = 2
@@ -82,7 +83,7 @@ type rounds struct {
 	opened []runner
 	drift  *meter // of a loop of fixed work
 	probes []float64
-	quiet  []bool // by round: whether the machine was found idle before and after
+	quiet  []bool // by round: whether the machine was found idle before and after, where threads need that
 	before timing.Load
 }
 
@@ -122,6 +123,7 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 		}
 		if e.err == nil && r.threaded && e.m.threads == 1 {
 			e.m.threads = 2 // by the same clock as the others
+			e.m.ready = nil
 		}
 	}
 	o.Core = r.problem.host.core
@@ -129,7 +131,7 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	if err != nil {
 		return err
 	}
-	r.drift, err = newProbe(ctx, w, probe, probeChain)
+	r.drift, err = newProbe(ctx, w, probe, probeIssue)
 	return err
 }
 
@@ -138,7 +140,10 @@ func (r *rounds) run(ctx context.Context) error {
 	deadline := r.now().Add(r.limit)
 	base := r.entrants[0]
 	quiet := !r.threaded || timing.Idle(ctx)
-	for round := range mostRounds {
+	for round := range allRounds {
+		if r.count(r.swift(), round) >= mostRounds {
+			return nil
+		}
 		switch late := r.now().Sub(deadline); {
 		case late > 0 && round >= timing.LeastPairs, late > overdue*r.limit && round > 0:
 			return nil
@@ -222,22 +227,45 @@ func (r *rounds) dropSlower() {
 	}
 }
 
+// swift returns a function that tells the rounds without a slow phase of the core: candidates suffer differently in
+// one, so that the others tell more.
+func (r *rounds) swift() func(round int) bool {
+	if len(r.probes) == 0 {
+		return func(int) bool { return false }
+	}
+	limit := gaugeSlow * timing.Quantile(slices.Sorted(slices.Values(r.probes)), 0.1)
+	return func(i int) bool {
+		return r.quiet[i] && r.probes[i] <= limit && r.probes[min(i+1, len(r.probes)-1)] <= limit
+	}
+}
+
+// count returns how many of the first n rounds have a property.
+func (r *rounds) count(property func(int) bool, n int) (k int) {
+	for i := range n {
+		if property(i) {
+			k++
+		}
+	}
+	return k
+}
+
 // pairs compares two entrants over the rounds that both have, and that count.
 func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified bool, err error) {
 	n := min(len(base.samples), len(other.samples))
-	counts := r.quiet
-	calm := 0
-	for _, q := range r.quiet[:n] {
-		if q {
-			calm++
-		}
-	}
-	if calm < min(n, timing.LeastPairs) {
-		counts, unverified = nil, true
+	swift, idle := r.swift(), func(i int) bool { return r.quiet[i] }
+	enough := min(n, timing.LeastPairs)
+	counts := func(int) bool { return true }
+	switch {
+	case r.count(swift, n) >= enough:
+		counts = swift
+	case r.count(idle, n) >= enough:
+		counts = idle
+	default:
+		unverified = true
 	}
 	var a, b []float64
 	for i := range n {
-		if counts == nil || counts[i] {
+		if counts(i) {
 			a, b = append(a, base.samples[i]), append(b, other.samples[i])
 		}
 	}

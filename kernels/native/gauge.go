@@ -9,16 +9,17 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// gauge measures how fast the core that times is just now. A core that the host of a virtual machine shares with
-// others goes through phases, some of seconds, in which everything takes half as long again, the CPU clock
-// notwithstanding: a candidate must not be given up because it was measured in one.
+// gauge measures how fast the core that times is just now, by a loop of fixed work. The cores of a virtual machine are
+// often the two hardware threads of one real core, or are shared with other machines: work on the other one makes a
+// candidate take up to twice as long, the CPU clock notwithstanding, and such a phase may last for seconds.
 type gauge struct {
-	m    *meter    // of the busiest probe that the processor can run; nil before it is needed
+	so   string    // the compiled probes
+	m    *meter    // nil before it is needed
 	seen []float64 // the last samples, in seconds a call
 }
 
 const (
-	gaugeSeen  = 64   // samples that are remembered
+	gaugeSeen  = 512  // samples that are remembered
 	gaugeFirst = 8    // samples that begin the memory
 	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
 )
@@ -58,16 +59,12 @@ func (g *gauge) add(s float64) bool {
 }
 
 func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
-	so, err := h.probe(ctx)
-	if err != nil {
-		return nil, err
-	}
 	o.Limits, o.Core, o.Executable = worker.Limits{}, h.core, h.options.Executable
 	w, err := h.start(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return nil, err
 	}
-	m, err := busiestProbe(ctx, w, so)
+	m, err := newProbe(ctx, w, h.gauge.so, probeIssue)
 	if err != nil {
 		w.Close()
 		return nil, err
@@ -76,21 +73,6 @@ func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
 	h.kept = append(h.kept, w)
 	h.mu.Unlock()
 	return m, nil
-}
-
-// busiestProbe returns a meter of the probe with the highest rate of multiply-adds that the processor can run.
-func busiestProbe(ctx context.Context, w runner, so string) (*meter, error) {
-	mask, err := supportedProbes(ctx, w, so)
-	if err != nil {
-		return nil, err
-	}
-	id := probeChain
-	for _, probe := range rateProbes {
-		if mask>>probe.id&1 == 1 && !probe.bytes {
-			id = probe.id
-		}
-	}
-	return newProbe(ctx, w, so, id)
 }
 
 // supportedProbes returns a mask of the probes that the processor can run.

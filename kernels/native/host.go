@@ -13,7 +13,6 @@ import (
 
 	"tune/kernels/native/cc"
 	"tune/kernels/native/cpu"
-	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 )
 
@@ -32,7 +31,7 @@ type HostOptions struct {
 type Host struct {
 	options HostOptions
 	core    int   // that serial candidates are timed on
-	others  []int // that they are checked on
+	cores   []int // that they are checked on
 
 	token chan struct{}       // held by the one that times
 	gauge gauge               // belongs to the holder of the token
@@ -70,7 +69,9 @@ func NewHost(o HostOptions) *Host {
 		options: o, token: make(chan struct{}, 1), noise: semaphore.NewWeighted(noiseAll),
 		slots: make(chan int, cpu.Cores()), idle: map[worker.Options][]runner{}, spent: map[string]time.Duration{},
 	}
-	h.core, h.others = timing.Core()
+	h.cores = cpu.Allowed()
+	// Interrupts and most programs prefer the first core.
+	h.core = h.cores[len(h.cores)-1]
 	for i := range cap(h.slots) {
 		h.slots <- i
 	}
@@ -181,8 +182,7 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, f func(runner) erro
 	return err
 }
 
-// check calls f with a worker to check a candidate in. Checks run beside the timing of serial candidates, on other
-// cores where there are any, and never beside that of threaded ones.
+// check calls f with a worker to check a candidate in. Nothing is timed meanwhile.
 func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, f func(runner) error) error {
 	if err := h.noise.Acquire(ctx, 1); err != nil {
 		return err
@@ -197,14 +197,14 @@ func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, f f
 	defer func() { h.slots <- slot }()
 	defer h.clock("check")()
 	o := worker.Options{Core: -1, Limits: limits}
-	if threads <= 1 && len(h.others) > 0 {
-		o.Core = h.others[slot%len(h.others)]
+	if threads <= 1 {
+		o.Core = h.cores[slot%len(h.cores)]
 	}
 	return h.borrow(ctx, o, f)
 }
 
-// timed calls f when nothing else is timed, with compilers away from the core, and, where a candidate has several
-// threads, stopped, and no check under way. It hands f the options of workers to time in.
+// timed calls f when nothing else is timed, no check is under way, and the compilers are stopped: all else that tune
+// does would slow what is measured even from another core (see gauge). It hands f the options of workers to time in.
 func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
 	waited := h.clock("wait")
 	select {
@@ -217,19 +217,21 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	if err != nil {
 		return err
 	}
+	// Nothing can be compiled once the compilers are stopped, so that the gauge must be there before.
+	if h.gauge.so, err = h.probe(ctx); err != nil {
+		return err
+	}
+	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
+		return err
+	}
+	defer h.noise.Release(noiseAll)
+	defer tools.Pause()()
+	waited()
+	defer h.clock("time")()
 	o := worker.Options{Core: h.core, Limits: limits}
 	if threads > 1 {
 		o.Core = -1
-		if err := h.noise.Acquire(ctx, noiseAll); err != nil {
-			return err
-		}
-		defer h.noise.Release(noiseAll)
-		defer tools.Pause()()
-	} else {
-		defer tools.Reserve(h.core)()
 	}
-	waited()
-	defer h.clock("time")()
 	return f(o)
 }
 

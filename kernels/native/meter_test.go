@@ -111,30 +111,32 @@ func TestFairly(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		seconds float64
-		phase   int // samples that are slow by half
-		slow    bool
+		phase   int // samples that take twice as long
+		best    float64
+		slow    int // looks at the core that find it slow
 		cost    float64
 		stopped bool
 		asked   int
 	}{
-		{"in time", 1e-3, 0, false, 1e-3, false, 0},
-		{"a slow phase", 1e-3, 4, true, 1e-3, false, 1},
-		{"a long slow phase", 1e-3, 1000, true, 1.5e-3, true, 2},
-		{"behind", 1.5e-3, 0, false, 1.5e-3, true, 1},
-		{"hopeless", 1e-2, 0, true, 1e-2, true, 0},
+		{"in time", 1e-3, 0, 1e-3, 0, 1e-3, false, 1},
+		{"a slow phase", 1e-3, 2, 1e-3, 1, 1e-3, false, 2},
+		{"a slow phase at first", 1e-3, timing.Most, 0, 1, 1e-3, false, 2},
+		{"a long slow phase", 1e-3, 1000, 1e-3, 1000, 2e-3, true, fairTries},
+		{"behind", 1.5e-3, 0, 1e-3, 0, 1.5e-3, true, 1},
+		{"hopeless", 1e-2, 0, 1e-3, 1000, 1e-2, true, 0},
 	} {
 		f := &fake{seconds: test.seconds, clock: func(truth float64, n int) float64 {
 			if n < test.phase {
-				return 1.5 * truth
+				return 2 * truth
 			}
 			return truth
 		}}
 		asked := 0
-		e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, 1e-3, func() (bool, error) { asked++; return test.slow, nil })
+		e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, test.best, func() (bool, error) { asked++; return asked <= test.slow, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.stopped != test.stopped || asked != test.asked {
+		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.stopped != test.stopped || asked != test.asked || e.unverified != (test.asked == fairTries) {
 			t.Errorf("%s: %+v, the core was looked at %d times", test.name, e, asked)
 		}
 	}
@@ -170,8 +172,8 @@ func TestCalibrate(t *testing.T) {
 				if took < 0.5*timing.SampleSeconds || took > max(seconds, 4*timing.SampleSeconds) {
 					t.Errorf("%v s a call, sample %d times %v: a sample of %d calls takes %v s", seconds, at, lie, m.calls, took)
 				}
-				if lie == 1 && (m.first > 0) != (seconds >= timing.Slow) {
-					t.Errorf("%v s a call: the first sample is %v", seconds, m.first)
+				if lie == 1 && (len(m.ready) == 1) != (seconds >= timing.Slow) {
+					t.Errorf("%v s a call: %d samples are ready", seconds, len(m.ready))
 				}
 			}
 		}
@@ -324,7 +326,7 @@ func TestRoundsQuiet(t *testing.T) {
 	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
 	for i := range 12 {
 		quiet := i%2 == 0
-		r.quiet = append(r.quiet, quiet)
+		r.quiet, r.probes = append(r.quiet, quiet), append(r.probes, 1e-3)
 		r.entrants[0].samples = append(r.entrants[0].samples, 2)
 		s := 1.0
 		if !quiet {
@@ -336,7 +338,17 @@ func TestRoundsQuiet(t *testing.T) {
 	if err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 6 {
 		t.Errorf("%+v, %v, %v", ratio, unverified, err)
 	}
-	r.quiet[0] = false
+	for i := range r.quiet {
+		if r.quiet[i] = true; i%2 == 1 {
+			r.probes[i] = 2e-3
+		}
+	}
+	if ratio, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 6 {
+		t.Errorf("with slow phases: %+v, %v, %v", ratio, unverified, err)
+	}
+	for i := range r.quiet {
+		r.quiet[i] = i%2 == 0 && i > 0
+	}
 	if _, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || !unverified {
 		t.Errorf("five quiet rounds are enough: %v, %v", unverified, err)
 	}

@@ -24,7 +24,7 @@ var peakText string
 // The probes of probe/peak.c, and the operations of one of their iterations.
 const (
 	probeSupported = -1 // writes a mask of the probes that this processor can run
-	probeChain     = 0  // a chain of integer operations of fixed length
+	probeIssue     = 0  // a fixed number of independent additions
 )
 
 var rateProbes = []struct {

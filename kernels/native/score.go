@@ -22,17 +22,14 @@ type meter struct {
 	floor   float64       // seconds that no call can be below
 	wall    time.Duration // limit of a call
 
-	perCall float64 // seconds, roughly
-	calls   int     // of a sample
-	first   float64 // the one sample that there is of a slow call, until it is used; 0 else
+	perCall float64   // seconds, roughly
+	calls   int       // of a sample
+	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
 }
 
-// newMeter loads a candidate in a worker and finds out how long a call takes.
+// newMeter loads a compiled candidate in a worker and finds out how long a call takes.
 func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 	p := c.problem
-	if err := c.compile(ctx); err != nil {
-		return nil, err
-	}
 	cases, err := p.cases.of(p.spec, c.point, c.seed)
 	if err != nil {
 		return nil, err
@@ -63,19 +60,21 @@ func (m *meter) calibrate(ctx context.Context) error {
 			return err
 		}
 		if m.perCall = s[0]; m.perCall >= timing.Slow {
-			m.first = m.perCall
+			m.ready = s
 			return nil
 		}
-		if s, err = m.sample(ctx, 1); err != nil {
+		again, err := m.sample(ctx, 1)
+		if err != nil {
 			return err
 		}
-		low, high := min(m.perCall, s[0]), max(m.perCall, s[0])
+		low, high := min(s[0], again[0]), max(s[0], again[0])
 		m.perCall = low
 		if high > agree*low {
 			continue
 		}
 		next := min(timing.Calls(low), growth*m.calls)
 		if low*float64(m.calls) >= 0.6*timing.SampleSeconds || next <= m.calls {
+			m.ready = append(s, again...)
 			return nil
 		}
 		m.calls = next
@@ -97,16 +96,16 @@ func coldCopies(buffers []Buffer) int {
 
 // sample takes n samples, in seconds a call.
 func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
-	if n == 1 && m.first > 0 {
-		s := []float64{m.first}
-		m.first = 0
-		return s, nil
-	}
 	clock := worker.CPU
 	if m.threads > 1 {
 		clock = worker.Wall
 	}
-	return m.sampleBy(ctx, n, clock)
+	s := m.ready[:min(n, len(m.ready))]
+	if m.ready = m.ready[len(s):]; len(s) == n {
+		return s, nil
+	}
+	more, err := m.sampleBy(ctx, n-len(s), clock)
+	return append(slices.Clip(s), more...), err
 }
 
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
@@ -124,8 +123,9 @@ type estimate struct {
 	stopped    bool // early, because it is behind
 }
 
-// doubtful is how far behind the best a candidate must be to be stopped by two samples alone.
-const doubtful = 2
+// doubtful is how far behind the best a candidate must be to be stopped by two samples alone, and hopeless from where on
+// no slow phase can be to blame.
+const doubtful, hopeless = 2, 3
 
 // measure takes samples until there are enough, or until the candidate is behind the best; 0 is no best.
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
@@ -188,7 +188,12 @@ const idleTries = 3
 func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
 	p := c.problem
 	var e estimate
-	err := p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
+	// Nothing can be compiled once the compilers are stopped.
+	err := c.compile(ctx)
+	if err != nil {
+		return kernels.Score{}, err
+	}
+	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, func(w runner) error {
 			m, err := c.newMeter(ctx, w)
 			if err != nil {
@@ -224,23 +229,27 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	return p.score(e), nil
 }
 
-// fairTries is how often a candidate is measured that is not far behind while the core is slow.
+// fairTries is how often a candidate is measured while the core is slow.
 const fairTries = 3
 
-// fairly measures, and measures again where a candidate was given up though it is not hopeless and the core is slow
-// just now. The best of the measurements stands.
+// fairly measures, and measures again where the core is slow just now, unless the candidate is hopeless even so. The
+// best of the measurements stands; where the core stays slow it is marked.
 func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func() (bool, error)) (estimate, error) {
 	e, err := m.verified(ctx, want, best)
-	for try := 1; try < fairTries && err == nil && e.stopped && e.Cost < doubtful*best; try++ {
+	for try := 1; err == nil && m.perCall < timing.Slow/10 && (best <= 0 || e.Cost <= hopeless*best); try++ {
 		slow, err := slowed()
 		if err != nil || !slow {
 			return e, err
+		}
+		if try == fairTries {
+			e.unverified = true
+			break
 		}
 		again, err := m.verified(ctx, want, best)
 		if err != nil {
 			return e, err
 		}
-		if again.Kept > 0 && again.Cost < e.Cost {
+		if e.Kept == 0 || again.Kept > 0 && again.Cost < e.Cost {
 			e = again
 		}
 	}

@@ -35,6 +35,8 @@ type Config struct {
 	Crossover   float64 // share of couples that are crossed; default 0.7
 	Mutation    float64 // expected parameters that a mutation changes; default 1.5
 	Patience    int     // generations without a better point before a restart; default 12
+	// Start are points that the first population begins with, beside mutations of them and random points.
+	Start []space.Point
 }
 
 func (c Config) withDefaults() Config {
@@ -119,6 +121,8 @@ type evolve struct {
 	era      float64
 	stale    int
 	restarts int
+	// begun counts the points of the first population that come from Config.Start.
+	begun int
 }
 
 // isOrdered reports whether near ordinals of a parameter are near values.
@@ -223,7 +227,7 @@ func (e *evolve) Ask(p space.Progress) []space.Proposal {
 		e.restart()
 	}
 	if len(e.population) < e.cfg.Contestants+1 {
-		return search.Take(size, p, e.immigrant)
+		return search.Take(size, p, e.newcomer)
 	}
 	children := eaopt.Population{Individuals: e.population.Clone(e.old), RNG: e.old}
 	model := eaopt.ModGenerational{
@@ -261,7 +265,29 @@ func (e *evolve) unseen(ordinals []int) (space.Point, bool) {
 	return e.fresh.Draw()
 }
 
-// immigrant returns a point of a new population.
+// newcomer returns a point of a new population. That of the first begins with the given points; by turns their
+// mutations and random points follow.
+func (e *evolve) newcomer() (space.Point, bool) {
+	for e.begun < len(e.cfg.Start) {
+		point := e.cfg.Start[e.begun]
+		e.begun++
+		if e.fresh.Mark(point) {
+			return point, true
+		}
+	}
+	if e.restarts > 0 || len(e.cfg.Start) == 0 || e.best.Genome != nil {
+		return e.immigrant()
+	}
+	e.begun++
+	if e.begun%2 == 0 {
+		return e.fresh.Draw()
+	}
+	ordinals := e.cfg.Start[e.begun/2%len(e.cfg.Start)].Ordinals()
+	e.mutate(ordinals, e.cfg.Mutation)
+	return e.unseen(ordinals)
+}
+
+// immigrant returns a point of a later population.
 func (e *evolve) immigrant() (space.Point, bool) {
 	if e.restarts%2 == 0 || e.best.Genome == nil {
 		return e.fresh.Draw()

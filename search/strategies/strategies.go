@@ -19,20 +19,24 @@ const Default = "evolve"
 type Strategy struct {
 	Name string
 	Doc  string // one line
-	New  func(*space.Space, uint64) (search.Strategy, error)
+	// New makes the strategy for a space and a seed. start are points that are known to be good; a strategy may
+	// begin with them.
+	New func(s *space.Space, seed uint64, start []space.Point) (search.Strategy, error)
 }
 
 // Table returns every strategy, in the order in which they are listed.
 func Table() []Strategy {
 	return []Strategy{
 		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
-			func(s *space.Space, seed uint64) (search.Strategy, error) {
-				return evolve.New(s, seed, evolve.Config{})
+			func(s *space.Space, seed uint64, start []space.Point) (search.Strategy, error) {
+				return evolve.New(s, seed, evolve.Config{Start: start})
 			}},
 		{"random", "uniform random points, without replacement",
-			func(s *space.Space, seed uint64) (search.Strategy, error) { return random.New(s, seed), nil }},
+			func(s *space.Space, seed uint64, _ []space.Point) (search.Strategy, error) {
+				return random.New(s, seed), nil
+			}},
 		{"grid", "every point, in canonical order",
-			func(s *space.Space, _ uint64) (search.Strategy, error) { return grid.New(s), nil }},
+			func(s *space.Space, _ uint64, _ []space.Point) (search.Strategy, error) { return grid.New(s), nil }},
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tune/search"
 	"tune/search/searchtest"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,7 +21,11 @@ func TestConformance(t *testing.T) {
 		if s.Name == "grid" {
 			options = append(options, searchtest.Seedless)
 		}
-		searchtest.Conformance(t, s.Name, s.New, options...)
+		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) { return s.New(in, seed, nil) }, options...)
+		// A strategy that begins with given points keeps its promises.
+		searchtest.Conformance(t, s.Name+" from a start", func(in *space.Space, seed uint64) (search.Strategy, error) {
+			return s.New(in, seed, []space.Point{in.Default(), in.Default()})
+		}, options...)
 	}
 }
 

@@ -5,49 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"tune/kernels/gemm"
-	"tune/kernels/native"
-	"tune/kernels/native/worker"
 )
-
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
-
-// A library that is installed computes what the generated kernels do, in both layouts.
-func TestPeersAreRight(t *testing.T) {
-	m, err := gemm.Host()
-	if err != nil {
-		t.Skip(err)
-	}
-	found := Find()
-	if len(found) == 0 {
-		t.Skip("no library is installed")
-	}
-	for _, layout := range []string{gemm.LayoutNN, gemm.LayoutNT} {
-		spec, err := gemm.NewSpec(m, layout, gemm.Dims{M: 70, N: 45, K: 90}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, err := native.New(spec, native.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		problem := made.(*native.Problem)
-		for _, p := range found {
-			for _, threads := range []int{1, 2} {
-				c := problem.Wrap(p.Source(layout == gemm.LayoutNT, threads), problem.Presets()[0].Point)
-				if err := c.Check(t.Context(), 1); err != nil {
-					t.Errorf("%s, layout %s, %d threads: %v", p.Name, layout, threads, err)
-				}
-			}
-		}
-	}
-}
 
 func TestFind(t *testing.T) {
 	empty, dir := t.TempDir(), t.TempDir()

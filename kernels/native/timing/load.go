@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"tune/kernels/native/cpu"
 )
 
 // Load is a reading of what the machine has done so far.
@@ -103,11 +101,4 @@ func runnable() (int, bool) {
 	digits, _, _ := bytes.Cut(text[i+len(name):], []byte{'\n'})
 	n, err := strconv.Atoi(string(digits))
 	return n, err == nil
-}
-
-// Core returns the core that times, and the others: of those that this process may use, the last one, because
-// interrupts and most programs prefer the first. others is empty where there is just one core.
-func Core() (core int, others []int) {
-	cores := cpu.Allowed()
-	return cores[len(cores)-1], cores[:len(cores)-1]
 }
