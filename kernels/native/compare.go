@@ -152,7 +152,7 @@ func (r *rounds) run(ctx context.Context) error {
 		}
 		s, err := r.drift.sample(ctx, 1)
 		if err != nil {
-			return err
+			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
 		}
 		r.probes = append(r.probes, s...)
 		slow := false

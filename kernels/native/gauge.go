@@ -24,27 +24,32 @@ const (
 	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
 )
 
-// slowed reports whether the core is slower than it was seen to be. It is called by the one that times.
+// slowed reports whether the core is slower than it was seen to be. It is called by the one that times. A gauge that
+// fails is no candidate's fault: the next look begins with a new one.
 func (h *Host) slowed(ctx context.Context, o worker.Options) (bool, error) {
 	g := &h.gauge
 	if g.m == nil {
 		m, err := h.newGauge(ctx, o)
 		if err != nil {
-			return false, err
+			return false, ctx.Err()
 		}
 		g.m = m
-		if g.seen, err = m.sample(ctx, gaugeFirst); err != nil {
-			return false, err
-		}
 	}
-	s, err := g.m.sample(ctx, 1)
+	n := 1
+	if len(g.seen) == 0 {
+		n = gaugeFirst
+	}
+	s, err := g.m.sample(ctx, n)
 	if err != nil {
-		// The next one gets a new worker.
 		h.retire(g.m.w)
 		g.m = nil
-		return false, err
+		return false, ctx.Err()
 	}
-	return g.add(s[0]), nil
+	slow := false
+	for _, one := range s {
+		slow = g.add(one)
+	}
+	return slow, nil
 }
 
 // add remembers a sample and reports whether it is a slow one.

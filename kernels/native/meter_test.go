@@ -90,6 +90,8 @@ func TestMeasure(t *testing.T) {
 		{"and below the roof", fake{seconds: 1e-3, clock: glitch(3, 0.8)}, 0.95e-3, 0, timing.Most, 1e-3, timing.Most, false, false},
 		{"a clock that always lies", fake{seconds: 1e-3, clock: func(s float64, _ int) float64 { return s / 5 }}, 0.9e-3, 0, timing.Most, 1e-3, timing.Most, false, true},
 		{"faster than can be", fake{seconds: 1e-3}, 2e-3, 0, timing.Most, 2e-3, timing.Most, false, true},
+		{"long and hopeless", fake{seconds: 0.2}, 0, 0.05, timing.Least, 0.2, 1, true, false},
+		{"long and behind", fake{seconds: 0.1}, 0, 0.05, timing.Least, 0.1, 2, true, false},
 		{"few", fake{seconds: 1e-3}, 0, 0, 2, 1e-3, 2, false, false},
 		{"one", fake{seconds: 5}, 0, 0, 1, 5, 1, false, false},
 	}
@@ -155,7 +157,7 @@ func TestCalibrate(t *testing.T) {
 	for _, seconds := range []float64{2e-8, 1e-6, 3e-4, 4e-3, 0.02, 0.3, 2} {
 		for _, lie := range []float64{1, 1e-6, 1e4} {
 			for at := range 3 {
-				if lie*seconds >= timing.Slow && seconds < timing.Slow {
+				if lie*seconds >= longCalls*timing.SampleSeconds && seconds < longCalls*timing.SampleSeconds {
 					continue // The worker itself refuses more time than has passed.
 				}
 				f := &fake{seconds: seconds, clock: func(truth float64, n int) float64 {
@@ -172,7 +174,7 @@ func TestCalibrate(t *testing.T) {
 				if took < 0.5*timing.SampleSeconds || took > max(seconds, 4*timing.SampleSeconds) {
 					t.Errorf("%v s a call, sample %d times %v: a sample of %d calls takes %v s", seconds, at, lie, m.calls, took)
 				}
-				if lie == 1 && (len(m.ready) == 1) != (seconds >= timing.Slow) {
+				if lie == 1 && (len(m.ready) == 1) != (seconds >= longCalls*timing.SampleSeconds) {
 					t.Errorf("%v s a call: %d samples are ready", seconds, len(m.ready))
 				}
 			}
@@ -339,18 +341,27 @@ func TestRoundsQuiet(t *testing.T) {
 		t.Errorf("%+v, %v, %v", ratio, unverified, err)
 	}
 	for i := range r.quiet {
-		if r.quiet[i] = true; i%2 == 1 {
-			r.probes[i] = 2e-3
-		}
-	}
-	if ratio, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 6 {
-		t.Errorf("with slow phases: %+v, %v, %v", ratio, unverified, err)
-	}
-	for i := range r.quiet {
 		r.quiet[i] = i%2 == 0 && i > 0
 	}
 	if _, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || !unverified {
 		t.Errorf("five quiet rounds are enough: %v, %v", unverified, err)
+	}
+}
+
+// TestRoundsSlow: rounds in a slow phase of the core do not count where enough others do.
+func TestRoundsSlow(t *testing.T) {
+	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
+	for i := range 14 {
+		probe, other := 1e-3, 1.0
+		if i >= 8 {
+			probe, other = 2e-3, 1.5
+		}
+		r.quiet, r.probes = append(r.quiet, true), append(r.probes, probe)
+		r.entrants[0].samples, r.entrants[1].samples = append(r.entrants[0].samples, 2), append(r.entrants[1].samples, other)
+	}
+	// The eighth round ends in the slow phase.
+	if ratio, unverified, err := r.pairs(r.entrants[0], r.entrants[1]); err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 7 {
+		t.Errorf("%+v, %v, %v", ratio, unverified, err)
 	}
 }
 

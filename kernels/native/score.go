@@ -50,8 +50,12 @@ func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 	return m, m.calibrate(ctx)
 }
 
+// longCalls is how many times as long as a sample need be a call is that counts as long.
+const longCalls = 10
+
 // calibrate finds out how many calls make a sample. The first calls are slower than the rest, one call may be shorter
-// than the clock can tell, and a single sample may be wrong in either way, so that two have to agree.
+// than the clock can tell, and a single sample may be wrong in either way, so that two have to agree; but one that is
+// long is dear, and can hardly be too long by mistake.
 func (m *meter) calibrate(ctx context.Context) error {
 	const tries, agree, growth = 10, 4, 100
 	for range tries {
@@ -59,7 +63,7 @@ func (m *meter) calibrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.perCall = s[0]; m.perCall >= timing.Slow {
+		if m.perCall = s[0]; m.calls == 1 && m.perCall >= longCalls*timing.SampleSeconds {
 			m.ready = s
 			return nil
 		}
@@ -138,11 +142,18 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 		return err
 	}
 	stages := []int{2, 6, want}
+	if m.perCall >= longCalls*timing.SampleSeconds {
+		stages = []int{1, 2, 6, want}
+	}
 	for i := 0; i < len(stages); {
 		if n := min(stages[i], want) - e.Kept; n > 0 {
 			if err := more(n); err != nil {
 				return e, err
 			}
+		}
+		if best > 0 && m.perCall >= longCalls*timing.SampleSeconds && e.Cost > hopeless*best {
+			e.stopped = true
+			return e, nil
 		}
 		if timing.Behind(e.Summary, best) {
 			// Two samples may have met the same burst of somebody else's work; a third one is cheap.

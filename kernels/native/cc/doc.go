@@ -5,6 +5,5 @@
 // of its own), the language, the compiler with its version, the flags, and the processor, which -march=native reads.
 // Several processes may share a cache: an object appears under its name whole or not at all.
 //
-// Compilers must not disturb what is being timed. [Toolchain.Reserve] moves those that run away from one core, and
-// [Toolchain.Pause] stops them all for as long as a measurement needs the whole machine.
+// Compilers must not disturb what is being timed: [Toolchain.Pause] stops them all for as long as a measurement takes.
 package cc

@@ -12,38 +12,16 @@ import (
 
 // park holds the compilers that run, and keeps them out of the way of measurements.
 type park struct {
-	mu       sync.Mutex
-	running  map[int]bool // by process id, each the leader of its group
-	reserved []int        // cores, one for each Reserve that was not released
-	paused   int
-	resumed  chan struct{} // closed when the last pause ends; nil while there is none
+	mu      sync.Mutex
+	running map[int]bool // by process id, each the leader of its group
+	paused  int
+	resumed chan struct{} // closed when the last pause ends; nil while there is none
 }
 
 // exitError is the end of a compiler that did not succeed.
 type exitError struct{ err error }
 
 func (e *exitError) Error() string { return e.err.Error() }
-
-// Reserve keeps compilers away from a core, those that run and those to come, until release is called. On a machine
-// with one core there is no other place for them.
-func (t *Toolchain) Reserve(core int) (release func()) {
-	p := &t.park
-	p.mu.Lock()
-	p.reserved = append(p.reserved, core)
-	p.place()
-	p.mu.Unlock()
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for i, c := range p.reserved {
-			if c == core {
-				p.reserved = append(p.reserved[:i], p.reserved[i+1:]...)
-				break
-			}
-		}
-		p.place()
-	})
-}
 
 // Pause stops all compilers, those that run and those to come, until release is called. It must be short: the clock of
 // their timeout runs on.
@@ -70,22 +48,7 @@ func (t *Toolchain) Pause() (release func()) {
 	})
 }
 
-// core is the one that compilers must avoid, -1 where there is none.
-func (p *park) core() int {
-	if len(p.reserved) == 0 {
-		return -1
-	}
-	return p.reserved[0]
-}
-
-// place moves what runs to where it may be.
-func (p *park) place() {
-	for pid := range p.running {
-		move(pid, p.core())
-	}
-}
-
-// start starts a command, in the right place and under the limits, as soon as nobody wants silence.
+// start starts a command under the limits, as soon as nobody wants silence.
 func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -101,7 +64,7 @@ func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) erro
 		}
 	}
 	defer p.mu.Unlock()
-	if err := confined(p.core(), cmd.Start); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	restrain(cmd.Process.Pid, cpu)

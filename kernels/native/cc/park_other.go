@@ -9,11 +9,7 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// confined, move and restrain need system calls that only Linux has: elsewhere compilers run where they like.
-func confined(_ int, f func() error) error { return f() }
-
-func move(int, int) {}
-
+// restrain needs system calls that only Linux has: elsewhere compilers have no limit but time.
 func restrain(int, time.Duration) {}
 
 func signal(pid int, s syscall.Signal) error { return syscall.Kill(-pid, s) }
