@@ -387,7 +387,8 @@ func (c *caller) unload() string {
 		if unix.Access(task, unix.F_OK) != nil {
 			break
 		}
-		if try == 200 {
+		// On a machine with more work than cores it takes its time.
+		if try == 2000 {
 			return "its thread"
 		}
 		pause(50 * time.Microsecond)
@@ -418,7 +419,7 @@ func threadsLeft() string {
 		if n == 0 {
 			return ""
 		}
-		if try == 3 {
+		if try == 10 {
 			return fmt.Sprintf("%d threads", n)
 		}
 		pause(time.Millisecond)
