@@ -1,0 +1,64 @@
+package treehash
+
+import (
+	"compress/gzip"
+	"os"
+	"testing"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// TestSpaceGolden compares the spaces of two small shapes with those on record: where one has changed, Info.Version has
+// to change too. `tune space treehash --shape SHAPE --yaml | gzip -9n` writes a record.
+func TestSpaceGolden(t *testing.T) {
+	for shapeText, file := range map[string]string{
+		"height=4,rounds=6,batch=32": "testdata/space-height-4_rounds-6_batch-32.yaml.gz",
+		"height=1,rounds=1,batch=1":  "testdata/space-height-1_rounds-1_batch-1.yaml.gz",
+	} {
+		want := readSpace(t, file)
+		shape, err := kernels.ParseShape(Kernel{}.Info().Shape, shapeText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Kernel{}.Problem(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.Space()
+		if got.Fingerprint() != want.Fingerprint() {
+			t.Errorf("%s: fingerprint %s, on record is %s", shapeText, got.Fingerprint(), want.Fingerprint())
+		}
+		n, ok := got.Len()
+		if wantN, wantOK := want.Len(); n != wantN || ok != wantOK || !ok {
+			t.Fatalf("%s: %d points (%v), on record are %d (%v)", shapeText, n, ok, wantN, wantOK)
+		}
+		// Defaults are no part of a fingerprint, but of what a strategy asks.
+		for _, i := range []uint64{0, n / 3, n / 2, n - 1} {
+			if a, b := got.At(i).Key(), want.At(i).Key(); a != b {
+				t.Errorf("%s: point %d is %s, on record is %s", shapeText, i, a, b)
+			}
+		}
+		if a, b := got.Default().Key(), want.Default().Key(); a != b {
+			t.Errorf("%s: the default is %s, on record is %s", shapeText, a, b)
+		}
+	}
+}
+
+func readSpace(t *testing.T, path string) *space.Space {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	text, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := space.Read(text)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return s
+}
