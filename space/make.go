@@ -71,6 +71,9 @@ func (s *Space) broken(ords []int, limit int) []error {
 			break
 		}
 	}
+	if s.unlisted(ords) {
+		broken = append(broken, &ConstraintError{Constraint: "of the listed rows", Values: string(s.appendKey(nil, ords))})
+	}
 	return broken
 }
 
@@ -164,7 +167,7 @@ func (t *settler) from(i int) bool {
 			return false
 		}
 	}
-	return true
+	return !t.s.unlisted(t.ords)
 }
 
 // choose settles an open parameter: its default first, then its values in order.
