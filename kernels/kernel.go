@@ -136,6 +136,13 @@ type MachineState struct {
 	Probes int // runs of that loop
 }
 
+// Simulated is implemented by problems whose evaluations are looked up, and take the time that they once took. A
+// search of such a problem goes by simulated time.
+type Simulated interface {
+	// Seconds returns how long it took to evaluate a point; 0 where that is not known.
+	Seconds(space.Point) float64
+}
+
 // Score is what a right candidate costs.
 type Score struct {
 	Cost    float64 // in Info.Unit
