@@ -229,7 +229,7 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	strategy, err := entry.New(problem.Space(), settings.Seed, kernels.Starts(problem))
+	strategy, err := entry.New(problem.Space(), settings.Seed, strategies.Hints{Start: kernels.Starts(problem)})
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,26 @@ type scope struct {
 	index  map[string]int
 }
 
+// Canonical returns an expression in its canonical spelling, and the names in it in the order of their first
+// appearance. It knows no parameters, so that it finds faults of the grammar alone; the error is an *ExprError.
+func Canonical(src string) (text string, names []string, err error) {
+	root, err := parseExpr(src)
+	if err != nil {
+		return "", nil, err
+	}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if n.op == opName && !slices.Contains(names, n.text) {
+			names = append(names, n.text)
+		}
+		for _, kid := range n.kids {
+			visit(kid)
+		}
+	}
+	visit(root)
+	return root.String(), names, nil
+}
+
 // compile parses, checks and compiles src, which may name the first visible parameters.
 func (s *scope) compile(src string, visible int) (*expr, error) {
 	root, err := parseExpr(src)

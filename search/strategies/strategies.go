@@ -19,24 +19,31 @@ const Default = "evolve"
 type Strategy struct {
 	Name string
 	Doc  string // one line
-	// New makes the strategy for a space and a seed. start are points that are known to be good; a strategy may
-	// begin with them.
-	New func(s *space.Space, seed uint64, start []space.Point) (search.Strategy, error)
+	// New makes the strategy for a space and a seed.
+	New func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)
+}
+
+// Hints are what is known before a run. A strategy makes of them what it can; the zero value says nothing.
+type Hints struct {
+	// Start are points of the space that are known to be good.
+	Start []space.Point
+	// Sources are what earlier runs measured, perhaps of another shape or on another machine, the most alike first.
+	Sources []search.Source
 }
 
 // Table returns every strategy, in the order in which they are listed.
 func Table() []Strategy {
 	return []Strategy{
 		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
-			func(s *space.Space, seed uint64, start []space.Point) (search.Strategy, error) {
-				return evolve.New(s, seed, evolve.Config{Start: start})
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return evolve.New(s, seed, evolve.Config{Start: h.Start})
 			}},
 		{"random", "uniform random points, without replacement",
-			func(s *space.Space, seed uint64, _ []space.Point) (search.Strategy, error) {
+			func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
 				return random.New(s, seed), nil
 			}},
 		{"grid", "every point, in canonical order",
-			func(s *space.Space, _ uint64, _ []space.Point) (search.Strategy, error) { return grid.New(s), nil }},
+			func(s *space.Space, _ uint64, _ Hints) (search.Strategy, error) { return grid.New(s), nil }},
 	}
 }
 
