@@ -140,6 +140,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings.Data, settings.Clock = s.data, s.clock()
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
@@ -211,6 +212,8 @@ type session struct {
 	run       *results.Run
 	// file is the path of the file that the kernel was read from, "" for one of tune's own.
 	file string
+	// data is the file of measurements that the kernel was made of, nil for one without.
+	data *results.Source
 	// evaluation is how long it took to evaluate the baseline.
 	evaluation time.Duration
 }
@@ -240,7 +243,25 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	if k, ok := k.(interface{ Path() string }); ok {
 		made.file = k.Path()
 	}
+	if k, ok := k.(interface{ Data() results.Source }); ok {
+		data := k.Data()
+		made.data = &data
+	}
 	return made, nil
+}
+
+// simulated reports whether evaluations take the time that they once took.
+func (s *session) simulated() bool {
+	_, ok := s.problem.(kernels.Simulated)
+	return ok
+}
+
+// clock says so in the words of run directories.
+func (s *session) clock() string {
+	if s.simulated() {
+		return results.Simulated
+	}
+	return ""
 }
 
 // openSession makes the session of a recorded run. It refuses a run whose points mean something else by now.
@@ -283,6 +304,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	budget := o.Budget
 	kept := reserve(budget.Wall)
+	if s.simulated() {
+		kept = 0 // real time is needed for the export, and that is not counted
+	}
 	if _, ok := s.problem.(kernels.Comparer); ok && !s.info.Exact {
 		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
 	}
@@ -290,11 +314,12 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	journal := newDigest(s.run)
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+		Virtual: s.simulated(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds()}
+	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds(), Clock: s.clock()}
 	if result.Stop == search.TargetReached {
 		end.Told = result.Told
 	}
@@ -307,10 +332,10 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	ctx = context.WithoutCancel(ctx)
 	whole, ranking := journal.ranking(end)
 	until := time.Time{} // by then the export is to be done
-	if o.Budget.Wall > 0 {
+	if o.Budget.Wall > 0 && !s.simulated() {
 		until = time.Now().Add(o.Budget.Wall - result.Elapsed)
 	}
-	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, until: until, hurry: hurry}
+	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, until: until, hurry: hurry, budget: o.Budget}
 	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
 		// the whole journal matters less than the answer.
@@ -363,6 +388,7 @@ type exporter struct {
 	dir     string        // to write to
 	until   time.Time     // when the budget ends; zero where it has no end
 	hurry   bool          // somebody has interrupted the run and waits
+	budget  search.Budget // of the last sitting, where it is known
 }
 
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
@@ -452,7 +478,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
 		Evaluations: report.Result.Told, ElapsedSeconds: report.Result.Elapsed.Seconds(), Trial: e.Number,
-		Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
 	m.apply(&schedule)
@@ -504,9 +530,27 @@ func (x *exporter) reproduce(trial int) []string {
 	if x.file != "" {
 		kernel = "-c " + x.file
 	}
+	if x.data != nil {
+		kernel += " --data " + x.data.Path
+	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
+	}
+	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
+		// What is asked may depend on the simulated time that is left, and that on the workers.
+		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
+		if n := set.Budget.Evaluations; n > 0 {
+			line += fmt.Sprintf(" --evals %d", n)
+		}
+		if x.budget.Wall == 0 || x.budget.Wall == wall && (x.budget.Evaluations == set.Budget.Evaluations) {
+			return []string{line}
+		}
+		again := fmt.Sprintf("tune resume again --budget %s", x.budget.Wall)
+		if n := x.budget.Evaluations; n > 0 {
+			again += fmt.Sprintf(" --evals %d", n)
+		}
+		return []string{line + " --dir again", again}
 	}
 	var stops []int // evaluations at which the run's budget was spent before
 	for _, b := range x.batches {

@@ -12,6 +12,7 @@ import (
 
 	"tune/configs"
 	"tune/kernels"
+	"tune/kernels/recorded"
 	"tune/results"
 	"tune/search/strategies"
 	"tune/space"
@@ -42,6 +43,7 @@ func (a *app) listCommand() *cobra.Command {
 				fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
 			}
 		}
+		fmt.Fprintf(w, "  %s\t%s\n", recorded.Name, recorded.Doc)
 		fmt.Fprintln(w, "strategies")
 		for _, s := range strategies.Table() {
 			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)

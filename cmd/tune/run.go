@@ -32,7 +32,8 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
-  tune run --config my.yaml --budget 5m`,
+  tune run --config my.yaml --budget 5m
+  tune run recorded --data convolution.json.gz --budget 10m --jobs 4`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -41,7 +42,7 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
-	keys := []string{"shape", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
+	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
 	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
@@ -63,6 +64,9 @@ func (a *app) asRun(c *cobra.Command) {
 		if len(args) == 1 {
 			set.kernel = args[0]
 			delete(set.from, "kernel")
+		}
+		if err := a.adoptData(&set); err != nil {
+			return err
 		}
 		if own != nil {
 			defer own.Close()
@@ -222,7 +226,7 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 
 func (a *app) printReport(r *tune.Report) error {
 	w := a.stdout
-	fmt.Fprintf(w, "%s after %.1f s: %s evaluated, %s valid\n", r.Result.Stop, r.Result.Elapsed.Seconds(), number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
+	fmt.Fprintf(w, "%s after %.1f %s: %s evaluated, %s valid\n", r.Result.Stop, r.Result.Elapsed.Seconds(), secondsOf(r.Settings), number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
 	for _, f := range r.Refused {
 		fmt.Fprintf(w, "refused: %s: %s\n", f.Key, f.Reason)
 	}
@@ -251,6 +255,14 @@ func (a *app) printReport(r *tune.Report) error {
 	return nil
 }
 
+// secondsOf is the unit of a run's time.
+func secondsOf(s results.Settings) string {
+	if s.Clock == results.Simulated {
+		return "simulated s"
+	}
+	return "s"
+}
+
 // runJSON is what run and resume print with --json.
 type runJSON struct {
 	Dir         string            `json:"dir"`
@@ -258,6 +270,7 @@ type runJSON struct {
 	Evaluations int               `json:"evaluations"`
 	Valid       int               `json:"valid"`
 	Elapsed     float64           `json:"elapsed_seconds"`
+	Clock       string            `json:"clock,omitempty"` // "simulated" where the time is
 	Baseline    results.Baseline  `json:"baseline"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
@@ -265,7 +278,7 @@ type runJSON struct {
 
 func (a *app) jsonReport(r *tune.Report) error {
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Result.Elapsed.Seconds(), r.Baseline, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Refused, r.Schedule,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/kernels"
+	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/space"
 )
@@ -36,7 +37,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 		return fmt.Errorf("%s is a kernel of its own: leave %q out", k.Path(), args[0])
 	case set.from["kernel"] != "":
 		return fmt.Errorf("%s: %s is a kernel of its own: unset it", set.from["kernel"], k.Path())
-	case slices.Contains(a.table.Names(), name):
+	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
 		return fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", k.Path(), name)
 	default:
 		set.kernel = name
@@ -48,6 +49,13 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 // tableOf returns the kernels that a run directory may have been made with: those of tune, and the one that it holds a
 // copy of.
 func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err error) {
+	data, err := recorded.Open(dir)
+	if err == nil {
+		return append(slices.Clone(a.table), data), func() {}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
 	k, err := user.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.table, func() {}, nil
@@ -243,7 +251,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		}
 	}
 	info := k.Info()
-	if slices.Contains(a.table.Names(), info.Name) {
+	if slices.Contains(a.table.Names(), info.Name) || info.Name == recorded.Name {
 		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", path, info.Name))
 	}
 	shape, err := kernels.ParseShape(info.Shape, set.shape)

@@ -130,7 +130,7 @@ func TestOpenCache(t *testing.T) {
 	if r.Outcome.Cost != 0.5 || r.Outcome.Seconds != 0.102 || r.CompileSeconds != 0.1 || len(r.Repeats) != 3 || r.Timestamp == "" {
 		t.Errorf("row 0: %+v", r)
 	}
-	if s := r.stats(); s[0] != 0.4 || s[1] != 0.5 || s[2] != 0.6 || s[3] < 0.0816 || s[3] > 0.0817 {
+	if s := r.Spread(); s[0] != 0.4 || s[1] != 0.5 || s[2] != 0.6 || s[3] < 0.0816 || s[3] > 0.0817 {
 		t.Errorf("stats %v", *s)
 	}
 	text, _ := os.ReadFile("testdata/open.cache.json")

@@ -451,8 +451,9 @@ func secondsIn(unit string) (seconds float64, ok bool) {
 	return 0, false
 }
 
-// stats returns the least, the median, the greatest and the standard deviation of the repeats.
-func (r *Row) stats() *[4]float64 {
+// Spread returns the least, the median, the greatest and the standard deviation of the repeats; nil where the file
+// does not say.
+func (r *Row) Spread() *[4]float64 {
 	if r.Stats != nil || len(r.Repeats) == 0 {
 		return r.Stats
 	}

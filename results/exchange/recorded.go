@@ -246,7 +246,7 @@ func (f *File) ownRow(r *Row) node {
 		reason = r.reason()
 	}
 	stats := nullNode()
-	if s := r.stats(); s != nil {
+	if s := r.Spread(); s != nil {
 		stats = listNode(floatNode(s[0]), floatNode(s[1]), floatNode(s[2]), floatNode(s[3]))
 	}
 	row := listNode(listNode(indices...), value, textNode(reason), floatNode(r.Outcome.Seconds), stats)

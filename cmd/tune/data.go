@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tune/kernels/recorded"
+)
+
+// adoptData puts the kernel of a data file into the table, where the settings name one. A data file alone stands for
+// the kernel too.
+func (a *app) adoptData(set *settings) error {
+	switch {
+	case set.data == "" && set.kernel == recorded.Name:
+		return usage(errors.New("the kernel recorded is made of a file of measurements: give it by --data FILE"))
+	case set.data == "":
+		return nil
+	case set.from["kernel"] == "" && set.kernel == defaultKernel:
+		set.kernel = recorded.Name
+	case set.kernel != recorded.Name:
+		return set.blame("data", fmt.Errorf("kernel %s has no use for measurements: they are for %s", set.kernel, recorded.Name))
+	}
+	k, err := recorded.Load(set.data)
+	if err != nil {
+		return err
+	}
+	a.table = append(slices.Clone(a.table), k)
+	return nil
+}
