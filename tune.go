@@ -26,6 +26,7 @@ import (
 
 	"tune/kernels"
 	"tune/results"
+	"tune/results/exchange"
 	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
@@ -588,10 +589,10 @@ func Replay(table kernels.Table, dir string) (int, error) {
 }
 
 // Formats are what Export can write.
-var Formats = []string{"json", "program", "trace", "csv"}
+var Formats = []string{"json", "program", "trace", "csv", string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)}
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, or its outcomes as
-// text. Whatever is not in the run directory, or not as it was exported, is made from the journal.
+// text or in a format of package exchange. Whatever is not in the run directory, or not as it was exported, is made from the journal.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
@@ -606,6 +607,9 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	}
 	if format == "csv" {
 		return s.csv(run, w)
+	}
+	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
+		return s.exchangeFormat(run, f, w)
 	}
 	return s.exportFile(ctx, run, format, w)
 }

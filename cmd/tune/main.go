@@ -6,7 +6,8 @@
 //	tune run KERNEL [flags]       search, check, and export the best schedule
 //	tune resume DIR               go on with a run that was stopped
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
-//	tune export DIR               write a run's schedule, program, trace or outcomes
+//	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
+//	tune import FILE              read the spaces and measurements of other tuners
 //	tune replay DIR               prove that a run asks the points that it recorded
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
@@ -207,7 +208,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	a.asRun(root)
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
-		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand(), a.initCommand(), a.checkCommand())
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand(), a.importCommand(), a.initCommand(), a.checkCommand())
 	return root
 }
 

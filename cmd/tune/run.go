@@ -326,20 +326,32 @@ func (a *app) replayCommand() *cobra.Command {
 
 func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "export DIR",
-		Short: "Write a run's schedule, program, trace or outcomes",
-		Long: `export writes a run in one of four formats: json (the schedule), program (the exchange format of the machine), trace
-(Chrome trace events, for Perfetto), or csv (the journal as text: an outcome a line, in the order told, and nothing
-that depends on the clock).`,
+		Use:   "export DIR|FILE",
+		Short: "Write a run's schedule, program, trace or outcomes, or a file of measurements in another form",
+		Long: `export writes a run in one of these formats: json (the schedule), program (the exchange format of the machine), trace
+(Chrome trace events, for Perfetto), csv (the journal as text: an outcome a line, in the order told, and nothing that
+depends on the clock), t4 (the results format T4), kerneltuner (a cache file of Kernel Tuner; times become milliseconds),
+or recorded (tune's own form of a measured space, which the kernel recorded searches again).
+
+It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
+has keeps every value as it was written, and the keys that tune does not know.`,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
-  tune export runs/treehash-20260102-150405-1 --format program --output best.program.json`,
-		Args: exactly(1, "the directory of a run"),
+  tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
+  tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
+  tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
+		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: json, program, trace or csv")
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(tune.Formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
+		}
+		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
+			if c.Flags().Lookup("format").Changed {
+				return a.convert(args[0], *format, *output)
+			}
+			return usage(fmt.Errorf("%s is a file: of one, --format has to say in which form to write it: %s", args[0], exchangeFormats()))
 		}
 		table, closeTable, err := a.tableOf(args[0])
 		if err != nil {
@@ -347,11 +359,7 @@ that depends on the clock).`,
 		}
 		defer closeTable()
 		write := func(w io.Writer) error { return tune.Export(c.Context(), table, args[0], *format, w) }
-		if *output == "" {
-			err = write(a.stdout)
-		} else {
-			_, err = results.WriteArtifact(*output, write)
-		}
+		err = a.writeOut(*output, write)
 		if errors.Is(err, tune.ErrNoValid) {
 			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
 		}

@@ -132,7 +132,7 @@ func Open(path string) (*File, error) {
 func Read(path string, data []byte) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, SHA256: hex.EncodeToString(sum[:])}
-	text, err := expand(data)
+	text, err := Expand(data)
 	if err != nil {
 		return nil, &Error{File: path, Text: err.Error()}
 	}
@@ -143,8 +143,19 @@ func Read(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// expand decompresses what is compressed.
-func expand(data []byte) (string, error) {
+// IsSpace reports whether the content of a file, compressed or not, is of the T1 format, which describes a space and
+// holds no measurements. Package t1 reads it.
+func IsSpace(data []byte) bool {
+	text, err := Expand(data)
+	if err != nil {
+		return false
+	}
+	root, err := parse(text)
+	return err == nil && root.get("ConfigurationSpace") != nil && root.get("results") == nil
+}
+
+// Expand decompresses what is compressed, and returns anything else as it is.
+func Expand(data []byte) (string, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if len(data) > largest {
 			return "", fmt.Errorf("it has more than %d bytes", largest)
