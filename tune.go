@@ -41,6 +41,9 @@ type Options struct {
 	Budget   search.Budget
 	Jobs     int    // candidates evaluated at once; 0 means 1
 	Dir      string // the run directory, which must not exist or be empty
+	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
+	// directory.
+	From []*Earlier
 	// Began is when the wall budget began to count; the zero value means now.
 	Began time.Time
 	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
@@ -137,7 +140,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
 	}
-	s, err := newSession(o.Kernel, &settings)
+	s, err := newSession(o.Kernel, &settings, func(sp *space.Space) (prior []results.Prior, err error) {
+		for _, e := range o.From {
+			p, from := e.prior(sp)
+			prior, settings.From = append(prior, p), append(settings.From, from)
+		}
+		return prior, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +158,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	s.settings = s.run.Settings
+	if len(s.prior) > 0 {
+		if err := results.WritePrior(o.Dir, s.prior); err != nil {
+			return nil, errors.Join(err, s.run.Close())
+		}
+	}
 	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
 		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
 		// with the run.
@@ -179,7 +193,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	}
 	run.Recovery = recovery
 	settings := run.Settings
-	s, err := openSession(table, &settings)
+	s, err := openSession(table, &settings, dir)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 	}
@@ -215,11 +229,14 @@ type session struct {
 	file string
 	// data is the file of measurements that the kernel was made of, nil for one without.
 	data *results.Source
+	// prior is what the strategy begins with.
+	prior []results.Prior
 	// evaluation is how long it took to evaluate the baseline.
 	evaluation time.Duration
 }
 
-func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) {
+// newSession makes the session of a run. prior returns what the strategy begins with, as points of the space.
+func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.Space) ([]results.Prior, error)) (*session, error) {
 	info := k.Info()
 	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
 	if err != nil {
@@ -233,12 +250,20 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	strategy, err := entry.New(problem.Space(), settings.Seed, strategies.Hints{Start: kernels.Starts(problem)})
+	seen, err := prior(problem.Space())
+	if err != nil {
+		return nil, err
+	}
+	hints := strategies.Hints{Start: kernels.Starts(problem)}
+	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
+		return nil, err
+	}
+	strategy, err := entry.New(problem.Space(), settings.Seed, hints)
 	if err != nil {
 		return nil, err
 	}
 	made := &session{
-		info: info, problem: problem, strategy: strategy, settings: *settings,
+		info: info, problem: problem, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
 	}
 	if k, ok := k.(interface{ Path() string }); ok {
@@ -265,13 +290,20 @@ func (s *session) clock() string {
 	return ""
 }
 
-// openSession makes the session of a recorded run. It refuses a run whose points mean something else by now.
-func openSession(table kernels.Table, settings *results.Settings) (*session, error) {
+// openSession makes the session of the recorded run in a directory. It refuses a run whose points mean something else by
+// now.
+func openSession(table kernels.Table, settings *results.Settings, dir string) (*session, error) {
 	k, err := table.Lookup(settings.Kernel)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(k, settings)
+	s, err := newSession(k, settings, func(sp *space.Space) ([]results.Prior, error) {
+		// Another space is reported below, and cannot read the points of this one.
+		if len(settings.From) == 0 || sp.Fingerprint() != settings.SpaceFingerprint {
+			return nil, nil
+		}
+		return results.ReadPrior(dir)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -534,6 +566,9 @@ func (x *exporter) reproduce(trial int) []string {
 	if x.data != nil {
 		kernel += " --data " + x.data.Path
 	}
+	for _, from := range set.From {
+		kernel += " --from " + from.Path
+	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
@@ -577,7 +612,7 @@ func Replay(table kernels.Table, dir string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s, err := openSession(table, &run.Settings)
+	s, err := openSession(table, &run.Settings, dir)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -601,7 +636,7 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	if err != nil {
 		return err
 	}
-	s, err := openSession(table, &run.Settings)
+	s, err := openSession(table, &run.Settings, dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}

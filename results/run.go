@@ -40,6 +40,16 @@ type Settings struct {
 	Clock string `json:"clock,omitempty"`
 	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
 	Data *Source `json:"data,omitempty"`
+	// From are the sources of earlier measurements that the strategy began with; PriorName holds what it saw of them.
+	From []From `json:"from,omitempty"`
+}
+
+// From is a source of earlier measurements, and what became of them.
+type From struct {
+	Source
+	Same    int `json:"same"`    // points of this space as they are
+	Adapted int `json:"adapted"` // that took the nearest values, or a default
+	Dropped int `json:"dropped"` // that have no like here
 }
 
 // Simulated is the Clock of runs, schedules and ends whose times are simulated.

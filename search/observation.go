@@ -25,11 +25,17 @@ func Adapt(s *space.Space, p space.Point) (space.Point, bool) {
 	if p.IsZero() {
 		return space.Point{}, false
 	}
+	return AdaptValues(s, p.Value)
+}
+
+// AdaptValues is Adapt for values that are no point of a space; value returns that of a parameter, and false where there
+// is none.
+func AdaptValues(s *space.Space, value func(name string) (space.Value, bool)) (space.Point, bool) {
 	params := s.Parameters()
 	ordinals, shared := make([]int, len(params)), false
 	for i, parameter := range params {
 		ordinals[i] = -1
-		v, ok := p.Value(parameter.Name)
+		v, ok := value(parameter.Name)
 		if !ok {
 			continue
 		}

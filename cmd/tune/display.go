@@ -62,6 +62,10 @@ func (d *display) start(s tune.Start) {
 		if s.Resumed > 0 {
 			fmt.Fprintf(d.out, "going on after %d outcomes\n", s.Resumed)
 		}
+		for _, f := range s.Settings.From {
+			fmt.Fprintf(d.out, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
+				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
+		}
 		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
 	if d.width != nil && !d.quiet {

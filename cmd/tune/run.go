@@ -28,12 +28,17 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [KERNEL]",
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, and exports the best candidate, checked on fresh inputs.
-Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.`,
+Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.
+
+With --from it begins with what was measured before, perhaps of another shape or on another device: the strategy tries the
+best points early, and learns from the rest as far as it can. Points are carried over by the names and values of their
+parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
   tune run --config my.yaml --budget 5m
-  tune run recorded --data convolution.json.gz --budget 10m --jobs 4`,
+  tune run recorded --data convolution.json.gz --budget 10m --jobs 4
+  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -44,6 +49,7 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 func (a *app) asRun(c *cobra.Command) {
 	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
+	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
 	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -74,7 +80,7 @@ func (a *app) asRun(c *cobra.Command) {
 				return usage(err)
 			}
 		}
-		return a.search(c, set, *asJSON, *quiet)
+		return a.search(c, set, *from, *asJSON, *quiet)
 	}
 }
 
@@ -82,7 +88,7 @@ func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
 }
 
-func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -93,6 +99,14 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	}
 	if _, err := strategies.Lookup(set.strategy); err != nil {
 		return set.blame("strategy", err)
+	}
+	var earlier []*tune.Earlier
+	for _, path := range from {
+		e, err := tune.ReadEarlier(path)
+		if err != nil {
+			return usage(fmt.Errorf("--from: %w", err))
+		}
+		earlier = append(earlier, e)
 	}
 	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 		set.budget.Wall = defaultBudget
@@ -109,7 +123,7 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
-		Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
+		From: earlier, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
 	})
 	if started {
 		d.end()
