@@ -147,6 +147,92 @@ func TestFinalOrder(t *testing.T) {
 	}
 }
 
+// deviatingToy is off by more the larger the seed of the inputs is.
+type deviatingToy struct{ measuredToy }
+
+type deviatingProblem struct{ *measuredProblem }
+
+type deviatingCandidate struct {
+	*measuredCandidate
+	d kernels.Deviation
+}
+
+func (k deviatingToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &deviatingProblem{p.(*measuredProblem)}, nil
+}
+
+func (p *deviatingProblem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	c, err := p.measuredProblem.Build(ctx, point)
+	if err != nil {
+		return nil, err
+	}
+	return &deviatingCandidate{measuredCandidate: c.(*measuredCandidate)}, nil
+}
+
+func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, limit time.Duration) (kernels.Final, error) {
+	plain := make([]kernels.Candidate, len(finalists))
+	for i, f := range finalists {
+		plain[i] = f.(*deviatingCandidate).measuredCandidate
+	}
+	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, limit)
+}
+
+func seedError(seed uint64) float64 { return float64(seed>>32) / (1 << 32) }
+
+func (c *deviatingCandidate) Check(ctx context.Context, seed uint64) error {
+	c.d.Add(seedError(seed), 1)
+	return c.measuredCandidate.Check(ctx, seed)
+}
+
+func (c *deviatingCandidate) Deviation() kernels.Deviation { return c.d }
+
+// TestFinalDeviation: a schedule has the largest error on all its inputs, outcomes that on the search's, and a
+// verification that on its own.
+func TestFinalDeviation(t *testing.T) {
+	k := deviatingToy{newMeasuredToy()}
+	report := runToy(t, k, Options{Seed: 3, Budget: search.Budget{Evaluations: 20}})
+	largest := 0.0
+	for _, seed := range freshSeeds(3) {
+		largest = max(largest, seedError(seed))
+	}
+	s := report.Schedule
+	if d, _, ok := kernels.SplitDeviation(s.Metrics); !ok || d != (kernels.Deviation{MaxError: largest, ErrorShare: largest}) {
+		t.Errorf("the schedule has %v, and its inputs an error of %v", s.Metrics, largest)
+	}
+	run, err := results.Read(report.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := seedError(run.Settings.CheckSeed)
+	for _, e := range run.History.Entries {
+		if d, _, ok := kernels.SplitDeviation(e.Outcome.Metrics); !ok || d != (kernels.Deviation{MaxError: want, ErrorShare: want}) {
+			t.Errorf("the outcome of %s has %v, want an error of %v", e.Key, e.Outcome.Metrics, want)
+		}
+	}
+	path := filepath.Join(report.Dir, ScheduleName)
+	v, err := Verify(t.Context(), kernels.Table{k}, path, []uint64{1 << 62})
+	if err != nil || !v.OK() {
+		t.Fatalf("%v: %+v", err, v)
+	}
+	if v.Deviation == nil || *v.Deviation != (kernels.Deviation{MaxError: 0.25, ErrorShare: 0.25}) {
+		t.Errorf("the deviation on other inputs is %+v", v.Deviation)
+	}
+	tamper(t, report.Dir, func(s *results.Schedule) {
+		for i := range s.Metrics {
+			if s.Metrics[i].Name == kernels.ErrorShareMetric {
+				s.Metrics[i].Value = 1.5
+			}
+		}
+	})
+	if failed := verify(t, k, report.Dir); len(failed) != 1 || !strings.Contains(failed[0], "field metrics: error_share is 1.5") {
+		t.Errorf("a claim that no right candidate can make: %q", failed)
+	}
+}
+
 // TestFinalRefused: finalists that die or are wrong on fresh inputs make room for the next ones.
 func TestFinalRefused(t *testing.T) {
 	k := newMeasuredToy()

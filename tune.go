@@ -456,6 +456,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
 	m.apply(&schedule)
+	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}

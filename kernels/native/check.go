@@ -79,7 +79,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 					return err
 				}
 			}
-			err := checkCase(ctx, w, one)
+			err := c.checkCase(ctx, w, one)
 			if r := kernels.AsRejection(err); r != nil {
 				return kernels.Reject(r.Status, "%s: %s", one.Name, r.Reason)
 			}
@@ -91,14 +91,14 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	})
 }
 
-// checkCase calls a loaded candidate on a case and verifies what it wrote.
-func checkCase(ctx context.Context, w runner, one Case) error {
+// checkCase calls the loaded candidate on a case and verifies what it wrote.
+func (c *candidate) checkCase(ctx context.Context, w runner, one Case) error {
 	start := time.Now()
 	if err := w.Call(ctx, one.Dims); err != nil {
 		return err
 	}
 	took := time.Since(start).Seconds()
-	if err := one.Verify(w.Outputs()); err != nil || took > repeatSeconds {
+	if err := c.verify(one, w.Outputs()); err != nil || took > repeatSeconds {
 		return err
 	}
 	// A candidate that keeps something between calls is right just once.
@@ -114,7 +114,7 @@ func checkCase(ctx context.Context, w runner, one Case) error {
 	for i, b := range w.Outputs() {
 		if one.Buffers[i].Mode != In && !bytes.Equal(first[i], b) {
 			// Threads may add up in another order.
-			err := one.Verify(w.Outputs())
+			err := c.verify(one, w.Outputs())
 			if r := kernels.AsRejection(err); r != nil {
 				err = kernels.Reject(r.Status, "in the second call: %s", r.Reason)
 			}

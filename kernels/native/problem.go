@@ -37,6 +37,7 @@ var (
 	_ kernels.Problem  = (*Problem)(nil)
 	_ kernels.Loader   = (*Problem)(nil)
 	_ kernels.Comparer = (*Problem)(nil)
+	_ kernels.Deviator = (*candidate)(nil)
 )
 
 // New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
@@ -106,6 +107,20 @@ type candidate struct {
 	source  Source
 	so      string // path of the object; "" before it is compiled
 	seed    uint64 // of the inputs that it was checked on last
+	// deviation is the largest that was found in all checks.
+	deviation kernels.Deviation
+}
+
+// Deviation returns the largest errors that the checks have found, those of timed calls included.
+func (c *candidate) Deviation() kernels.Deviation { return c.deviation }
+
+// verify compares the buffers after a call of a case.
+func (c *candidate) verify(one Case, buffers [][]byte) error {
+	d, err := one.Verify(buffers)
+	if err == nil {
+		c.deviation = c.deviation.Or(d)
+	}
+	return err
 }
 
 func (c *candidate) threads() int { return max(c.source.Threads, 1) }

@@ -324,7 +324,7 @@ func (c *candidate) verifyTimed(w runner) error {
 	if slices.ContainsFunc(cases[0].Buffers, func(b Buffer) bool { return b.Mode == InOut }) {
 		return nil
 	}
-	err = cases[0].Verify(w.Outputs())
+	err = c.verify(cases[0], w.Outputs())
 	if r := kernels.AsRejection(err); r != nil {
 		return kernels.Reject(r.Status, "%s, after many calls: %s", cases[0].Name, r.Reason)
 	}
