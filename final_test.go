@@ -147,6 +147,92 @@ func TestFinalOrder(t *testing.T) {
 	}
 }
 
+// threadedToy has points of one thread, those from 10 on, and threaded ones, which seem to cost a tenth in the search.
+type threadedToy struct{ measuredToy }
+
+type threadedProblem struct{ *measuredProblem }
+
+func (k threadedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &threadedProblem{p.(*measuredProblem)}, nil
+}
+
+func (p *threadedProblem) Threads(point space.Point) (int, error) {
+	if point.Int("n") >= 10 {
+		return 1, nil
+	}
+	return 2, nil
+}
+
+// TestFinalSerial: where the best points of a search have several threads, the best right one of a single thread is
+// measured beside them, and exported where it is the fastest.
+func TestFinalSerial(t *testing.T) {
+	k := threadedToy{newMeasuredToy()}
+	k.check = func(ctx context.Context, n int, seed uint64) error {
+		if n == 10 && seed == freshSeeds(1)[0] {
+			return wrongAnswer(n)
+		}
+		return ctx.Err()
+	}
+	var asked []int
+	fastest := 0
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+		asked = finalists
+		f, err := honest(p, baseline, finalists, limit)
+		if i := slices.Index(finalists, fastest); i >= 0 {
+			f.Comparisons[i].Ratio, f.Comparisons[i].Low, f.Comparisons[i].High, f.Best = 9, 8, 10, i
+		}
+		return f, err
+	}
+	// Even numbers seem to cost half, so that the search has 2, 4, 6 and 8 before all of one thread.
+	for _, test := range []struct {
+		size, fastest int
+		asked         []int
+		best          string
+	}{
+		{20, 12, []int{2, 4, 6, 8, 12}, "n=12"},
+		{9, 0, []int{2, 4, 6, 8, 1}, "n=1"},
+	} {
+		k.size, fastest = test.size, test.fastest
+		report := runToy(t, k, Options{Seed: 1, Strategy: "grid"})
+		if !slices.Equal(asked, test.asked) || report.Schedule == nil || report.Schedule.Key != test.best {
+			t.Errorf("size %d: the finalists are %v, want %v; the schedule is %+v", test.size, asked, test.asked, report.Schedule)
+		}
+	}
+}
+
+// TestFinalSerialJoins: the point of one thread joins finalists that are all better by the costs of the search, and
+// what is exported then is what an export of the run finds too.
+func TestFinalSerialJoins(t *testing.T) {
+	k := threadedToy{newMeasuredToy()}
+	k.size = 19
+	k.build = func(n int) error {
+		if n%2 == 0 && n >= 10 {
+			return kernels.Reject(space.Crashed, "it died")
+		}
+		return nil
+	}
+	var asked []int
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+		asked = finalists
+		f, err := honest(p, baseline, finalists, limit)
+		f.Comparisons[len(finalists)-1].Ratio, f.Comparisons[len(finalists)-1].High, f.Best = 9, 10, len(finalists)-1
+		return f, err
+	}
+	report := runToy(t, k, Options{Strategy: "grid"})
+	if want := []int{2, 4, 6, 8, 1, 11}; !slices.Equal(asked, want) || report.Schedule == nil || report.Schedule.Key != "n=11" {
+		t.Fatalf("the finalists are %v, want %v; the schedule is %+v", asked, want, report.Schedule)
+	}
+	asked = nil
+	var b strings.Builder
+	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "json", &b); err != nil || asked != nil || !strings.Contains(b.String(), `"n=11"`) {
+		t.Errorf("an export measured %v again (%v): %s", asked, err, b.String())
+	}
+}
+
 // deviatingToy is off by more the larger the seed of the inputs is.
 type deviatingToy struct{ measuredToy }
 

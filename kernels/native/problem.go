@@ -21,7 +21,8 @@ type Options struct {
 	Limits worker.Limits
 }
 
-// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader and kernels.Comparer.
+// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer and
+// kernels.Threaded.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -37,6 +38,7 @@ var (
 	_ kernels.Problem  = (*Problem)(nil)
 	_ kernels.Loader   = (*Problem)(nil)
 	_ kernels.Comparer = (*Problem)(nil)
+	_ kernels.Threaded = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 )
 
@@ -77,6 +79,12 @@ func (p *Problem) Space() *space.Space { return p.spec.Space() }
 
 // Presets returns the named points of the spec, the baseline first.
 func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
+
+// Threads returns how many threads the code of a point uses.
+func (p *Problem) Threads(point space.Point) (int, error) {
+	source, err := p.spec.Generate(point)
+	return max(source.Threads, 1), err
+}
 
 // Build generates and compiles a point.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
