@@ -33,7 +33,7 @@ at run time). The ratio is the median over the pairs, with its 95 % interval.`,
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand())
+	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand())
 	return c
 }
 

@@ -256,7 +256,7 @@ func (a *app) printReport(r *tune.Report) error {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
-	fmt.Fprintf(w, "checked   on %d fresh inputs\n", len(s.Checks))
+	fmt.Fprintf(w, "checked   on %d fresh inputs%s\n", len(s.Checks), deviation(s.Metrics))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -275,6 +275,14 @@ func secondsOf(s results.Settings) string {
 		return "simulated s"
 	}
 	return "s"
+}
+
+// deviation says how far off results were, after a comma, where metrics tell.
+func deviation(metrics []space.Metric) string {
+	if d, _, ok := kernels.SplitDeviation(metrics); ok {
+		return ", " + d.String()
+	}
+	return ""
 }
 
 // runJSON is what run and resume print with --json.
@@ -447,8 +455,14 @@ func verifyJSON(v *tune.Verification) any {
 		Cost  float64  `json:"cost"`
 		Unit  string   `json:"unit"`
 		Seeds []uint64 `json:"seeds"`
-		Steps []step   `json:"steps"`
+		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
+		MaxError   *float64 `json:"max_error,omitempty"`
+		ErrorShare *float64 `json:"error_share,omitempty"`
+		Steps      []step   `json:"steps"`
 	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Seeds: v.Seeds}
+	if d := v.Deviation; d != nil {
+		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
+	}
 	for _, s := range v.Steps {
 		j := step{Name: s.Name, OK: s.Err == nil}
 		if s.Err != nil {

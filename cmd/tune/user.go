@@ -317,8 +317,9 @@ func (a *app) printCheck(r *checkReport) {
 			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
 			return
 		}
-		fmt.Fprintf(a.stdout, "          right, %s %s\n", number(b.Cost), b.Unit)
-		for _, m := range b.Metrics {
+		fmt.Fprintf(a.stdout, "          right%s, %s %s\n", deviation(b.Metrics), number(b.Cost), b.Unit)
+		_, rest, _ := kernels.SplitDeviation(b.Metrics)
+		for _, m := range rest {
 			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))
 		}
 	}

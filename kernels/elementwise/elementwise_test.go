@@ -155,7 +155,8 @@ func TestTolerance(t *testing.T) {
 			verify := func(out []float32) error {
 				buffers := slices.Clone(c.Inputs)
 				buffers[len(buffers)-1] = asBytes(out)
-				return c.Verify(buffers)
+				_, err := c.Verify(buffers)
+				return err
 			}
 			right := rightOutput(k, c)
 			if err := verify(right); err != nil {
@@ -220,9 +221,12 @@ func TestSumTolerance(t *testing.T) {
 	}
 	for share, ok := range map[float64]bool{0: true, 0.9: true, -0.9: true, 1.1: false, -1.1: false} {
 		got := float32(sum + share*4*math.Sqrt(1000)*0x1p-24*absolute)
-		err := c.Verify([][]byte{c.Inputs[0], c.Inputs[1], asBytes([]float32{got})})
+		d, err := c.Verify([][]byte{c.Inputs[0], c.Inputs[1], asBytes([]float32{got})})
 		if (err == nil) != ok {
 			t.Errorf("off by %v of the tolerance: %v", share, err)
+		}
+		if tolerance := sumTolerance(1000, absolute); ok && (math.Abs(d.ErrorShare-math.Abs(share)) > 0.1 || math.Abs(d.MaxError-math.Abs(share)*tolerance) > 0.1*tolerance) {
+			t.Errorf("off by %v of a tolerance of %v is reported as %+v", share, tolerance, d)
 		}
 	}
 }

@@ -60,6 +60,7 @@ func (Kernel) Info() kernels.Info {
 		Version: "1",
 		Unit:    "ns",
 		Shape:   Fields(),
+		Rate:    "gbs",
 	}
 }
 

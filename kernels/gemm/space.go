@@ -247,7 +247,7 @@ func prefetchIf(method string) string {
 }
 
 // presets returns the named points of a space.
-func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset, error) {
+func presets(s *space.Space, m Machine, layout string, d Dims, threads int) ([]kernels.Preset, error) {
 	loops := "ikj"
 	if layout == LayoutNT {
 		loops = "ijk" // the order in which both operands are read row by row
@@ -262,10 +262,21 @@ func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset
 		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}, false},
 		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}, false},
 	}
-	for _, isa := range m.isas() {
+	isas := m.isas()
+	for _, isa := range isas {
 		starts = append(starts, start{"tiled-" + isa, "register tiles with " + isa + " vectors, a good start", tiledStart(isa, layout, d), true})
 		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
 			starts = append(starts, start{"skinny-" + isa, "the large operand read once, with " + isa + " vectors", skinnyStart(isa, method, layout, d), true})
+		}
+	}
+	if best := isas[len(isas)-1]; threads > 1 {
+		serial := func(values map[string]any) map[string]any {
+			values["workers"] = 1
+			return values
+		}
+		starts = append(starts, start{"serial", "register tiles with " + best + " vectors and one thread, a good start", serial(tiledStart(best, layout, d)), true})
+		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
+			starts = append(starts, start{"skinny-serial", "the large operand read once by one thread", serial(skinnyStart(best, method, layout, d)), true})
 		}
 	}
 	out := make([]kernels.Preset, len(starts))

@@ -39,7 +39,7 @@ func NewSpec(m Machine, layout string, d Dims, threads int) (*Spec, error) {
 	if s.space, err = newSpace(m, layout, d, threads); err != nil {
 		return nil, err
 	}
-	if s.presets, err = presets(s.space, m, layout, d); err != nil {
+	if s.presets, err = presets(s.space, m, layout, d, threads); err != nil {
 		return nil, err
 	}
 	return s, nil

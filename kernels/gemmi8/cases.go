@@ -125,7 +125,9 @@ func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
 			{Name: "c", Elem: native.F32, Len: d.m * d.n, Mode: native.Out},
 		},
 		Inputs: [][]byte{d.a, w, d.scales, nil},
-		Verify: func(buffers [][]byte) error { return d.want.verify(asFloats(buffers[result])) },
+		Verify: func(buffers [][]byte) (kernels.Deviation, error) {
+			return kernels.Deviation{}, d.want.verify(asFloats(buffers[result])) // exact
+		},
 	}
 }
 

@@ -330,11 +330,11 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			want := l.pack(d.want.w, g.n, g.k)
 			wrapped := &oneCase{Spec: g, c: native.Case{
 				Name: "pack", Dims: []int64{int64(g.n), int64(g.k), int64(bytes.Len)}, Buffers: []native.Buffer{w, bytes}, Inputs: [][]byte{asBytes(d.want.w), nil},
-				Verify: func(buffers [][]byte) error {
+				Verify: func(buffers [][]byte) (d kernels.Deviation, err error) {
 					if !slices.Equal(buffers[1], want) {
-						return kernels.Reject(space.WrongAnswer, "packed otherwise")
+						return d, kernels.Reject(space.WrongAnswer, "packed otherwise")
 					}
-					return nil
+					return d, nil
 				},
 			}}
 			problem, err := native.New(wrapped, native.Options{})

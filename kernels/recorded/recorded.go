@@ -213,8 +213,8 @@ func (p *Problem) Presets() []kernels.Preset { return slices.Clone(p.presets) }
 // Optimum returns the least cost of all configurations.
 func (p *Problem) Optimum() float64 { return p.optimum.Outcome.Cost }
 
-// row returns the row of a point of the space.
-func (p *Problem) row(point space.Point) *exchange.Row {
+// Row returns the row of a point, nil where the file has none.
+func (p *Problem) Row(point space.Point) *exchange.Row {
 	at, ok := p.space.Index(point)
 	if !ok {
 		return nil
@@ -224,7 +224,7 @@ func (p *Problem) row(point space.Point) *exchange.Row {
 
 // Lookup returns what became of a point, without the seconds that looking it up takes.
 func (p *Problem) Lookup(point space.Point) space.Outcome {
-	r := p.row(point)
+	r := p.Row(point)
 	if r == nil {
 		return space.Fail(space.Invalid, "the file has no such configuration")
 	}
@@ -242,7 +242,7 @@ func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candida
 	if o := p.Lookup(point); o.Status != space.OK {
 		return nil, kernels.Reject(o.Status, "%s", o.Reason)
 	}
-	return &candidate{p, point, p.row(point)}, nil
+	return &candidate{p, point, p.Row(point)}, nil
 }
 
 // candidate is a configuration that was measured.

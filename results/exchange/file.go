@@ -266,6 +266,9 @@ func (f *File) Values(r *Row) []space.Value {
 	return values
 }
 
+// SecondsPerUnit returns the unit of the objective in seconds; ok is false where that is no unit of time.
+func (f *File) SecondsPerUnit() (seconds float64, ok bool) { return secondsIn(f.Unit) }
+
 // Best returns the row with the least cost, the first of equal ones; nil where no configuration is valid.
 func (f *File) Best() *Row {
 	var best *Row
