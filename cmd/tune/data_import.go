@@ -33,7 +33,7 @@ func (a *app) importCommand() *cobra.Command {
 A file may be compressed with gzip; an output whose name ends in .gz will be.`,
 		Example: `  tune import convolution.T1.json -o convolution.yaml
   tune import convolution.cache.json.gz -o convolution.json.gz
-  tune run recorded --data convolution.json.gz --evals 200`,
+  tune import results.T4.json -o results.json`,
 		Args: exactly(1, "a file"),
 	}
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")

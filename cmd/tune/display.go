@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (d *display) start(s tune.Start) {
 	d.unit, d.base, d.first = s.Settings.Unit, s.Baseline.Cost, s.Resumed
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
-		fmt.Fprintf(d.out, "%s %s, strategy %s, seed %d, in %s\n", s.Settings.Kernel, s.Settings.Shape, s.Settings.Strategy, s.Settings.Seed, s.Dir)
+		fmt.Fprintf(d.out, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
 		if s.Recovery.TornBytes > 0 {
 			fmt.Fprintf(d.out, "the journal was repaired: %s\n", s.Recovery)
 		}

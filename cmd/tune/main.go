@@ -12,7 +12,8 @@
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
-//	tune bench search KERNEL      compare the strategies
+//	tune bench search KERNEL      compare the strategies, on a kernel or, with --data, on measured spaces
+//	tune bench race --data FILE   judge racing on a space of which every repeat was measured
 //	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
 //	tune help COMMAND             flags and examples
 //

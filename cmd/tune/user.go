@@ -66,9 +66,9 @@ func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err e
 	return append(slices.Clone(a.table), k), func() { k.Close() }, nil
 }
 
-// embeddedKeys are the settings that a kernel's file may hold: all but which kernel.
+// embeddedKeys are the settings that a kernel's file may hold: all but which kernel, and the data of one.
 func embeddedKeys() []string {
-	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })
+	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" || key == "data" })
 }
 
 // parseEmbedded reads the settings in the file of a kernel.

@@ -220,7 +220,8 @@ func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, er
 	return seconds / 1e3, nil
 }
 
-// WriteKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time become milliseconds there.
+// WriteKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time become milliseconds there. There is no
+// newline at its end: Kernel Tuner takes a file whose last characters are not the two braces for one to be closed.
 func (f *File) WriteKernelTuner(w io.Writer) error {
 	head := f.cacheHead()
 	return emit(w, func(e emitter) {
