@@ -112,9 +112,9 @@ type automaton struct {
 	failed      bool
 	// wide is how many values a parameter must have for its rows to be limited to wideSteps.
 	wide int
-	ords        []int
-	seen        []uint64
-	form        []byte
+	ords []int
+	seen []uint64
+	form []byte
 }
 
 func newAutomaton(c *check, b *bounds, offable []bool) *automaton {
