@@ -3,6 +3,7 @@ package space
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"slices"
 )
 
@@ -109,9 +110,11 @@ type automaton struct {
 	// and failed says that it has: then its residues mean nothing.
 	work, limit int
 	failed      bool
-	ords        []int
-	seen        []uint64
-	form        []byte
+	// wide is how many values a parameter must have for its rows to be limited to wideSteps.
+	wide int
+	ords []int
+	seen []uint64
+	form []byte
 }
 
 func newAutomaton(c *check, b *bounds, offable []bool) *automaton {
@@ -335,10 +338,14 @@ func (a *automaton) follow(j int) *row {
 // fewValues is how many values are tried one by one rather than bounded first.
 const fewValues = 16
 
+// wideSteps is how many steps the row of a very wide parameter may have. It cannot be tried value by value, so that a row
+// of many steps is most likely one of nearly as many as there are values; giving up early keeps that cheap.
+const wideSteps = 1 << 10
+
 // split adds the steps for the ordinals lo … hi-1. It halves a range until all of it passes or fails, so that a
 // comparison costs the logarithm of the domain.
 func (a *automaton) split(r *row, j, lo, hi int) {
-	if a.work > a.limit {
+	if a.work > a.limit || len(r.steps) > wideSteps && a.scope.params[a.reads[j]].Len() > a.wide {
 		a.failed = true
 	}
 	if a.failed {
@@ -423,22 +430,11 @@ func (a *automaton) candidates(j int) ([]int, bool) {
 		slices.Sort(out)
 		return slices.Compact(out), true
 	}
-	// The first multiple at or above From, then every value that is one: their distance is the least common multiple of
-	// the step and the number.
-	period := int(value / gcd(value, p.Step))
-	first := 0
-	for ; first < period && first < p.Len(); first++ {
-		if (p.From+int64(first)*p.Step)%value == 0 {
-			break
-		}
-		if a.work++; first >= 1<<12 {
-			return nil, false
-		}
-	}
-	if first == period {
+	first, period, ok := multiples(p.From, p.Step, value)
+	if !ok {
 		return nil, true
 	}
-	if (p.Len()-first)/period > 1<<16 {
+	if p.Len()/period > 1<<16 {
 		return nil, false
 	}
 	for o := first; o < p.Len(); o += period {
@@ -447,9 +443,21 @@ func (a *automaton) candidates(j int) ([]int, bool) {
 	return out, true
 }
 
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
+// multiples solves from + o*step = 0 modulo value: the solutions are first, first + period, … It is false where there is
+// none.
+func multiples(from, step, value int64) (first, period int, ok bool) {
+	f, s, v := big.NewInt(from), big.NewInt(step), big.NewInt(value)
+	g := new(big.Int).GCD(nil, nil, s, v)
+	if new(big.Int).Rem(f, g).Sign() != 0 {
+		return 0, 0, false
 	}
-	return a
+	v.Div(v, g)
+	f.Div(f, g)
+	// Reduced by their common divisor, step and value have none, so that step has an inverse; modulo 1 it is 0.
+	inverse := new(big.Int).ModInverse(s.Div(s, g), v)
+	if inverse == nil {
+		inverse = new(big.Int)
+	}
+	o := f.Mul(f.Neg(f), inverse)
+	return int(o.Mod(o, v).Int64()), int(v.Int64()), true
 }

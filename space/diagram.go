@@ -215,11 +215,8 @@ func (b *builder) build() (*diagram, int) {
 	return d, 0
 }
 
-// spent is what building has cost so far, in edges.
-func (b *builder) spent() int { return b.used + b.work/workPerEdge }
-
-// workPerEdge is how many evaluations of a check count as much as an edge.
-const workPerEdge = 2
+// spent is what building has cost so far; an evaluation of a check counts as much as an edge.
+func (b *builder) spent() int { return b.used + b.work }
 
 // expand adds the edges of one node to layer i. It returns false where an automaton reached the limit.
 func (b *builder) expand(i int, j *joint, l *layer, residues []residue, next *interner[residue], vector []residue) bool {
@@ -234,7 +231,7 @@ func (b *builder) expand(i int, j *joint, l *layer, residues []residue, next *in
 		}
 		if p.residue >= firstOpen {
 			before := p.work
-			p.limit = before + workPerEdge*(b.limit-b.used) - b.work
+			p.limit, p.wide = before+b.limit-b.spent(), b.s.limits.edges
 			p.row = p.automaton.row(p.depth, p.residue)
 			if b.work += p.work - before; p.failed {
 				b.culprit = p.check

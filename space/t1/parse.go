@@ -106,10 +106,31 @@ func next(src string, at int) (token, int, error) {
 func numeral(src string, at int) (token, int, error) {
 	rest, n, isFloat := src[at:], 0, false
 	based := len(rest) > 1 && rest[0] == '0' && strings.IndexByte("xXbBoO", rest[1]) >= 0
-	for n < len(rest) && (isDigit(rest[n]) || isLetter(rest[n]) || !based && (rest[n] == '.' ||
-		(rest[n] == '+' || rest[n] == '-') && (rest[n-1] == 'e' || rest[n-1] == 'E'))) {
-		isFloat = isFloat || !based && strings.IndexByte(".eE", rest[n]) >= 0
-		n++
+	digitsFrom := func() {
+		for n < len(rest) && (isDigit(rest[n]) || rest[n] == '_') {
+			n++
+		}
+	}
+	if based {
+		for n = 2; n < len(rest) && (isDigit(rest[n]) || isLetter(rest[n])); {
+			n++
+		}
+	} else {
+		digitsFrom()
+		if n < len(rest) && rest[n] == '.' {
+			isFloat = true
+			n++
+			digitsFrom()
+		}
+		if n < len(rest) && (rest[n] == 'e' || rest[n] == 'E') {
+			exponent := strings.TrimLeft(rest[n+1:min(n+2, len(rest))], "+-")
+			sign := 1 - len(exponent)
+			if at := n + 1 + sign; at < len(rest) && isDigit(rest[at]) {
+				isFloat = true
+				n = at
+				digitsFrom()
+			}
+		}
 	}
 	text := rest[:n]
 	digits := strings.ReplaceAll(text, "_", "")
