@@ -9,14 +9,14 @@ import (
 )
 
 // adoptData puts the kernel of a data file into the table, where the settings name one. A data file alone stands for
-// the kernel too.
-func (a *app) adoptData(set *settings) error {
+// the kernel too; named says that the command line names one.
+func (a *app) adoptData(set *settings, named bool) error {
 	switch {
 	case set.data == "" && set.kernel == recorded.Name:
 		return usage(errors.New("the kernel recorded is made of a file of measurements: give it by --data FILE"))
 	case set.data == "":
 		return nil
-	case set.from["kernel"] == "" && set.kernel == defaultKernel:
+	case !named && set.from["kernel"] == "":
 		set.kernel = recorded.Name
 	case set.kernel != recorded.Name:
 		return set.blame("data", fmt.Errorf("kernel %s has no use for measurements: they are for %s", set.kernel, recorded.Name))

@@ -71,7 +71,7 @@ func (a *app) asRun(c *cobra.Command) {
 			set.kernel = args[0]
 			delete(set.from, "kernel")
 		}
-		if err := a.adoptData(&set); err != nil {
+		if err := a.adoptData(&set, len(args) == 1); err != nil {
 			return err
 		}
 		if own != nil {
