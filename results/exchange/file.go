@@ -48,6 +48,7 @@ type File struct {
 	Rows       []Row
 
 	text   string // that was read, for the places of errors
+	root   *node  // the whole of a recorded file
 	origin *node  // the whole of a file, without its rows
 	// originFormat is the format of origin and of each row's own origin: that of the file, or, where a recorded file
 	// keeps the entries of another, the format of those.
@@ -199,7 +200,7 @@ func (f *File) locate(err error) error {
 func (f *File) read() error {
 	root, err := parse(f.text)
 	if errors.Is(err, errEnds) {
-		if n, oerr := parseOpen(f.text); oerr == nil {
+		if n, oerr := parseOpen(f.text); oerr == nil && n.get("cache") != nil && n.get("rows") == nil {
 			root, err = n, nil
 		}
 	}

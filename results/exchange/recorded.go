@@ -17,7 +17,7 @@ const (
 
 // readRecorded reads tune's own form.
 func (f *File) readRecorded(root *node) (err error) {
-	f.Format = Recorded
+	f.Format, f.root = Recorded, root
 	for _, field := range []struct {
 		name string
 		to   *string
@@ -197,8 +197,8 @@ func (f *File) readOrigin(r *Row, n *node, path string) error {
 
 // WriteRecorded writes tune's own form.
 func (f *File) WriteRecorded(w io.Writer) error {
-	if f.Format == Recorded {
-		return f.writeSame(w)
+	if f.root != nil {
+		return emit(w, func(e emitter) { e.flat(f.root) })
 	}
 	head := objectNode()
 	head.set("space", textNode(f.Space)).set("device", textNode(f.Device)).set("kernel", textNode(f.Kernel))
@@ -222,15 +222,6 @@ func (f *File) WriteRecorded(w io.Writer) error {
 	}
 	head.set("rows", listNode(rows...))
 	return emit(w, func(e emitter) { e.flat(head) })
-}
-
-// writeSame writes a recorded file as it was read.
-func (f *File) writeSame(w io.Writer) error {
-	root, err := parse(f.text)
-	if err != nil {
-		return f.locate(err)
-	}
-	return emit(w, func(e emitter) { e.flat(&root) })
 }
 
 // ownRow makes the row of the recorded form.
