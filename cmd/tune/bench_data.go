@@ -101,7 +101,9 @@ func loadSpaces(paths []string, patterns string, jobs int) ([]tune.DataSpace, er
 	group.SetLimit(jobs)
 	for i, file := range files {
 		group.Go(func() (err error) {
-			loaded[i], err = recorded.Load(file)
+			if loaded[i], err = recorded.Load(file); err == nil {
+				loaded[i].File().Slim() // of many files it is most of the memory
+			}
 			return err
 		})
 	}

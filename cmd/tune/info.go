@@ -162,6 +162,7 @@ type runRow struct {
 	Best        *float64  `json:"best"` // null while no candidate was valid
 	Unit        string    `json:"unit"`
 	Elapsed     float64   `json:"elapsed_seconds"`
+	Clock       string    `json:"clock,omitempty"` // "simulated" where the time is
 	Created     time.Time `json:"created"`
 }
 
@@ -169,7 +170,7 @@ func rowOf(l results.Listing) runRow {
 	r := runRow{
 		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
 		Strategy: l.Settings.Strategy, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
-		Elapsed: l.Summary.Elapsed, Created: l.Settings.Created,
+		Elapsed: l.Summary.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,
 	}
 	if l.Summary.Best != nil {
 		r.Best = &l.Summary.Best.Outcome.Cost

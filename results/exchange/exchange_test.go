@@ -351,6 +351,20 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
+// TestSlim: without what only writing it again needs, a file has the same rows, and can still be written.
+func TestSlim(t *testing.T) {
+	for _, path := range []string{"testdata/square.json", "testdata/open.cache.json"} {
+		f := open(t, path)
+		want := rowsOf(f)
+		f.Slim()
+		for _, format := range Formats() {
+			if got := rowsOf(reread(t, "x.json", write(t, f, format))); !slices.Equal(got, want) {
+				t.Errorf("%s as %s: %s", path, format, firstDifference(got, want))
+			}
+		}
+	}
+}
+
 // TestStrings: whatever a string holds, it reads back.
 func TestStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -258,6 +258,14 @@ func (f *File) makeSpace() (*space.Space, error) {
 	return s, err
 }
 
+// Slim drops what only writing the file again needs: its text, and what nobody knows of it.
+func (f *File) Slim() {
+	f.text, f.root, f.origin = "", nil, nil
+	for i := range f.Rows {
+		f.Rows[i].cost, f.Rows[i].key, f.Rows[i].origin = "", "", nil
+	}
+}
+
 // Values returns the values of a row, one a parameter.
 func (f *File) Values(r *Row) []space.Value {
 	values := make([]space.Value, len(r.Ordinals))

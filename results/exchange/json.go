@@ -333,13 +333,14 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// str returns what a string says.
+// str returns what a string says. It is no part of the text, so that it does not keep that in memory.
 func (n *node) str() string {
 	s := n.raw[1 : len(n.raw)-1]
 	if strings.IndexByte(s, '\\') >= 0 {
 		s, _ = unescape(s) // the parser did so before
+		return s
 	}
-	return s
+	return strings.Clone(s)
 }
 
 // float returns a number: ±Inf where it does not fit.
