@@ -68,17 +68,17 @@ func (c *Code) Newcomer() (space.Point, bool) {
 }
 
 // Centre returns the valid point whose ordinals are near the middle of their domains.
-func (c *Code) Centre() space.Point {
-	middle := make([]int, len(c.Sizes))
-	for i, n := range c.Sizes {
-		middle[i] = n / 2
+func Centre(s *space.Space) space.Point {
+	var middle, sizes []int
+	for _, p := range s.Parameters() {
+		sizes, middle = append(sizes, p.Len()), append(middle, p.Len()/2)
 	}
-	if p, ok := c.Space.Complete(middle); ok {
+	if p, ok := s.Complete(middle); ok {
 		return p
 	}
 	off := func(p space.Point) float64 {
 		sum := 0.0
-		for i, n := range c.Sizes {
+		for i, n := range sizes {
 			if o := p.Ordinal(i); o >= 0 {
 				sum += math.Abs(float64(o-middle[i])) / float64(n)
 			}
@@ -87,10 +87,10 @@ func (c *Code) Centre() space.Point {
 	}
 	// The nearest of a sample, and then downhill.
 	rng := rand.New(rand.NewPCG(0, 0))
-	best := c.Space.Default()
+	best := s.Default()
 	least := off(best)
-	for range 256 {
-		p, err := c.Space.Sample(rng)
+	for range centreSample {
+		p, err := s.Sample(rng)
 		if err != nil {
 			break
 		}
@@ -100,7 +100,7 @@ func (c *Code) Centre() space.Point {
 	}
 	for moved := true; moved; {
 		moved = false
-		for _, p := range c.Space.Neighbours(best, space.AnyValue) {
+		for _, p := range s.Neighbours(best, space.AnyValue) {
 			if d := off(p); d < least {
 				best, least, moved = p, d, true
 			}
@@ -108,6 +108,9 @@ func (c *Code) Centre() space.Point {
 	}
 	return best
 }
+
+// centreSample is how many random points Centre begins with.
+const centreSample = 256
 
 // Step changes ordinal i of a vector: an ordered one by a step of up to a quarter of its domain, near values the
 // likeliest; another to any other value. An inactive one stays.

@@ -12,6 +12,7 @@ import (
 	"tune/search/grid"
 	"tune/search/ils"
 	"tune/search/random"
+	"tune/search/surrogate"
 	"tune/search/swarm"
 	"tune/space"
 )
@@ -41,6 +42,10 @@ func Table() []Strategy {
 		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
 			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
 				return evolve.New(s, seed, evolve.Config{Start: h.Start})
+			}},
+		{"surrogate", "Gaussian process with expected improvement",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return surrogate.New(s, seed, surrogate.Config{Start: h.Start, Sources: h.Sources})
 			}},
 		{"anneal", "simulated annealing: chains that cool, and start anew when frozen",
 			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
