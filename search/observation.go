@@ -57,7 +57,7 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 	if o, ok := p.Ordinal(v); ok {
 		return o, true
 	}
-	want, ok := number(v)
+	want, ok := v.Number()
 	if !ok {
 		return 0, false
 	}
@@ -67,7 +67,7 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 	}
 	best, least := -1, 0.0
 	for i := range p.Len() {
-		x, ok := number(p.At(i))
+		x, ok := p.At(i).Number()
 		if !ok {
 			return 0, false
 		}
@@ -76,15 +76,4 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 		}
 	}
 	return best, best >= 0
-}
-
-// number returns v where it is a number.
-func number(v space.Value) (float64, bool) {
-	switch v := v.Any().(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }

@@ -6,9 +6,14 @@ import (
 	"strings"
 
 	"tune/search"
+	"tune/search/anneal"
+	"tune/search/diffevo"
 	"tune/search/evolve"
 	"tune/search/grid"
+	"tune/search/ils"
 	"tune/search/random"
+	"tune/search/surrogate"
+	"tune/search/swarm"
 	"tune/space"
 )
 
@@ -37,6 +42,26 @@ func Table() []Strategy {
 		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
 			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
 				return evolve.New(s, seed, evolve.Config{Start: h.Start})
+			}},
+		{"surrogate", "Gaussian process with expected improvement",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return surrogate.New(s, seed, surrogate.Config{Start: h.Start, Sources: h.Sources})
+			}},
+		{"anneal", "simulated annealing: chains that cool, and start anew when frozen",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return anneal.New(s, seed, anneal.Config{Start: h.Start})
+			}},
+		{"ils", "iterated local search: descents through three neighbourhoods, and kicks between them",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return ils.New(s, seed, ils.Config{Start: h.Start})
+			}},
+		{"diffevo", "differential evolution over ordinals",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return diffevo.New(s, seed, diffevo.Config{Start: h.Start})
+			}},
+		{"swarm", "particle swarm over ordinals",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return swarm.New(s, seed, swarm.Config{Start: h.Start})
 			}},
 		{"random", "uniform random points, without replacement",
 			func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
