@@ -15,6 +15,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/recorded"
+	"tune/results"
 	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
@@ -28,6 +29,8 @@ type DataBench struct {
 	Strategies  []string // names of package strategies
 	Seeds       []uint64
 	Evaluations int
+	// From are earlier measurements that every search begins with.
+	From []*Earlier
 	// Jobs is how many searches run at once; 0 means one for each core.
 	Jobs int
 	// Observe is called, by one goroutine at a time, after each search; nil observes nothing.
@@ -107,6 +110,19 @@ func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
 			return nil, fmt.Errorf("%s: its optimum is %v: the ratio to it needs costs above 0", s.Name, s.Problem.Optimum())
 		}
 	}
+	hints := make([]strategies.Hints, len(b.Spaces))
+	for i, s := range b.Spaces {
+		var prior []results.Prior
+		for _, e := range b.From {
+			p, _ := e.prior(s.Problem.Space())
+			prior = append(prior, p)
+		}
+		sources, err := sources(s.Problem.Space(), prior)
+		if err != nil {
+			return nil, err
+		}
+		hints[i] = strategies.Hints{Start: kernels.Starts(s.Problem), Sources: sources}
+	}
 	searches := make([][]dataSearch, len(b.Spaces)*len(entries)) // by space and strategy, then by seed
 	jobs := b.Jobs
 	if jobs == 0 {
@@ -118,13 +134,13 @@ func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
 	done := 0
 	for k := range searches {
 		searches[k] = make([]dataSearch, len(b.Seeds))
-		s, entry := b.Spaces[k/len(entries)], entries[k%len(entries)]
+		s, hint, entry := b.Spaces[k/len(entries)], hints[k/len(entries)], entries[k%len(entries)]
 		for i, seed := range b.Seeds {
 			group.Go(func() error {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				one, err := b.search(ctx, s.Problem, entry, seed)
+				one, err := b.search(ctx, s.Problem, entry, seed, hint)
 				if err != nil {
 					return fmt.Errorf("%s, strategy %s, seed %d: %w", s.Name, entry.Name, seed, err)
 				}
@@ -147,8 +163,8 @@ func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
 
 // search carries out one search. Where it ends early, because the space has no other point, the rest of the
 // evaluations change nothing.
-func (b DataBench) search(ctx context.Context, p *recorded.Problem, entry strategies.Strategy, seed uint64) (dataSearch, error) {
-	strategy, err := entry.New(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)})
+func (b DataBench) search(ctx context.Context, p *recorded.Problem, entry strategies.Strategy, seed uint64, h strategies.Hints) (dataSearch, error) {
+	strategy, err := entry.New(p.Space(), seed, h)
 	if err != nil {
 		return dataSearch{}, err
 	}

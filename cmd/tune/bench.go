@@ -49,7 +49,8 @@ mean over seeds of optimum / best so far, the share of seeds that found the opti
 on configurations that failed. More files may stand after the first. The result does not depend on --jobs.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
-  tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json`,
+  tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json
+  tune bench search --data convolution_A4000.json.gz --from convolution_A100.json.gz`,
 		Args: cobra.ArbitraryArgs,
 	}
 	var data dataFlags

@@ -26,12 +26,13 @@ import (
 
 // dataFlags are the flags of tune bench search that are for measured spaces.
 type dataFlags struct {
-	data               []string
+	data, from         []string
 	spaces, csv, chart string
 }
 
 func (f *dataFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.data, "data", nil, "`file` of measurements, or folder of such files; may be given several times")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "with --data: earlier `run`, schedule or file of measurements that every search begins with; may be given several times")
 	c.Flags().StringVar(&f.spaces, "spaces", "", "with --data: `pattern` of the spaces to take, such as 'gemm*'; several with commas between")
 	c.Flags().StringVar(&f.csv, "csv", "", "with --data: `file` to write the table to")
 	c.Flags().StringVar(&f.chart, "chart", "", "with --data: `file` to draw the curves to, .svg or .png")
@@ -40,7 +41,7 @@ func (f *dataFlags) add(c *cobra.Command) {
 // check reports flags that make no sense together.
 func (f *dataFlags) check(c *cobra.Command) error {
 	if len(f.data) == 0 {
-		for _, name := range []string{"spaces", "csv", "chart"} {
+		for _, name := range []string{"from", "spaces", "csv", "chart"} {
 			if c.Flags().Lookup(name).Changed {
 				return fmt.Errorf("--%s is for measured spaces: give --data too", name)
 			}
@@ -152,6 +153,9 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON
 		return err
 	}
 	b.Spaces = spaces
+	if b.From, err = readEarlier(f.from); err != nil {
+		return err
+	}
 	if a.terminal {
 		b.Observe = func(done, total int) {
 			if done%max(1, total/200) == 0 {

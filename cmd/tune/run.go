@@ -100,13 +100,9 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if _, err := strategies.Lookup(set.strategy); err != nil {
 		return set.blame("strategy", err)
 	}
-	var earlier []*tune.Earlier
-	for _, path := range from {
-		e, err := tune.ReadEarlier(path)
-		if err != nil {
-			return usage(fmt.Errorf("--from: %w", err))
-		}
-		earlier = append(earlier, e)
+	earlier, err := readEarlier(from)
+	if err != nil {
+		return err
 	}
 	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 		set.budget.Wall = defaultBudget
@@ -131,6 +127,19 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 		err = adviseRun(set.dir, err)
 	}
 	return a.finish(report, err, asJSON)
+}
+
+// readEarlier reads what --from names.
+func readEarlier(paths []string) ([]*tune.Earlier, error) {
+	var out []*tune.Earlier
+	for _, path := range paths {
+		e, err := tune.ReadEarlier(path)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--from: %w", err))
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // freeDir makes the directory of a new run: the given one, or where that exists the next of its name. Runs that
