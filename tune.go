@@ -506,7 +506,7 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	set, kernel := x.settings, x.settings.Kernel
 	if x.file != "" {
-		kernel = "-c " + x.file
+		kernel = "-c " + kernels.ShellWord(x.file)
 	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {

@@ -186,7 +186,8 @@ func (a *app) spaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space KERNEL|FILE",
 		Short: "Show parameters, constraints and size of a space",
-		Long:  "space shows the space of a kernel at a shape, or the space of a YAML file, of which it may be all or a kernel of your own.",
+		Long: "space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a YAML\n" +
+			"file, of which it may be all or a kernel of your own.",
 		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
   tune space my-space.yaml
   tune space treehash --yaml > treehash.yaml`,
@@ -203,58 +204,59 @@ func (a *app) spaceCommand() *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		s, err := a.findSpace(args[0], set)
+		s, presets, err := a.findSpace(args[0], set)
 		switch {
 		case err != nil:
 			return err
 		case *asYAML:
 			return s.Write(a.stdout)
 		case *asJSON:
-			return printJSON(a.stdout, spaceJSON(s))
+			return printJSON(a.stdout, spaceJSON(s, presets))
 		}
-		return a.printSpace(s)
+		return a.printSpace(s, presets)
 	}
 	return c
 }
 
-func (a *app) findSpace(name string, set settings) (*space.Space, error) {
+// findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
+func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
 		if own, err := loadKernel(name); err != nil || own != nil {
 			return spaceOf(own, set, err)
 		}
 		if set.from["shape"] == "--shape" {
-			return nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
+			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
 		}
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer file.Close()
 		s, err := space.Read(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return s, nil
+		return s, nil, nil
 	}
 	k, err := a.table.Lookup(name)
 	if err != nil {
 		if _, serr := os.Stat(name); serr == nil {
 			err = fmt.Errorf("%w; for the file write ./%s", err, name)
 		}
-		return nil, usage(err)
+		return nil, nil, usage(err)
 	}
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
-		return nil, set.blame("shape", err)
+		return nil, nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.Space(), nil
+	return p.Space(), p.Presets(), nil
 }
 
-func (a *app) printSpace(s *space.Space) error {
+func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "space %s, fingerprint %s\n", s.Name(), s.Fingerprint())
 	for _, p := range s.Parameters() {
@@ -277,10 +279,18 @@ func (a *app) printSpace(s *space.Space) error {
 	} else {
 		fmt.Fprintln(w, "points: too many to count")
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range presets {
+		if _, err := fmt.Fprintf(a.stdout, "preset %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func spaceJSON(s *space.Space) any {
+func spaceJSON(s *space.Space, presets []kernels.Preset) any {
 	type parameter struct {
 		Name   string `json:"name"`
 		Type   string `json:"type"`
@@ -289,6 +299,12 @@ func spaceJSON(s *space.Space) any {
 		When   string `json:"when,omitempty"`
 		Doc    string `json:"doc,omitempty"`
 	}
+	type preset struct {
+		Name  string `json:"name"`
+		Doc   string `json:"doc"`
+		Key   string `json:"key"`
+		Start bool   `json:"start"` // whether searches begin here
+	}
 	out := struct {
 		Name        string      `json:"name"`
 		Fingerprint string      `json:"fingerprint"`
@@ -296,7 +312,11 @@ func spaceJSON(s *space.Space) any {
 		Constraints []string    `json:"constraints"`
 		Product     *big.Int    `json:"product"`
 		Points      *uint64     `json:"points"` // null where they are too many to count
-	}{s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), s.Product(), nil}
+		Presets     []preset    `json:"presets"`
+	}{s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), s.Product(), nil, []preset{}}
+	for _, p := range presets {
+		out.Presets = append(out.Presets, preset{p.Name, p.Doc, p.Point.Key(), p.Start})
+	}
 	for _, p := range s.Parameters() {
 		out.Parameters = append(out.Parameters, parameter{p.Name, fmt.Sprint(p.Type), p.Len(), domain(p), p.When, p.Doc})
 	}

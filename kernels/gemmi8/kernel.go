@@ -34,7 +34,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-i8",
 		Doc:     "product of two matrices quantised to int8, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

@@ -113,8 +113,9 @@ type candidate struct {
 	problem *Problem
 	point   space.Point
 	source  Source
-	so      string // path of the object; "" before it is compiled
-	seed    uint64 // of the inputs that it was checked on last
+	so      string  // path of the object; "" before it is compiled
+	seed    uint64  // of the inputs that it was checked on last
+	took    float64 // seconds of its first call on the asked case of that check, roughly
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }
