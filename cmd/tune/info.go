@@ -221,8 +221,13 @@ func (a *app) spaceCommand() *cobra.Command {
 // findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
-		if own, err := loadKernel(name); err != nil || own != nil {
-			return spaceOf(own, set, err)
+		own, err := loadKernel(name)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		if own != nil {
+			defer own.Close()
+			return spaceOf(own, set)
 		}
 		if set.from["shape"] == "--shape" {
 			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
@@ -245,6 +250,11 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 		}
 		return nil, nil, usage(err)
 	}
+	return spaceOf(k, set)
+}
+
+// spaceOf returns the space of a kernel at the shape of the settings, and its presets.
+func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, error) {
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
 		return nil, nil, set.blame("shape", err)

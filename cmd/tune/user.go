@@ -133,23 +133,6 @@ func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, er
 	return map[string]any{}, map[string]int{}, nil
 }
 
-// spaceOf returns the space of a kernel's file, and its presets.
-func spaceOf(k *user.Kernel, set settings, err error) (*space.Space, []kernels.Preset, error) {
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	defer k.Close()
-	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-	if err != nil {
-		return nil, nil, set.blame("shape", err)
-	}
-	p, err := k.Problem(shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p.Space(), p.Presets(), nil
-}
-
 func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [DIR]",
