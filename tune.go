@@ -567,7 +567,7 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	set, kernel := x.settings, x.settings.Kernel
 	if x.file != "" {
-		kernel = "-c " + x.file
+		kernel = "-c " + kernels.ShellWord(x.file)
 	}
 	if x.data != nil {
 		kernel += " --data " + x.data.Path

@@ -410,6 +410,7 @@ verifies best.json.`,
 		Args:    exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
+	config := c.Flags().StringP("config", "c", "", "YAML `file` of the kernel, where it is one of your own and the schedule has left its run's directory")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
@@ -422,7 +423,7 @@ verifies best.json.`,
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableOf(filepath.Dir(path))
+		table, closeTable, err := a.tableFor(path, *config)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (a *app) spaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space KERNEL|FILE",
 		Short: "Show parameters, constraints and size of a space",
-		Long: `space shows the space of a kernel at a shape, or the space of a file: a space or a kernel of your own in YAML, or a T1
+		Long: `space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a file: a space or a kernel of your own in YAML, or a T1
 file of the auto-tuning community in JSON. It says how many points there are, which values occur, and what each constraint
 removes: of all combinations where it stands alone, and of what the others leave. A space without points is refused with a
 smallest set of constraints that conflict.`,
@@ -44,50 +44,62 @@ smallest set of constraints that conflict.`,
 		if err != nil {
 			return usage(err)
 		}
-		s, err := a.findSpace(args[0], set)
+		s, presets, err := a.findSpace(args[0], set)
 		switch {
 		case err != nil:
 			return err
 		case *asYAML:
 			return s.Write(a.stdout)
 		case *asJSON:
-			return printJSON(a.stdout, spaceJSON(s))
+			return printJSON(a.stdout, spaceJSON(s, presets))
 		}
-		return a.printSpace(s)
+		return a.printSpace(s, presets)
 	}
 	return c
 }
 
-func (a *app) findSpace(name string, set settings) (*space.Space, error) {
+// findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
+func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
-		// The kernel of a user has a space too, and would be told what it lacks.
+		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
 		data, err := os.ReadFile(name)
 		if measured := err == nil && isMeasured(data); !measured {
-			if own, err := loadKernel(name); err != nil || own != nil {
-				return spaceOf(own, set, err)
+			own, err := loadKernel(name)
+			if err != nil {
+				return nil, nil, usage(err)
+			}
+			if own != nil {
+				defer own.Close()
+				return spaceOf(own, set)
 			}
 		}
 		if set.from["shape"] == "--shape" {
-			return nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
+			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
 		}
-		return readSpace(name)
+		s, err := readSpace(name)
+		return s, nil, err
 	}
 	k, err := a.table.Lookup(name)
 	if err != nil {
 		if _, serr := os.Stat(name); serr == nil {
 			err = fmt.Errorf("%w; for the file write ./%s", err, name)
 		}
-		return nil, usage(err)
+		return nil, nil, usage(err)
 	}
+	return spaceOf(k, set)
+}
+
+// spaceOf returns the space of a kernel at the shape of the settings, and its presets.
+func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, error) {
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
-		return nil, set.blame("shape", err)
+		return nil, nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.Space(), nil
+	return p.Space(), p.Presets(), nil
 }
 
 // readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file.
@@ -143,7 +155,7 @@ func estimate(s *space.Space) (share float64, from *big.Int) {
 	return float64(accepted) / estimateDraws, from
 }
 
-func (a *app) printSpace(s *space.Space) error {
+func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "space %s, fingerprint %s\n", s.Name(), s.Fingerprint())
 	analysis := s.Analyse()
@@ -179,7 +191,15 @@ func (a *app) printSpace(s *space.Space) error {
 		fmt.Fprintf(w, "points: too many to count; drawn at random from %.3g combinations, %.3g%% are points (%d draws)\n",
 			new(big.Float).SetInt(from), 100*share, estimateDraws)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range presets {
+		if _, err := fmt.Fprintf(a.stdout, "preset %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removed says how many of the combinations are excluded.
@@ -199,7 +219,7 @@ func ratio(n, of *big.Int) float64 {
 	return f
 }
 
-func spaceJSON(s *space.Space) any {
+func spaceJSON(s *space.Space, presets []kernels.Preset) any {
 	type parameter struct {
 		Name   string `json:"name"`
 		Type   string `json:"type"`
@@ -214,6 +234,12 @@ func spaceJSON(s *space.Space) any {
 		Alone      *big.Int `json:"removes_alone"` // null where it is not known
 		Last       *big.Int `json:"removes_last"`
 	}
+	type preset struct {
+		Name  string `json:"name"`
+		Doc   string `json:"doc"`
+		Key   string `json:"key"`
+		Start bool   `json:"start"` // whether searches begin here
+	}
 	analysis := s.Analyse()
 	out := struct {
 		Name         string      `json:"name"`
@@ -225,8 +251,12 @@ func spaceJSON(s *space.Space) any {
 		Combinations *big.Int    `json:"combinations"` // under the conditions alone; null where it is not known
 		Points       *big.Int    `json:"points"`       // null where they are too many to count
 		Share        float64     `json:"share"`        // of points in the product; where points is null, in random draws
+		Presets      []preset    `json:"presets"`
 	}{
-		s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), []effect{}, s.Product(), analysis.Combinations, nil, 0,
+		s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), []effect{}, s.Product(), analysis.Combinations, nil, 0, []preset{},
+	}
+	for _, p := range presets {
+		out.Presets = append(out.Presets, preset{p.Name, p.Doc, p.Point.Key(), p.Start})
 	}
 	for i, p := range s.Parameters() {
 		j := parameter{p.Name, fmt.Sprint(p.Type), p.Len(), nil, domain(p), p.When, p.Doc}

@@ -1,12 +1,10 @@
 package elementwise
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
-	"unsafe"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -118,7 +116,7 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 		}
 		data := make([]float32, b.Len)
 		inputs = append(inputs, data)
-		c.Inputs = append(c.Inputs, asBytes(data))
+		c.Inputs = append(c.Inputs, native.AsBytes(data))
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, number<<8|uint64(i)))
 			for e := range data {
@@ -130,7 +128,7 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 	group.Wait()
 	out := len(c.Buffers) - 1
 	c.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
-		got := asFloats(buffers[out])
+		got := native.AsFloats(buffers[out])
 		if k.op.reduce {
 			return k.verifySums(s, inputs, got)
 		}
@@ -257,21 +255,4 @@ func (k *Spec) verifySums(s size, in [][]float32, got []float32) (d kernels.Devi
 		return d, nil
 	}
 	return d, kernels.Reject(space.WrongAnswer, "%s", message)
-}
-
-// asBytes returns the bytes of floats, in the machine's order.
-func asBytes(f []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
-}
-
-// asFloats returns the floats in bytes of the machine's order.
-func asFloats(b []byte) []float32 {
-	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%4 == 0 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
-	}
-	f := make([]float32, len(b)/4)
-	for i := range f {
-		f[i] = math.Float32frombits(binary.NativeEndian.Uint32(b[4*i:]))
-	}
-	return f
 }

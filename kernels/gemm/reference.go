@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
@@ -358,25 +357,9 @@ func (s *Spec) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
 				{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
 				{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
 			},
-			Inputs: [][]byte{bytesOf(o.a), bytesOf(o.b), nil},
-			Verify: func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(floatsOf(buffers[2])) },
+			Inputs: [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
+			Verify: func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
 		})
 	}
 	return out, nil
-}
-
-// bytesOf returns the bytes of f, which share its memory.
-func bytesOf(f []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
-}
-
-// floatsOf returns the floats in b, which share its memory where it is aligned.
-func floatsOf(b []byte) []float32 {
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	if uintptr(p)%4 == 0 {
-		return unsafe.Slice((*float32)(p), len(b)/4)
-	}
-	out := make([]float32, len(b)/4)
-	copy(bytesOf(out), b)
-	return out
 }

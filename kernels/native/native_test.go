@@ -25,12 +25,7 @@ import (
 	"tune/space"
 )
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 // testHost returns a host with a cache of its own.
 func testHost(t testing.TB) *native.Host {
