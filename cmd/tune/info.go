@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/big"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/configs"
-	"tune/kernels"
 	"tune/results"
 	"tune/search/strategies"
-	"tune/space"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -180,172 +176,4 @@ func rowOf(l results.Listing) runRow {
 		r.Why = l.Err.Error()
 	}
 	return r
-}
-
-func (a *app) spaceCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "space KERNEL|FILE",
-		Short: "Show parameters, constraints and size of a space",
-		Long: "space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a YAML\n" +
-			"file, of which it may be all or a kernel of your own.",
-		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
-  tune space my-space.yaml
-  tune space treehash --yaml > treehash.yaml`,
-		Args: exactly(1, "a kernel or the file of a space"),
-	}
-	addSettings(c.Flags(), "shape")
-	asYAML := c.Flags().Bool("yaml", false, "print the space as YAML")
-	asJSON := c.Flags().Bool("json", false, "print the space as JSON")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *asYAML && *asJSON {
-			return usage(fmt.Errorf("--yaml and --json exclude each other"))
-		}
-		set, err := readSettings(c.Flags(), "", a.environ)
-		if err != nil {
-			return usage(err)
-		}
-		s, presets, err := a.findSpace(args[0], set)
-		switch {
-		case err != nil:
-			return err
-		case *asYAML:
-			return s.Write(a.stdout)
-		case *asJSON:
-			return printJSON(a.stdout, spaceJSON(s, presets))
-		}
-		return a.printSpace(s, presets)
-	}
-	return c
-}
-
-// findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
-func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
-	if strings.ContainsAny(name, "./\\") {
-		own, err := loadKernel(name)
-		if err != nil {
-			return nil, nil, usage(err)
-		}
-		if own != nil {
-			defer own.Close()
-			return spaceOf(own, set)
-		}
-		if set.from["shape"] == "--shape" {
-			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer file.Close()
-		s, err := space.Read(file)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return s, nil, nil
-	}
-	k, err := a.table.Lookup(name)
-	if err != nil {
-		if _, serr := os.Stat(name); serr == nil {
-			err = fmt.Errorf("%w; for the file write ./%s", err, name)
-		}
-		return nil, nil, usage(err)
-	}
-	return spaceOf(k, set)
-}
-
-// spaceOf returns the space of a kernel at the shape of the settings, and its presets.
-func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, error) {
-	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-	if err != nil {
-		return nil, nil, set.blame("shape", err)
-	}
-	p, err := k.Problem(shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p.Space(), p.Presets(), nil
-}
-
-func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "space %s, fingerprint %s\n", s.Name(), s.Fingerprint())
-	for _, p := range s.Parameters() {
-		when := ""
-		if p.When != "" {
-			when = "  [if " + p.When + "]"
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s%s\n", p.Name, p.Type, domain(p), p.Doc, when)
-	}
-	for _, text := range s.Constraints() {
-		fmt.Fprintf(w, "  constraint %s\n", text)
-	}
-	fmt.Fprintf(w, "product of the values: %s\n", s.Product())
-	if n, ok := s.Len(); ok {
-		share := 0.0
-		if product := s.Product(); product.Sign() > 0 {
-			share, _ = new(big.Rat).SetFrac(new(big.Int).SetUint64(n), product).Float64()
-		}
-		fmt.Fprintf(w, "points: %s (%.3g%%)\n", new(big.Int).SetUint64(n), 100*share)
-	} else {
-		fmt.Fprintln(w, "points: too many to count")
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, p := range presets {
-		if _, err := fmt.Fprintf(a.stdout, "preset %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func spaceJSON(s *space.Space, presets []kernels.Preset) any {
-	type parameter struct {
-		Name   string `json:"name"`
-		Type   string `json:"type"`
-		Values int    `json:"values"` // how many there are
-		Domain string `json:"domain"`
-		When   string `json:"when,omitempty"`
-		Doc    string `json:"doc,omitempty"`
-	}
-	type preset struct {
-		Name  string `json:"name"`
-		Doc   string `json:"doc"`
-		Key   string `json:"key"`
-		Start bool   `json:"start"` // whether searches begin here
-	}
-	out := struct {
-		Name        string      `json:"name"`
-		Fingerprint string      `json:"fingerprint"`
-		Parameters  []parameter `json:"parameters"`
-		Constraints []string    `json:"constraints"`
-		Product     *big.Int    `json:"product"`
-		Points      *uint64     `json:"points"` // null where they are too many to count
-		Presets     []preset    `json:"presets"`
-	}{s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), s.Product(), nil, []preset{}}
-	for _, p := range presets {
-		out.Presets = append(out.Presets, preset{p.Name, p.Doc, p.Point.Key(), p.Start})
-	}
-	for _, p := range s.Parameters() {
-		out.Parameters = append(out.Parameters, parameter{p.Name, fmt.Sprint(p.Type), p.Len(), domain(p), p.When, p.Doc})
-	}
-	if n, ok := s.Len(); ok {
-		out.Points = &n
-	}
-	return out
-}
-
-// domain describes the values of a parameter.
-func domain(p space.Parameter) string {
-	const most = 6
-	n := p.Len()
-	if n <= most {
-		values := make([]string, n)
-		for i := range values {
-			values[i] = p.At(i).String()
-		}
-		return strings.Join(values, " ")
-	}
-	return fmt.Sprintf("%s %s … %s (%d)", p.At(0), p.At(1), p.At(n-1), n)
 }
