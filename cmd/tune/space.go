@@ -23,10 +23,10 @@ func (a *app) spaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space KERNEL|FILE",
 		Short: "Show parameters, constraints and size of a space",
-		Long: `space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a file: a space or a kernel of your own in YAML, or a T1
-file of the auto-tuning community in JSON. It says how many points there are, which values occur, and what each constraint
-removes: of all combinations where it stands alone, and of what the others leave. A space without points is refused with a
-smallest set of constraints that conflict.`,
+		Long: `space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a
+file: a space or a kernel of your own in YAML, or a T1 file of the auto-tuning community in JSON. It says how many
+points there are, which values occur, and what each constraint removes: of all combinations where it stands alone, and
+of what the others leave. A space without points is refused with a smallest set of constraints that conflict.`,
 		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
   tune space my-space.yaml
   tune space hotspot.T1.json --json

@@ -85,7 +85,7 @@ func parse(data []byte) (*File, error) {
 		where := fmt.Sprintf("line %d: TuningParameters[%d] %q", v.line, i, p.Name)
 		parameter, err := p.space(v.get("Default"))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+			return nil, fmt.Errorf("%s: Values: %w", where, err)
 		}
 		f.Parameters = append(f.Parameters, p)
 		f.Document.Parameters = append(f.Document.Parameters, parameter)
@@ -115,21 +115,21 @@ func parse(data []byte) (*File, error) {
 func (p Parameter) space(def *value) (space.Parameter, error) {
 	n, err := parseExpr(p.Values)
 	if err != nil {
-		return space.Parameter{}, fmt.Errorf("Values: %w", err)
+		return space.Parameter{}, err
 	}
 	e := newEvaluator(p.Values)
 	v, err := e.eval(n, nil)
 	if err != nil {
-		return space.Parameter{}, fmt.Errorf("Values: %w", err)
+		return space.Parameter{}, err
 	}
 	list, ok := elementsOf(v)
 	if _, isText := v.(string); !ok || isText {
-		return space.Parameter{}, fmt.Errorf("Values: %s is no list of values", show(v))
+		return space.Parameter{}, fmt.Errorf("%s is no list of values", show(v))
 	}
 	values := make([]space.Value, len(list))
 	for i, element := range list {
 		if values[i], ok = p.convert(element); !ok {
-			return space.Parameter{}, fmt.Errorf("Values: %s is not of type %s", show(element), p.Type)
+			return space.Parameter{}, fmt.Errorf("%s is not of type %s", show(element), p.Type)
 		}
 	}
 	out := domain(p.Name, values)
