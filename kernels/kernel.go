@@ -114,6 +114,9 @@ type Final struct {
 	Comparisons []Comparison // in the order of the finalists
 	Best        int          // the index of the one with the greatest ratio; -1 where all died
 	Machine     MachineState // while it was measured
+	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
+	// kernel's operations that was measured in turns with it; the median, 0 where that is not known.
+	PeakShare float64
 }
 
 // Comparison is one finalist against the baseline.
