@@ -69,7 +69,7 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 			err = r.run(ctx)
 		}
 		if err == nil {
-			final, err = r.final()
+			final, err = r.final(ctx)
 		}
 		return err
 	})
@@ -311,9 +311,9 @@ func (r *rounds) peakShare(e *entrant) float64 {
 }
 
 // final sums up.
-func (r *rounds) final() (kernels.Final, error) {
+func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 	base := r.entrants[0]
-	if err := base.c.verifyTimed(base.w); err != nil {
+	if err := base.c.verifyTimed(ctx, base.w); err != nil {
 		return kernels.Final{}, fmt.Errorf("the baseline: %w", err)
 	}
 	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, len(r.entrants)-1)}
@@ -323,7 +323,7 @@ func (r *rounds) final() (kernels.Final, error) {
 			c.Err = nil
 		}
 		if c.Err == nil {
-			err := e.c.verifyTimed(e.w)
+			err := e.c.verifyTimed(ctx, e.w)
 			if err != nil && !kernelFault(err) {
 				return kernels.Final{}, err
 			}

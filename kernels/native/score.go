@@ -204,7 +204,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if e, err = m.fairly(ctx, want, best, slowed); err != nil {
 				return err
 			}
-			return c.verifyTimed(w)
+			return c.verifyTimed(ctx, w)
 		})
 	})
 	if err != nil {
@@ -300,16 +300,18 @@ func awaitIdle(ctx context.Context) bool {
 }
 
 // verifyTimed verifies what the last timed call wrote: a candidate may be right in the first calls and wrong in the
-// thousandth. Buffers that are read and written hold their inputs by then, so that they cannot be verified.
-func (c *candidate) verifyTimed(w runner) error {
+// thousandth. Buffers that are read and written hold their inputs by then, so that one more call is made for them.
+func (c *candidate) verifyTimed(ctx context.Context, w runner) error {
 	cases, err := c.problem.cases.of(c.problem.spec, c.point, c.seed)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(cases[0].Buffers, func(b Buffer) bool { return b.Mode == InOut }) {
-		return nil
+		err = w.Call(ctx, cases[0].Dims)
 	}
-	err = c.verify(cases[0], w.Outputs())
+	if err == nil {
+		err = c.verify(cases[0], w.Outputs())
+	}
 	if r := kernels.AsRejection(err); r != nil {
 		return kernels.Reject(r.Status, "%s, after many calls: %s", cases[0].Name, r.Reason)
 	}
