@@ -40,7 +40,7 @@ type Hints struct {
 // Table returns every strategy, in the order in which they are listed.
 func Table() []Strategy {
 	return []Strategy{
-		{"auto", "a model and three searches that share what they find; a bandit learns which of them pays",
+		{"auto", "a model and local search that share what they find; a bandit learns which of them pays",
 			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
 				return auto.New(s, seed, auto.Config{Start: h.Start, Sources: h.Sources})
 			}},
