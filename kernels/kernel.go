@@ -26,6 +26,9 @@ type Info struct {
 	Unit    string  // of the cost: "cycles" or "ns"
 	Exact   bool    // whether the same point always has the same cost
 	Shape   []Field // the fields of a shape, in order, with their defaults
+	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the
+	// first of these that the score has.
+	Rate string
 }
 
 // Problem is one concrete instance of a kernel.
@@ -87,6 +90,12 @@ type Comparer interface {
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
+// Threaded is implemented by problems whose points use different numbers of threads.
+type Threaded interface {
+	// Threads returns how many threads a point uses, the calling one included: 1 is serial.
+	Threads(space.Point) (int, error)
+}
+
 // Peered is implemented by problems that other people's libraries solve too.
 type Peered interface {
 	// Peers returns candidates that call the installed ones of the named libraries, all of them where names
@@ -105,6 +114,9 @@ type Final struct {
 	Comparisons []Comparison // in the order of the finalists
 	Best        int          // the index of the one with the greatest ratio; -1 where all died
 	Machine     MachineState // while it was measured
+	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
+	// kernel's operations that was measured in turns with it; the median, 0 where that is not known.
+	PeakShare float64
 }
 
 // Comparison is one finalist against the baseline.

@@ -56,9 +56,13 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	peaked, err := p.peakProbe(ctx)
+	if err != nil {
+		return kernels.Final{}, err
+	}
 	var final kernels.Final
 	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		r := &rounds{problem: p, entrants: entrants, threaded: threads > 1, limit: limit, now: time.Now}
+		r := &rounds{problem: p, entrants: entrants, threaded: threads > 1, limit: limit, now: time.Now, peaked: peaked}
 		defer r.close()
 		err := r.open(ctx, o, probe)
 		if err == nil {
@@ -83,7 +87,11 @@ type rounds struct {
 	opened []runner
 	drift  *meter // of a loop of fixed work
 	probes []float64
-	quiet  []bool // by round: whether the machine was found idle before and after, where threads need that
+	peaked *rateProbe // a loop of the problem's operations alone; nil where there is none
+	peak   *meter     // of that loop
+	ops    float64    // of a call of it
+	peaks  []float64  // seconds a call of it, by round
+	quiet  []bool     // by round: whether the machine was found idle before and after, where threads need that
 	before timing.Load
 }
 
@@ -131,7 +139,13 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	if err != nil {
 		return err
 	}
-	r.drift, err = newProbe(ctx, w, probe, probeIssue)
+	if r.drift, err = newProbe(ctx, w, probe, probeIssue); err != nil {
+		return err
+	}
+	if r.peaked != nil {
+		r.ops = r.peaked.ops * probeIterations
+		r.peak, err = probeMeter(ctx, w, r.peaked.id)
+	}
 	return err
 }
 
@@ -155,6 +169,13 @@ func (r *rounds) run(ctx context.Context) error {
 			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
 		}
 		r.probes = append(r.probes, s...)
+		if r.peak != nil {
+			took, err := r.peak.turn(ctx)
+			if err != nil {
+				return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
+			}
+			r.peaks = append(r.peaks, took)
+		}
 		slow := false
 		for i := range r.entrants {
 			if round%2 == 1 {
@@ -201,6 +222,7 @@ func (m *meter) turn(ctx context.Context) (float64, error) {
 	if m.perCall > 10*timing.SampleSeconds {
 		n = 1
 	}
+	m.cool()
 	s, err := m.sample(ctx, n)
 	if err != nil {
 		return 0, err
@@ -273,6 +295,21 @@ func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified boo
 	return ratio, unverified, err
 }
 
+// peakShare returns the median over the rounds of an entrant's rate, against the rate that each of its cores had to give
+// just then; 0 where that is not known.
+func (r *rounds) peakShare(e *entrant) float64 {
+	var shares []float64
+	for i := range min(len(e.samples), len(r.peaks)) {
+		if e.samples[i] > 0 && r.peaks[i] > 0 {
+			shares = append(shares, r.problem.work.Ops/e.samples[i]/(r.ops/r.peaks[i]*float64(e.c.threads())))
+		}
+	}
+	if len(shares) == 0 {
+		return 0
+	}
+	return timing.Quantile(slices.Sorted(slices.Values(shares)), 0.5)
+}
+
 // final sums up.
 func (r *rounds) final() (kernels.Final, error) {
 	base := r.entrants[0]
@@ -327,7 +364,7 @@ func (r *rounds) final() (kernels.Final, error) {
 			c.Indistinct = err != nil || ratio.Indistinct()
 		}
 	}
-	f.Machine = r.state()
+	f.Machine, f.PeakShare = r.state(), r.peakShare(base)
 	return f, nil
 }
 
