@@ -1,6 +1,7 @@
 package elementwise
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func (k *Spec) asked(seed uint64) native.Case {
 
 // Cases returns the asked shape and odd ones: less than a vector, a few steps, several pages for the streams of the
 // point, and sizes on both sides of its threshold.
-func (k *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+func (k *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x73697a6573))
 	width, step := 1, 16
 	if p.Str("code") == codeVector {

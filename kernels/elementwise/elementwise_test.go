@@ -113,7 +113,7 @@ func rightOutput(k *Spec, c native.Case) []float32 {
 func TestTolerance(t *testing.T) {
 	for _, op := range operations {
 		k := specOn(t, fullMachine, "op="+op.name+",n=1000,arrays=3")
-		cases, err := k.Cases(k.Presets()[0].Point, 7)
+		cases, err := k.Cases(t.Context(), k.Presets()[0].Point, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestInputs(t *testing.T) {
 	for shape, want := range map[string]string{"op=mul,n=1000": "4b766dba106ff492", "op=distance,n=100,arrays=7": "a25659cc0b33130b"} {
 		k := specOn(t, fullMachine, shape)
 		h := sha256.New()
-		cases, err := k.Cases(k.Presets()[1].Point, 42)
+		cases, err := k.Cases(t.Context(), k.Presets()[1].Point, 42)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package gemmi8
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -74,7 +75,7 @@ func (g *Spec) asked(seed uint64) *drawn {
 
 // Cases returns the asked shape and odd ones: less than a tile, several tiles and panels with some left over, more
 // than one block along k, ties and extreme inputs.
-func (g *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x67656d6d6938))
 	mr, nr := 4, 16
 	if p.Str("form") != formPlain {

@@ -230,7 +230,9 @@ type oneCase struct {
 	c native.Case
 }
 
-func (s *oneCase) Cases(space.Point, uint64) ([]native.Case, error) { return []native.Case{s.c}, nil }
+func (s *oneCase) Cases(context.Context, space.Point, uint64) ([]native.Case, error) {
+	return []native.Case{s.c}, nil
+}
 
 // TestLarge: above the limit some rows and columns are compared, and a wrong element anywhere else fails the test by a
 // random vector, or is no integer times the scales.
