@@ -16,6 +16,7 @@ type Spec struct {
 	space   *space.Space
 	presets []kernels.Preset
 	machine native.Machine
+	asked   asked
 }
 
 // maxElements bounds each matrix, to 1 GiB.
@@ -55,9 +56,6 @@ func (s *Spec) Presets() []kernels.Preset { return s.presets }
 func (s *Spec) Generate(p space.Point) (native.Source, error) {
 	return generate(configOf(p, s.layout), s.layout, s.dims), nil
 }
-
-// CaseClass says that all points have the same cases.
-func (s *Spec) CaseClass(space.Point) string { return "" }
 
 // Work describes one product.
 func (s *Spec) Work() native.Work {
