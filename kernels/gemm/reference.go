@@ -47,11 +47,13 @@ type operands struct {
 
 // newOperands draws inputs from [-1, 1).
 func newOperands(d Dims, nt bool, seed uint64) *operands {
-	o := &operands{d: d, nt: nt, seed: seed, full: float64(d.M)*float64(d.N)*float64(d.K) <= fullLimit}
+	o := &operands{d: d, nt: nt, seed: seed, full: multiplyAdds(d) <= fullLimit}
 	r := rand.New(rand.NewPCG(seed, uint64(d.M)<<42^uint64(d.N)<<21^uint64(d.K)))
 	o.a, o.b = uniform(r, d.M*d.K), uniform(r, d.K*d.N)
 	return o
 }
+
+func multiplyAdds(d Dims) float64 { return float64(d.M) * float64(d.N) * float64(d.K) }
 
 // uniform draws n floats from [-1, 1): multiples of 2⁻²³.
 func uniform(r *rand.Rand, n int) []float32 {
@@ -453,18 +455,22 @@ func (s *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 	return out, nil
 }
 
+func buffersOf(d Dims) []native.Buffer {
+	return []native.Buffer{
+		{Name: "A", Elem: native.F32, Len: d.M * d.K, Mode: native.In},
+		{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
+		{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
+	}
+}
+
 // asCase makes a case of operands whose reference is prepared.
 func (o *operands) asCase() native.Case {
 	d := o.d
 	return native.Case{
-		Name: fmt.Sprintf("M=%d N=%d K=%d", d.M, d.N, d.K),
-		Dims: []int64{int64(d.M), int64(d.N), int64(d.K)},
-		Buffers: []native.Buffer{
-			{Name: "A", Elem: native.F32, Len: d.M * d.K, Mode: native.In},
-			{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
-			{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
-		},
-		Inputs: [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
-		Verify: func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
+		Name:    fmt.Sprintf("M=%d N=%d K=%d", d.M, d.N, d.K),
+		Dims:    []int64{int64(d.M), int64(d.N), int64(d.K)},
+		Buffers: buffersOf(d),
+		Inputs:  [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
+		Verify:  func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
 	}
 }

@@ -92,8 +92,14 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	if spec.work, err = s.work(constants); err != nil {
 		return nil, err
 	}
-	if _, err := s.shapeCase(spec.space.Default(), constants); err != nil {
-		return nil, s.explain(err)
+	for _, shape := range spec.shapes {
+		c, err := s.shapeCase(shape.space.Default(), shape.constants)
+		if err == nil {
+			err = s.room(c)
+		}
+		if err != nil {
+			return nil, s.explain(err)
+		}
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
 	spec.host = native.NewHost(native.HostOptions{})
