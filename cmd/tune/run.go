@@ -16,6 +16,7 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
@@ -177,6 +178,9 @@ func adviseRun(dir, path string, err error) error {
 	if _, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
 		// To go on with the run would come to the same.
 		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+	}
+	if _, large := errors.AsType[*native.RoomError](err); large {
+		return err // in every directory
 	}
 	if _, slow := errors.AsType[*tune.SlowBaselineError](err); slow {
 		return fmt.Errorf("%w: go on with it by 'tune resume %s --budget TIME'", err, dir)

@@ -42,8 +42,15 @@ func Room(needs int64) error {
 	if !ok || needs <= spare {
 		return nil
 	}
+	return &RoomError{Needs: needs, Spare: spare}
+}
+
+// RoomError says that a machine has too little memory for a shape.
+type RoomError struct{ Needs, Spare int64 } // bytes
+
+func (e *RoomError) Error() string {
 	const giga = 1e9
-	return fmt.Errorf("to check and compare kernels on it needs about %.1f GB of memory, this machine has %.1f GB to spare", float64(needs)/giga, float64(spare)/giga)
+	return fmt.Sprintf("to check and compare kernels on it needs about %.1f GB of memory, this machine has %.1f GB to spare", float64(e.Needs)/giga, float64(e.Spare)/giga)
 }
 
 // spareMemory returns the bytes that can be had without swapping, or ok = false where that is not known: what Linux calls
