@@ -179,9 +179,9 @@ func (c *census) excess() string {
 	}
 	switch {
 	case count > maxProcesses:
-		return fmt.Sprintf("started too many processes: %d were there at one time, and the limit is %d", count, maxProcesses)
+		return fmt.Sprintf("started more than %d processes at one time", maxProcesses)
 	case threads > maxThreads:
-		return fmt.Sprintf("started too many threads: %d were there at one time, and the limit is %d", threads, maxThreads)
+		return fmt.Sprintf("started more than %d threads at one time", maxThreads)
 	}
 	return ""
 }
