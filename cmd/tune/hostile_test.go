@@ -229,10 +229,10 @@ func TestHostile(t *testing.T) {
 			checkBest(t, c.modes, whole)
 
 			kills := 0
-			for i := range 3 {
+			for i := range 2 {
 				run := filepath.Join(t.TempDir(), fmt.Sprint("run", i))
 				cmd, _ := start("run", "-c", c.config, "--dir", run, "-q")
-				time.Sleep(took * time.Duration(2*i+1) / 8)
+				time.Sleep(took * time.Duration(2*i+1) / 6)
 				_ = cmd.Process.Kill()
 				if cmd.Wait() != nil {
 					kills++
