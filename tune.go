@@ -327,7 +327,7 @@ func reserve(wall time.Duration) time.Duration {
 // carryOut searches and exports. The run is closed when it returns.
 func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
 	defer func() { err = errors.Join(err, s.run.Close()) }()
-	baseline, err := s.baseline(ctx)
+	baseline, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -385,15 +385,71 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	return report, err
 }
 
+// baselineGrace is how long a baseline may take when its run is to end.
+const baselineGrace = 500 * time.Millisecond
+
+// lingering returns a context that is done a while after its parent is.
+func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(grace, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+// BaselineError says that the baseline of a kernel does not hold, so that there is nothing to compare candidates with.
+type BaselineError struct {
+	Kernel, Preset string
+	Outcome        space.Outcome // never OK
+}
+
+// Error names the kernel and says what is wrong.
+func (e *BaselineError) Error() string {
+	return fmt.Sprintf("%s of kernel %s: %s: %s", baselineOf(e.Preset), e.Kernel, e.Outcome.Status, e.Outcome.Reason)
+}
+
+// baselineOf names a baseline by its preset, unless that is called baseline too.
+func baselineOf(preset string) string {
+	if preset == "baseline" {
+		return "the baseline"
+	}
+	return "baseline " + preset
+}
+
+// SlowBaselineError says that a budget was over before the baseline was measured.
+type SlowBaselineError struct{ Budget time.Duration }
+
+func (e *SlowBaselineError) Error() string {
+	return fmt.Sprintf("the budget of %v is over before it is measured: it wants a larger one", e.Budget)
+}
+
+// leastPatience is how long a baseline may take however small the budget is.
+const leastPatience = 10 * time.Second
+
+// baselineWithin is baseline within the time that a run has. A reference may take longer than that by far.
+func (s *session) baselineWithin(ctx context.Context, o Options) (results.Baseline, error) {
+	if o.Budget.Wall <= 0 || s.simulated() {
+		return s.baseline(ctx)
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, o.Began.Add(max(o.Budget.Wall, leastPatience)),
+		&SlowBaselineError{o.Budget.Wall})
+	defer cancel()
+	return s.baseline(ctx)
+}
+
 // baseline scores the point that others are compared with.
 func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
 	p := s.problem.Presets()[0]
-	o, err := s.evaluator.Evaluate(context.WithoutCancel(ctx), space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	// A quick one is had even where the run is to end, so that there is something to compare with.
+	patient, done := lingering(ctx, baselineGrace)
+	defer done()
+	o, err := s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
 	if err != nil {
-		return results.Baseline{}, fmt.Errorf("baseline %s: %w", p.Name, err)
+		if ended := ctx.Err(); ended != nil && patient.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return results.Baseline{}, fmt.Errorf("%s: %w", baselineOf(p.Name), err)
 	}
 	if o.Status != space.OK {
-		return results.Baseline{}, fmt.Errorf("baseline %s of kernel %s: %s: %s", p.Name, s.info.Name, o.Status, o.Reason)
+		return results.Baseline{}, &BaselineError{Kernel: s.info.Name, Preset: p.Name, Outcome: o}
 	}
 	s.evaluation = time.Duration(o.Seconds * float64(time.Second))
 	return results.Baseline{Preset: p.Name, Key: p.Point.Key(), Cost: o.Cost}, nil

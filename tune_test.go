@@ -359,7 +359,7 @@ func TestWrongBaseline(t *testing.T) {
 		"panic": {size: 5, build: func(int) error { panic("oh") }},
 	} {
 		_, err := Run(t.Context(), Options{Kernel: k, Dir: filepath.Join(t.TempDir(), "run"), Strategy: "grid"})
-		if err == nil || !strings.HasPrefix(err.Error(), "baseline baseline") {
+		if err == nil || !strings.HasPrefix(err.Error(), "the baseline") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
