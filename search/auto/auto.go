@@ -136,7 +136,7 @@ const (
 func (a *auto) Ask(p space.Progress) []space.Proposal {
 	a.current = a.choose()
 	if n := rest(p) / endShare; n < math.MaxInt32 {
-		most := max(int(n), 1)
+		most := max(int(n+1e-6), 1) // what follows from a share is not exact
 		if p.Evaluations == 0 || most < p.Evaluations {
 			p.Evaluations = most
 		}
