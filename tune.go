@@ -650,6 +650,9 @@ func (x *exporter) reproduce(trial int) []string {
 		}
 		return []string{line + " --dir again", again}
 	}
+	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
+		return x.reproducePaced(run, trial)
+	}
 	var stops []int // evaluations at which the run's budget was spent before
 	for _, b := range x.batches {
 		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
@@ -662,6 +665,41 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	lines := []string{fmt.Sprintf("%s --evals %d --dir again", run, stops[0])}
 	for _, n := range stops[1:] {
+		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
+	}
+	return lines
+}
+
+// reproducePaced is reproduce for a strategy that fits itself to what is left of the budget: it needs the limits that the
+// run had, not those that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
+// interrupted before another limit came, only the run itself can be led through what it did.
+func (x *exporter) reproducePaced(run string, trial int) []string {
+	replay := []string{"tune replay " + kernels.ShellWord(x.report.Dir)}
+	var limits []int
+	for _, b := range x.batches {
+		if b.First > trial {
+			break
+		}
+		if b.Progress.Evaluations == 0 {
+			return replay
+		}
+		limit := b.Progress.Told + b.Progress.Evaluations
+		if n := len(limits); n > 0 && limit == limits[n-1] {
+			continue
+		} else if n > 0 && b.First != limits[n-1] {
+			return replay
+		}
+		limits = append(limits, limit)
+	}
+	if x.settings.Budget.WallSeconds > 0 || x.budget.Wall > 0 || len(limits) == 0 {
+		return replay
+	}
+	line := fmt.Sprintf("%s --evals %d", run, limits[0])
+	if len(limits) == 1 {
+		return []string{line}
+	}
+	lines := []string{line + " --dir again"}
+	for _, n := range limits[1:] {
 		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
 	}
 	return lines
