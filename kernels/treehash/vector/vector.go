@@ -15,13 +15,13 @@ func Build(ctx context.Context, s tree.Shape, c Config, indices bool) (*sim.Prog
 	}
 	g := lower(s, c, indices)
 	chooseEngines(g, c)
-	sched, err := listSchedule(ctx, g, c)
+	sched, err := listSchedule(ctx, g, g.edges(), c)
 	if err != nil {
 		return nil, err
 	}
-	addr, err := allocate(g, sched)
+	a, err := allocate(g, sched)
 	if err != nil {
 		return nil, err
 	}
-	return emit(g, sched, addr), nil
+	return emit(g, sched, a), nil
 }
