@@ -113,7 +113,13 @@ func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry str
 	for i := range costs {
 		costs[i] = math.Inf(1)
 	}
-	result, err := search.Run(ctx, strategy, evaluator, search.Settings{
+	// Strategies are compared by the cheapest score that there is: what they learn from one is worth the same, and a
+	// comparison takes many.
+	cheapest := search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
+		t.Fidelity = kernels.Levels(problem)
+		return evaluator.Evaluate(ctx, t)
+	})
+	result, err := search.Run(ctx, strategy, cheapest, search.Settings{
 		Budget: search.Budget{Evaluations: b.Evaluations}, Jobs: b.Jobs,
 		Observe: func(e search.Event) {
 			if e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 {

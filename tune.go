@@ -27,6 +27,7 @@ import (
 	"tune/kernels"
 	"tune/results"
 	"tune/search"
+	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -231,6 +232,10 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	}
 	strategy, err := entry.New(problem.Space(), settings.Seed, kernels.Starts(problem))
 	if err != nil {
+		return nil, err
+	}
+	// A batch is scored at the cheap fidelities first, where the problem has any.
+	if strategy, err = halving.New(strategy, halving.Config{Levels: kernels.Levels(problem)}); err != nil {
 		return nil, err
 	}
 	made := &session{

@@ -21,7 +21,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "treehash",
 		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version: "2",
+		Version: "3",
 		Unit:    "cycles",
 		Exact:   true,
 		Shape: []kernels.Field{
@@ -58,7 +58,8 @@ type family struct {
 	parameters []space.Parameter
 	// constraints hold between the parameters of the family.
 	constraints []string
-	build       func(context.Context, space.Point) (*sim.Program, error)
+	// build makes the program of a point; a quick one, for a cheap score, where it is told to be quick.
+	build func(ctx context.Context, p space.Point, quick bool) (*sim.Program, error)
 }
 
 // families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
@@ -68,7 +69,7 @@ func families(s tree.Shape, indices bool) []family {
 			name:       "scalar",
 			doc:        "one item a lane, in scalar registers",
 			parameters: scalar.Parameters(),
-			build: func(_ context.Context, p space.Point) (*sim.Program, error) {
+			build: func(_ context.Context, p space.Point, _ bool) (*sim.Program, error) {
 				return scalar.Build(s, scalar.ConfigOf(p))
 			},
 		},
@@ -76,9 +77,13 @@ func families(s tree.Shape, indices bool) []family {
 			name:        "vector",
 			doc:         "8 items a group, in vector registers",
 			parameters:  vector.Parameters(s),
-			constraints: vector.Constraints(),
-			build: func(ctx context.Context, p space.Point) (*sim.Program, error) {
-				return vector.Build(ctx, s, vector.ConfigOf(p), indices)
+			constraints: vector.Constraints(s),
+			build: func(ctx context.Context, p space.Point, quick bool) (*sim.Program, error) {
+				descents := finished
+				if quick {
+					descents = quickly
+				}
+				return vector.Build(ctx, s, vector.ConfigOf(p), indices, descents)
 			},
 		},
 	}
@@ -142,15 +147,29 @@ func (p *problem) Space() *space.Space { return p.space }
 // Presets returns the baseline and the study.
 func (p *problem) Presets() []kernels.Preset { return p.presets }
 
+// How often the vector generator disturbs and improves a schedule: for the full score, and for a cheap one.
+const (
+	finished = 40
+	quickly  = 2
+)
+
+// Levels returns 1: beside the full score there is that of a program whose schedule was improved for a short time only.
+func (p *problem) Levels() int { return 1 }
+
 // Build generates the program of a point.
 func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	return p.BuildAt(ctx, point, 0)
+}
+
+// BuildAt generates the program of a point at a fidelity.
+func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	name := point.Str("family")
 	for _, f := range p.families {
 		if f.name == name {
-			program, err := f.build(ctx, point)
+			program, err := f.build(ctx, point, fidelity > 0)
 			if err != nil {
 				return nil, err
 			}

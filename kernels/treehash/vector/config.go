@@ -105,7 +105,7 @@ func Parameters(s tree.Shape) []space.Parameter {
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
 		space.Range("window", 1, groups).WithDefault(min(16, groups)).Describe("groups in flight"),
-		space.Bool("lanes").Describe("vector arithmetic goes to the scalar engine, lane by lane, where that has slots"),
+		space.Bool("spread").Describe("vector arithmetic goes to the scalar engine, lane by lane, where that has slots"),
 		space.Bool("madd_first").Describe("the vector engine prefers work that only it can execute"),
 		space.Stepped("load_round", 0, 600, 20).WithDefault(0).
 			Describe("priority that a load gains each round; a place in the order of groups is worth 100"),
@@ -133,7 +133,7 @@ func ConfigOf(p space.Point) Config {
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
 		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), AddressFlow: p.Int("address_flow"),
-		Window: p.Int("window"), Lanes: p.Bool("lanes"), MaddFirst: p.Bool("madd_first"),
+		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
 		FlowRound: p.Int("flow_round"), SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"),
 		Shuffle: p.Int("shuffle"),

@@ -242,8 +242,12 @@ func (g *graph) edges() *edges {
 		}
 		e.succ[nextSucc[a.from]] = 2*a.to + weak
 		nextSucc[a.from]++
-		if g.ops[a.to].place == onNone {
-			weak = 1 // read backwards, what stands before a fence may share the cycle that the fence begins
+		// Read backwards, a fence waits for what stands behind it, and not the other way round.
+		switch {
+		case g.ops[a.from].place == onNone:
+			weak = 0
+		case g.ops[a.to].place == onNone:
+			weak = 1
 		}
 		e.pred[nextPred[a.to]] = 2*a.from + weak
 		nextPred[a.to]++

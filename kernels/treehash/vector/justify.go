@@ -3,6 +3,7 @@ package vector
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"tune/sim"
 )
@@ -41,16 +42,19 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 			noise = 1 << (1 + d%5)
 		}
 		for stale := 0; stale < 2; {
-			next := j.roundTrip(current, noise)
+			late, early := j.roundTrip(current, noise)
 			noise = 0
 			stale++
-			if next.cycles < current.cycles {
+			if early.cycles < current.cycles {
 				stale = 0
 			}
-			current = next
-			if current.cycles < best.cycles || !bestFits && current.cycles <= best.cycles {
-				if f := fits(j.g, current); f || !bestFits {
-					best, bestFits = current, f
+			current = early
+			// What is late holds the values of loads for a shorter time, and may fit where the other does not.
+			for _, next := range []*schedule{early, late} {
+				if next.cycles < best.cycles || !bestFits {
+					if f := fits(j.g, next); f || !bestFits && next.cycles < best.cycles {
+						best, bestFits = next, f
+					}
 				}
 			}
 		}
@@ -64,8 +68,8 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 	return best, nil
 }
 
-// roundTrip pushes a schedule back and forth.
-func (j *justifier) roundTrip(s *schedule, noise int) *schedule {
+// roundTrip pushes a schedule back and forth, and returns where it stood after either.
+func (j *justifier) roundTrip(s *schedule, noise int) (late, early *schedule) {
 	n := len(j.g.ops)
 	keys := make([]int64, n)
 	for i := range keys {
@@ -76,12 +80,27 @@ func (j *justifier) roundTrip(s *schedule, noise int) *schedule {
 		// Ties go against the order of the operations, which respects the arcs.
 		keys[i] += int64(n - i)
 	}
-	late := j.backward.pack(keys)
-	// The reversed cycle t is the cycle cycles-1-t.
+	late = j.backward.pack(keys)
+	late.reverse(j.g)
 	for i := range keys {
-		keys[i] = int64(late.cycles-1-int(late.last[i]))<<32 + int64(i)
+		keys[i] = int64(late.first[i])<<32 + int64(i)
 	}
-	return j.forward.pack(keys)
+	return late, j.forward.pack(keys)
+}
+
+// reverse turns a schedule of the reversed graph into one of the graph.
+func (s *schedule) reverse(g *graph) {
+	end := int32(s.cycles) - 1
+	for i := range g.ops {
+		s.first[i], s.last[i] = end-s.last[i], end-s.first[i]
+		if s.spread(int32(i)) {
+			lanes := s.lanes[sim.VLen*i : sim.VLen*i+sim.VLen]
+			slices.Reverse(lanes)
+			for l := range lanes {
+				lanes[l] = end - lanes[l]
+			}
+		}
+	}
 }
 
 // fits says whether a schedule's registers fit into scratch.

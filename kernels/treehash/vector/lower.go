@@ -12,7 +12,7 @@ func lower(s tree.Shape, c Config, indices bool) *graph {
 	ops := 24 * Groups(s) * s.Rounds
 	b := &lowering{
 		plan: plan{s, c}, indices: indices,
-		g:       &graph{ops: make([]op, 0, ops), arcs: make([]arc, 0, 3*ops)},
+		g: &graph{ops: make([]op, 0, ops), arcs: make([]arc, 0, 3*ops)},
 		setup: setup{
 			scalars: map[uint32]reg{}, vectors: map[uint32]reg{}, nodes: map[nodeKey]reg{}, blocks: map[nodeKey]block{},
 			buffersReady: -1,

@@ -68,7 +68,7 @@ func TestEveryShape(t *testing.T) {
 		).Draw(t, "batch")}
 		c := randomConfig(s, n)
 		indices := rapid.Bool().Draw(t, "indices")
-		p, err := Build(ctx, s, c, indices)
+		p, err := Build(ctx, s, c, indices, n(4)-1)
 		if r := kernels.AsRejection(err); r != nil && r.Status == space.Invalid {
 			return
 		}
@@ -89,7 +89,7 @@ func TestLargeShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i, s := range []tree.Shape{headline, headline, headline, {Height: 12, Rounds: 32, Batch: 512}, {Height: 1, Rounds: 32, Batch: 511}, {Height: 12, Rounds: 1, Batch: 509}} {
 		c := randomConfig(s, r.IntN)
-		p, err := Build(context.Background(), s, c, i%2 == 0)
+		p, err := Build(context.Background(), s, c, i%2 == 0, i-1)
 		if kernels.AsRejection(err) != nil {
 			continue
 		}
@@ -129,6 +129,11 @@ func TestPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSchedule(t, g, e, sched)
+		late, early := newJustifier(g, e, 1).roundTrip(sched, r.IntN(8))
+		for _, next := range []*schedule{late, early} {
+			checkSchedule(t, g, e, next)
+		}
+		sched = []*schedule{sched, late, early}[r.IntN(3)]
 		a, err := allocate(g, sched)
 		if kernels.AsRejection(err) != nil {
 			continue
@@ -236,7 +241,7 @@ func TestIdeasPay(t *testing.T) {
 func TestDoesNotFit(t *testing.T) {
 	// Arithmetic runs ahead of the loads it feeds, so that every group waits with its registers full.
 	c := Config{Levels: 5, Window: 32, LoadRound: 20, VectorRound: 500, Laggards: 5}
-	_, err := Build(context.Background(), headline, c, false)
+	_, err := Build(context.Background(), headline, c, false, 0)
 	r := kernels.AsRejection(err)
 	if r == nil || r.Status != space.Invalid {
 		t.Fatalf("error is %v; want a rejection", err)
@@ -258,7 +263,7 @@ func TestValidate(t *testing.T) {
 		if err := bad.Validate(headline); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
-		if _, err := Build(context.Background(), headline, bad, false); err == nil || kernels.AsRejection(err) != nil {
+		if _, err := Build(context.Background(), headline, bad, false, 0); err == nil || kernels.AsRejection(err) != nil {
 			t.Errorf("%+v: error is %v", bad, err)
 		}
 	}
@@ -268,7 +273,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	c := Config{Levels: 2, Window: 16}
-	if _, err := Build(ctx, headline, c, false); !errors.Is(err, context.Canceled) {
+	if _, err := Build(ctx, headline, c, false, -1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -280,7 +285,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.Run("pass=all", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Build(ctx, headline, c, false); err != nil {
+			if _, err := Build(ctx, headline, c, false, -1); err != nil {
 				b.Fatal(err)
 			}
 		}
