@@ -58,8 +58,11 @@ type family struct {
 	parameters []space.Parameter
 	// constraints hold between the parameters of the family.
 	constraints []string
-	// build makes the program of a point; a quick one, for a cheap score, where it is told to be quick.
-	build func(ctx context.Context, p space.Point, quick bool) (*sim.Program, error)
+	// build makes the program of a point, a quick one where the fidelity is that.
+	build func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error)
+	// bound returns a lower bound on the cycles of build's program, without making it; nil where the family is so
+	// fast that a bound saves nothing.
+	bound func(p space.Point) (int, error)
 }
 
 // families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
@@ -69,7 +72,7 @@ func families(s tree.Shape, indices bool) []family {
 			name:       "scalar",
 			doc:        "one item a lane, in scalar registers",
 			parameters: scalar.Parameters(),
-			build: func(_ context.Context, p space.Point, _ bool) (*sim.Program, error) {
+			build: func(_ context.Context, p space.Point, _ int) (*sim.Program, error) {
 				return scalar.Build(s, scalar.ConfigOf(p))
 			},
 		},
@@ -78,12 +81,16 @@ func families(s tree.Shape, indices bool) []family {
 			doc:         "8 items a group, in vector registers",
 			parameters:  vector.Parameters(s),
 			constraints: vector.Constraints(s),
-			build: func(ctx context.Context, p space.Point, quick bool) (*sim.Program, error) {
+			build: func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error) {
 				descents := finished
-				if quick {
+				if fidelity == quick {
 					descents = quickly
 				}
 				return vector.Build(ctx, s, vector.ConfigOf(p), indices, descents)
+			},
+			bound: func(p space.Point) (int, error) {
+				b, err := vector.BoundOf(s, vector.ConfigOf(p), indices)
+				return b.Cycles(), err
 			},
 		},
 	}
@@ -153,8 +160,16 @@ const (
 	quickly  = 2
 )
 
-// Levels returns 1: beside the full score there is that of a program whose schedule was improved for a short time only.
-func (p *problem) Levels() int { return 1 }
+// The cheap fidelities: a program whose schedule was improved for a short time only, and a lower bound that takes no
+// schedule.
+const (
+	quick = 1 + iota
+	bounded
+	levels = bounded
+)
+
+// Levels returns the number of cheap fidelities.
+func (p *problem) Levels() int { return levels }
 
 // Build generates the program of a point.
 func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
@@ -169,7 +184,14 @@ func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) 
 	name := point.Str("family")
 	for _, f := range p.families {
 		if f.name == name {
-			program, err := f.build(ctx, point, fidelity > 0)
+			if fidelity >= bounded && f.bound != nil {
+				cycles, err := f.bound(point)
+				if err != nil {
+					return nil, err
+				}
+				return estimate(cycles), nil
+			}
+			program, err := f.build(ctx, point, fidelity)
 			if err != nil {
 				return nil, err
 			}

@@ -3,9 +3,10 @@
 //
 // Every batch of the strategy inside is scored at the cheapest fidelity first. The best of it, one of Config.Keep
 // points, go on to the next dearer fidelity, and the best of those to the next, until the full one. The strategy is
-// then told of every point the dearest outcome that is known. It has to be left to the kernel that the scores of
-// different fidelities can be compared; it suffices that a cheap score is seldom better than the full one, so that
-// what was not promoted does not look better than what was.
+// then told of every point the dearest outcome that is known. Costs of different fidelities are not on one scale: a
+// lower bound is below the cost, a hasty try above it. So what was not promoted is told with the greatest difference
+// that the promoted points of its batch have shown. Then it is never better than they are, as it was not at the
+// fidelity at which they were compared.
 //
 // When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
 // cheapest first and then those that failed, so that every point is asked in the end.
@@ -23,7 +24,7 @@ import (
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
 	Levels int // fidelities below the full one; 0 leaves the strategy as it is
-	Keep   int // one of so many points is promoted, and at least one of a batch; default 8, at least 2
+	Keep   int // one of so many points is promoted, and at least one of a batch; default 5, at least 2
 }
 
 // Validate reports hyper-parameters that make no sense.
@@ -46,9 +47,9 @@ func New(inner search.Strategy, c Config) (search.Strategy, error) {
 		return inner, nil
 	}
 	if c.Keep == 0 {
-		c.Keep = 8
+		c.Keep = 5
 	}
-	return &halving{inner: inner, cfg: c}, nil
+	return &halving{inner: inner, cfg: c, gaps: make([]float64, c.Levels+1)}, nil
 }
 
 type halving struct {
@@ -58,6 +59,7 @@ type halving struct {
 	batch   []*candidate // of the strategy inside, in its order
 	asked   []*candidate // in the batch that was asked last
 	level   int          // the fidelity that was asked last
+	gaps    []float64    // of each fidelity, what the full cost was more, at the most, in the last batch that shows it
 	waiting []*candidate // those of earlier batches that were not scored fully
 }
 
@@ -65,6 +67,7 @@ type halving struct {
 type candidate struct {
 	trial   space.Trial
 	outcome space.Outcome
+	costs   []float64 // of each fidelity at which it was right, the cheapest first
 }
 
 // rest is how many waiting points are asked at once when the strategy inside has no more.
@@ -131,6 +134,9 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 			c.trial.Number = trials[i].Number
 		}
 		c.outcome = outcomes[i]
+		if c.outcome.Status == space.OK {
+			c.costs = append(c.costs, c.outcome.Cost)
+		}
 	}
 	if len(h.batch) == 0 {
 		h.waiting = h.waiting[len(trials):]
@@ -139,14 +145,40 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	if h.level > 0 && slices.ContainsFunc(h.batch, func(c *candidate) bool { return c.outcome.Status == space.OK && c.outcome.Fidelity == h.level }) {
 		return
 	}
+	h.measureGaps()
 	told, known := make([]space.Trial, len(h.batch)), make([]space.Outcome, len(h.batch))
 	for i, c := range h.batch {
 		told[i], known[i] = c.trial, c.outcome
 		known[i].Fidelity = c.trial.Fidelity
+		if c.outcome.Status == space.OK {
+			known[i].Cost += h.gaps[c.outcome.Fidelity]
+		}
 		if c.outcome.Fidelity > 0 {
 			h.waiting = append(h.waiting, c)
 		}
 	}
 	h.batch = nil
 	h.inner.Tell(told, known)
+}
+
+// measureGaps learns from the batch how far the costs of each fidelity are from the full ones. The gaps between
+// neighbouring fidelities add up.
+func (h *halving) measureGaps() {
+	steps := make([]float64, len(h.gaps))
+	for level := 1; level < len(h.gaps); level++ {
+		steps[level] = h.gaps[level] - h.gaps[level-1]
+		at, seen := h.cfg.Levels-level, false
+		for _, c := range h.batch {
+			if len(c.costs) > at+1 {
+				gap := c.costs[at+1] - c.costs[at]
+				if !seen || gap > steps[level] {
+					steps[level] = gap
+				}
+				seen = true
+			}
+		}
+	}
+	for level := 1; level < len(h.gaps); level++ {
+		h.gaps[level] = h.gaps[level-1] + steps[level]
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"tune/kernels/treehash/tree"
 	"tune/sim"
 )
 
@@ -91,4 +92,14 @@ func (g *graph) bound(e *edges) Bound {
 		}
 	}
 	return b
+}
+
+// BoundOf returns the bound of a configuration's graph.
+func BoundOf(s tree.Shape, c Config, indices bool) (Bound, error) {
+	if err := c.Validate(s); err != nil {
+		return Bound{}, err
+	}
+	g := lower(s, c, indices)
+	chooseEngines(g, c)
+	return g.bound(g.edges()), nil
 }
