@@ -24,6 +24,9 @@ type Config struct {
 	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
 	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
+	// 32nds of the constants that are computed from others where one operation does, and of the others those
+	// that the flow engine makes; what is left is loaded.
+	DeriveConstants, ConstantFlow int
 
 	// The schedule: what goes first.
 	Window      int  // groups in flight, at least 1
@@ -104,6 +107,10 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("32nds of the copies out of records that the store engine makes, through memory"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
+		space.Range("derive_constants", 0, shares).WithDefault(0).
+			Describe("32nds of the constants that are computed on the scalar engine where two others give them"),
+		space.Range("constant_flow", 0, shares).WithDefault(0).
+			Describe("32nds of the other constants that are made on the flow engine, not loaded"),
 		space.Range("window", 1, groups).WithDefault(min(16, groups)).Describe("groups in flight"),
 		space.Bool("spread").Describe("vector arithmetic goes to the scalar engine, lane by lane, where that has slots"),
 		space.Bool("madd_first").Describe("the vector engine prefers work that only it can execute"),
@@ -133,6 +140,7 @@ func ConfigOf(p space.Point) Config {
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
 		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), AddressFlow: p.Int("address_flow"),
+		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
 		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
 		FlowRound: p.Int("flow_round"), SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"),
@@ -166,6 +174,8 @@ func (c Config) Validate(s tree.Shape) error {
 		{"WindowGather", c.WindowGather, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
 		{"AddressFlow", c.AddressFlow, 0, shares},
+		{"DeriveConstants", c.DeriveConstants, 0, shares},
+		{"ConstantFlow", c.ConstantFlow, 0, shares},
 		{"Window", c.Window, 1, groups},
 		{"LoadRound", c.LoadRound, 0, 10000},
 		{"VectorRound", c.VectorRound, 0, 10000},

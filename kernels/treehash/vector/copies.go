@@ -69,28 +69,21 @@ func (b *lowering) needBuffers() {
 		return
 	}
 	b.setUp(func() operand {
-		// 0, 1, … 7, of which every buffer is a shift.
-		steps := b.g.newPieces(vectorWidth)
+		// The words of the lowest buffer follow one another; each of the others is as far above it as its group is.
+		lowest := b.bufferGroup(b.buffers() - 1)
+		first := b.g.newPieces(vectorWidth)
+		ready := make([]int32, 0, b.buffers()*sim.VLen)
+		add := func(to, x, y operand) { ready = append(ready, b.emitTo(to, sim.OpAdd, onALU, 0, x, y)) }
 		for l := range sim.VLen {
-			switch {
-			case l < 2:
-				b.emitTo(steps.at(l), sim.OpConst, onLoad, uint32(l))
-			default:
-				half := l &^ 1
-				if half == l {
-					half = l / 2
-					b.emitTo(steps.at(l), sim.OpAdd, onALU, 0, steps.at(half), steps.at(half))
-				} else {
-					b.emitTo(steps.at(l), sim.OpAdd, onALU, 0, steps.at(half), steps.at(1))
-				}
-			}
+			add(first.at(l), b.indexAddress(lowest), b.scalar(uint32(l)))
 		}
-		var ready []int32
-		for i := range b.buffers() {
-			start := b.emit(sim.OpVBroadcast, onVALU, vectorWidth, 0, b.indexAddress(b.bufferGroup(i)))
-			words := b.valu(sim.OpVAdd, steps, start)
+		b.g.buffers = append(b.g.buffers, first.reg)
+		for i := 1; i < b.buffers(); i++ {
+			words := b.g.newPieces(vectorWidth)
+			for l := range sim.VLen {
+				add(words.at(l), first.at(l), b.scalar(uint32(sim.VLen*i)))
+			}
 			b.g.buffers = append(b.g.buffers, words.reg)
-			ready = append(ready, int32(len(b.g.ops)-1))
 		}
 		b.buffersReady = b.fence(ready...)
 		return noReg

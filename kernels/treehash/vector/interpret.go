@@ -10,6 +10,7 @@ import (
 var scalarForms = map[sim.Op]func(a, b uint32) uint32{
 	sim.OpAdd: func(a, b uint32) uint32 { return a + b },
 	sim.OpSub: func(a, b uint32) uint32 { return a - b },
+	sim.OpMul: func(a, b uint32) uint32 { return a * b },
 	sim.OpXor: func(a, b uint32) uint32 { return a ^ b },
 	sim.OpAnd: func(a, b uint32) uint32 { return a & b },
 	sim.OpOr:  func(a, b uint32) uint32 { return a | b },

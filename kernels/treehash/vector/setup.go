@@ -11,6 +11,7 @@ import (
 // setup is what all groups share.
 type setup struct {
 	scalars map[uint32]reg // scalar constants
+	known   []uint32       // those constants, in the order in which they were made
 	vectors map[uint32]reg // broadcast constants
 	nodes   map[nodeKey]reg
 	blocks  map[nodeKey]block
@@ -49,14 +50,52 @@ func (b *lowering) setUp(f func() operand) operand {
 	return r
 }
 
-// scalar returns a register that holds a constant.
+// scalar returns a register that holds a constant. It is computed from two constants that are there already, added to
+// one on the flow engine, or loaded.
 func (b *lowering) scalar(v uint32) operand {
-	r, ok := b.scalars[v]
-	if !ok {
-		r = b.setUp(func() operand { return b.emit(sim.OpConst, onLoad, wordWidth, v) }).reg
-		b.scalars[v] = r
+	if r, ok := b.scalars[v]; ok {
+		return whole(r)
 	}
-	return whole(r)
+	turn := len(b.known) % shares
+	r := b.setUp(func() operand {
+		if share(b.cfg.DeriveConstants, turn) > 0 {
+			if code, x, y, ok := b.derive(v); ok {
+				return b.emit(code, onALU, wordWidth, 0, whole(b.scalars[x]), whole(b.scalars[y]))
+			}
+		}
+		if len(b.known) > 0 && share(b.cfg.ConstantFlow, turn) > 0 {
+			from := b.known[0]
+			return b.emit(sim.OpAddImm, onFlow, wordWidth, v-from, whole(b.scalars[from]))
+		}
+		return b.emit(sim.OpConst, onLoad, wordWidth, v)
+	})
+	b.scalars[v] = r.reg
+	b.known = append(b.known, v)
+	return r
+}
+
+// derive finds an operation on two known constants that gives v. Of several it takes the one whose first operand is
+// known the longest.
+func (b *lowering) derive(v uint32) (code sim.Op, x, y uint32, ok bool) {
+	known := func(v uint32) bool { _, ok := b.scalars[v]; return ok }
+	for _, x := range b.known {
+		switch {
+		case known(v - x):
+			return sim.OpAdd, x, v - x, true
+		case known(x - v):
+			return sim.OpSub, x, x - v, true
+		case known(x ^ v):
+			return sim.OpXor, x, x ^ v, true
+		case x != 0 && v%x == 0 && known(v/x):
+			return sim.OpMul, x, v / x, true
+		}
+		for _, y := range b.known {
+			if y < 32 && x<<y == v {
+				return sim.OpShl, x, y, true
+			}
+		}
+	}
+	return 0, 0, 0, false
 }
 
 // vector returns a register whose lanes all hold a constant.
