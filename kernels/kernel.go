@@ -103,6 +103,15 @@ func Levels(p Problem) int {
 	return 0
 }
 
+// Explainer is implemented by problems that can say what their generator makes of a point.
+type Explainer interface {
+	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.
+	Passes(p space.Point) []string
+	// Explain writes a summary, or what the named pass leaves behind. Where a pass breaks the program, the error
+	// names it.
+	Explain(ctx context.Context, w io.Writer, p space.Point, pass string) error
+}
+
 // Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
 // better than by scores of different moments.
 type Comparer interface {

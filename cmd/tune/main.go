@@ -207,7 +207,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	a.asRun(root)
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
-		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand(), a.initCommand(), a.checkCommand())
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.initCommand(), a.checkCommand())
 	return root
 }
 

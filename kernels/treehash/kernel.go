@@ -63,6 +63,9 @@ type family struct {
 	// bound returns a lower bound on the cycles of build's program, without making it; nil where the family is so
 	// fast that a bound saves nothing.
 	bound func(p space.Point) (int, error)
+	// passes and explain are those of kernels.Explainer; nil where the family has none.
+	passes  []string
+	explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 }
 
 // families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
@@ -91,6 +94,10 @@ func families(s tree.Shape, indices bool) []family {
 			bound: func(p space.Point) (int, error) {
 				b, err := vector.BoundOf(s, vector.ConfigOf(p), indices)
 				return b.Cycles(), err
+			},
+			passes: vector.Passes(),
+			explain: func(ctx context.Context, w io.Writer, p space.Point, pass string) error {
+				return vector.Explain(ctx, w, s, vector.ConfigOf(p), indices, finished, pass, traceSeed)
 			},
 		},
 	}
@@ -181,24 +188,53 @@ func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	f, err := p.family(point)
+	if err != nil {
+		return nil, err
+	}
+	if fidelity >= bounded && f.bound != nil {
+		cycles, err := f.bound(point)
+		if err != nil {
+			return nil, err
+		}
+		return estimate(cycles), nil
+	}
+	program, err := f.build(ctx, point, fidelity)
+	if err != nil {
+		return nil, err
+	}
+	return &candidate{checker: p.checker, program: program}, nil
+}
+
+func (p *problem) family(point space.Point) (*family, error) {
 	name := point.Str("family")
-	for _, f := range p.families {
-		if f.name == name {
-			if fidelity >= bounded && f.bound != nil {
-				cycles, err := f.bound(point)
-				if err != nil {
-					return nil, err
-				}
-				return estimate(cycles), nil
-			}
-			program, err := f.build(ctx, point, fidelity)
-			if err != nil {
-				return nil, err
-			}
-			return &candidate{checker: p.checker, program: program}, nil
+	for i := range p.families {
+		if p.families[i].name == name {
+			return &p.families[i], nil
 		}
 	}
 	return nil, fmt.Errorf("treehash: no family %q", name)
+}
+
+// Passes lists the passes of the generator of a point.
+func (p *problem) Passes(point space.Point) []string {
+	f, err := p.family(point)
+	if err != nil {
+		return nil
+	}
+	return f.passes
+}
+
+// Explain writes what the generator makes of a point.
+func (p *problem) Explain(ctx context.Context, w io.Writer, point space.Point, pass string) error {
+	f, err := p.family(point)
+	if err != nil {
+		return err
+	}
+	if f.explain == nil {
+		return fmt.Errorf("the generator of family %s has nothing to explain", f.name)
+	}
+	return f.explain(ctx, w, point, pass)
 }
 
 // Load reads a program in the exchange format.

@@ -8,6 +8,8 @@
 // that the promoted points of its batch have shown. Then it is never better than they are, as it was not at the
 // fidelity at which they were compared.
 //
+// The first points of all are scored fully at once, so that the shortest run has a result.
+//
 // When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
 // cheapest first and then those that failed, so that every point is asked in the end.
 package halving
@@ -15,6 +17,7 @@ package halving
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tune/search"
@@ -59,6 +62,7 @@ type halving struct {
 	batch   []*candidate // of the strategy inside, in its order
 	asked   []*candidate // in the batch that was asked last
 	level   int          // the fidelity that was asked last
+	begun   bool         // the first points are asked
 	gaps    []float64    // of each fidelity, what the full cost was more, at the most, in the last batch that shows it
 	waiting []*candidate // those of earlier batches that were not scored fully
 }
@@ -66,28 +70,47 @@ type halving struct {
 // candidate is a point of the strategy inside, with the dearest outcome that is known.
 type candidate struct {
 	trial   space.Trial
-	outcome space.Outcome
-	costs   []float64 // of each fidelity at which it was right, the cheapest first
+	outcome space.Outcome // status unset before the first
+	costs   []float64     // at each fidelity, NaN where it was not scored or not right
 }
 
-// rest is how many waiting points are asked at once when the strategy inside has no more.
-const rest = 16
+// rest is how many waiting points are asked at once when the strategy inside has no more, first how many points are
+// scored fully at the start.
+const (
+	rest  = 16
+	first = 2
+)
 
 // Ask proposes the next batch of the strategy inside, or the promoted points of its last.
 func (h *halving) Ask(p space.Progress) []space.Proposal {
 	h.asked = nil
-	if len(h.batch) > 0 {
-		h.asked = h.promoted()
-	} else if proposals := h.inner.Ask(p); len(proposals) > 0 {
+	switch {
+	case slices.ContainsFunc(h.batch, isUnknown):
+		// Some of the batch were the first of all, or a budget has cut it short; the others begin like those of any.
 		h.level = h.cfg.Levels
-		for _, proposal := range proposals {
-			h.batch = append(h.batch, &candidate{trial: space.Trial{Proposal: proposal}})
+		for _, c := range h.batch {
+			if isUnknown(c) {
+				h.asked = append(h.asked, c)
+			}
 		}
-		h.asked = h.batch
-	} else {
-		h.level = 0
-		slices.SortStableFunc(h.waiting, byCost)
-		h.asked = h.waiting[:min(rest, len(h.waiting))]
+	case len(h.batch) > 0:
+		h.asked = h.promoted()
+	default:
+		for _, proposal := range h.inner.Ask(p) {
+			c := &candidate{trial: space.Trial{Proposal: proposal}, costs: make([]float64, h.cfg.Levels+1)}
+			for i := range c.costs {
+				c.costs[i] = math.NaN()
+			}
+			h.batch = append(h.batch, c)
+		}
+		h.level, h.asked = h.cfg.Levels, h.batch
+		switch {
+		case len(h.batch) == 0:
+			slices.SortStableFunc(h.waiting, byCost)
+			h.level, h.asked = 0, h.waiting[:min(rest, len(h.waiting))]
+		case !h.begun:
+			h.begun, h.level, h.asked = true, 0, h.batch[:min(first, len(h.batch))]
+		}
 	}
 	if p.Evaluations > 0 {
 		h.asked = h.asked[:min(len(h.asked), p.Evaluations)]
@@ -116,9 +139,9 @@ func failed(c *candidate) int {
 
 // promoted returns the best of the batch that were scored at this level, and moves on to the next.
 func (h *halving) promoted() []*candidate {
-	right := make([]*candidate, 0, len(h.batch))
+	var right []*candidate
 	for _, c := range h.batch {
-		if c.outcome.Status == space.OK && c.outcome.Fidelity == h.level {
+		if h.isAt(c) {
 			right = append(right, c)
 		}
 	}
@@ -127,22 +150,31 @@ func (h *halving) promoted() []*candidate {
 	return right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep]
 }
 
+// isAt says whether a point was right at the fidelity that was asked last.
+func (h *halving) isAt(c *candidate) bool {
+	return c.outcome.Status == space.OK && c.outcome.Fidelity == h.level
+}
+
+func isUnknown(c *candidate) bool { return c.outcome.Status == space.StatusUnset }
+
 // Tell keeps the outcomes, and passes them on once no point of the batch is to be promoted.
 func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, c := range h.asked[:len(trials)] {
-		if len(h.batch) > 0 && h.level == h.cfg.Levels {
+		if isUnknown(c) {
 			c.trial.Number = trials[i].Number
 		}
 		c.outcome = outcomes[i]
 		if c.outcome.Status == space.OK {
-			c.costs = append(c.costs, c.outcome.Cost)
+			c.costs[h.level] = c.outcome.Cost
 		}
 	}
-	if len(h.batch) == 0 {
+	switch {
+	case len(h.batch) == 0:
 		h.waiting = h.waiting[len(trials):]
 		return
-	}
-	if h.level > 0 && slices.ContainsFunc(h.batch, func(c *candidate) bool { return c.outcome.Status == space.OK && c.outcome.Fidelity == h.level }) {
+	case slices.ContainsFunc(h.batch, isUnknown):
+		return
+	case h.level > 0 && slices.ContainsFunc(h.batch, h.isAt):
 		return
 	}
 	h.measureGaps()
@@ -162,20 +194,18 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 }
 
 // measureGaps learns from the batch how far the costs of each fidelity are from the full ones. The gaps between
-// neighbouring fidelities add up.
+// neighbouring fidelities add up; one that the batch does not show stays as it was.
 func (h *halving) measureGaps() {
 	steps := make([]float64, len(h.gaps))
 	for level := 1; level < len(h.gaps); level++ {
-		steps[level] = h.gaps[level] - h.gaps[level-1]
-		at, seen := h.cfg.Levels-level, false
+		most := math.Inf(-1)
 		for _, c := range h.batch {
-			if len(c.costs) > at+1 {
-				gap := c.costs[at+1] - c.costs[at]
-				if !seen || gap > steps[level] {
-					steps[level] = gap
-				}
-				seen = true
+			if gap := c.costs[level-1] - c.costs[level]; gap > most {
+				most = gap
 			}
+		}
+		if steps[level] = most; math.IsInf(most, -1) {
+			steps[level] = h.gaps[level] - h.gaps[level-1]
 		}
 	}
 	for level := 1; level < len(h.gaps); level++ {
