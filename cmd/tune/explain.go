@@ -23,11 +23,11 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show what a generator makes of a point, and what bounds its cost",
 		Long: `explain shows what the generator of a kernel makes of a point: how many slots each engine needs, what no schedule can be
 shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind. Each pass is executed on
-a tree on the way, and the first that is wrong is named. A point is given as text (parameters that are not named take their
-defaults), or by the schedule or the directory of a run, which say the kernel and the shape too.`,
+a tree on the way, and the first that is wrong is named. A point is given as text, as runs print it, or by the schedule or the
+directory of a run, which say the kernel and the shape too.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
-  tune explain "family=vector levels=3 tables=3 fuse=true defer_c=true" --shape height=10,rounds=16,batch=256`,
+  tune explain runs/treehash-20260102-150405-1 --pass plan`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
 	}
 	addSettings(c.Flags(), "kernel", "shape")

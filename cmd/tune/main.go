@@ -10,6 +10,7 @@
 //	tune replay DIR               prove that a run asks the points that it recorded
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
+//	tune explain POINT|DIR        what a generator makes of a point, and what bounds its cost
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
 //	tune bench search KERNEL      compare the strategies
 //	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one

@@ -104,6 +104,9 @@ func families(s tree.Shape, indices bool) []family {
 }
 
 // presets are the named points of every shape, the baseline first.
+//
+// A search begins with one more, "vector": the defaults of the vector family. It is there so that the shortest run ends
+// with a program that is right; that it is not good is what the search is for.
 var presets = []struct{ name, doc, values string }{
 	{
 		"baseline", "one item at a time and one slot a bundle",
@@ -131,6 +134,11 @@ func newProblem(s tree.Shape, indices bool) (*problem, error) {
 		}
 		p.presets = append(p.presets, kernels.Preset{Name: preset.name, Doc: preset.doc, Point: point})
 	}
+	point, err := p.space.Make(map[string]any{"family": "vector", "spread": true})
+	if err != nil {
+		return nil, fmt.Errorf("preset vector: %w", err)
+	}
+	p.presets = append(p.presets, kernels.Preset{Name: "vector", Doc: "eight items a group, nothing tuned", Point: point, Start: true})
 	return p, nil
 }
 

@@ -29,7 +29,8 @@ func newJustifier(g *graph, e *edges, seed uint64) *justifier {
 	}
 }
 
-// improve makes the given number of disturbed descents, none of which goes below the bound.
+// improve makes the given number of disturbed descents, fewer where the bound, below which no schedule goes, is reached
+// or far away.
 func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound int) (*schedule, error) {
 	best, bestFits := s, fits(j.g, s)
 	current := s
@@ -58,7 +59,7 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 				}
 			}
 		}
-		if best.cycles <= bound && bestFits {
+		if best.cycles <= bound && bestFits || hopeless(d, best.cycles, bound) {
 			break
 		}
 		if current.cycles > best.cycles+2 {
@@ -66,6 +67,13 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 		}
 	}
 	return best, nil
+}
+
+// hopeless says whether a schedule is so far above its bound after some descents that more are not worth their time:
+// what is still to be gained gets less and less.
+func hopeless(descents, cycles, bound int) bool {
+	above := cycles - bound
+	return descents >= 12 && above > 6+bound/50 || descents >= 4 && above > 10+bound/20
 }
 
 // roundTrip pushes a schedule back and forth, and returns where it stood after either.
