@@ -12,6 +12,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/results"
 	"tune/search"
 )
 
@@ -35,11 +36,14 @@ type KernelBench struct {
 type BenchRow struct {
 	Shape   string `json:"shape"`
 	Threads int    `json:"threads"`
-	// Rate is in billions of operations a second; 0 where the kernel does not count them. PeakShare is its
-	// part of the measured peak of the threads' cores; 0 where that is not known.
-	Rate      float64 `json:"gflops"`
+	// Rate is what the kernel is compared by, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its part of the
+	// measured peak of the threads' cores; 0 where that is not known.
+	Rate      float64 `json:"rate"`
+	Unit      string  `json:"unit"`
 	PeakShare float64 `json:"peak_share"`
-	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline.
+	// GFLOPS is in billions of floating-point operations a second; 0 where the kernel does not count them.
+	GFLOPS float64 `json:"gflops,omitempty"`
+	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, in Unit too.
 	Peers    map[string]float64 `json:"peers"`
 	Baseline float64            `json:"baseline"`
 	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than
@@ -50,13 +54,29 @@ type BenchRow struct {
 	High     float64 `json:"ratio_high"`
 	// RatioBaseline is the same against the baseline.
 	RatioBaseline float64 `json:"ratio_baseline"`
-	Pairs         int     `json:"pairs"`
-	Unverified    bool    `json:"unverified,omitempty"` // the machine was not idle
-	Evaluations   int     `json:"evaluations"`
-	Key           string  `json:"point"`
+	// SerialRatio is the same against the best point of one thread that the search found, with its interval, where
+	// the shape allows more threads than one; 0 where the search met no such point. It is 1 where the result is that
+	// point itself.
+	SerialRatio float64 `json:"serial_ratio,omitempty"`
+	SerialLow   float64 `json:"serial_ratio_low,omitempty"`
+	SerialHigh  float64 `json:"serial_ratio_high,omitempty"`
+	Pairs       int     `json:"pairs"`
+	Unverified  bool    `json:"unverified,omitempty"` // the machine was not idle
+	Evaluations int     `json:"evaluations"`
+	Key         string  `json:"point"`
 }
 
-const baselineName = "baseline"
+// The names of rivals that are no libraries.
+const (
+	baselineName = "baseline"
+	serialName   = "serial"
+)
+
+// rival is what a result is measured beside.
+type rival struct {
+	name      string
+	candidate kernels.Candidate
+}
 
 // Run tunes and measures one shape after another, and hands each row over as soon as it is known.
 func (b KernelBench) Run(ctx context.Context, row func(BenchRow) error) error {
@@ -125,50 +145,72 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	if err != nil {
 		return r, err
 	}
-	names, rivals, err := b.rivals(ctx, s, seeds)
+	rivals, err := b.rivals(ctx, s, seeds)
 	if err != nil {
 		return r, err
 	}
-	final, err := comparer.Compare(ctx, winner, rivals, cmp.Or(b.Limit, 20*time.Second))
+	if r.Threads > 1 {
+		serial, err := b.serial(ctx, s, report, seeds)
+		switch {
+		case err != nil:
+			return r, err
+		case serial == nil:
+		case serial.point.Key() == report.Schedule.Key:
+			r.SerialRatio, r.SerialLow, r.SerialHigh = 1, 1, 1
+		default:
+			rivals = append(rivals, rival{serialName, serial.candidate})
+		}
+	}
+	candidates := make([]kernels.Candidate, len(rivals))
+	for i, other := range rivals {
+		candidates[i] = other.candidate
+	}
+	final, err := comparer.Compare(ctx, winner, candidates, cmp.Or(b.Limit, 20*time.Second))
 	if err != nil {
 		return r, err
 	}
 
-	unit, rate := rateOf(score)
-	operations := rate * score.Cost // billions a call, times a billion
+	metric, rate := rateOf(s.info, score)
+	work := rate * score.Cost // billions of operations or bytes a call, times a billion
+	r.Unit = rateUnits[metric]
 	best := -1
 	for i, c := range final.Comparisons {
 		if c.Err != nil {
-			if names[i] == baselineName {
-				return r, fmt.Errorf("%s: %w", names[i], c.Err)
+			if rivals[i].name == baselineName {
+				return r, fmt.Errorf("%s: %w", baselineName, c.Err)
 			}
 			continue // a library that dies here is none to compare with
 		}
-		r.Rate = operations / c.Baseline
-		if names[i] == baselineName {
-			r.Baseline, r.RatioBaseline = operations/c.Cost, 1/c.Ratio
-		} else {
-			r.Peers[names[i]] = operations / c.Cost
+		r.Rate = work / c.Baseline
+		switch rivals[i].name {
+		case serialName:
+			r.SerialRatio, r.SerialLow, r.SerialHigh = inverse(c)
+			continue
+		case baselineName:
+			r.Baseline = work / c.Cost
+			r.RatioBaseline, _, _ = inverse(c)
+		default:
+			r.Peers[rivals[i].name] = work / c.Cost
 		}
-		// The baseline comes last, and counts as a peer where it is the only one.
-		if best < 0 || names[i] != baselineName && c.Ratio > final.Comparisons[best].Ratio {
+		// The baseline comes after the libraries, and counts as one where there is none.
+		if best < 0 || rivals[i].name != baselineName && c.Ratio > final.Comparisons[best].Ratio {
 			best = i
 		}
 	}
 	if best < 0 {
 		return r, errors.New("nothing was left to compare with")
 	}
-	// The comparison has the winner as its baseline, so that its ratio is that of the peer.
 	c := final.Comparisons[best]
-	r.BestPeer, r.Ratio, r.Pairs, r.Unverified = names[best], 1/c.Ratio, c.Pairs, c.Unverified
-	if c.Low > 0 && c.High > 0 {
-		r.Low, r.High = 1/c.High, 1/c.Low
+	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
+	r.Ratio, r.Low, r.High = inverse(c)
+	if value, ok := metricOf(score, "gflops"); ok {
+		r.GFLOPS = value * r.Rate / rate // as measured here
 	}
 	peaks, err := native.Peak(ctx)
 	if err != nil {
 		return r, err
 	}
-	if peak := map[string]float64{"gflops": peaks.F32, "gops": peaks.I8}[unit]; peak > 0 {
+	if peak := map[string]float64{"gflops": peaks.F32, "gops": peaks.I8}[metric]; peak > 0 {
 		r.PeakShare = r.Rate * 1e9 / (peak * float64(r.Threads))
 	}
 	return r, nil
@@ -185,34 +227,73 @@ func (b KernelBench) peers(problem kernels.Problem) ([]kernels.Peer, error) {
 }
 
 // rivals returns the libraries and, last, the baseline, all of them right on the inputs of the seeds.
-func (b KernelBench) rivals(ctx context.Context, s *session, seeds []uint64) (names []string, rivals []kernels.Candidate, err error) {
+func (b KernelBench) rivals(ctx context.Context, s *session, seeds []uint64) ([]rival, error) {
 	peers, err := b.peers(s.problem)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var out []rival
 	for _, p := range peers {
 		if err := kernels.Verify(ctx, p.Candidate, seeds); err != nil {
-			return nil, nil, fmt.Errorf("peer %s: %w", p.Name, err)
+			return nil, fmt.Errorf("peer %s: %w", p.Name, err)
 		}
-		names, rivals = append(names, p.Name), append(rivals, p.Candidate)
+		out = append(out, rival{p.Name, p.Candidate})
 	}
 	baseline, err := s.build(ctx, s.problem.Presets()[0].Point, seeds)
 	if err != nil {
-		return nil, nil, fmt.Errorf("baseline: %w", err)
+		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	return append(names, baselineName), append(rivals, baseline), nil
+	return append(out, rival{baselineName, baseline}), nil
 }
 
-// rateOf returns the metric of a score that is its rate of operations, or of bytes where it counts none.
-func rateOf(score kernels.Score) (unit string, rate float64) {
-	for _, unit := range []string{"gflops", "gops", "gbs"} {
-		for _, m := range score.Metrics {
-			if m.Name == unit {
-				return unit, m.Value
-			}
+// serial returns the best point of one thread that a search has met and that is right on the inputs of the seeds; nil
+// where there is none.
+func (b KernelBench) serial(ctx context.Context, s *session, report *Report, seeds []uint64) (*finalist, error) {
+	run, err := results.Read(report.Dir)
+	if err != nil {
+		return nil, err
+	}
+	x := exporter{session: s, report: &Report{}}
+	for _, e := range s.serialOf(results.Ranking(run.History), finalists) {
+		if f, err := x.admit(ctx, e, seeds); f != nil || err != nil {
+			return f, err
+		}
+	}
+	return nil, nil
+}
+
+// inverse returns the ratio of a comparison with its interval the other way round: how many times faster the one that
+// stood as its baseline is.
+func inverse(c kernels.Comparison) (ratio, low, high float64) {
+	if c.Ratio <= 0 {
+		return 0, 0, 0 // no pair could be believed
+	}
+	if c.Low > 0 && c.High > 0 {
+		low, high = 1/c.High, 1/c.Low
+	}
+	return 1 / c.Ratio, low, high
+}
+
+// rateUnits are the metrics of a score that are rates, and their units.
+var rateUnits = map[string]string{"gflops": "GFLOP/s", "gops": "GOP/s", "gbs": "GB/s"}
+
+// rateOf returns the metric of a score that is its kernel's rate.
+func rateOf(info kernels.Info, score kernels.Score) (metric string, rate float64) {
+	for _, metric := range []string{info.Rate, "gflops", "gops", "gbs"} {
+		if v, ok := metricOf(score, metric); ok {
+			return metric, v
 		}
 	}
 	return "", 0
+}
+
+func metricOf(score kernels.Score, name string) (float64, bool) {
+	for _, m := range score.Metrics {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return 0, false
 }
 
 // shapeThreads returns the threads that a shape allows; 1 where it has no such field.

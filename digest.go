@@ -22,10 +22,13 @@ type digest struct {
 	batches []space.Batch
 	right   int           // outcomes that could be exported
 	best    []space.Entry // the best of them, in the order of results.Ranking
+	// isSerial tells the points of one thread, which are kept apart; nil where all points are like that.
+	isSerial func(key string) bool
+	serial   []space.Entry // the best of those, in the same order
 }
 
-func newDigest(run *results.Run) *digest {
-	d := &digest{Recorder: run.Journal, batches: slices.Clone(run.History.Batches)}
+func newDigest(run *results.Run, isSerial func(key string) bool) *digest {
+	d := &digest{Recorder: run.Journal, batches: slices.Clone(run.History.Batches), isSerial: isSerial}
 	for _, e := range run.History.Entries {
 		d.add(e)
 	}
@@ -53,23 +56,34 @@ func (d *digest) add(e space.Entry) {
 		return
 	}
 	d.right++
-	// A total order, so that what is kept does not depend on the order of finishing.
-	at, _ := slices.BinarySearchFunc(d.best, e, func(a, b space.Entry) int {
-		return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
-	})
-	if at < finalists {
-		d.best = slices.Insert(d.best, at, e)
-		d.best = d.best[:min(len(d.best), finalists)]
+	d.best = keep(d.best, e, func() bool { return true })
+	if d.isSerial != nil {
+		d.serial = keep(d.serial, e, func() bool { return d.isSerial(e.Key) })
 	}
 }
 
-// ranking returns the best outcomes that count at the given end, and whether they are all that do.
-func (d *digest) ranking(end results.End) (whole bool, best []space.Entry) {
+// keep inserts an entry among the best ones where it is one of them and belongs there.
+func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
+	// A total order, so that what is kept does not depend on the order of finishing.
+	at, _ := slices.BinarySearchFunc(best, e, func(a, b space.Entry) int {
+		return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
+	})
+	if at >= finalists || !belongs() {
+		return best
+	}
+	best = slices.Insert(best, at, e)
+	return best[:min(len(best), finalists)]
+}
+
+// ranking returns the best outcomes that count at the given end, and whether they are all that do; and the best of
+// one thread.
+func (d *digest) ranking(end results.End) (whole bool, best, serial []space.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	best = slices.Clone(d.best)
+	best, serial = slices.Clone(d.best), slices.Clone(d.serial)
 	if end.Told > 0 {
-		best = slices.DeleteFunc(best, func(e space.Entry) bool { return e.Number >= end.Told })
+		late := func(e space.Entry) bool { return e.Number >= end.Told }
+		best, serial = slices.DeleteFunc(best, late), slices.DeleteFunc(serial, late)
 	}
-	return d.right == len(d.best), best
+	return d.right == len(d.best), best, serial
 }

@@ -69,7 +69,9 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 }
 
 // qualify builds the first finalists of a ranking and checks them on fresh inputs. It returns what it left of the
-// ranking. It takes at least one; when the time is over, no more.
+// ranking. It takes at least one; when the time is over, no more. Where all of them use several threads, the best
+// point of one thread joins them: the costs of the two kinds are those of different clocks, and threads that are slower
+// than none must not be exported.
 func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
 	for len(ranking) > 0 && len(finalists) < mostFinalists {
@@ -78,21 +80,86 @@ func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []u
 		}
 		e := ranking[0]
 		ranking = ranking[1:]
-		point, err := x.problem.Space().Parse(e.Key)
+		f, err := x.admit(ctx, e, seeds)
 		if err != nil {
 			return nil, nil, err
 		}
-		c, err := x.build(ctx, point, seeds)
-		if kernels.AsRejection(err) != nil {
-			x.refuse(e.Key, err)
+		if f != nil {
+			finalists = append(finalists, f)
+		}
+	}
+	isSerial := x.serialTest()
+	if isSerial == nil || len(finalists) == 0 || slices.ContainsFunc(finalists, func(f *finalist) bool { return isSerial(f.entry.Key) }) {
+		return finalists, ranking, nil
+	}
+	for len(x.serial) > 0 {
+		e := x.serial[0]
+		x.serial = x.serial[1:]
+		if slices.ContainsFunc(x.report.Refused, func(r Refusal) bool { return r.Key == e.Key }) {
 			continue
 		}
+		ranking = slices.DeleteFunc(ranking, func(other space.Entry) bool { return other.Number == e.Number })
+		f, err := x.admit(ctx, e, seeds)
 		if err != nil {
 			return nil, nil, err
 		}
-		finalists = append(finalists, &finalist{entry: e, point: point, candidate: c})
+		if f != nil {
+			return append(finalists, f), ranking, nil
+		}
 	}
 	return finalists, ranking, nil
+}
+
+// admit builds a point and checks it on fresh inputs. It returns nil where the point fails.
+func (x *exporter) admit(ctx context.Context, e space.Entry, seeds []uint64) (*finalist, error) {
+	point, err := x.problem.Space().Parse(e.Key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := x.build(ctx, point, seeds)
+	if kernels.AsRejection(err) != nil {
+		x.refuse(e.Key, err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &finalist{entry: e, point: point, candidate: c}, nil
+}
+
+// serialTest returns a function that tells the points of one thread; nil where the kernel does not say.
+func (s *session) serialTest() func(key string) bool {
+	threaded, ok := s.problem.(kernels.Threaded)
+	if !ok {
+		return nil
+	}
+	return func(key string) bool {
+		point, err := s.problem.Space().Parse(key)
+		if err != nil {
+			return false
+		}
+		n := 0
+		// A point whose code cannot even be generated is no rival.
+		err = guard(func() (err error) {
+			n, err = threaded.Threads(point)
+			return err
+		})
+		return err == nil && n == 1
+	}
+}
+
+// serialOf returns the first entries of a ranking that have one thread, so many at the most.
+func (s *session) serialOf(ranking []space.Entry, most int) (serial []space.Entry) {
+	isSerial := s.serialTest()
+	if isSerial == nil {
+		return nil
+	}
+	for _, e := range ranking {
+		if len(serial) < most && isSerial(e.Key) {
+			serial = append(serial, e)
+		}
+	}
+	return serial
 }
 
 // exportBest exports the finalist with the greatest ratio that is right on all fresh inputs. done is false where

@@ -147,6 +147,178 @@ func TestFinalOrder(t *testing.T) {
 	}
 }
 
+// threadedToy has points of one thread, those from 10 on, and threaded ones, which seem to cost a tenth in the search.
+type threadedToy struct{ measuredToy }
+
+type threadedProblem struct{ *measuredProblem }
+
+func (k threadedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &threadedProblem{p.(*measuredProblem)}, nil
+}
+
+func (p *threadedProblem) Threads(point space.Point) (int, error) {
+	if point.Int("n") >= 10 {
+		return 1, nil
+	}
+	return 2, nil
+}
+
+// TestFinalSerial: where the best points of a search have several threads, the best right one of a single thread is
+// measured beside them, and exported where it is the fastest.
+func TestFinalSerial(t *testing.T) {
+	k := threadedToy{newMeasuredToy()}
+	k.check = func(ctx context.Context, n int, seed uint64) error {
+		if n == 10 && seed == freshSeeds(1)[0] {
+			return wrongAnswer(n)
+		}
+		return ctx.Err()
+	}
+	var asked []int
+	fastest := 0
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+		asked = finalists
+		f, err := honest(p, baseline, finalists, limit)
+		if i := slices.Index(finalists, fastest); i >= 0 {
+			f.Comparisons[i].Ratio, f.Comparisons[i].Low, f.Comparisons[i].High, f.Best = 9, 8, 10, i
+		}
+		return f, err
+	}
+	// Even numbers seem to cost half, so that the search has 2, 4, 6 and 8 before all of one thread.
+	for _, test := range []struct {
+		size, fastest int
+		asked         []int
+		best          string
+	}{
+		{20, 12, []int{2, 4, 6, 8, 12}, "n=12"},
+		{9, 0, []int{2, 4, 6, 8, 1}, "n=1"},
+	} {
+		k.size, fastest = test.size, test.fastest
+		report := runToy(t, k, Options{Seed: 1, Strategy: "grid"})
+		if !slices.Equal(asked, test.asked) || report.Schedule == nil || report.Schedule.Key != test.best {
+			t.Errorf("size %d: the finalists are %v, want %v; the schedule is %+v", test.size, asked, test.asked, report.Schedule)
+		}
+	}
+}
+
+// TestFinalSerialJoins: the point of one thread joins finalists that are all better by the costs of the search, and
+// what is exported then is what an export of the run finds too.
+func TestFinalSerialJoins(t *testing.T) {
+	k := threadedToy{newMeasuredToy()}
+	k.size = 19
+	k.build = func(n int) error {
+		if n%2 == 0 && n >= 10 {
+			return kernels.Reject(space.Crashed, "it died")
+		}
+		return nil
+	}
+	var asked []int
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+		asked = finalists
+		f, err := honest(p, baseline, finalists, limit)
+		f.Comparisons[len(finalists)-1].Ratio, f.Comparisons[len(finalists)-1].High, f.Best = 9, 10, len(finalists)-1
+		return f, err
+	}
+	report := runToy(t, k, Options{Strategy: "grid"})
+	if want := []int{2, 4, 6, 8, 1, 11}; !slices.Equal(asked, want) || report.Schedule == nil || report.Schedule.Key != "n=11" {
+		t.Fatalf("the finalists are %v, want %v; the schedule is %+v", asked, want, report.Schedule)
+	}
+	asked = nil
+	var b strings.Builder
+	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "json", &b); err != nil || asked != nil || !strings.Contains(b.String(), `"n=11"`) {
+		t.Errorf("an export measured %v again (%v): %s", asked, err, b.String())
+	}
+}
+
+// deviatingToy is off by more the larger the seed of the inputs is.
+type deviatingToy struct{ measuredToy }
+
+type deviatingProblem struct{ *measuredProblem }
+
+type deviatingCandidate struct {
+	*measuredCandidate
+	d kernels.Deviation
+}
+
+func (k deviatingToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &deviatingProblem{p.(*measuredProblem)}, nil
+}
+
+func (p *deviatingProblem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	c, err := p.measuredProblem.Build(ctx, point)
+	if err != nil {
+		return nil, err
+	}
+	return &deviatingCandidate{measuredCandidate: c.(*measuredCandidate)}, nil
+}
+
+func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, limit time.Duration) (kernels.Final, error) {
+	plain := make([]kernels.Candidate, len(finalists))
+	for i, f := range finalists {
+		plain[i] = f.(*deviatingCandidate).measuredCandidate
+	}
+	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, limit)
+}
+
+func seedError(seed uint64) float64 { return float64(seed>>32) / (1 << 32) }
+
+func (c *deviatingCandidate) Check(ctx context.Context, seed uint64) error {
+	c.d.Add(seedError(seed), 1)
+	return c.measuredCandidate.Check(ctx, seed)
+}
+
+func (c *deviatingCandidate) Deviation() kernels.Deviation { return c.d }
+
+// TestFinalDeviation: a schedule has the largest error on all its inputs, outcomes that on the search's, and a
+// verification that on its own.
+func TestFinalDeviation(t *testing.T) {
+	k := deviatingToy{newMeasuredToy()}
+	report := runToy(t, k, Options{Seed: 3, Budget: search.Budget{Evaluations: 20}})
+	largest := 0.0
+	for _, seed := range freshSeeds(3) {
+		largest = max(largest, seedError(seed))
+	}
+	s := report.Schedule
+	if d, _, ok := kernels.SplitDeviation(s.Metrics); !ok || d != (kernels.Deviation{MaxError: largest, ErrorShare: largest}) {
+		t.Errorf("the schedule has %v, and its inputs an error of %v", s.Metrics, largest)
+	}
+	run, err := results.Read(report.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := seedError(run.Settings.CheckSeed)
+	for _, e := range run.History.Entries {
+		if d, _, ok := kernels.SplitDeviation(e.Outcome.Metrics); !ok || d != (kernels.Deviation{MaxError: want, ErrorShare: want}) {
+			t.Errorf("the outcome of %s has %v, want an error of %v", e.Key, e.Outcome.Metrics, want)
+		}
+	}
+	path := filepath.Join(report.Dir, ScheduleName)
+	v, err := Verify(t.Context(), kernels.Table{k}, path, []uint64{1 << 62})
+	if err != nil || !v.OK() {
+		t.Fatalf("%v: %+v", err, v)
+	}
+	if v.Deviation == nil || *v.Deviation != (kernels.Deviation{MaxError: 0.25, ErrorShare: 0.25}) {
+		t.Errorf("the deviation on other inputs is %+v", v.Deviation)
+	}
+	tamper(t, report.Dir, func(s *results.Schedule) {
+		for i := range s.Metrics {
+			if s.Metrics[i].Name == kernels.ErrorShareMetric {
+				s.Metrics[i].Value = 1.5
+			}
+		}
+	})
+	if failed := verify(t, k, report.Dir); len(failed) != 1 || !strings.Contains(failed[0], "field metrics: error_share is 1.5") {
+		t.Errorf("a claim that no right candidate can make: %q", failed)
+	}
+}
+
 // TestFinalRefused: finalists that die or are wrong on fresh inputs make room for the next ones.
 func TestFinalRefused(t *testing.T) {
 	k := newMeasuredToy()

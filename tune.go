@@ -292,7 +292,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
 	}
 	budget.Wall -= kept
-	journal := newDigest(s.run)
+	journal := newDigest(s.run, s.serialTest())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
 	})
@@ -310,19 +310,21 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	// The search may have been stopped by ctx, and what it found is exported all the same.
 	hurry := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
-	whole, ranking := journal.ranking(end)
+	whole, ranking, serial := journal.ranking(end)
 	until := time.Time{} // by then the export is to be done
 	if o.Budget.Wall > 0 {
 		until = time.Now().Add(o.Budget.Wall - result.Elapsed)
 	}
-	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, until: until, hurry: hurry}
+	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, serial: serial, until: until, hurry: hurry}
 	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
 		// the whole journal matters less than the answer.
 		var log *results.Run
 		if log, err = results.Read(s.run.Dir); err == nil {
 			report.Refused = nil
-			err = x.export(ctx, results.Ranking(end.Trim(log.History)))
+			ranking = results.Ranking(end.Trim(log.History))
+			x.serial = s.serialOf(ranking, len(ranking))
+			err = x.export(ctx, ranking)
 		}
 	}
 	return report, err
@@ -366,6 +368,7 @@ type exporter struct {
 	report  *Report
 	batches []space.Batch // of the run
 	dir     string        // to write to
+	serial  []space.Entry // the best points of one thread, where the kernel has others too
 	until   time.Time     // when the budget ends; zero where it has no end
 	hurry   bool          // somebody has interrupted the run and waits
 }
@@ -461,6 +464,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
 	m.apply(&schedule)
+	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
@@ -507,7 +511,7 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	set, kernel := x.settings, x.settings.Kernel
 	if x.file != "" {
-		kernel = "-c " + x.file
+		kernel = "-c " + kernels.ShellWord(x.file)
 	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
@@ -581,7 +585,7 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		return ErrNoValid
 	}
 	dir := run.Dir
-	schedule, ok := current(dir, ranking, s.info.Exact)
+	schedule, ok := s.current(dir, ranking)
 	ok = ok && s.verifyClaims(ctx, nil, schedule) == nil
 	if !ok {
 		var err error
@@ -593,7 +597,8 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		if err != nil {
 			return err
 		}
-		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: run.History.Batches, dir: dir}
+		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: run.History.Batches, dir: dir,
+			serial: s.serialOf(ranking, finalists)}
 		x.report.Result.Told = len(run.History.Entries)
 		x.report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
 		if err := x.export(ctx, ranking); err != nil {
@@ -624,17 +629,17 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 
 // current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
 // exported. Where costs are measured, the final measurement may have preferred another of the finalists.
-func current(dir string, ranking []space.Entry, exact bool) (results.Schedule, bool) {
+func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, bool) {
 	schedule, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
 	if err != nil {
 		return schedule, false
 	}
 	choice := ranking[:1]
-	if !exact {
-		choice = ranking[:min(len(ranking), mostFinalists)]
+	if !s.info.Exact {
+		choice = slices.Concat(ranking[:min(len(ranking), mostFinalists)], s.serialOf(ranking, 1))
 	}
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
-		return e.Number == schedule.Trial && e.Key == schedule.Key && (!exact || e.Outcome.Cost == schedule.Cost)
+		return e.Number == schedule.Trial && e.Key == schedule.Key && (!s.info.Exact || e.Outcome.Cost == schedule.Cost)
 	}) {
 		return schedule, false
 	}

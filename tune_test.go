@@ -694,7 +694,7 @@ func TestDigest(t *testing.T) {
 	for round := range 50 {
 		h := space.History{Entries: map[int]space.Entry{}}
 		for n := range rng.IntN(4 * finalists) {
-			e := space.Entry{Number: n, Key: "k", Outcome: space.Outcome{Status: space.OK, Cost: float64(rng.IntN(50))}}
+			e := space.Entry{Number: n, Key: []string{"even", "odd"}[n%2], Outcome: space.Outcome{Status: space.OK, Cost: float64(rng.IntN(50))}}
 			switch rng.IntN(5) {
 			case 0:
 				e.Outcome = space.Fail(space.Invalid, "no")
@@ -707,7 +707,8 @@ func TestDigest(t *testing.T) {
 		if round%2 == 0 && len(h.Entries) > 1 {
 			end.Told = rng.IntN(len(h.Entries))
 		}
-		d := newDigest(&results.Run{Log: results.Log{History: space.History{}}})
+		odd := func(key string) bool { return key == "odd" }
+		d := newDigest(&results.Run{Log: results.Log{History: space.History{}}}, odd)
 		var group sync.WaitGroup
 		for e := range maps.Values(h.Entries) { // in no order
 			group.Go(func() {
@@ -717,10 +718,14 @@ func TestDigest(t *testing.T) {
 			})
 		}
 		group.Wait()
-		whole, got := d.ranking(end)
+		whole, got, serial := d.ranking(end)
 		want := results.Ranking(end.Trim(h))
 		if whole && len(got) != len(want) || len(got) > len(want) || !reflect.DeepEqual(got, want[:len(got):len(got)]) && len(got) > 0 {
 			t.Fatalf("round %d: whole is %t, kept %d of %d, or in another order", round, whole, len(got), len(want))
+		}
+		want = slices.DeleteFunc(want, func(e space.Entry) bool { return !odd(e.Key) })
+		if len(serial) > len(want) || len(want) > 0 && (len(serial) == 0 && end.Told == 0 || !reflect.DeepEqual(serial, want[:len(serial):len(serial)]) && len(serial) > 0) {
+			t.Fatalf("round %d: of the serial ones kept %d of %d, or in another order", round, len(serial), len(want))
 		}
 	}
 }

@@ -22,7 +22,10 @@ import (
 type Verification struct {
 	Schedule results.Schedule
 	Seeds    []uint64 // of the fresh inputs
-	Steps    []Step
+	// Deviation is what the candidate that was rebuilt shows on them; nil where it is wrong, or its kernel measures
+	// none. It is not the schedule's own, which is that of other inputs.
+	Deviation *kernels.Deviation
+	Steps     []Step
 }
 
 // Step is one thing that was verified.
@@ -95,6 +98,11 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if step("the point belongs to the space", err) {
 		rebuilt, err = s.rebuild(ctx, point, schedule.Cost, seeds)
 		what := fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs", len(seeds))
+		if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
+			d := m.Deviation()
+			v.Deviation = &d
+			what += ", " + d.String()
+		}
 		if info.Exact {
 			what += fmt.Sprintf(" and costs %v %s", schedule.Cost, schedule.Unit)
 		}
@@ -154,6 +162,11 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 		return fmt.Errorf("field baseline is %s (%s), and the baseline of %s is %s (%s)",
 			schedule.Baseline.Preset, schedule.Baseline.Key, s.info.Name, base.Name, key)
 	}
+	if d, _, ok := kernels.SplitDeviation(schedule.Metrics); ok {
+		if err := d.Validate(); err != nil {
+			return fmt.Errorf("field metrics: %w", err)
+		}
+	}
 	if !s.info.Exact {
 		return nil
 	}
@@ -170,9 +183,11 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 	if err != nil {
 		return err
 	}
+	// The deviation is that of other inputs.
+	_, claimed, _ := kernels.SplitDeviation(schedule.Metrics)
 	metrics := slices.SortedFunc(slices.Values(score.Metrics), func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
-	if !slices.Equal(metrics, schedule.Metrics) {
-		return fmt.Errorf("field metrics is %v, and the program has %v", schedule.Metrics, metrics)
+	if !slices.Equal(metrics, claimed) {
+		return fmt.Errorf("field metrics is %v, and the program has %v", claimed, metrics)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +64,7 @@ func (e *Evaluator) evaluate(ctx context.Context, trial space.Trial, out *space.
 			return err
 		}
 		out.Cost = score.Cost
-		out.Metrics = slices.SortedFunc(slices.Values(score.Metrics), func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+		out.Metrics = WithDeviation(score.Metrics, c)
 		return out.Validate()
 	})
 }

@@ -26,6 +26,9 @@ type Info struct {
 	Unit    string  // of the cost: "cycles" or "ns"
 	Exact   bool    // whether the same point always has the same cost
 	Shape   []Field // the fields of a shape, in order, with their defaults
+	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the
+	// first of these that the score has.
+	Rate string
 }
 
 // Problem is one concrete instance of a kernel.
@@ -119,6 +122,12 @@ type Comparer interface {
 	// an interval needs it goes on to some times that. A finalist that dies has the *Rejection in its
 	// comparison; a baseline that dies is the error.
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
+}
+
+// Threaded is implemented by problems whose points use different numbers of threads.
+type Threaded interface {
+	// Threads returns how many threads a point uses, the calling one included: 1 is serial.
+	Threads(space.Point) (int, error)
 }
 
 // Peered is implemented by problems that other people's libraries solve too.

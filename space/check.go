@@ -2,6 +2,7 @@ package space
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -28,6 +29,8 @@ type expr struct {
 	text  string // canonical
 	reads []int  // the parameters it names, in order
 	size  int    // nodes in the tree
+	root  *node
+	scope *scope
 	eval  func(ords []int) truth
 }
 
@@ -55,6 +58,26 @@ type scope struct {
 	index  map[string]int
 }
 
+// Canonical returns an expression in its canonical spelling, and the names in it in the order of their first
+// appearance. It knows no parameters, so that it finds faults of the grammar alone; the error is an *ExprError.
+func Canonical(src string) (text string, names []string, err error) {
+	root, err := parseExpr(src)
+	if err != nil {
+		return "", nil, err
+	}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if n.op == opName && !slices.Contains(names, n.text) {
+			names = append(names, n.text)
+		}
+		for _, kid := range n.kids {
+			visit(kid)
+		}
+	}
+	visit(root)
+	return root.String(), names, nil
+}
+
 // compile parses, checks and compiles src, which may name the first visible parameters.
 func (s *scope) compile(src string, visible int) (*expr, error) {
 	root, err := parseExpr(src)
@@ -69,7 +92,7 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 		return nil, c.fail(root, "the expression is %s; it has to be true or false", root.typ)
 	}
 	k := &compiler{src: src, scope: s}
-	e := &expr{src: src, text: root.String(), size: c.size, eval: k.bool(root)}
+	e := &expr{src: src, text: root.String(), size: c.size, root: root, scope: s, eval: k.bool(root)}
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -78,6 +101,65 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 	}
 	slices.Sort(e.reads)
 	return e, nil
+}
+
+// conjuncts returns expressions that a constraint is the conjunction of: a constraint is broken exactly where one of
+// them is, because and stops at the first part that is false or has no value.
+func (e *expr) conjuncts() []*expr {
+	var parts []*node
+	switch {
+	case e.root.op == opAnd:
+		parts = e.root.kids
+	case e.root.op == opChain && len(e.root.cmp) > 1:
+		for i, cmp := range e.root.cmp {
+			n := &node{op: opChain, col: e.root.col, kids: e.root.kids[i : i+2], cmp: []string{cmp}, typ: typeBool}
+			n.span()
+			parts = append(parts, n)
+		}
+	default:
+		return []*expr{e}
+	}
+	var out []*expr
+	for _, n := range parts {
+		k := &compiler{src: e.src, scope: e.scope}
+		part := &expr{src: e.src, text: e.text, root: n, scope: e.scope, eval: k.bool(n)}
+		reads := map[int]bool{}
+		n.collect(reads)
+		for _, i := range e.reads {
+			if reads[i] {
+				part.reads = append(part.reads, i)
+			}
+		}
+		if len(part.reads) == 0 {
+			if t := part.eval(nil); t != isTrue && t != isUnknown {
+				return []*expr{e}
+			}
+			continue
+		}
+		out = append(out, part.conjuncts()...)
+	}
+	return out
+}
+
+// collect gathers the parameters that n reads.
+func (n *node) collect(reads map[int]bool) {
+	if n.op == opName {
+		reads[n.param] = true
+	}
+	for _, kid := range n.kids {
+		kid.collect(reads)
+	}
+}
+
+// span notes the first and the last parameter that n reads, from its kids.
+func (n *node) span() {
+	n.first, n.last = math.MaxInt, -1
+	if n.op == opName {
+		n.first, n.last = n.param, n.param
+	}
+	for _, kid := range n.kids {
+		n.first, n.last = min(n.first, kid.first), max(n.last, kid.last)
+	}
 }
 
 func (c *checker) fail(n *node, format string, args ...any) error {
@@ -92,6 +174,7 @@ func (c *checker) check(n *node) error {
 			return err
 		}
 	}
+	defer n.span()
 	switch n.op {
 	case opInt:
 		n.typ = typeInt

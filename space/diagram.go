@@ -1,10 +1,10 @@
 package space
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sort"
 )
 
@@ -17,6 +17,8 @@ type check struct {
 	*expr
 	owner int // the conditional parameter; -1 for a constraint
 	last  int // the last parameter that the check reads
+	// constraint is the place of the constraint that the check is, or is a part of.
+	constraint int
 }
 
 // holds reports whether the ordinals up to last pass. A constraint excludes a point only where it is
@@ -55,197 +57,273 @@ type diagram struct {
 	layers []layer
 }
 
-// builder compiles a space into a diagram, within a limit on the edges that it examines.
+// machines has the automaton of every check and condition of a space. They keep what they have worked out, so that
+// building another diagram of the same space costs less.
+type machines struct {
+	s       *Space
+	bounds  *bounds
+	offable []bool
+	checks  map[*check]*automaton
+	// conditions has the automaton of each condition, nil where there is none or it reads nothing.
+	conditions []*automaton
+}
+
+func newMachines(s *Space) *machines {
+	m := &machines{s: s, bounds: newBounds(s.params), offable: make([]bool, len(s.params)),
+		checks: map[*check]*automaton{}, conditions: make([]*automaton, len(s.params))}
+	for i, when := range s.when {
+		m.offable[i] = when != nil
+	}
+	for i, when := range s.when {
+		if when != nil && len(when.reads) > 0 {
+			m.conditions[i] = newAutomaton(&check{expr: when, owner: i, last: when.last()}, m.bounds, m.offable)
+		}
+	}
+	return m
+}
+
+// forget drops an automaton that gave up, so that it begins afresh where it is wanted again.
+func (m *machines) forget(c *check) {
+	if c.owner >= 0 {
+		m.conditions[c.owner] = newAutomaton(c, m.bounds, m.offable)
+	} else {
+		delete(m.checks, c)
+	}
+}
+
+func (m *machines) of(c *check) *automaton {
+	if m.checks[c] == nil {
+		m.checks[c] = newAutomaton(c, m.bounds, m.offable)
+	}
+	return m.checks[c]
+}
+
+// builder compiles a space into a diagram, within a limit on the edges that it makes and the work of the automata. A
+// node of the diagram is a vector of residues, one of each check and condition that is open there: the diagram is the
+// product of the automata.
 type builder struct {
-	s     *Space
+	*machines
 	kept  []*check // constraints in the diagram
 	loose []bool   // conditions that are left to rejection
 	limit int
-	used  int
+	used  int // edges
+	work  int // of the automata
+	// culprit is the check whose automaton alone reached the limit.
+	culprit *check
+}
+
+// part is one automaton in a layer of the product.
+type part struct {
+	*automaton
+	// depth is how many parameters of the check are bound before the layer.
+	depth int
+	// from is the place of its residue in the vector of the layer, -1 where nothing is bound; to is its place in the
+	// vector of the next layer, -1 where the check is done with.
+	from, to int
+	residue  residue
+	row      *row
+	at       int // the current step of the row
+}
+
+// joint is what one layer of the product needs to know.
+type joint struct {
+	parts []part
+	// copies are pairs of places in this vector and the next of residues that the layer does not change.
+	copies [][2]int
+	// condition is the place of the condition of the layer's parameter, -1 where it has none that is in the diagram.
+	condition int
+	width     int // of the next layer's vector
+}
+
+// joints lays the automata out over the layers.
+func (b *builder) joints() []joint {
+	type entry struct {
+		*automaton
+		until int // the last layer that uses its residue
+	}
+	var entries []entry
+	for _, c := range b.kept {
+		entries = append(entries, entry{b.of(c), c.last})
+	}
+	for i, a := range b.conditions {
+		if a != nil && !b.loose[i] {
+			entries = append(entries, entry{a, i})
+		}
+	}
+	n := len(b.s.params)
+	out := make([]joint, n)
+	places := make([]int, len(entries))
+	for k := range places {
+		places[k] = -1
+	}
+	for i := range out {
+		j := &out[i]
+		j.condition = -1
+		for k, e := range entries {
+			if e.owner == i {
+				j.condition = places[k]
+			}
+			depth, reads := slices.BinarySearch(e.reads, i)
+			if !reads && places[k] < 0 {
+				continue
+			}
+			next := -1
+			if e.until > i {
+				next = j.width
+				j.width++
+			}
+			switch {
+			case reads:
+				j.parts = append(j.parts, part{automaton: e.automaton, depth: depth, from: places[k], to: next})
+			case next >= 0:
+				j.copies = append(j.copies, [2]int{places[k], next})
+			}
+			places[k] = next
+		}
+	}
+	return out
 }
 
 // build returns the diagram, or nil and the layer where the limit was reached.
 func (b *builder) build() (*diagram, int) {
-	n := len(b.s.params)
-	// liveUntil[j] is the last layer that reads parameter j, 0 where none does.
-	liveUntil := make([]int, n)
-	byLast := make([][]*check, n)
-	for _, c := range b.kept {
-		byLast[c.last] = append(byLast[c.last], c)
-		for _, j := range c.reads {
-			liveUntil[j] = max(liveUntil[j], c.last)
-		}
-	}
-	for k, when := range b.s.when {
-		if when == nil || b.loose[k] {
-			continue
-		}
-		for _, j := range when.reads {
-			liveUntil[j] = max(liveUntil[j], k)
-		}
-	}
-	d := &diagram{layers: make([]layer, n)}
-	ords := make([]int, n)
-	// states holds the nodes of the current layer: for each the ordinals of the parameters in live.
-	nodes, live, states := 1, []int(nil), []int32(nil)
-	for i := range n {
-		var next []int
-		for _, j := range live {
-			if liveUntil[j] > i {
-				next = append(next, j)
-			}
-		}
-		if liveUntil[i] > i {
-			next = append(next, i)
-		}
-		g := newGrouping(b.s, next, len(next) == len(live)+1)
+	d := &diagram{layers: make([]layer, len(b.s.params))}
+	joints := b.joints()
+	// nodes numbers the residue vectors of the current layer; the root has none.
+	nodes := &interner[residue]{}
+	nodes.find(nil)
+	for i := range joints {
+		j := &joints[i]
+		next := &interner[residue]{width: j.width}
 		l := &d.layers[i]
-		// A parameter that nothing tests and nothing reads later needs one bundle of edges.
-		free := len(byLast[i]) == 0 && liveUntil[i] <= i
-		l.first = make([]int32, 0, nodes+1)
-		bind := func(k int) {
-			for at, j := range live {
-				ords[j] = int(states[k*len(live)+at])
-			}
-		}
-		if !free && !b.fits(i, nodes, ords, bind) {
-			return nil, i
-		}
-		for k := range nodes {
-			bind(k)
+		l.first = make([]int32, 0, nodes.count+1)
+		vector := make([]residue, j.width)
+		for k := range nodes.count {
 			l.first = append(l.first, int32(len(l.runs)))
-			lo, hi := b.domain(i, ords)
-			if free {
-				if b.used++; b.used > b.limit {
-					return nil, i
-				}
-				ords[i] = lo
-				child := g.find(ords)
-				if lo < 0 && hi > 0 {
-					l.runs = append(l.runs, run{lo: -1, n: 1, child: child})
-					lo = 0
-				}
-				l.runs = append(l.runs, run{lo: lo, n: hi - lo, child: child})
-				continue
+			edges := len(l.runs)
+			if !b.expand(i, j, l, nodes.keys[k*nodes.width:(k+1)*nodes.width], next, vector) {
+				return nil, i
 			}
-			b.used += hi - lo
-			b.expand(l, g, byLast[i], ords, i, lo, hi)
+			b.used += len(l.runs) - edges + 1
+			if b.spent() > b.limit {
+				return nil, i
+			}
 		}
 		l.first = append(l.first, int32(len(l.runs)))
-		nodes, live, states = g.nodes, next, g.states
+		nodes = next
 	}
-	d.number(nodes)
+	d.number(nodes.count)
 	return d, 0
 }
 
-// fits reports whether the edges that layer i has to examine are within the limit. It looks at the
-// conditions of all nodes first, so that a layer that is too wide costs next to nothing.
-func (b *builder) fits(i, nodes int, ords []int, bind func(node int)) bool {
-	left := b.limit - b.used
-	if nodes <= left/(b.s.sizes[i]+1) {
-		return true
+// spent is what building has cost so far; an evaluation of a check counts as much as an edge.
+func (b *builder) spent() int { return b.used + b.work }
+
+// expand adds the edges of one node to layer i. It returns false where an automaton reached the limit.
+func (b *builder) expand(i int, j *joint, l *layer, residues []residue, next *interner[residue], vector []residue) bool {
+	for _, c := range j.copies {
+		vector[c[1]] = residues[c[0]]
 	}
-	for k := range nodes {
-		bind(k)
-		lo, hi := b.domain(i, ords)
-		if left -= hi - lo; left < 0 {
+	for k := range j.parts {
+		p := &j.parts[k]
+		p.residue, p.row, p.at = firstOpen, nil, 0
+		if p.from >= 0 {
+			p.residue = residues[p.from]
+		}
+		if p.residue >= firstOpen {
+			before := p.work
+			p.limit, p.wide = before+b.limit-b.spent(), b.s.limits.edges
+			p.row = p.automaton.row(p.depth, p.residue)
+			if b.work += p.work - before; p.failed {
+				b.culprit = p.check
+				b.forget(p.check)
+				return false
+			}
+		} else if p.to >= 0 {
+			vector[p.to] = p.residue
+		}
+	}
+	off, on := false, true
+	switch when := b.s.when[i]; {
+	case when == nil:
+	case b.loose[i]:
+		off = true
+	case j.condition >= 0:
+		on = residues[j.condition] == passed
+		off = !on
+	default: // The condition reads nothing.
+		on = when.eval(nil) == isTrue
+		off = !on
+	}
+	if off && j.leave(vector) {
+		l.runs = append(l.runs, run{lo: -1, n: 1, child: child(next, vector)})
+	}
+	if on {
+		j.sweep(l, b.s.sizes[i], next, vector)
+	}
+	return true
+}
+
+func child(next *interner[residue], vector []residue) int32 {
+	number, _ := next.find(vector)
+	return int32(number)
+}
+
+// leave puts the residues of an inactive parameter in the vector. It returns false where that is dead.
+func (j *joint) leave(vector []residue) bool {
+	for k := range j.parts {
+		p := &j.parts[k]
+		if p.row == nil {
+			continue
+		}
+		if p.row.off == dead {
 			return false
+		}
+		if p.to >= 0 {
+			vector[p.to] = p.row.off
 		}
 	}
 	return true
 }
 
-// domain returns the ordinals [lo, hi) that parameter i may take after those before it.
-func (b *builder) domain(i int, ords []int) (lo, hi int) {
-	when := b.s.when[i]
-	switch {
-	case when == nil:
-		return 0, b.s.sizes[i]
-	case b.loose[i]:
-		return -1, b.s.sizes[i]
-	case when.eval(ords) == isTrue:
-		return 0, b.s.sizes[i]
-	}
-	return -1, 0
-}
-
-// expand adds the edges of one node to layer i, with neighbours that lead to the same child in one run.
-func (b *builder) expand(l *layer, g *grouping, checks []*check, ords []int, i, lo, hi int) {
+// sweep goes through the steps of all rows side by side and adds a run for every stretch where none is dead.
+func (j *joint) sweep(l *layer, size int, next *interner[residue], vector []residue) {
 	start := len(l.runs)
-next:
-	for o := lo; o < hi; o++ {
-		ords[i] = o
-		for _, c := range checks {
-			if !c.holds(ords) {
-				continue next
+	for lo := 0; lo < size; {
+		hi := size
+		for k := range j.parts {
+			p := &j.parts[k]
+			if p.row == nil {
+				continue
+			}
+			steps := p.row.steps
+			for p.at < len(steps) && steps[p.at].lo+steps[p.at].n <= lo {
+				p.at++
+			}
+			if p.at == len(steps) {
+				return
+			}
+			s := &steps[p.at]
+			if s.lo > lo {
+				// The stretch before the step is dead.
+				lo, hi = s.lo, lo
+				break
+			}
+			hi = min(hi, s.lo+s.n)
+			if p.to >= 0 {
+				vector[p.to] = s.to
 			}
 		}
-		child := g.find(ords)
-		if last := len(l.runs) - 1; last >= start && l.runs[last].child == child && l.runs[last].lo >= 0 && l.runs[last].lo+l.runs[last].n == o {
-			l.runs[last].n++
+		if hi <= lo {
 			continue
 		}
-		l.runs = append(l.runs, run{lo: o, n: 1, child: child})
+		to := child(next, vector)
+		if last := len(l.runs) - 1; last >= start && l.runs[last].child == to && l.runs[last].lo >= 0 && l.runs[last].lo+l.runs[last].n == lo {
+			l.runs[last].n += hi - lo
+		} else {
+			l.runs = append(l.runs, run{lo: lo, n: hi - lo, child: to})
+		}
+		lo = hi
 	}
-}
-
-// grouping finds the node of a layer that stands for a state. It knows states by a mixed-radix number
-// where one fits, by a string of bytes otherwise; where no two edges can meet it need not know them.
-type grouping struct {
-	live     []int
-	states   []int32
-	nodes    int
-	distinct bool
-	radix    []uint64
-	numbers  map[uint64]int32
-	strings  map[string]int32
-	buffer   []byte
-}
-
-func newGrouping(s *Space, live []int, distinct bool) *grouping {
-	g := &grouping{live: live, distinct: distinct, numbers: map[uint64]int32{}}
-	product := uint64(1)
-	for _, j := range live {
-		g.radix = append(g.radix, product)
-		high, low := bits.Mul64(product, uint64(s.sizes[j])+1)
-		if high != 0 {
-			g.strings = map[string]int32{}
-			break
-		}
-		product = low
-	}
-	return g
-}
-
-// find returns the node for the state in ords, a new one where there is none.
-func (g *grouping) find(ords []int) int32 {
-	var number uint64
-	switch {
-	case g.distinct:
-	case g.strings != nil:
-		g.buffer = g.buffer[:0]
-		for _, j := range g.live {
-			g.buffer = binary.LittleEndian.AppendUint32(g.buffer, uint32(ords[j]))
-		}
-		if node, ok := g.strings[string(g.buffer)]; ok {
-			return node
-		}
-		g.strings[string(g.buffer)] = int32(g.nodes)
-	default:
-		for at, j := range g.live {
-			number += g.radix[at] * uint64(ords[j]+1)
-		}
-		if node, ok := g.numbers[number]; ok {
-			return node
-		}
-		g.numbers[number] = int32(g.nodes)
-	}
-	// A live parameter has been expanded value by value, so that its ordinals fit 32 bits.
-	for _, j := range g.live {
-		g.states = append(g.states, int32(ords[j]))
-	}
-	g.nodes++
-	return int32(g.nodes - 1)
 }
 
 // number counts the completions of every node, from the last layer up, and drops the edges that lead

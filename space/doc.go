@@ -22,7 +22,7 @@
 //  2. Conditions and constraints are compiled to closures that read ordinals and allocate nothing.
 //  3. The space is compiled to a decision diagram that counts the points.
 //  4. [Space.Len], [Space.At], [Space.Index], [Space.Sample] and [Space.All] walk the diagram.
-//     [Space.Neighbours] and [Space.Complete] change points and repair activity.
+//     [Space.Neighbours], [Space.Neighbour] and [Space.Complete] change points and repair activity.
 //
 // # Expressions
 //
@@ -57,20 +57,28 @@
 //
 // The points are the paths of a layered multi-valued decision diagram [Bryant, "Graph-based algorithms
 // for Boolean function manipulation", IEEE Transactions on Computers C-35(8), 1986; Bergman et al.,
-// "Decision Diagrams for Optimization", 2016]. Layer i decides parameter i. Its nodes are the values of
-// those earlier parameters that a later constraint or condition still reads; a constraint is tested as
-// soon as its last parameter is bound; nodes with the same state are one. Each node counts its
-// completions, which gives the number of points, the i-th point, the index of a point and uniform random
-// points, without a list of them. pyATF's chain of trees [Rasch, Schulze, Steuwer, Gorlatch, "Efficient
+// "Decision Diagrams for Optimization", 2016]. Layer i decides parameter i. Its nodes are what the checks
+// that are still open demand of the parameters from i on; nodes that demand the same are one. Each node
+// counts its completions, which gives the number of points, the i-th point, the index of a point and uniform
+// random points, without a list of them. pyATF's chain of trees [Rasch, Schulze, Steuwer, Gorlatch, "Efficient
 // auto-tuning of parallel programs with interdependent tuning parameters via auto-tuning framework
 // (ATF)", ACM TACO 18(1), 2021] has the same aim and keeps one tree for each group of dependent
 // parameters; a diagram needs no groups, and shares equal subtrees. Neighbouring edges to one child are
 // stored as one run, so that a parameter that nothing tests costs the same for 2 values or 2^40.
 //
-// Where the diagram would exceed two million edges, the constraints that widen it most, and if need be
-// conditions, are left out. Points are then drawn from what the diagram has and rejected where they break
-// the rest, which keeps the draw uniform, and enumerated by depth-first search; Len, At and Index are
-// not available.
+// Every constraint, cut at its ands, and every condition is an automaton of its own over the parameters that
+// it reads. Its state after some of them, a residue, is told by the values of the parts of the expression that
+// are wholly bound: after a and b, "a * b * c <= 64" knows a * b alone. Interval bounds over what is open tell
+// residues that can no longer fail, which are dropped, from those that can no longer pass, which are cut off;
+// the residues before the last parameter are told by the values that they leave it. What a residue becomes is
+// worked out once, when it is first asked for, as a list of ranges: comparisons and products are cut by halving,
+// multiples and divisors are computed. The diagram is the product of the automata: a node is a vector of
+// residues, and making an edge is looking up each of them.
+//
+// Where the diagram would exceed two million edges and evaluations, the constraints that widen it most, and if
+// need be conditions, are left out. Points are then drawn from what the diagram has and rejected where they break
+// the rest, which keeps the draw uniform, and enumerated by depth-first search; Len, Size, At and Index are
+// not available, and Estimate says which share of the draws is accepted.
 //
 // Counting and drawing by counts are as for binary diagrams in Knuth, "The Art of Computer Programming",
 // volume 4A, section 7.1.4.

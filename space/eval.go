@@ -436,9 +436,7 @@ func (k *compiler) int(n *node) intFunc {
 			return mulInt(a, b)
 		})
 	}
-	apply := map[op]func(a, b int64) (int64, truth){
-		opAdd: addInt, opSub: subInt, opFloorDiv: floorDivInt, opMod: modInt, opPow: powInt,
-	}[n.op]
+	apply := intOps[n.op]
 	return fold(k, n, func(ords []int) (int64, truth) {
 		a, state := x(ords)
 		if state != fine {
@@ -532,15 +530,7 @@ func (k *compiler) float(n *node) floatFunc {
 		return fold(k, n, func(ords []int) (float64, truth) { return extreme(parts, isMin, ords) })
 	}
 	x, y := k.float(n.kids[0]), k.float(n.kids[1])
-	apply := map[op]func(a, b float64) float64{
-		opAdd:      func(a, b float64) float64 { return a + b },
-		opSub:      func(a, b float64) float64 { return a - b },
-		opMul:      func(a, b float64) float64 { return a * b },
-		opDiv:      func(a, b float64) float64 { return a / b },
-		opFloorDiv: func(a, b float64) float64 { return math.Floor(a / b) },
-		opMod:      modFloat,
-		opPow:      math.Pow,
-	}[n.op]
+	apply := floatOps[n.op]
 	divides := n.op == opDiv || n.op == opFloorDiv || n.op == opMod
 	return fold(k, n, func(ords []int) (float64, truth) {
 		a, state := x(ords)
@@ -560,6 +550,22 @@ func (k *compiler) float(n *node) floatFunc {
 		}
 		return v, fine
 	})
+}
+
+// intOps are the operators on integers but for the product.
+var intOps = map[op]func(a, b int64) (int64, truth){
+	opAdd: addInt, opSub: subInt, opFloorDiv: floorDivInt, opMod: modInt, opPow: powInt,
+}
+
+// floatOps are the operators on floats. Their results are finite or faults.
+var floatOps = map[op]func(a, b float64) float64{
+	opAdd:      func(a, b float64) float64 { return a + b },
+	opSub:      func(a, b float64) float64 { return a - b },
+	opMul:      func(a, b float64) float64 { return a * b },
+	opDiv:      func(a, b float64) float64 { return a / b },
+	opFloorDiv: floorDivFloat,
+	opMod:      modFloat,
+	opPow:      math.Pow,
 }
 
 // extreme is min and max.
@@ -640,6 +646,17 @@ func modFloat(a, b float64) float64 {
 		r += b
 	}
 	return r
+}
+
+// floorDivFloat is Python's: what the exact remainder leaves, divided, so that 1.0 // 0.1 is 9 although 1.0 / 0.1
+// rounds to 10.
+func floorDivFloat(a, b float64) float64 {
+	r := math.Mod(a, b)
+	q := (a - r) / b
+	if r != 0 && (r < 0) != (b < 0) {
+		q--
+	}
+	return math.Round(q)
 }
 
 // powInt has no answer for a negative exponent, because an integer expression must stay one.

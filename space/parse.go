@@ -86,6 +86,8 @@ type node struct {
 	// The checker fills these in.
 	typ   exprType
 	param int // opName: its place in the space
+	// first and last are the first and the last parameter that the node reads; last is -1 where it reads none.
+	first, last int
 }
 
 // parser is a Pratt parser [Pratt, "Top down operator precedence", POPL 1973].

@@ -248,7 +248,13 @@ func referenceFloat(o op, kids []any) any {
 		case opDiv:
 			v = a / b
 		case opFloorDiv:
-			v = math.Floor(a / b)
+			// The exact quotient rounded down, which can be 0 with either sign.
+			q := new(big.Rat).Quo(new(big.Rat).SetFloat64(a), new(big.Rat).SetFloat64(b))
+			n, r := new(big.Int).QuoRem(q.Num(), q.Denom(), new(big.Int))
+			if r.Sign() < 0 {
+				n.Sub(n, big.NewInt(1))
+			}
+			v, _ = new(big.Float).SetInt(n).Float64()
 		case opMod:
 			if v = math.Mod(a, b); v != 0 && (v < 0) != (b < 0) {
 				v += b

@@ -144,8 +144,11 @@ func define(name string, params []Parameter, constraints []string, limits limits
 			return nil, &definitionError{parameter: -1, constraint: i, label: fmt.Sprintf("constraint %d", i+1), err: err}
 		}
 		s.constraints = append(s.constraints, e)
-		if last := e.last(); last >= 0 {
-			s.byLast[last] = append(s.byLast[last], &check{expr: e, owner: -1, last: last})
+		if e.last() < 0 {
+			continue
+		}
+		for _, part := range e.conjuncts() {
+			s.byLast[part.last()] = append(s.byLast[part.last()], &check{expr: part, owner: -1, last: part.last(), constraint: i})
 		}
 	}
 	s.fingerprint = s.digest()
@@ -187,38 +190,48 @@ func (s *Space) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// buildDiagram compiles the space. Where the whole does not fit the limit it leaves the heaviest constraint
-// that is open at the widest point to rejection, then the next, until the rest does fit; and, should
-// the conditions alone not fit, the heaviest of those. What is left without any is one chain of runs.
+// buildDiagram compiles the space. Where the whole does not fit the limit it leaves to rejection the constraint whose own
+// automaton is too large, or else the heaviest that is open at the widest point; then the next, until the rest does fit;
+// and, should the conditions alone not fit, the heaviest of those. What is left without any is one chain of runs.
 func (s *Space) buildDiagram() {
+	m := newMachines(s)
 	var kept []*check
 	for _, checks := range s.byLast {
 		kept = append(kept, checks...)
 	}
 	loose := make([]bool, len(s.params))
 	for budget := compileBudget * s.limits.edges; len(kept) > 0; {
-		b := &builder{s: s, kept: kept, loose: loose, limit: min(s.limits.edges, budget)}
+		b := &builder{machines: m, kept: kept, loose: loose, limit: min(s.limits.edges, budget)}
 		d, wide := b.build()
 		if d != nil {
 			s.finish(d, kept, loose)
 			return
 		}
-		budget -= b.used
-		worst := s.heaviest(kept, wide)
+		budget -= max(b.spent(), 1)
+		worst := slices.Index(kept, b.culprit)
+		if worst < 0 {
+			worst = s.heaviest(kept, wide)
+		}
 		if worst < 0 || budget <= 0 {
 			break
 		}
 		kept = slices.Delete(kept, worst, worst+1)
 	}
 	for budget := compileBudget * s.limits.edges; budget > 0; {
-		b := &builder{s: s, loose: loose, limit: min(s.limits.edges, budget)}
+		b := &builder{machines: m, loose: loose, limit: min(s.limits.edges, budget)}
 		d, wide := b.build()
 		if d != nil {
 			s.finish(d, nil, loose)
 			return
 		}
-		budget -= b.used
-		worst := s.heaviestCondition(loose, wide)
+		budget -= max(b.spent(), 1)
+		worst := -1
+		if b.culprit != nil {
+			worst = b.culprit.owner
+		}
+		if worst < 0 {
+			worst = s.heaviestCondition(loose, wide)
+		}
 		if worst < 0 {
 			break
 		}
@@ -227,7 +240,7 @@ func (s *Space) buildDiagram() {
 	for i, when := range s.when {
 		loose[i] = when != nil
 	}
-	d, _ := (&builder{s: s, loose: loose, limit: math.MaxInt}).build()
+	d, _ := (&builder{machines: m, loose: loose, limit: math.MaxInt}).build()
 	s.finish(d, nil, loose)
 }
 
@@ -316,42 +329,6 @@ func (s *Space) findFirst() error {
 		return nil
 	}
 	return fmt.Errorf("no point was found that satisfies its constraints, in %d steps of search and %d random draws", s.limits.steps, s.limits.draws)
-}
-
-// explainEmpty names the constraints that leave no point: those that no point satisfies at all, else
-// the first that no point satisfies together with the ones before it.
-func (s *Space) explainEmpty() error {
-	empty := func(kept ...*check) bool {
-		b := &builder{s: s, kept: kept, loose: make([]bool, len(s.params)), limit: s.limits.edges / 16}
-		d, _ := b.build()
-		return d != nil && d.len() == 0
-	}
-	var all, alone []*check
-	for _, e := range s.constraints {
-		if e.last() >= 0 {
-			all = append(all, &check{expr: e, owner: -1, last: e.last()})
-		}
-	}
-	// The trials are bounded in number and size, so that a refusal costs little more than the diagram.
-	const trials = 64
-	for _, c := range all[:min(len(all), trials)] {
-		if empty(c) {
-			alone = append(alone, c)
-		}
-	}
-	if len(alone) > 0 {
-		var texts []string
-		for _, c := range alone {
-			texts = append(texts, c.src)
-		}
-		return fmt.Errorf("it has no point: none satisfies %s", strings.Join(texts, "; none satisfies "))
-	}
-	for i := range all[:min(len(all), trials)] {
-		if empty(all[:i+1]...) {
-			return fmt.Errorf("it has no point: none satisfies %s together with the constraints before it", all[i].src)
-		}
-	}
-	return errors.New("it has no point: no combination satisfies all constraints")
 }
 
 // Name returns the name of the space.

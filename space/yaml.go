@@ -66,6 +66,16 @@ func (d Document) space(limits limits) (*Space, error) {
 	return nil, fmt.Errorf("line %d: %w", line, err)
 }
 
+// WithLines returns a copy of d whose errors name the given lines of a file in another format, one a parameter and one a
+// constraint.
+func (d Document) WithLines(parameters, constraints []int) Document {
+	d.Parameters, d.lines = slices.Clone(d.Parameters), constraints
+	for i := range min(len(parameters), len(d.Parameters)) {
+		d.Parameters[i].line = parameters[i]
+	}
+	return d
+}
+
 // Document returns the definition of s in its YAML form.
 func (s *Space) Document() Document {
 	return Document{Name: s.name, Parameters: s.Parameters(), Constraints: s.Constraints()}

@@ -75,7 +75,7 @@ func TestReadErrors(t *testing.T) {
 		{parameter("name: a, type: bool, <<: {doc: x}"), `no field "<<"`},
 		{parameter("name: a, type: bool") + "constraints:\n  - a\n  - a >\n", `line 6: space "x": constraint 2: column 4:`},
 		{parameter("name: a, type: bool") + "constraints:\n  - [a]\n", "line 5: a constraint is an expression in one text"},
-		{parameter("name: a, type: bool") + "constraints: [a, not a]\n", "it has no point: none satisfies not a together"},
+		{parameter("name: a, type: bool") + "constraints: [a, not a]\n", "these 2 constraints conflict, of which any smaller set can be satisfied: a; not a"},
 		{parameter("name: a, type: bool") + "---\nname: y\n", "a second YAML document"},
 		{"&a [*a]", "a space is a mapping"},
 		{"parameters: &a [*a]", "a parameter is a mapping"},

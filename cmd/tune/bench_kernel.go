@@ -79,7 +79,7 @@ func (a *app) runKernelBench(c *cobra.Command, b tune.KernelBench, asJSON, quiet
 	err := b.Run(c.Context(), func(r tune.BenchRow) error {
 		rows = append(rows, r)
 		if !quiet {
-			fmt.Fprintf(a.stderr, "  %.1f GFLOP/s after %d evaluations, %.2f × %s\n", r.Rate, r.Evaluations, r.Ratio, r.BestPeer)
+			fmt.Fprintf(a.stderr, "  %s %s after %d evaluations, %.2f × %s\n", rate(r.Rate), r.Unit, r.Evaluations, r.Ratio, r.BestPeer)
 		}
 		return nil
 	})
@@ -96,7 +96,9 @@ func (a *app) runKernelBench(c *cobra.Command, b tune.KernelBench, asJSON, quiet
 // printRows prints a table in Markdown, as the README shows it.
 func (a *app) printRows(rows []tune.BenchRow) error {
 	peers := map[string]bool{}
+	unit, threaded := "", false
 	for _, r := range rows {
+		unit, threaded = r.Unit, threaded || r.Threads > 1
 		for name := range r.Peers {
 			peers[name] = true
 		}
@@ -104,7 +106,10 @@ func (a *app) printRows(rows []tune.BenchRow) error {
 	names := slices.Sorted(maps.Keys(peers))
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	line := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	head := append(append([]string{"shape", "tune, GFLOP/s", "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	head := append(append([]string{"shape", "tune, " + unit, "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	if threaded {
+		head = append(head, "ratio to its serial best", "95 %")
+	}
 	line(head...)
 	line(slices.Repeat([]string{"---"}, len(head))...)
 	for _, r := range rows {
@@ -112,11 +117,11 @@ func (a *app) printRows(rows []tune.BenchRow) error {
 		if r.PeakShare > 0 {
 			share = fmt.Sprintf("%.1f %%", 100*r.PeakShare)
 		}
-		cells := []string{r.Shape, fmt.Sprintf("%.1f", r.Rate), share}
+		cells := []string{r.Shape, rate(r.Rate), share}
 		for _, name := range names {
 			cell := "–"
 			if v, ok := r.Peers[name]; ok {
-				cell = fmt.Sprintf("%.1f", v)
+				cell = rate(v)
 			}
 			cells = append(cells, cell)
 		}
@@ -124,11 +129,31 @@ func (a *app) printRows(rows []tune.BenchRow) error {
 		if r.Unverified {
 			ratio += ", unverified: the machine was busy"
 		}
-		interval := "–"
-		if r.High > 0 {
-			interval = fmt.Sprintf("%.2f–%.2f", r.Low, r.High)
+		cells = append(cells, rate(r.Baseline), ratio, interval(r.Low, r.High))
+		if threaded {
+			serial := "–"
+			if r.SerialRatio > 0 {
+				serial = fmt.Sprintf("%.2f", r.SerialRatio)
+			}
+			cells = append(cells, serial, interval(r.SerialLow, r.SerialHigh))
 		}
-		line(append(cells, fmt.Sprintf("%.1f", r.Baseline), ratio, interval)...)
+		line(cells...)
 	}
 	return w.Flush()
+}
+
+// rate writes a rate: to a tenth, or where it is below one to three digits.
+func rate(v float64) string {
+	if v < 1 {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// interval writes the interval of a ratio; a dash where there is none.
+func interval(low, high float64) string {
+	if high <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f–%.2f", low, high)
 }

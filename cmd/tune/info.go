@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/big"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/configs"
-	"tune/kernels"
 	"tune/results"
 	"tune/search/strategies"
-	"tune/space"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -180,142 +176,4 @@ func rowOf(l results.Listing) runRow {
 		r.Why = l.Err.Error()
 	}
 	return r
-}
-
-func (a *app) spaceCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "space KERNEL|FILE",
-		Short: "Show parameters, constraints and size of a space",
-		Long:  "space shows the space of a kernel at a shape, or the space of a YAML file, of which it may be all or a kernel of your own.",
-		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
-  tune space my-space.yaml
-  tune space treehash --yaml > treehash.yaml`,
-		Args: exactly(1, "a kernel or the file of a space"),
-	}
-	addSettings(c.Flags(), "shape")
-	asYAML := c.Flags().Bool("yaml", false, "print the space as YAML")
-	asJSON := c.Flags().Bool("json", false, "print the space as JSON")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *asYAML && *asJSON {
-			return usage(fmt.Errorf("--yaml and --json exclude each other"))
-		}
-		set, err := readSettings(c.Flags(), "", a.environ)
-		if err != nil {
-			return usage(err)
-		}
-		s, err := a.findSpace(args[0], set)
-		switch {
-		case err != nil:
-			return err
-		case *asYAML:
-			return s.Write(a.stdout)
-		case *asJSON:
-			return printJSON(a.stdout, spaceJSON(s))
-		}
-		return a.printSpace(s)
-	}
-	return c
-}
-
-func (a *app) findSpace(name string, set settings) (*space.Space, error) {
-	if strings.ContainsAny(name, "./\\") {
-		if own, err := loadKernel(name); err != nil || own != nil {
-			return spaceOf(own, set, err)
-		}
-		if set.from["shape"] == "--shape" {
-			return nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		s, err := space.Read(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return s, nil
-	}
-	k, err := a.table.Lookup(name)
-	if err != nil {
-		if _, serr := os.Stat(name); serr == nil {
-			err = fmt.Errorf("%w; for the file write ./%s", err, name)
-		}
-		return nil, usage(err)
-	}
-	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-	if err != nil {
-		return nil, set.blame("shape", err)
-	}
-	p, err := k.Problem(shape)
-	if err != nil {
-		return nil, err
-	}
-	return p.Space(), nil
-}
-
-func (a *app) printSpace(s *space.Space) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "space %s, fingerprint %s\n", s.Name(), s.Fingerprint())
-	for _, p := range s.Parameters() {
-		when := ""
-		if p.When != "" {
-			when = "  [if " + p.When + "]"
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s%s\n", p.Name, p.Type, domain(p), p.Doc, when)
-	}
-	for _, text := range s.Constraints() {
-		fmt.Fprintf(w, "  constraint %s\n", text)
-	}
-	fmt.Fprintf(w, "product of the values: %s\n", s.Product())
-	if n, ok := s.Len(); ok {
-		share := 0.0
-		if product := s.Product(); product.Sign() > 0 {
-			share, _ = new(big.Rat).SetFrac(new(big.Int).SetUint64(n), product).Float64()
-		}
-		fmt.Fprintf(w, "points: %s (%.3g%%)\n", new(big.Int).SetUint64(n), 100*share)
-	} else {
-		fmt.Fprintln(w, "points: too many to count")
-	}
-	return w.Flush()
-}
-
-func spaceJSON(s *space.Space) any {
-	type parameter struct {
-		Name   string `json:"name"`
-		Type   string `json:"type"`
-		Values int    `json:"values"` // how many there are
-		Domain string `json:"domain"`
-		When   string `json:"when,omitempty"`
-		Doc    string `json:"doc,omitempty"`
-	}
-	out := struct {
-		Name        string      `json:"name"`
-		Fingerprint string      `json:"fingerprint"`
-		Parameters  []parameter `json:"parameters"`
-		Constraints []string    `json:"constraints"`
-		Product     *big.Int    `json:"product"`
-		Points      *uint64     `json:"points"` // null where they are too many to count
-	}{s.Name(), s.Fingerprint(), []parameter{}, append([]string{}, s.Constraints()...), s.Product(), nil}
-	for _, p := range s.Parameters() {
-		out.Parameters = append(out.Parameters, parameter{p.Name, fmt.Sprint(p.Type), p.Len(), domain(p), p.When, p.Doc})
-	}
-	if n, ok := s.Len(); ok {
-		out.Points = &n
-	}
-	return out
-}
-
-// domain describes the values of a parameter.
-func domain(p space.Parameter) string {
-	const most = 6
-	n := p.Len()
-	if n <= most {
-		values := make([]string, n)
-		for i := range values {
-			values[i] = p.At(i).String()
-		}
-		return strings.Join(values, " ")
-	}
-	return fmt.Sprintf("%s %s … %s (%d)", p.At(0), p.At(1), p.At(n-1), n)
 }

@@ -238,7 +238,7 @@ func (a *app) printReport(r *tune.Report) error {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
-	fmt.Fprintf(w, "checked   on %d fresh inputs\n", len(s.Checks))
+	fmt.Fprintf(w, "checked   on %d fresh inputs%s\n", len(s.Checks), deviation(s.Metrics))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -249,6 +249,14 @@ func (a *app) printReport(r *tune.Report) error {
 		label = ""
 	}
 	return nil
+}
+
+// deviation says how far off results were, after a comma, where metrics tell.
+func deviation(metrics []space.Metric) string {
+	if d, _, ok := kernels.SplitDeviation(metrics); ok {
+		return ", " + d.String()
+	}
+	return ""
 }
 
 // runJSON is what run and resume print with --json.
@@ -358,6 +366,7 @@ verifies best.json.`,
 		Args:    exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
+	config := c.Flags().StringP("config", "c", "", "YAML `file` of the kernel, where it is one of your own and the schedule has left its run's directory")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
@@ -370,7 +379,7 @@ verifies best.json.`,
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableOf(filepath.Dir(path))
+		table, closeTable, err := a.tableFor(path, *config)
 		if err != nil {
 			return err
 		}
@@ -412,8 +421,14 @@ func verifyJSON(v *tune.Verification) any {
 		Cost  float64  `json:"cost"`
 		Unit  string   `json:"unit"`
 		Seeds []uint64 `json:"seeds"`
-		Steps []step   `json:"steps"`
+		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
+		MaxError   *float64 `json:"max_error,omitempty"`
+		ErrorShare *float64 `json:"error_share,omitempty"`
+		Steps      []step   `json:"steps"`
 	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Seeds: v.Seeds}
+	if d := v.Deviation; d != nil {
+		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
+	}
 	for _, s := range v.Steps {
 		j := step{Name: s.Name, OK: s.Err == nil}
 		if s.Err != nil {

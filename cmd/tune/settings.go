@@ -125,7 +125,10 @@ func parseSeed(v string) (uint64, error) {
 
 func parseCount(v string) (int, error) {
 	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
+	switch {
+	case errors.Is(err, strconv.ErrRange) && n > 0:
+		return 0, fmt.Errorf("%s: want a whole number of at most %d", quoted(v), math.MaxInt)
+	case err != nil || n < 1:
 		return 0, fmt.Errorf("%s: want a whole number, 1 or more", quoted(v))
 	}
 	return n, nil
@@ -241,6 +244,11 @@ func settingKeys() []string {
 		keys[i] = s.key
 	}
 	return keys
+}
+
+// settingDefault returns the default of a key.
+func settingDefault(key string) string {
+	return settingTable[slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key })].value
 }
 
 const prefix = "TUNE_"

@@ -14,6 +14,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/user"
+	"tune/results"
 	"tune/space"
 )
 
@@ -58,6 +59,60 @@ func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err e
 	return append(slices.Clone(a.table), k), func() { k.Close() }, nil
 }
 
+// tableFor returns the kernels that a schedule may be of: those of tune, and the user's own that it was made with. That is
+// the one of config where it is given, else the copy in the run's directory, which is searched beside the schedule and
+// where runs are by default.
+func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable func(), err error) {
+	s, err := results.ReadSchedule(schedule)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := slices.Contains(a.table.Names(), s.Kernel)
+	with := func(k *user.Kernel) (kernels.Table, func(), error) {
+		return append(slices.Clone(a.table), k), func() { k.Close() }, nil
+	}
+	if config != "" {
+		if known {
+			return nil, nil, usage(fmt.Errorf("--config: %s is a kernel of tune, and has no file: leave it out", s.Kernel))
+		}
+		k, err := user.Load(config)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		if name := k.Info().Name; name != s.Kernel {
+			k.Close()
+			return nil, nil, usage(fmt.Errorf("--config: %s is the kernel %s, and %s is of %s", config, name, schedule, s.Kernel))
+		}
+		return with(k)
+	}
+	dir := filepath.Dir(schedule)
+	if known {
+		return a.tableOf(dir)
+	}
+	var looked []string
+	for _, run := range []string{dir, filepath.Join(dir, s.Run), filepath.Join(filepath.Dir(dir), s.Run), filepath.Join(settingDefault("out"), s.Run)} {
+		if slices.Contains(looked, user.CopyDir(run)) {
+			continue
+		}
+		looked = append(looked, user.CopyDir(run))
+		k, err := user.Open(run)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		// A run of the same name may have been of another kernel.
+		if info := k.Info(); run == dir || info.Name == s.Kernel && info.Version == s.KernelVersion {
+			return with(k)
+		}
+		k.Close()
+	}
+	_, err = a.table.Lookup(s.Kernel)
+	return nil, nil, fmt.Errorf("%s: %w; if it is one of your own: there is no copy of it in %s, so pass its YAML file by --config, or the schedule in its run's directory",
+		schedule, err, strings.Join(looked, ", "))
+}
+
 // embeddedKeys are the settings that a kernel's file may hold: all but which kernel.
 func embeddedKeys() []string {
 	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })
@@ -76,23 +131,6 @@ func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, er
 		}
 	}
 	return map[string]any{}, map[string]int{}, nil
-}
-
-// spaceOf returns the space of a kernel's file.
-func spaceOf(k *user.Kernel, set settings, err error) (*space.Space, error) {
-	if err != nil {
-		return nil, usage(err)
-	}
-	defer k.Close()
-	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-	if err != nil {
-		return nil, set.blame("shape", err)
-	}
-	p, err := k.Problem(shape)
-	if err != nil {
-		return nil, err
-	}
-	return p.Space(), nil
 }
 
 func (a *app) initCommand() *cobra.Command {
@@ -309,8 +347,9 @@ func (a *app) printCheck(r *checkReport) {
 			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
 			return
 		}
-		fmt.Fprintf(a.stdout, "          right, %s %s\n", number(b.Cost), b.Unit)
-		for _, m := range b.Metrics {
+		fmt.Fprintf(a.stdout, "          right%s, %s %s\n", deviation(b.Metrics), number(b.Cost), b.Unit)
+		_, rest, _ := kernels.SplitDeviation(b.Metrics)
+		for _, m := range rest {
 			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))
 		}
 	}

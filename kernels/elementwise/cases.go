@@ -1,12 +1,10 @@
 package elementwise
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
-	"unsafe"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -118,7 +116,7 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 		}
 		data := make([]float32, b.Len)
 		inputs = append(inputs, data)
-		c.Inputs = append(c.Inputs, asBytes(data))
+		c.Inputs = append(c.Inputs, native.AsBytes(data))
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, number<<8|uint64(i)))
 			for e := range data {
@@ -129,12 +127,12 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 	}
 	group.Wait()
 	out := len(c.Buffers) - 1
-	c.Verify = func(buffers [][]byte) error {
-		got := asFloats(buffers[out])
+	c.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+		got := native.AsFloats(buffers[out])
 		if k.op.reduce {
 			return k.verifySums(s, inputs, got)
 		}
-		return k.verifyElements(s, inputs, got)
+		return kernels.Deviation{}, k.verifyElements(s, inputs, got) // exact
 	}
 	return c
 }
@@ -216,7 +214,7 @@ func sumTolerance(n int, absolute float64) float64 {
 }
 
 // verifySums compares the results of a reduction with sums in double precision.
-func (k *Spec) verifySums(s size, in [][]float32, got []float32) error {
+func (k *Spec) verifySums(s size, in [][]float32, got []float32) (d kernels.Deviation, err error) {
 	a, b := in[0], in[1]
 	worst, excess, message := -1, 0.0, ""
 	for array, g := range got {
@@ -231,12 +229,16 @@ func (k *Spec) verifySums(s size, in [][]float32, got []float32) error {
 			absolute += math.Abs(t)
 		}
 		tolerance := sumTolerance(s.n, absolute)
-		low, high, want := sum-tolerance, sum+tolerance, float32(sum)
+		low, high, exact := sum-tolerance, sum+tolerance, sum
 		if k.op.name == "distance" {
 			low, high = float64(float32(math.Sqrt(max(0, low)))), float64(float32(math.Sqrt(high)))
-			want = float32(math.Sqrt(sum))
+			exact = math.Sqrt(sum)
 		}
+		want := float32(exact)
 		if low <= float64(g) && float64(g) <= high || math.IsNaN(sum) && g != g || math.IsInf(sum, 0) && g == want {
+			// What is tolerated of a distance reaches further down than up.
+			d.Add(float64(g)-exact, high-exact)
+			d.Add(exact-float64(g), exact-low)
 			continue
 		}
 		// How far it is beyond what is tolerated, in units of that.
@@ -250,24 +252,7 @@ func (k *Spec) verifySums(s size, in [][]float32, got []float32) error {
 		}
 	}
 	if worst < 0 {
-		return nil
+		return d, nil
 	}
-	return kernels.Reject(space.WrongAnswer, "%s", message)
-}
-
-// asBytes returns the bytes of floats, in the machine's order.
-func asBytes(f []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
-}
-
-// asFloats returns the floats in bytes of the machine's order.
-func asFloats(b []byte) []float32 {
-	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%4 == 0 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
-	}
-	f := make([]float32, len(b)/4)
-	for i := range f {
-		f[i] = math.Float32frombits(binary.NativeEndian.Uint32(b[4*i:]))
-	}
-	return f
+	return d, kernels.Reject(space.WrongAnswer, "%s", message)
 }

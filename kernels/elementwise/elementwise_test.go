@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,51 +13,24 @@ import (
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
-
 // fullMachine has everything that the generator knows. Its code can be generated anywhere.
-var fullMachine = Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512"}, Cache: 32 << 20}
+var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512"}, Cache: 32 << 20}
 
-func specOn(t *testing.T, m Machine, shape string) *Spec {
+func specOn(t *testing.T, m native.Machine, shape string) *Spec {
 	t.Helper()
-	s, err := kernels.ParseShape(Fields(), shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := NewSpec(s, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return nativetest.Made(t, Fields(), shape, m, NewSpec)
 }
 
 // here returns the spec on this machine.
 func here(t *testing.T, shape string) *Spec {
 	t.Helper()
-	m, err := Host()
-	if err != nil {
-		t.Skip(err)
-	}
-	return specOn(t, m, shape)
+	return specOn(t, nativetest.Here(t), shape)
 }
 
-func problemOf(t *testing.T, k *Spec) *native.Problem {
-	t.Helper()
-	p, err := native.New(k, native.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*native.Problem)
-}
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"op=relu,n=5000", "op=sqdiff,n=1999,arrays=3,threads=4", "op=distance,n=777,arrays=11,threads=4"} {
@@ -79,13 +51,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := problemOf(t, k).Build(t.Context(), p)
-		if err == nil {
-			err = c.Check(t.Context(), rng.Uint64())
-		}
-		if err != nil {
-			t.Errorf("%s: %s: %v", shape, p, err)
-		}
+		t.Run(shape, func(t *testing.T) { nativetest.Right(t, k, p, rng.Uint64()) })
 	}
 }
 
@@ -115,7 +81,7 @@ func TestReference(t *testing.T) {
 // rightOutput computes what a case wants, in double precision where it is a sum.
 func rightOutput(k *Spec, c native.Case) []float32 {
 	n, arrays := int(c.Dims[0]), int(c.Dims[1])
-	a, b := asFloats(c.Inputs[0]), asFloats(c.Inputs[len(c.Inputs)-2])
+	a, b := native.AsFloats(c.Inputs[0]), native.AsFloats(c.Inputs[len(c.Inputs)-2])
 	if !k.op.reduce {
 		out := make([]float32, n*arrays)
 		for i := range out {
@@ -154,8 +120,9 @@ func TestTolerance(t *testing.T) {
 		for number, c := range cases {
 			verify := func(out []float32) error {
 				buffers := slices.Clone(c.Inputs)
-				buffers[len(buffers)-1] = asBytes(out)
-				return c.Verify(buffers)
+				buffers[len(buffers)-1] = native.AsBytes(out)
+				_, err := c.Verify(buffers)
+				return err
 			}
 			right := rightOutput(k, c)
 			if err := verify(right); err != nil {
@@ -191,7 +158,7 @@ func wrongValues(k *Spec, c native.Case, i, n int, want float32) []float32 {
 	if math.IsInf(float64(want), 0) {
 		return []float32{-want, nan, 0}
 	}
-	a, b := asFloats(c.Inputs[0])[i*n:(i+1)*n], asFloats(c.Inputs[1])[i*n:(i+1)*n]
+	a, b := native.AsFloats(c.Inputs[0])[i*n:(i+1)*n], native.AsFloats(c.Inputs[1])[i*n:(i+1)*n]
 	sum, absolute := 0.0, 0.0
 	for j := range a {
 		x := float64(a[j]) * float64(b[j])
@@ -212,7 +179,7 @@ func wrongValues(k *Spec, c native.Case, i, n int, want float32) []float32 {
 func TestSumTolerance(t *testing.T) {
 	k := specOn(t, fullMachine, "op=dot,n=1000")
 	c := k.newCase(size{1000, 1}, uniform, 1, 1)
-	a, b := asFloats(c.Inputs[0]), asFloats(c.Inputs[1])
+	a, b := native.AsFloats(c.Inputs[0]), native.AsFloats(c.Inputs[1])
 	sum, absolute := 0.0, 0.0
 	for i := range a {
 		sum += float64(a[i]) * float64(b[i])
@@ -220,9 +187,12 @@ func TestSumTolerance(t *testing.T) {
 	}
 	for share, ok := range map[float64]bool{0: true, 0.9: true, -0.9: true, 1.1: false, -1.1: false} {
 		got := float32(sum + share*4*math.Sqrt(1000)*0x1p-24*absolute)
-		err := c.Verify([][]byte{c.Inputs[0], c.Inputs[1], asBytes([]float32{got})})
+		d, err := c.Verify([][]byte{c.Inputs[0], c.Inputs[1], native.AsBytes([]float32{got})})
 		if (err == nil) != ok {
 			t.Errorf("off by %v of the tolerance: %v", share, err)
+		}
+		if tolerance := sumTolerance(1000, absolute); ok && (math.Abs(d.ErrorShare-math.Abs(share)) > 0.1 || math.Abs(d.MaxError-math.Abs(share)*tolerance) > 0.1*tolerance) {
+			t.Errorf("off by %v of a tolerance of %v is reported as %+v", share, tolerance, d)
 		}
 	}
 }
@@ -238,7 +208,7 @@ func TestWrongCode(t *testing.T) {
 		{"op=add,n=300,arrays=4", "k * n", "(k ^ 1) * n"}, // the order of the arrays
 	} {
 		k := here(t, m.shape)
-		problem, base := problemOf(t, k), k.Presets()[0].Point
+		problem, base := nativetest.Problem(t, k), k.Presets()[0].Point
 		src, err := k.Generate(base)
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +237,7 @@ func TestInputs(t *testing.T) {
 			fmt.Fprint(h, c.Name)
 			for _, in := range c.Inputs {
 				// By value, so that the byte order of a machine does not count.
-				for _, f := range asFloats(in) {
+				for _, f := range native.AsFloats(in) {
 					fmt.Fprintf(h, " %08x", math.Float32bits(f))
 				}
 			}
@@ -280,8 +250,8 @@ func TestInputs(t *testing.T) {
 
 // TestSpaces: a space holds what the machine has, and always the choice of one thread.
 func TestSpaces(t *testing.T) {
-	small := Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
-	for _, m := range []Machine{fullMachine, small} {
+	small := native.Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
+	for _, m := range []native.Machine{fullMachine, small} {
 		for _, op := range operationNames() {
 			for _, shape := range []string{"n=1", "n=100,threads=1", "n=1000000,threads=4", "n=5,arrays=1000,threads=2"} {
 				k := specOn(t, m, "op="+op+","+shape)

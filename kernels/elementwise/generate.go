@@ -459,7 +459,7 @@ func (g *generator) tasks() {
 		g.line("\tconst float *%s;", name)
 	}
 	g.line("\tfloat *y;\n\tint64_t n, arrays;\n};\n")
-	g.line("static void part(void *context, int64_t i)\n{\n\tconst struct batch *w = context;")
+	g.line("static void part(void *context, int64_t i, __attribute__((unused)) int worker)\n{\n\tconst struct batch *w = context;")
 	for _, name := range g.names() {
 		g.line("\tconst float *%s = w->%s;", name, name)
 	}

@@ -1,15 +1,11 @@
 package elementwise
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"slices"
-	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 	"tune/space"
 )
 
@@ -57,15 +53,16 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "elementwise-f32",
 		Doc:     "elementwise work and reductions on arrays of float32, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
+		Rate:    "gbs",
 	}
 }
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
 func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := Host()
+	m, err := native.ThisMachine()
 	if err != nil {
 		return nil, err
 	}
@@ -74,21 +71,6 @@ func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 		return nil, err
 	}
 	return native.New(k, native.Options{})
-}
-
-// Host describes this machine. It fails where there is no C compiler.
-func Host() (Machine, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tools, err := native.Shared().Toolchain(ctx)
-	if err != nil {
-		return Machine{}, err
-	}
-	m := Machine{Arch: runtime.GOARCH, ISAs: cpu.Features(), Cache: int64(max(cpu.L3(), cpu.L2()))}
-	for _, c := range tools.Compilers() {
-		m.Compilers = append(m.Compilers, c.Name)
-	}
-	return m, nil
 }
 
 // Fields returns the fields of a shape.
@@ -102,18 +84,6 @@ func Fields() []kernels.Field {
 	}
 }
 
-// Machine is what a space depends on beside the shape.
-type Machine struct {
-	// Arch is the architecture, as runtime.GOARCH names it.
-	Arch string
-	// Compilers are the names of those that are installed, the preferred one first; at least one.
-	Compilers []string
-	// ISAs are the instruction sets of the CPU, by the names that package cpu gives them.
-	ISAs []string
-	// Cache is the size of the last-level cache in bytes.
-	Cache int64
-}
-
 // Spec is the family of kernels at one shape. It implements native.Spec and
 // is safe for concurrent use.
 type Spec struct {
@@ -122,7 +92,7 @@ type Spec struct {
 	arrays  int
 	threads int
 	cache   string
-	machine Machine
+	machine native.Machine
 
 	space   *space.Space
 	presets []kernels.Preset
@@ -130,7 +100,7 @@ type Spec struct {
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
-func NewSpec(s kernels.Shape, m Machine) (*Spec, error) {
+func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	k := &Spec{
 		op:      operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == s.Text("op") })],
 		n:       s.Int("n"),

@@ -49,7 +49,7 @@ const (
 )
 
 // vectorISAs returns the instruction sets that code for vectors of floats can use on the machine.
-func (m Machine) vectorISAs() []string {
+func vectorISAs(m native.Machine) []string {
 	var out []string
 	for _, isa := range []string{isaGeneric, isaAVX2, isaAVX512} {
 		if isa == isaGeneric || slices.Contains(m.ISAs, isa) {
@@ -71,7 +71,7 @@ func lanes(isa string) int {
 }
 
 func (k *Spec) newSpace() (*space.Space, error) {
-	isas := k.machine.vectorISAs()
+	isas := vectorISAs(k.machine)
 	var widths []int
 	for _, isa := range isas {
 		widths = append(widths, lanes(isa))
@@ -150,7 +150,7 @@ func (k *Spec) parallelParameters() []space.Parameter {
 // newPresets makes the baseline and the points to start from.
 func (k *Spec) newPresets() ([]kernels.Preset, error) {
 	m := k.machine
-	isas := m.vectorISAs()
+	isas := vectorISAs(m)
 	widest := isas[len(isas)-1]
 	baseline := map[string]any{"code": codePlain, "compiler": m.Compilers[0], "opt": "O3", "isa": isaNative}
 	vector := map[string]any{"code": codeVector, "compiler": m.Compilers[0], "opt": "O3", "isa": widest, "lanes": lanes(widest), "unroll": 4}

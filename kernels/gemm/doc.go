@@ -13,7 +13,7 @@
 //     Tiles are dot products of several rows, or, for few rows of A·B, sums of several scaled rows of B.
 //
 // From a point to code: configOf reads the knobs; tiledWriter, skinnyWriter and the plain forms write functions for
-// parts of a product; entry writes tune_kernel over them, with a pool of threads where a point has several. The
+// parts of a product; entry writes tune_kernel over them, with the pool of package threads where a point has several. The
 // text includes no header unless it needs threads, so that compiling it takes a fraction of a second. Dimensions are
 // arguments of the compiled code. The asked shape decides block sizes and which narrow tiles exist for its rest;
 // other rests go through tiles of one row and one vector, so that every point is right for every shape, and is

@@ -12,33 +12,23 @@ import (
 
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 // wide is a machine with everything that code is generated for, whatever this one has.
-var wide = Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
+var wide = native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
 
 // host is this machine. Tests that compile are skipped where it has no compiler.
-func host(t *testing.T) Machine {
+func host(t *testing.T) native.Machine {
 	t.Helper()
-	m, err := Host()
-	if err != nil {
-		t.Skip(err)
-	}
-	return m
+	return nativetest.Here(t)
 }
 
-func newTestSpec(t *testing.T, m Machine, layout string, d Dims, threads int) *Spec {
+func newTestSpec(t *testing.T, m native.Machine, layout string, d Dims, threads int) *Spec {
 	t.Helper()
 	s, err := NewSpec(m, layout, d, threads)
 	if err != nil {
@@ -138,7 +128,7 @@ func TestRandomPoints(t *testing.T) {
 // The choices that meet only rarely in random points.
 func TestCorners(t *testing.T) {
 	m := host(t)
-	isas := m.isas()
+	isas := isasOf(m)
 	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
 	for _, isa := range isas {
 		for _, layout := range []string{LayoutNN, LayoutNT} {
@@ -182,7 +172,7 @@ func TestShapes(t *testing.T) {
 				presets := s.Presets()
 				check(t, s, presets[0].Point)
 				for _, preset := range presets { // those of the best instruction set
-					if isas := m.isas(); strings.HasSuffix(preset.Name, "-"+isas[len(isas)-1]) {
+					if isas := isasOf(m); strings.HasSuffix(preset.Name, "-"+isas[len(isas)-1]) {
 						check(t, s, preset.Point)
 					}
 				}
@@ -232,10 +222,10 @@ func TestGolden(t *testing.T) {
 
 // A smaller machine has a smaller space, and no point of it needs what is not there.
 func TestSpaceShrinks(t *testing.T) {
-	small := Machine{ISAs: []string{"generic"}, Compilers: []string{"cc"}}
+	small := native.Machine{ISAs: []string{"generic"}, Compilers: []string{"cc"}}
 	for _, layout := range []string{LayoutNN, LayoutNT} {
 		for _, d := range []Dims{{256, 256, 256}, {4, 4096, 4096}, {1, 1, 1}} {
-			for _, m := range []Machine{wide, small, {ISAs: []string{"generic", "avx2"}, Compilers: []string{"gcc"}}} {
+			for _, m := range []native.Machine{wide, small, {ISAs: []string{"generic", "avx2"}, Compilers: []string{"gcc"}}} {
 				s := newTestSpec(t, m, layout, d, 2)
 				if name := s.Presets()[0].Name; name != "baseline" {
 					t.Errorf("the first preset is %s", name)
@@ -247,7 +237,7 @@ func TestSpaceShrinks(t *testing.T) {
 						t.Fatal(err)
 					}
 					c := configOf(p, layout)
-					if c.ISA != ISANative && !slices.Contains(m.isas(), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
+					if c.ISA != ISANative && !slices.Contains(isasOf(m), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
 						t.Fatalf("%s: the machine has only %v and %v", p, m.ISAs, m.Compilers)
 					}
 					registers := 16
@@ -268,14 +258,14 @@ func TestNewSpecFaults(t *testing.T) {
 		layout  string
 		d       Dims
 		threads int
-		m       Machine
+		m       native.Machine
 		want    string
 	}{
 		{"tn", Dims{1, 1, 1}, 1, wide, "layout"},
 		{LayoutNN, Dims{0, 1, 1}, 1, wide, "at least 1"},
 		{LayoutNN, Dims{1, 1, 1}, 0, wide, "at least 1"},
 		{LayoutNN, Dims{1 << 20, 1 << 20, 1}, 1, wide, "more than"},
-		{LayoutNN, Dims{1, 1, 1}, 1, Machine{}, "no C compiler"},
+		{LayoutNN, Dims{1, 1, 1}, 1, native.Machine{}, "no C compiler"},
 	} {
 		if _, err := NewSpec(test.m, test.layout, test.d, test.threads); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %v %d: %v, want something about %q", test.layout, test.d, test.threads, err, test.want)

@@ -1,17 +1,13 @@
 package gemm
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"tune/kernels"
 	"tune/kernels/gemm/peers"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 	"tune/space"
 )
 
@@ -26,7 +22,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-f32",
 		Doc:     "product of two matrices of float32, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape: []kernels.Field{
 			{Name: "m", Doc: "rows of A and C", Default: "256", Min: 1, Max: maxDim},
@@ -43,7 +39,7 @@ const maxThreads = 256
 
 // Problem makes the product of a shape on this machine. It fails where there is no C compiler.
 func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := Host()
+	m, err := native.ThisMachine()
 	if err != nil {
 		return nil, err
 	}
@@ -79,22 +75,4 @@ func (p *problem) Peers(names []string) ([]kernels.Peer, error) {
 		}
 	}
 	return out, nil
-}
-
-// Host describes this machine.
-func Host() (Machine, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tools, err := native.Shared().Toolchain(ctx)
-	if err != nil {
-		return Machine{}, err
-	}
-	m := Machine{ISAs: cpu.Features()}
-	for _, c := range tools.Compilers() {
-		m.Compilers = append(m.Compilers, c.Name)
-	}
-	if runtime.GOARCH == "arm64" {
-		m.Registers = 32
-	}
-	return m, nil
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
@@ -246,6 +245,10 @@ type worst struct {
 	maxError  float64
 }
 
+func (w *worst) deviation() kernels.Deviation {
+	return kernels.Deviation{MaxError: w.maxError, ErrorShare: w.excess}
+}
+
 func (w *worst) compare(i, j int, got, want, tolerance float64) {
 	e := math.Abs(got - want)
 	w.maxError = max(w.maxError, e)
@@ -258,8 +261,8 @@ func (w *worst) compare(i, j int, got, want, tolerance float64) {
 	}
 }
 
-// verify compares c with the product.
-func (o *operands) verify(c []float32) error {
+// verify compares c with the product. The deviation is that of the elements that are compared one by one.
+func (o *operands) verify(c []float32) (kernels.Deviation, error) {
 	o.once.Do(o.prepare)
 	d := o.d
 	abs := absTolerance * math.Sqrt(float64(d.K))
@@ -273,7 +276,7 @@ func (o *operands) verify(c []float32) error {
 				element(&w, i, j, o.want[i*d.N+j])
 			}
 		}
-		return o.verdict(w)
+		return w.deviation(), o.verdict(w)
 	}
 	for n, i := range o.rows {
 		for j, want := range o.wantRow[n] {
@@ -286,7 +289,7 @@ func (o *operands) verify(c []float32) error {
 		}
 	}
 	if err := o.verdict(w); err != nil {
-		return err
+		return w.deviation(), err
 	}
 	// Errors within the tolerance have random signs, so that a sum of n of them stays within √n tolerances;
 	// a row that is beyond is examined element by element.
@@ -309,7 +312,7 @@ func (o *operands) verify(c []float32) error {
 		sum.compare(-1, j, s, o.products[1][j], abs*math.Sqrt(float64(d.M)))
 	}
 	if sum.excess <= 1 {
-		return nil
+		return w.deviation(), nil
 	}
 	line := "row"
 	if sum.i >= 0 {
@@ -323,9 +326,9 @@ func (o *operands) verify(c []float32) error {
 		}
 	}
 	if err := o.verdict(w); err != nil {
-		return err
+		return w.deviation(), err
 	}
-	return kernels.Reject(space.WrongAnswer, "%s %d: the sum of its elements under random signs is %g, want %g", line, max(sum.i, sum.j), sum.got, sum.want)
+	return w.deviation(), kernels.Reject(space.WrongAnswer, "%s %d: the sum of its elements under random signs is %g, want %g", line, max(sum.i, sum.j), sum.got, sum.want)
 }
 
 // verdict returns the rejection for an element out of tolerance, or nil.
@@ -354,25 +357,9 @@ func (s *Spec) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
 				{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
 				{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
 			},
-			Inputs: [][]byte{bytesOf(o.a), bytesOf(o.b), nil},
-			Verify: func(buffers [][]byte) error { return o.verify(floatsOf(buffers[2])) },
+			Inputs: [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
+			Verify: func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
 		})
 	}
 	return out, nil
-}
-
-// bytesOf returns the bytes of f, which share its memory.
-func bytesOf(f []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
-}
-
-// floatsOf returns the floats in b, which share its memory where it is aligned.
-func floatsOf(b []byte) []float32 {
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	if uintptr(p)%4 == 0 {
-		return unsafe.Slice((*float32)(p), len(b)/4)
-	}
-	out := make([]float32, len(b)/4)
-	copy(bytesOf(out), b)
-	return out
 }

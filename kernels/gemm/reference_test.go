@@ -73,7 +73,7 @@ func TestVerify(t *testing.T) {
 			o := newOperands(d, nt, 9)
 			o.full = full
 			right := result(o)
-			if err := o.verify(right); err != nil {
+			if _, err := o.verify(right); err != nil {
 				t.Fatalf("nt=%v full=%v: %v", nt, full, err)
 			}
 			sampled := func(i, j int) bool {
@@ -113,7 +113,8 @@ func TestVerify(t *testing.T) {
 			} {
 				c := append([]float32(nil), right...)
 				spoil(c)
-				r := kernels.AsRejection(o.verify(c))
+				_, err := o.verify(c)
+				r := kernels.AsRejection(err)
 				if r == nil || r.Status != space.WrongAnswer {
 					t.Errorf("nt=%v full=%v: %s was not found", nt, full, name)
 				} else if name == "nan" && !strings.Contains(r.Reason, "C[") {
@@ -136,8 +137,12 @@ func TestTolerance(t *testing.T) {
 	}{{0.9, true}, {1.1, false}} {
 		c := append([]float32(nil), right...)
 		c[3] += float32(test.share * limit)
-		if err := o.verify(c); (err == nil) != test.ok {
+		found, err := o.verify(c)
+		if (err == nil) != test.ok {
 			t.Errorf("an error of %v tolerances: %v", test.share, err)
+		}
+		if math.Abs(found.ErrorShare-test.share) > 0.01 || math.Abs(found.MaxError-test.share*limit) > 0.01*limit {
+			t.Errorf("an error of %v tolerances of %v is reported as %+v", test.share, limit, found)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tune/kernels/native"
+	"tune/kernels/threads"
 )
 
 // isaFlags are the compiler's flags for each instruction set. They name features, which old compilers know
@@ -37,7 +38,7 @@ func generate(c Config, layout string, d Dims) native.Source {
 		flags = append(flags, "-mtune=native")
 	}
 	if c.Workers > 1 {
-		flags = append(flags, "-pthread")
+		flags = append(flags, threads.Flags()...)
 	}
 	return native.Source{Lang: "c", Text: w.b.String(), Compiler: c.Compiler, Flags: flags, Threads: max(c.Workers, 1)}
 }

@@ -5,18 +5,12 @@ import (
 	"slices"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/space"
 )
 
-// Machine is what a space depends on beside the shape.
-type Machine struct {
-	ISAs      []string // instruction sets of this CPU; only those that this package names count
-	Compilers []string // installed, the preferred one first; at least one
-	Registers int      // vector registers without AVX-512; 0 means 16
-}
-
 // isas lists the instruction sets that code can be generated for, the best last.
-func (m Machine) isas() []string {
+func isasOf(m native.Machine) []string {
 	out := []string{ISAGeneric}
 	for _, isa := range []string{ISAAVX2, ISAAVX512} {
 		if slices.Contains(m.ISAs, isa) {
@@ -64,7 +58,7 @@ func tileSides(layout string, d Dims) (rows, cols int) {
 }
 
 // newSpace returns the points of a shape. The knobs of a form are active in that form alone.
-func newSpace(m Machine, layout string, d Dims, threads int) (*space.Space, error) {
+func newSpace(m native.Machine, layout string, d Dims, threads int) (*space.Space, error) {
 	method, _ := skinnyMethod(layout == LayoutNT, d)
 	ps := commonParameters(m, method)
 	ps = append(ps, tileParameters(m, layout, d, method)...)
@@ -85,12 +79,12 @@ func fastForms(method string) string {
 }
 
 // commonParameters are the form, the compiler, and the knobs of the plain forms.
-func commonParameters(m Machine, method string) []space.Parameter {
+func commonParameters(m native.Machine, method string) []space.Parameter {
 	forms := []string{FormNaive, FormBlocked, FormTiled}
 	if method != skinnyNone {
 		forms = append(forms, FormSkinny)
 	}
-	isas := m.isas()
+	isas := isasOf(m)
 	return []space.Parameter{
 		space.Enum("form", forms...).WithDefault(FormTiled).
 			Describe("three loops, blocks of three loops, register tiles in cache blocks, or (few rows or columns) no copy of the large operand"),
@@ -107,8 +101,8 @@ func commonParameters(m Machine, method string) []space.Parameter {
 }
 
 // tileParameters are the size of a register tile and what it computes.
-func tileParameters(m Machine, layout string, d Dims, method string) []space.Parameter {
-	isas := m.isas()
+func tileParameters(m native.Machine, layout string, d Dims, method string) []space.Parameter {
+	isas := isasOf(m)
 	best := isas[len(isas)-1]
 	var sizes []int
 	for _, isa := range isas {
@@ -187,10 +181,13 @@ func threadParameters(threads int, method string) []space.Parameter {
 }
 
 // constraints keep vectors to what an instruction set has, tiles to its registers, and packed blocks to a size.
-func constraints(m Machine, layout string, d Dims, threads int, method string) []string {
-	isas := m.isas()
+func constraints(m native.Machine, layout string, d Dims, threads int, method string) []string {
+	isas := isasOf(m)
 	cs := []string{"isa != 'native' || " + plainForms}
-	registers := fmt.Sprint(max(m.Registers, 16))
+	registers := "16"
+	if m.Arch == "arm64" {
+		registers = "32"
+	}
 	for _, isa := range isas {
 		if isa == ISAAVX512 {
 			// Its encoding reaches 32 registers of 32 bytes too.
@@ -247,7 +244,7 @@ func prefetchIf(method string) string {
 }
 
 // presets returns the named points of a space.
-func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset, error) {
+func presets(s *space.Space, m native.Machine, layout string, d Dims, threads int) ([]kernels.Preset, error) {
 	loops := "ikj"
 	if layout == LayoutNT {
 		loops = "ijk" // the order in which both operands are read row by row
@@ -262,10 +259,21 @@ func presets(s *space.Space, m Machine, layout string, d Dims) ([]kernels.Preset
 		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}, false},
 		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}, false},
 	}
-	for _, isa := range m.isas() {
+	isas := isasOf(m)
+	for _, isa := range isas {
 		starts = append(starts, start{"tiled-" + isa, "register tiles with " + isa + " vectors, a good start", tiledStart(isa, layout, d), true})
 		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
 			starts = append(starts, start{"skinny-" + isa, "the large operand read once, with " + isa + " vectors", skinnyStart(isa, method, layout, d), true})
+		}
+	}
+	if best := isas[len(isas)-1]; threads > 1 {
+		serial := func(values map[string]any) map[string]any {
+			values["workers"] = 1
+			return values
+		}
+		starts = append(starts, start{"serial", "register tiles with " + best + " vectors and one thread, a good start", serial(tiledStart(best, layout, d)), true})
+		if method, _ := skinnyMethod(layout == LayoutNT, d); method != skinnyNone {
+			starts = append(starts, start{"skinny-serial", "the large operand read once by one thread", serial(skinnyStart(best, method, layout, d)), true})
 		}
 	}
 	out := make([]kernels.Preset, len(starts))

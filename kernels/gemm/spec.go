@@ -15,7 +15,7 @@ type Spec struct {
 	threads int
 	space   *space.Space
 	presets []kernels.Preset
-	machine Machine
+	machine native.Machine
 }
 
 // maxElements bounds each matrix, to 1 GiB.
@@ -23,7 +23,7 @@ const maxElements = 1 << 28
 
 // NewSpec makes the product of a shape on a machine. layout is LayoutNN or LayoutNT; threads is the most that
 // a point may use, at least 1.
-func NewSpec(m Machine, layout string, d Dims, threads int) (*Spec, error) {
+func NewSpec(m native.Machine, layout string, d Dims, threads int) (*Spec, error) {
 	switch {
 	case layout != LayoutNN && layout != LayoutNT:
 		return nil, fmt.Errorf("gemm: layout %q is neither %s nor %s", layout, LayoutNN, LayoutNT)
@@ -39,7 +39,7 @@ func NewSpec(m Machine, layout string, d Dims, threads int) (*Spec, error) {
 	if s.space, err = newSpace(m, layout, d, threads); err != nil {
 		return nil, err
 	}
-	if s.presets, err = presets(s.space, m, layout, d); err != nil {
+	if s.presets, err = presets(s.space, m, layout, d, threads); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -64,7 +64,7 @@ func (s *Spec) Work() native.Work {
 	d := s.dims
 	ops := 2 * float64(d.M) * float64(d.N) * float64(d.K)
 	bytes := 4 * (float64(d.M)*float64(d.K) + float64(d.K)*float64(d.N) + float64(d.M)*float64(d.N))
-	w := native.Work{Ops: ops, OpsName: "GFLOP/s", Bytes: bytes, MinSeconds: ops / (float64(s.threads) * s.machine.roof())}
+	w := native.Work{Ops: ops, OpsName: "GFLOP/s", Bytes: bytes, MinSeconds: ops / (float64(s.threads) * roof(s.machine))}
 	// The weights of a matrix-vector product, or of few rows, are not in the near caches when it is called:
 	// the rest of the model has gone through them.
 	w.Cold = min(d.M, d.N) <= skinnyLimit && bytes > coldBytes
@@ -76,7 +76,7 @@ const coldBytes = 1 << 20
 
 // roof is a number of floating-point operations a second that no core known to us reaches: two multiply-adds
 // of a vector a cycle, at 7 GHz.
-func (m Machine) roof() float64 {
-	lanes := map[string]float64{ISAGeneric: 8, ISAAVX2: 8, ISAAVX512: 16}[m.isas()[len(m.isas())-1]]
+func roof(m native.Machine) float64 {
+	lanes := map[string]float64{ISAGeneric: 8, ISAAVX2: 8, ISAAVX512: 16}[isasOf(m)[len(isasOf(m))-1]]
 	return lanes * 2 * 2 * 7e9
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"unsafe"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -107,7 +106,7 @@ func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
 	w := d.w
 	if g.weights != weightsF32 {
 		weights.Elem = native.I8
-		w = asBytes(d.want.w)
+		w = native.AsBytes(d.want.w)
 	}
 	if g.weights == weightsPacked && p.Str("form") != formPlain {
 		l := layoutOf(p, d.n, d.k)
@@ -125,7 +124,9 @@ func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
 			{Name: "c", Elem: native.F32, Len: d.m * d.n, Mode: native.Out},
 		},
 		Inputs: [][]byte{d.a, w, d.scales, nil},
-		Verify: func(buffers [][]byte) error { return d.want.verify(asFloats(buffers[result])) },
+		Verify: func(buffers [][]byte) (kernels.Deviation, error) {
+			return kernels.Deviation{}, d.want.verify(native.AsFloats(buffers[result])) // exact
+		},
 	}
 }
 
@@ -141,9 +142,9 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 	w := matrix(s.n, s.k, fill, sw, rng)
 	o := &operands{size: s, a: quantise(a, sa), w: quantise(w, sw), scale: float32(sa * sw), relu: g.relu}
 	o.compute(rng, wholeLimit)
-	d := &drawn{seed: seed, number: number, size: s, a: asBytes(a), scales: asBytes([]float32{sa, sw}), want: o}
+	d := &drawn{seed: seed, number: number, size: s, a: native.AsBytes(a), scales: native.AsBytes([]float32{sa, sw}), want: o}
 	if g.weights == weightsF32 {
-		d.w = asBytes(w)
+		d.w = native.AsBytes(w)
 	}
 	return d
 }
@@ -345,23 +346,6 @@ func (o *operands) freivalds(c []float32) error {
 		}
 	}
 	return nil
-}
-
-// asBytes returns the bytes of numbers, in the machine's order.
-func asBytes[T float32 | int8](x []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
-}
-
-// asFloats returns the floats in bytes of the machine's order.
-func asFloats(b []byte) []float32 {
-	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%4 == 0 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
-	}
-	f := make([]float32, len(b)/4)
-	for i := range f {
-		f[i] = math.Float32frombits(binary.NativeEndian.Uint32(b[4*i:]))
-	}
-	return f
 }
 
 // putInt16 writes a short in the machine's order.

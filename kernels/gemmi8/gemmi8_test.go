@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,50 +12,21 @@ import (
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
-
 // fullMachine has everything that the generator knows. Its code can be generated anywhere.
-var fullMachine = Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni"}, Cache: 32 << 20}
+var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni"}, Cache: 32 << 20}
 
-func specOn(t *testing.T, m Machine, shape string) *Spec {
+func specOn(t *testing.T, m native.Machine, shape string) *Spec {
 	t.Helper()
-	s, err := kernels.ParseShape(Fields(), shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := NewSpec(s, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return nativetest.Made(t, Fields(), shape, m, NewSpec)
 }
 
 // here returns the spec on this machine.
 func here(t *testing.T, shape string) *Spec {
 	t.Helper()
-	m, err := Host()
-	if err != nil {
-		t.Skip(err)
-	}
-	return specOn(t, m, shape)
-}
-
-func problemOf(t *testing.T, g *Spec) *native.Problem {
-	t.Helper()
-	p, err := native.New(g, native.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.(*native.Problem)
+	return specOn(t, nativetest.Here(t), shape)
 }
 
 // point returns a point of the tiled forms on an instruction set, or skips the test where the machine has not got it.
@@ -74,6 +44,8 @@ func point(t *testing.T, g *Spec, form, isa string) space.Point {
 	}
 	return p
 }
+
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"m=70,n=90,k=130", "m=37,n=41,k=5,relu=yes,weights=packed,threads=3"} {
@@ -100,13 +72,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 				t.Fatal(err)
 			}
 		}
-		c, err := problemOf(t, g).Build(t.Context(), p)
-		if err == nil {
-			err = c.Check(t.Context(), rng.Uint64())
-		}
-		if err != nil {
-			t.Errorf("%s: %s: %v", shape, p, err)
-		}
+		t.Run(shape, func(t *testing.T) { nativetest.Right(t, g, p, rng.Uint64()) })
 	}
 }
 
@@ -209,7 +175,7 @@ func mutate(t *testing.T, g *Spec, p space.Point, pairs ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problem := problemOf(t, g)
+	problem := nativetest.Problem(t, g)
 	if err := problem.Wrap(src, p).Check(t.Context(), 5); err != nil {
 		t.Fatalf("the code as it is: %v", err)
 	}
@@ -243,7 +209,7 @@ func TestSignTrick(t *testing.T) {
 	a, w := floats(g.m*g.k), floats(g.n*g.k)
 	o := &operands{size: size{g.m, g.n, g.k}, a: quantise(a, 1), w: quantise(w, 1), scale: 1}
 	o.compute(rng, wholeLimit)
-	d := &drawn{size: o.size, a: asBytes(a), w: asBytes(w), scales: asBytes([]float32{1, 1}), want: o}
+	d := &drawn{size: o.size, a: native.AsBytes(a), w: native.AsBytes(w), scales: native.AsBytes([]float32{1, 1}), want: o}
 	problem, err := native.New(&oneCase{Spec: g, c: g.newCase(p, d)}, native.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +274,7 @@ func TestLarge(t *testing.T) {
 // TestPack: the packing function of the code does what the inputs of its check have.
 func TestPack(t *testing.T) {
 	g := here(t, "m=3,n=70,k=91,weights=packed")
-	for _, in := range g.machine.instructionSets() {
+	for _, in := range instructionSets(g.machine) {
 		for _, form := range []string{formPacked, formDot} {
 			p := point(t, g, form, in.isa)
 			src, err := g.Generate(p)
@@ -329,12 +295,12 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			d := g.asked(1)
 			want := l.pack(d.want.w, g.n, g.k)
 			wrapped := &oneCase{Spec: g, c: native.Case{
-				Name: "pack", Dims: []int64{int64(g.n), int64(g.k), int64(bytes.Len)}, Buffers: []native.Buffer{w, bytes}, Inputs: [][]byte{asBytes(d.want.w), nil},
-				Verify: func(buffers [][]byte) error {
+				Name: "pack", Dims: []int64{int64(g.n), int64(g.k), int64(bytes.Len)}, Buffers: []native.Buffer{w, bytes}, Inputs: [][]byte{native.AsBytes(d.want.w), nil},
+				Verify: func(buffers [][]byte) (d kernels.Deviation, err error) {
 					if !slices.Equal(buffers[1], want) {
-						return kernels.Reject(space.WrongAnswer, "packed otherwise")
+						return d, kernels.Reject(space.WrongAnswer, "packed otherwise")
 					}
-					return nil
+					return d, nil
 				},
 			}}
 			problem, err := native.New(wrapped, native.Options{})
@@ -350,9 +316,9 @@ void tune_kernel(void *const *args, const int64_t *dims)
 
 // TestSpaces: a space holds what the machine has.
 func TestSpaces(t *testing.T) {
-	small := Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
-	middle := Machine{Arch: "amd64", Compilers: []string{"gcc"}, ISAs: []string{"generic", "avx2", "avxvnni"}, Cache: 1 << 20}
-	for _, m := range []Machine{fullMachine, small, middle} {
+	small := native.Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
+	middle := native.Machine{Arch: "amd64", Compilers: []string{"gcc"}, ISAs: []string{"generic", "avx2", "avxvnni"}, Cache: 1 << 20}
+	for _, m := range []native.Machine{fullMachine, small, middle} {
 		for _, shape := range []string{"", "m=1,n=1,k=1", "m=1,n=4096,k=4096,weights=int8", "m=512,weights=packed,threads=2", "m=4096,n=4096,k=4096,threads=8"} {
 			g := specOn(t, m, shape)
 			for _, p := range g.Presets() {

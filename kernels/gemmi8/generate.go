@@ -783,7 +783,7 @@ func (g *generator) entry() {
 	}
 	g.line("enum { CHUNKS = %d };\n", g.chunks(g.p))
 	g.line("// prepare is a task of the first part: a tile of a, or a panel of w.")
-	g.line("static void prepare(void *context, int64_t i)\n{\n\tconst struct job *j = context;")
+	g.line("static void prepare(void *context, int64_t i, __attribute__((unused)) int worker)\n{\n\tconst struct job *j = context;")
 	g.line("\tif (i < j->tiles) {\n\t\tquantise_tile(j, i);\n\t\treturn;\n\t}")
 	count := "j->tiles"
 	if ahead {
@@ -792,7 +792,7 @@ func (g *generator) entry() {
 	}
 	g.line("}\n")
 	g.line("// chunk is a task of the second part: panels with all tiles, or tiles with all panels.")
-	g.line("static void chunk(void *context, int64_t i)\n{\n\tconst struct job *j = context;")
+	g.line("static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)\n{\n\tconst struct job *j = context;")
 	if g.p.Str("split") == orderColumns {
 		own := "j->packed"
 		if g.weights != weightsPacked && g.p.Str("pack") == packPanel {

@@ -1,14 +1,10 @@
 package gemmi8
 
 import (
-	"context"
 	"fmt"
-	"runtime"
-	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 	"tune/space"
 )
 
@@ -34,7 +30,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-i8",
 		Doc:     "product of two matrices quantised to int8, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}
@@ -42,7 +38,7 @@ func (Kernel) Info() kernels.Info {
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
 func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := Host()
+	m, err := native.ThisMachine()
 	if err != nil {
 		return nil, err
 	}
@@ -51,21 +47,6 @@ func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 		return nil, err
 	}
 	return native.New(k, native.Options{})
-}
-
-// Host describes this machine. It fails where there is no C compiler.
-func Host() (Machine, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tools, err := native.Shared().Toolchain(ctx)
-	if err != nil {
-		return Machine{}, err
-	}
-	m := Machine{Arch: runtime.GOARCH, ISAs: cpu.Features(), Cache: int64(max(cpu.L3(), cpu.L2()))}
-	for _, c := range tools.Compilers() {
-		m.Compilers = append(m.Compilers, c.Name)
-	}
-	return m, nil
 }
 
 // Fields returns the fields of a shape.
@@ -88,18 +69,6 @@ const (
 	cacheCold = "cold"
 )
 
-// Machine is what a space depends on beside the shape.
-type Machine struct {
-	// Arch is the architecture, as runtime.GOARCH names it.
-	Arch string
-	// Compilers are the names of those that are installed, the preferred one first; at least one.
-	Compilers []string
-	// ISAs are the instruction sets of the CPU, by the names that package cpu gives them.
-	ISAs []string
-	// Cache is the size of the last-level cache in bytes.
-	Cache int64
-}
-
 // Spec is the family of kernels at one shape. It implements native.Spec and
 // is safe for concurrent use.
 type Spec struct {
@@ -108,7 +77,7 @@ type Spec struct {
 	weights string
 	threads int
 	cache   string
-	machine Machine
+	machine native.Machine
 
 	space   *space.Space
 	presets []kernels.Preset
@@ -116,7 +85,7 @@ type Spec struct {
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.
-func NewSpec(s kernels.Shape, m Machine) (*Spec, error) {
+func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	g := &Spec{
 		m: s.Int("m"), n: s.Int("n"), k: s.Int("k"),
 		relu:    s.Text("relu") == "yes",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -64,7 +65,7 @@ var allInstructions = []instructions{
 var avx512Flags = []string{"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"}
 
 // instructionSets returns those of the machine.
-func (m Machine) instructionSets() []instructions {
+func instructionSets(m native.Machine) []instructions {
 	var out []instructions
 	for _, in := range allInstructions {
 		if in.isa == isaGeneric || slices.Contains(m.ISAs, in.isa) {
@@ -91,7 +92,7 @@ func blocks(whole int, sizes ...int) []int {
 }
 
 func (g *Spec) newSpace() (*space.Space, error) {
-	sets := g.machine.instructionSets()
+	sets := instructionSets(g.machine)
 	isas := []string{isaNative}
 	var wide []string
 	for _, in := range sets {
@@ -163,7 +164,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 
 // newPresets makes the baseline and the points to start from.
 func (g *Spec) newPresets() ([]kernels.Preset, error) {
-	sets := g.machine.instructionSets()
+	sets := instructionSets(g.machine)
 	best := sets[len(sets)-1]
 	tile := map[string]any{"mr": 4, "nr": 2}
 	if best.registers == 32 {

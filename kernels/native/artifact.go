@@ -67,22 +67,11 @@ func (c *candidate) writeProgram(w io.Writer) error {
 	}
 	var lines []string
 	for _, arg := range c.command() {
-		lines = append(lines, quote(arg))
+		lines = append(lines, kernels.ShellWord(strings.ReplaceAll(arg, "\n", " "))) // in a comment of one line
 	}
 	_, err = fmt.Fprintf(w, "%s%s\n// Build: %s\n// It exports tune_kernel; kernel.h declares it and says what its arguments are.\n%s\n%s",
 		headPrefix, line, strings.Join(lines, " "), headEnd, c.source.Text)
 	return err
-}
-
-// quote returns an argument as a shell reads it.
-func quote(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+./,:@%", r)
-	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
-		return arg
-	}
-	return "'" + strings.NewReplacer("'", `'\''`, "\n", " ").Replace(arg) + "'"
 }
 
 // Load reads a saved source. It is compiled, as its own comment says, when it is checked.

@@ -201,6 +201,7 @@ func (m *meter) turn(ctx context.Context) (float64, error) {
 	if m.perCall > 10*timing.SampleSeconds {
 		n = 1
 	}
+	m.cool()
 	s, err := m.sample(ctx, n)
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,7 +92,9 @@ func TestMeasure(t *testing.T) {
 		{"a clock that always lies", fake{seconds: 1e-3, clock: func(s float64, _ int) float64 { return s / 5 }}, 0.9e-3, 0, timing.Most, 1e-3, timing.Most, false, true},
 		{"faster than can be", fake{seconds: 1e-3}, 2e-3, 0, timing.Most, 2e-3, timing.Most, false, true},
 		{"long and hopeless", fake{seconds: 0.2}, 0, 0.05, timing.Least, 0.2, 1, true, false},
-		{"long and behind", fake{seconds: 0.1}, 0, 0.05, timing.Least, 0.1, 2, true, false},
+		{"long and clearly behind", fake{seconds: 0.1}, 0, 0.05, timing.Least, 0.1, 1, true, false},
+		{"long and behind", fake{seconds: 0.07}, 0, 0.05, timing.Most, 0.07, 2, true, false},
+		{"long and a little behind", fake{seconds: 0.055}, 0, 0.05, timing.Most, 0.055, 6, true, false},
 		{"few", fake{seconds: 1e-3}, 0, 0, 2, 1e-3, 2, false, false},
 		{"one", fake{seconds: 5}, 0, 0, 1, 5, 1, false, false},
 	}
@@ -126,6 +129,9 @@ func TestFairly(t *testing.T) {
 		{"a long slow phase", 1e-3, 1000, 1e-3, 1000, 2e-3, true, fairTries},
 		{"behind", 1.5e-3, 0, 1e-3, 0, 1.5e-3, true, 1},
 		{"hopeless", 1e-2, 0, 1e-3, 1000, 1e-2, true, 0},
+		{"long and clearly behind", 0.2, 0, 0.1, 0, 0.2, true, 1},
+		{"long and in a slow phase", 0.1, 1, 0.1, 1, 0.1, false, 2},
+		{"long and hopeless", 0.4, 0, 0.1, 1000, 0.4, true, 0},
 	} {
 		f := &fake{seconds: test.seconds, clock: func(truth float64, n int) float64 {
 			if n < test.phase {
@@ -182,6 +188,47 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// TestWarm: long calls are not repeated to warm up, short ones always are.
+func TestWarm(t *testing.T) {
+	for _, test := range []struct {
+		seconds, checked float64 // of a call, and as the check saw it
+		others           bool    // whether others work before the last sample
+		want             []bool  // of the requests
+	}{
+		{1e-3, 0, false, []bool{false, false, false, false}},
+		{0.02, 0.03, false, []bool{false, true, true, true}},
+		{0.02, 0.03, true, []bool{false, true, true, false}},
+		{0.2, 0.3, false, []bool{true, true}},
+		{0.2, 0.3, true, []bool{true, true}},
+		{0.2, 0, true, []bool{false, true}},
+	} {
+		f := &fake{seconds: test.seconds}
+		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
+		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.ready = nil; !m.long() {
+			if _, err := m.sample(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.others {
+			m.cool()
+		}
+		if _, err := m.sample(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, r := range f.requests {
+			got = append(got, r.Warm)
+		}
+		if len(got) < len(test.want) || !slices.Equal(got[len(got)-len(test.want):], test.want) {
+			t.Errorf("%+v: the requests are warm: %v", test, got)
+		}
+	}
+}
+
 // tester is a spec of one point, which does nothing.
 type tester struct{ space *space.Space }
 
@@ -200,7 +247,7 @@ func (s tester) Presets() []kernels.Preset {
 func (s tester) Generate(space.Point) (Source, error) { return Source{Lang: "c", Text: "\n"}, nil }
 func (s tester) Work() Work                           { return Work{} }
 func (s tester) Cases(space.Point, uint64) ([]Case, error) {
-	return []Case{{Name: "one", Buffers: []Buffer{{Name: "y", Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}, Verify: func([][]byte) error { return nil }}}, nil
+	return []Case{{Name: "one", Buffers: []Buffer{{Name: "y", Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}, Verify: func([][]byte) (d kernels.Deviation, err error) { return d, nil }}}, nil
 }
 
 func newFakes(t *testing.T, fakes ...*fake) *rounds {

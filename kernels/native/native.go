@@ -100,9 +100,10 @@ type Case struct {
 	Buffers []Buffer
 	// Inputs holds the content of In and InOut buffers, in the machine's byte order, nil for Out.
 	Inputs [][]byte
-	// Verify compares the buffers after a call with the reference. It returns a *kernels.Rejection with
-	// status WrongAnswer that names the worst element, its value and the wanted one.
-	Verify func(buffers [][]byte) error
+	// Verify compares the buffers after a call with the reference, and returns how far off they are. Where that is
+	// too far it returns a *kernels.Rejection with status WrongAnswer that names the worst element, its value and
+	// the wanted one.
+	Verify func(buffers [][]byte) (kernels.Deviation, error)
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points, so that the problem keeps them, by

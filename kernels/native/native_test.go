@@ -25,12 +25,7 @@ import (
 	"tune/space"
 )
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 // testHost returns a host with a cache of its own.
 func testHost(t testing.TB) *native.Host {
@@ -155,14 +150,16 @@ func (p *poly) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
 			Name: fmt.Sprintf("n=%d", n), Dims: []int64{int64(n)},
 			Buffers: []native.Buffer{{Name: "x", Elem: native.F32, Len: n, Mode: native.In}, {Name: "y", Elem: native.F32, Len: n, Mode: native.Out}},
 			Inputs:  [][]byte{x, nil},
-			Verify: func(b [][]byte) error {
+			Verify: func(b [][]byte) (found kernels.Deviation, err error) {
 				for i := range n {
 					got := math.Float32frombits(binary.NativeEndian.Uint32(b[1][4*i:]))
-					if d := math.Abs(float64(got - want[i])); !(d <= 1e-5) {
-						return kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want[i])
+					d := math.Abs(float64(got - want[i]))
+					if !(d <= 1e-5) {
+						return found, kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want[i])
 					}
+					found.Add(d, 1e-5)
 				}
-				return nil
+				return found, nil
 			},
 		})
 	}
@@ -237,7 +234,7 @@ func TestOutcomes(t *testing.T) {
 		for _, m := range out.Metrics {
 			names += m.Name + " "
 		}
-		if names != "gbs gflops samples spread unverified " {
+		if names != "error_share gbs gflops max_error samples spread unverified " {
 			t.Errorf("%s: the metrics are %s", test.form, names)
 		}
 		if ns := out.Cost; ns < 10 || ns > 1e7 {
@@ -281,6 +278,9 @@ func TestScore(t *testing.T) {
 	fast := quietly(t, p, spec.point(t, "plain", 2))
 	if fast["samples"] < 5 {
 		t.Errorf("the first candidate has %v", fast)
+	}
+	if fast["max_error"] < 0 || fast["max_error"] > 1e-5 || fast["error_share"] < 0 || fast["error_share"] > 1 {
+		t.Errorf("the error is %v, %v of the tolerance", fast["max_error"], fast["error_share"])
 	}
 	slow := score(t, p, spec.point(t, "plain", 32))
 	if r := slow["cost"] / fast["cost"]; r < 6 || r > 60 {

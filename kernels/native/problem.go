@@ -21,7 +21,8 @@ type Options struct {
 	Limits worker.Limits
 }
 
-// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader and kernels.Comparer.
+// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer and
+// kernels.Threaded.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -37,6 +38,8 @@ var (
 	_ kernels.Problem  = (*Problem)(nil)
 	_ kernels.Loader   = (*Problem)(nil)
 	_ kernels.Comparer = (*Problem)(nil)
+	_ kernels.Threaded = (*Problem)(nil)
+	_ kernels.Deviator = (*candidate)(nil)
 )
 
 // New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
@@ -77,6 +80,12 @@ func (p *Problem) Space() *space.Space { return p.spec.Space() }
 // Presets returns the named points of the spec, the baseline first.
 func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 
+// Threads returns how many threads the code of a point uses.
+func (p *Problem) Threads(point space.Point) (int, error) {
+	source, err := p.spec.Generate(point)
+	return max(source.Threads, 1), err
+}
+
 // Build generates and compiles a point.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
@@ -104,8 +113,23 @@ type candidate struct {
 	problem *Problem
 	point   space.Point
 	source  Source
-	so      string // path of the object; "" before it is compiled
-	seed    uint64 // of the inputs that it was checked on last
+	so      string  // path of the object; "" before it is compiled
+	seed    uint64  // of the inputs that it was checked on last
+	took    float64 // seconds of its first call on the asked case of that check, roughly
+	// deviation is the largest that was found in all checks.
+	deviation kernels.Deviation
+}
+
+// Deviation returns the largest errors that the checks have found, those of timed calls included.
+func (c *candidate) Deviation() kernels.Deviation { return c.deviation }
+
+// verify compares the buffers after a call of a case.
+func (c *candidate) verify(one Case, buffers [][]byte) error {
+	d, err := one.Verify(buffers)
+	if err == nil {
+		c.deviation = c.deviation.Or(d)
+	}
+	return err
 }
 
 func (c *candidate) threads() int { return max(c.source.Threads, 1) }

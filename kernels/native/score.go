@@ -23,6 +23,7 @@ type meter struct {
 	wall    time.Duration // limit of a call
 
 	perCall float64   // seconds, roughly
+	warm    bool      // whether the last calls were made a moment ago
 	calls   int       // of a sample
 	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
 }
@@ -47,6 +48,10 @@ func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 	if p.work.Cold {
 		m.copies = coldCopies(cases[0].Buffers)
 	}
+	if c.took >= longCalls*timing.SampleSeconds {
+		// The call of the check stands for the warm-up.
+		m.perCall, m.warm = c.took, true
+	}
 	return m, m.calibrate(ctx)
 }
 
@@ -63,7 +68,7 @@ func (m *meter) calibrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.perCall = s[0]; m.calls == 1 && m.perCall >= longCalls*timing.SampleSeconds {
+		if m.perCall = s[0]; m.calls == 1 && m.long() {
 			m.ready = s
 			return nil
 		}
@@ -113,12 +118,22 @@ func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
 }
 
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
-	// The copies are each called once to warm up.
+	// The copies are each called once to warm up, unless that would take longer than a sample and tell nothing new.
 	expect := timing.Seconds(m.perCall * float64(n*m.calls+max(m.copies, 1)))
-	return m.w.Time(ctx, worker.TimeRequest{
-		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Limit: 20*expect + time.Duration(n+1)*m.wall,
+	s, err := m.w.Time(ctx, worker.TimeRequest{
+		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Warm: m.warm && m.perCall >= timing.SampleSeconds,
+		Limit: 20*expect + time.Duration(n+1)*m.wall,
 	})
+	m.warm = err == nil
+	return s, err
 }
+
+// cool says that others have worked since the last sample. What they have put into the caches is soon replaced, as
+// long calls go.
+func (m *meter) cool() { m.warm = m.warm && m.long() }
+
+// long reports whether a call is so long that single samples say a lot and cost a lot.
+func (m *meter) long() bool { return m.perCall >= longCalls*timing.SampleSeconds }
 
 // estimate is what timing a candidate came to.
 type estimate struct {
@@ -127,9 +142,9 @@ type estimate struct {
 	stopped    bool // early, because it is behind
 }
 
-// doubtful is how far behind the best a candidate must be to be stopped by two samples alone, and hopeless from where on
-// no slow phase can be to blame.
-const doubtful, hopeless = 2, 3
+// How far behind the best a candidate must be, to be stopped by one sample of a long call, by two samples alone, and
+// where no slow phase can be to blame.
+const clearly, doubtful, hopeless = 1.5, 2, 3
 
 // measure takes samples until there are enough, or until the candidate is behind the best; 0 is no best.
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
@@ -142,7 +157,7 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 		return err
 	}
 	stages := []int{2, 6, want}
-	if m.perCall >= longCalls*timing.SampleSeconds {
+	if m.long() {
 		stages = []int{1, 2, 6, want}
 	}
 	for i := 0; i < len(stages); {
@@ -151,7 +166,7 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 				return e, err
 			}
 		}
-		if best > 0 && m.perCall >= longCalls*timing.SampleSeconds && e.Cost > hopeless*best {
+		if best > 0 && m.long() && e.Cost > clearly*best {
 			e.stopped = true
 			return e, nil
 		}
@@ -247,7 +262,9 @@ const fairTries = 3
 // best of the measurements stands; where the core stays slow it is marked.
 func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func() (bool, error)) (estimate, error) {
 	e, err := m.verified(ctx, want, best)
-	for try := 1; err == nil && m.perCall < timing.Slow/10 && (best <= 0 || e.Cost <= hopeless*best); try++ {
+	// Long calls average over slow phases, if there are enough of them.
+	single := e.stopped && e.Kept == 1
+	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= hopeless*best); try++ {
 		slow, err := slowed()
 		if err != nil || !slow {
 			return e, err
@@ -324,7 +341,7 @@ func (c *candidate) verifyTimed(w runner) error {
 	if slices.ContainsFunc(cases[0].Buffers, func(b Buffer) bool { return b.Mode == InOut }) {
 		return nil
 	}
-	err = cases[0].Verify(w.Outputs())
+	err = c.verify(cases[0], w.Outputs())
 	if r := kernels.AsRejection(err); r != nil {
 		return kernels.Reject(r.Status, "%s, after many calls: %s", cases[0].Name, r.Reason)
 	}

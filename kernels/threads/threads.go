@@ -2,12 +2,13 @@
 //
 // The text defines one function for the kernel that includes it,
 //
-//	static void parallel(void (*task)(void *context, int64_t i), void *context, int64_t tasks);
+//	static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks);
 //
-// and for itself names that begin with crew_ or CREW_. The function runs task(context, i) once for every i in
-// [0, tasks) and returns when all have ended. The calling thread is one of the workers. Which worker runs which task
-// has no influence on a result as long as each task writes to places of its own, so that the order of results is the
-// order of tasks.
+// and for itself names that begin with crew_ or CREW_. The function runs task(context, i, worker) once for every i in
+// [0, tasks), of which there are less than 2³², and returns when all have ended. worker is the number of the one that
+// runs it, from 0, the calling thread, to CREW_WORKERS-1: no two tasks run with the same number at once, so that each
+// worker can have memory of its own. Which worker runs which task has no influence on a result as long as each task
+// writes to places of its own, so that the order of results is the order of tasks.
 package threads
 
 import (
@@ -55,176 +56,205 @@ func (c Config) Text() string {
 	b.WriteString("#include <pthread.h>\n#include <stdint.h>\n\n")
 	fmt.Fprintf(&b, "enum { CREW_WORKERS = %d };\n", c.Workers)
 	b.WriteString(jobText)
-	if c.HandOut == Dynamic {
-		b.WriteString(dynamicText)
-	} else {
-		b.WriteString(staticText)
-	}
 	if c.Start == Spawn {
 		b.WriteString(spawnText)
+		b.WriteString(map[HandOut]string{Static: spawnStatic, Dynamic: spawnDynamic}[c.HandOut])
 		return b.String()
 	}
 	fmt.Fprintf(&b, "enum { CREW_SPIN = %d };\n", c.Spin)
 	b.WriteString(poolText)
+	b.WriteString(map[HandOut]string{Static: poolStatic, Dynamic: poolDynamic}[c.HandOut])
 	return b.String()
 }
 
 const jobText = `
 struct crew_job {
-	void (*task)(void *context, int64_t i);
+	void (*task)(void *context, int64_t i, int worker);
 	void *context;
-	int64_t tasks;
-	int64_t next; // the first task that nobody has
 };
 `
 
-const staticText = `
-static void crew_work(struct crew_job *j, int worker)
-{
-	for (int64_t i = worker; i < j->tasks; i += CREW_WORKERS)
-		j->task(j->context, i);
-}
-`
-
-const dynamicText = `
-static void crew_work(struct crew_job *j, int worker)
-{
-	(void)worker;
-	for (;;) {
-		int64_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
-		if (i >= j->tasks)
-			return;
-		j->task(j->context, i);
-	}
-}
-`
-
+// A thread of its own for each worker, as long as a call lasts.
 const spawnText = `
-struct crew_hand { struct crew_job *job; int worker; };
+struct crew_call { struct crew_job job; int64_t tasks, next; };
+struct crew_hand { struct crew_call *call; int worker; };
 
-static void *crew_hand_main(void *p)
+static void crew_work(struct crew_call *c, int worker);
+
+static void *crew_main(void *p)
 {
 	struct crew_hand *h = p;
-	crew_work(h->job, h->worker);
+	crew_work(h->call, h->worker);
 	return 0;
 }
 
-static void parallel(void (*task)(void *context, int64_t i), void *context, int64_t tasks)
+static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
 {
-	struct crew_job j = { task, context, tasks, 0 };
+	struct crew_call c = { { task, context }, tasks, 0 };
 	struct crew_hand hands[CREW_WORKERS];
 	pthread_t threads[CREW_WORKERS];
 	int started = 1;
 	for (; started < CREW_WORKERS && started < tasks; started++) {
-		hands[started].job = &j;
+		hands[started].call = &c;
 		hands[started].worker = started;
-		if (pthread_create(&threads[started], 0, crew_hand_main, &hands[started]) != 0)
+		if (pthread_create(&threads[started], 0, crew_main, &hands[started]) != 0)
 			break;
 	}
-	crew_work(&j, 0);
-	// The tasks of threads that could not be started are left to this one.
+	crew_work(&c, 0);
+	// The tasks of threads that could not be started are left to this one, when their numbers are free.
 	for (int w = started; w < CREW_WORKERS && w < tasks; w++)
-		crew_work(&j, w);
+		crew_work(&c, w);
 	for (int w = 1; w < started; w++)
 		pthread_join(threads[w], 0);
 }
 `
 
-const poolText = `
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t wake, done;
-	pthread_t threads[CREW_WORKERS];
-	struct crew_job job;
-	int64_t generation; // of the job; a thread works on each once
-	int started;        // workers, the calling thread included; 0 before the first call
-	int pending;        // threads that have not finished the job
-	int asleep;         // threads that wait for wake
-	int waiting;        // whether the calling thread waits for done
-	int stop;
-} crew = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
-
-static inline void crew_relax(void)
+const spawnStatic = `
+static void crew_work(struct crew_call *c, int worker)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
+	for (int64_t i = worker; i < c->tasks; i += CREW_WORKERS)
+		c->job.task(c->job.context, i, worker);
 }
+`
+
+const spawnDynamic = `
+static void crew_work(struct crew_call *c, int worker)
+{
+	for (int64_t i; (i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->tasks;)
+		c->job.task(c->job.context, i, worker);
+}
+`
+
+// The caller publishes a job by storing a ticket, a generation above a number of tasks, works on it too, and waits until
+// every task is finished. A thread polls for another generation for a while and then sleeps.
+//
+// In a static division the number stays, and each thread has every n-th task. In a dynamic one it counts the tasks that
+// are left, and a task is had by lowering it: a thread that wakes up late finds nothing to do, and the caller does not
+// wait for it. Either way a thread reads the job only when it has a task of it, and the job stands until its last task
+// is finished.
+const poolText = `
+#include <sched.h>
+
+static struct {
+	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
+	int64_t finished __attribute__((aligned(64))); // tasks
+	int sleepers __attribute__((aligned(64)));
+	int helpers; // threads beside the caller; -1 before the first call
+	int stop;
+	struct crew_job job;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t threads[CREW_WORKERS];
+} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+#define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define CREW_GENERATION(t) ((t) >> 32)
+#define CREW_TASKS(t) ((t) & 0xffffffff)
+#if defined(__x86_64__) || defined(__i386__)
+#define CREW_PAUSE() __builtin_ia32_pause()
+#else
+#define CREW_PAUSE() __asm__ volatile("")
+#endif
+
+static inline void crew_task(int worker, int64_t i)
+{
+	crew.job.task(crew.job.context, i, worker);
+	__atomic_fetch_add(&crew.finished, 1, __ATOMIC_SEQ_CST);
+}
+
+static void crew_work(int worker, uint64_t mine);
 
 static void *crew_main(void *p)
 {
-	int worker = (int)(intptr_t)p;
-	int64_t seen = 0;
-	for (;;) {
-		for (int i = 0; i < CREW_SPIN && __atomic_load_n(&crew.generation, __ATOMIC_ACQUIRE) == seen; i++)
-			crew_relax();
-		pthread_mutex_lock(&crew.lock);
-		while (crew.generation == seen && !crew.stop) {
-			crew.asleep++;
-			pthread_cond_wait(&crew.wake, &crew.lock);
-			crew.asleep--;
-		}
-		int stop = crew.stop;
-		seen = crew.generation;
-		pthread_mutex_unlock(&crew.lock);
-		if (stop)
-			return 0;
-		crew_work(&crew.job, worker);
-		if (__atomic_sub_fetch(&crew.pending, 1, __ATOMIC_ACQ_REL) == 0) {
+	const int worker = (int)(intptr_t)p;
+	for (uint64_t seen = 0;;) {
+		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
+			CREW_PAUSE();
+		if (CREW_GENERATION(CREW_READ(crew.ticket)) == seen) {
 			pthread_mutex_lock(&crew.lock);
-			if (crew.waiting)
-				pthread_cond_signal(&crew.done);
+			__atomic_fetch_add(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
+			while (CREW_GENERATION(CREW_READ(crew.ticket)) == seen)
+				pthread_cond_wait(&crew.wake, &crew.lock);
+			__atomic_fetch_sub(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
 			pthread_mutex_unlock(&crew.lock);
 		}
+		if (CREW_READ(crew.stop))
+			return 0;
+		const uint64_t mine = CREW_READ(crew.ticket);
+		seen = CREW_GENERATION(mine);
+		crew_work(worker, mine);
 	}
 }
 
+// Where the machine gives fewer threads than asked for, the others do the work. A thread may look at the number of
+// threads only when it has a task, which it cannot have before this has returned.
 static void crew_start(void)
 {
 	pthread_attr_t attributes;
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 1 << 18);
-	for (crew.started = 1; crew.started < CREW_WORKERS; crew.started++)
-		if (pthread_create(&crew.threads[crew.started], &attributes, crew_main, (void *)(intptr_t)crew.started) != 0)
-			break;
+	pthread_attr_setstacksize(&attributes, 1 << 20);
+	int n = 0;
+	while (n < CREW_WORKERS - 1 && pthread_create(&crew.threads[n], &attributes, crew_main, (void *)(intptr_t)(n + 1)) == 0)
+		n++;
 	pthread_attr_destroy(&attributes);
+	crew.helpers = n;
+}
+
+static void crew_publish(int64_t tasks)
+{
+	const uint64_t last = CREW_READ(crew.ticket);
+	__atomic_store_n(&crew.ticket, (CREW_GENERATION(last) + 1) << 32 | (uint64_t)tasks, __ATOMIC_SEQ_CST);
+	if (CREW_READ(crew.sleepers) > 0) {
+		pthread_mutex_lock(&crew.lock);
+		pthread_cond_broadcast(&crew.wake);
+		pthread_mutex_unlock(&crew.lock);
+	}
 }
 
 // The threads end with the library, so that unloading it leaves none behind.
 __attribute__((destructor)) static void crew_stop(void)
 {
-	pthread_mutex_lock(&crew.lock);
-	crew.stop = 1;
-	pthread_cond_broadcast(&crew.wake);
-	pthread_mutex_unlock(&crew.lock);
-	for (int w = 1; w < crew.started; w++)
-		pthread_join(crew.threads[w], 0);
+	__atomic_store_n(&crew.stop, 1, __ATOMIC_SEQ_CST);
+	crew_publish(0);
+	for (int i = 0; i < crew.helpers; i++)
+		pthread_join(crew.threads[i], 0);
 }
 
-static void parallel(void (*task)(void *context, int64_t i), void *context, int64_t tasks)
+static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
 {
-	if (crew.started == 0)
-		crew_start();
-	pthread_mutex_lock(&crew.lock);
-	crew.job = (struct crew_job){ task, context, tasks, 0 };
-	__atomic_store_n(&crew.pending, crew.started - 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&crew.generation, crew.generation + 1, __ATOMIC_RELEASE);
-	if (crew.asleep > 0)
-		pthread_cond_broadcast(&crew.wake);
-	pthread_mutex_unlock(&crew.lock);
-	crew_work(&crew.job, 0);
-	// The tasks of threads that could not be started are left to this one.
-	for (int w = crew.started; w < CREW_WORKERS; w++)
-		crew_work(&crew.job, w);
-	for (int i = 0; i < CREW_SPIN && __atomic_load_n(&crew.pending, __ATOMIC_ACQUIRE) != 0; i++)
-		crew_relax();
-	if (__atomic_load_n(&crew.pending, __ATOMIC_ACQUIRE) == 0)
+	if (tasks <= 1) {
+		if (tasks == 1)
+			task(context, 0, 0);
 		return;
-	pthread_mutex_lock(&crew.lock);
-	crew.waiting = 1;
-	while (__atomic_load_n(&crew.pending, __ATOMIC_ACQUIRE) != 0)
-		pthread_cond_wait(&crew.done, &crew.lock);
-	crew.waiting = 0;
-	pthread_mutex_unlock(&crew.lock);
+	}
+	if (crew.helpers < 0)
+		crew_start();
+	crew.job = (struct crew_job){ task, context };
+	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
+	crew_publish(tasks);
+	crew_work(0, CREW_READ(crew.ticket));
+	// A thread may have lost its core; after a while the caller offers its own.
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i++)
+		if (i < 10000)
+			CREW_PAUSE();
+		else
+			sched_yield();
+}
+`
+
+const poolStatic = `
+static void crew_work(int worker, uint64_t mine)
+{
+	for (uint64_t i = worker; i < CREW_TASKS(mine); i += crew.helpers + 1)
+		crew_task(worker, (int64_t)i);
+}
+`
+
+const poolDynamic = `
+static void crew_work(int worker, uint64_t mine)
+{
+	for (uint64_t t = CREW_READ(crew.ticket); CREW_GENERATION(t) == CREW_GENERATION(mine) && CREW_TASKS(t) > 0; t = CREW_READ(crew.ticket))
+		if (__atomic_compare_exchange_n(&crew.ticket, &t, t - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			crew_task(worker, (int64_t)CREW_TASKS(t) - 1);
 }
 `

@@ -11,21 +11,26 @@ import (
 	"tune/kernels/threads"
 )
 
-// mainText calls parallel with various numbers of tasks, and checks that each runs once before parallel returns.
+// mainText calls parallel with various numbers of tasks, and checks that each runs once before parallel returns, and that
+// no worker runs two at a time.
 const mainText = `
 #include <stdio.h>
 
 enum { MOST = 40 };
 static int done[MOST];
+static int busy[CREW_WORKERS];
 
-static void task(void *context, int64_t i)
+static void task(void *context, int64_t i, int worker)
 {
+	if (worker < 0 || worker >= CREW_WORKERS || __atomic_fetch_add(&busy[worker], 1, __ATOMIC_SEQ_CST) != 0)
+		done[i] += 100;
 	done[i] += *(const int64_t *)context;
+	__atomic_fetch_sub(&busy[worker], 1, __ATOMIC_SEQ_CST);
 }
 
 int main(void)
 {
-	for (int call = 0; call < 400; call++) {
+	for (int call = 0; call < 2000; call++) {
 		int64_t once = 1, tasks = call % MOST;
 		for (int i = 0; i < MOST; i++)
 			done[i] = 0;

@@ -412,7 +412,7 @@ func (c *commandCandidate) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s\nset -e\n", c.point.Key())
 	if c.p.shared() {
-		fmt.Fprintf(&b, "cd %s\n", quoteWord(c.directory()))
+		fmt.Fprintf(&b, "cd %s\n", kernels.ShellWord(c.directory()))
 	} else {
 		b.WriteString("# It runs in a directory of its own")
 		for i, f := range c.p.c.files {
@@ -422,7 +422,7 @@ func (c *commandCandidate) script() string {
 	}
 	for _, v := range c.environment() {
 		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(&b, "%s=%s; export %s\n", name, quoteWord(value), name)
+		fmt.Fprintf(&b, "%s=%s; export %s\n", name, kernels.ShellWord(value), name)
 	}
 	for _, l := range []*line{c.p.c.build, c.p.c.run} {
 		if l == nil {
@@ -434,20 +434,9 @@ func (c *commandCandidate) script() string {
 			continue
 		}
 		for i, word := range words {
-			words[i] = quoteWord(word)
+			words[i] = kernels.ShellWord(word)
 		}
 		b.WriteString(strings.Join(words, " ") + "\n")
 	}
 	return b.String()
-}
-
-// quoteWord writes a word so that sh reads it back.
-func quoteWord(word string) string {
-	plain := func(r rune) bool {
-		return r < 128 && (isLetter(byte(r)) || isDigit(byte(r)) || strings.ContainsRune("-+=./,:@%", r))
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

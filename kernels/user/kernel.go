@@ -270,6 +270,9 @@ func (k *Kernel) onClose(f func() error) {
 // savedDir is the folder of a run directory that holds the kernel.
 const savedDir = "kernel"
 
+// CopyDir returns where Save puts its copy of a kernel in a run directory.
+func CopyDir(runDir string) string { return filepath.Join(runDir, savedDir) }
+
 // savedFormat is the format of the list of a saved kernel.
 const savedFormat = 1
 
@@ -290,7 +293,7 @@ type savedFile struct {
 
 // Save copies the kernel into a run directory: its file, and every file that it names. Open reads the copy.
 func (k *Kernel) Save(runDir string) error {
-	dir := filepath.Join(runDir, savedDir)
+	dir := CopyDir(runDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}
@@ -349,7 +352,7 @@ func (c *copies) exists(name string) bool { _, ok := c.known[name]; return ok }
 // Open reads the kernel that Save has put into a run directory. A directory without one is an error that is
 // fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
-	dir := filepath.Join(runDir, savedDir)
+	dir := CopyDir(runDir)
 	text, err := os.ReadFile(filepath.Join(dir, "kernel.json"))
 	if err != nil {
 		return nil, err

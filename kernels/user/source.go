@@ -189,28 +189,27 @@ func (s *source) work(constants map[string]int) (native.Work, error) {
 }
 
 // verify compares the buffers of a call with what they should hold.
-func (s *source) verify(c call, got, want [][]byte) error {
-	var worst error
+func (s *source) verify(c call, got, want [][]byte) (d kernels.Deviation, worst error) {
 	most := 1.0
 	for i, b := range c.buffers {
 		if b.Mode == native.In {
 			continue
 		}
 		if len(got[i]) != len(want[i]) {
-			return fmt.Errorf("buffer %s has %d bytes, and the reference %d", b.Name, len(got[i]), len(want[i]))
+			return d, fmt.Errorf("buffer %s has %d bytes, and the reference %d", b.Name, len(got[i]), len(want[i]))
 		}
 		if bytes.Equal(got[i], want[i]) {
 			continue
 		}
 		t := s.arguments[c.index[i]].tolerance
-		at, excess, count := compare(got[i], want[i], b.Elem, t)
+		at, excess, count := compare(got[i], want[i], b.Elem, t, &d)
 		if excess > most {
 			most = excess
 			worst = kernels.Reject(space.WrongAnswer, "%s: %s[%d] is %s, want %s%s: %d of %d elements are wrong", c.name, b.Name, at,
 				show(got[i], b.Elem, at), show(want[i], b.Elem, at), t.note(), count, b.Len)
 		}
 	}
-	return worst
+	return d, worst
 }
 
 func (t tolerance) note() string {
@@ -220,8 +219,9 @@ func (t tolerance) note() string {
 	return fmt.Sprintf(" ± %g ± %g·|want|", t.absolute, t.relative)
 }
 
-// compare returns the element that is furthest off, by how many times its tolerance, and how many are off.
-func compare(got, want []byte, elem native.Elem, t tolerance) (at int, excess float64, count int) {
+// compare returns the element that is furthest off, by how many times its tolerance, and how many are off. It adds those
+// that are within their tolerance to d.
+func compare(got, want []byte, elem native.Elem, t tolerance, d *kernels.Deviation) (at int, excess float64, count int) {
 	size := elem.Size()
 	exact := t == tolerance{} && !floating(elem)
 	for i := 0; i*size < len(got); i++ {
@@ -236,7 +236,9 @@ func compare(got, want []byte, elem native.Elem, t tolerance) (at int, excess fl
 			continue
 		case math.IsNaN(difference) || math.IsInf(difference, 0) || exact:
 		default:
-			if over = difference / (t.absolute + t.relative*math.Abs(y)); over <= 1 {
+			allowed := t.absolute + t.relative*math.Abs(y)
+			if over = difference / allowed; over <= 1 {
+				d.Add(difference, allowed)
 				continue
 			}
 		}

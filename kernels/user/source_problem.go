@@ -256,7 +256,7 @@ func (s *sourceSpec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
 		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
 	for i, c := range calls {
-		cases[i].Verify = func(buffers [][]byte) error { return s.s.verify(c, buffers, want[i]) }
+		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
 	}
 	return cases, nil
 }

@@ -198,8 +198,17 @@ func TestSourceForms(t *testing.T) {
 			text = strings.Replace(text, "[-O1]", "[-O1, -fopenmp]", 1)
 		}
 		k, _ := load(t, append([]string{text}, files...)...)
-		if out := evaluate(t, problem(t, k, ""), "T=2"); out.Status != test.status || !strings.Contains(out.Reason, test.reason) {
+		out := evaluate(t, problem(t, k, ""), "T=2")
+		if out.Status != test.status || !strings.Contains(out.Reason, test.reason) {
 			t.Errorf("%s: %v: %s; want %v with %q", test.name, out.Status, out.Reason, test.status, test.reason)
+		}
+		// The tolerance of the one that is off by 1 is 0.5 + 0.04·13.
+		want := kernels.Deviation{}
+		if test.name == "within a tolerance" {
+			want = kernels.Deviation{MaxError: 1, ErrorShare: 1 / 1.02}
+		}
+		if d, _, ok := kernels.SplitDeviation(out.Metrics); ok != (test.status == space.OK) || d != want {
+			t.Errorf("%s: the deviation is %+v, %t; want %+v", test.name, d, ok, want)
 		}
 	}
 }
@@ -339,13 +348,13 @@ func TestCompareElements(t *testing.T) {
 		for i := range test.got {
 			got, want = encode(got, test.got[i], test.elem), encode(want, test.want[i], test.elem)
 		}
-		at, _, count := compare(got, want, test.elem, test.t)
+		at, _, count := compare(got, want, test.elem, test.t, new(kernels.Deviation))
 		if count != test.count || count > 0 && at != test.at {
 			t.Errorf("%v against %v: %d are wrong, the worst is %d", test.got, test.want, count, at)
 		}
 	}
 	big := []byte{1, 0, 0, 0, 0, 0, 0, 64} // 2^62+1, which a float64 does not tell from 2^62
-	if _, _, count := compare(big, encode(nil, 1<<62, native.I64), native.I64, tolerance{}); count != 1 {
+	if _, _, count := compare(big, encode(nil, 1<<62, native.I64), native.I64, tolerance{}, new(kernels.Deviation)); count != 1 {
 		t.Error("integers are compared as floats")
 	}
 }

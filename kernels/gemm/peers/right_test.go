@@ -1,28 +1,19 @@
 package peers_test
 
 import (
-	"os"
 	"testing"
 
 	"tune/kernels/gemm"
 	"tune/kernels/gemm/peers"
 	"tune/kernels/native"
-	"tune/kernels/native/worker"
+	"tune/kernels/native/nativetest"
 )
 
-func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 // A library that is installed computes what the generated kernels do, in both layouts.
 func TestPeersAreRight(t *testing.T) {
-	m, err := gemm.Host()
-	if err != nil {
-		t.Skip(err)
-	}
+	m := nativetest.Here(t)
 	found := peers.Find()
 	if len(found) == 0 {
 		t.Skip("no library is installed")

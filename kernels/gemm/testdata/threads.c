@@ -264,88 +264,146 @@ static void part(struct scratch *s, struct job j, i64 i0, i64 i1, i64 j0, i64 j1
 }
 
 #include <pthread.h>
+#include <stdint.h>
+
+enum { CREW_WORKERS = 2 };
+
+struct crew_job {
+	void (*task)(void *context, int64_t i, int worker);
+	void *context;
+};
+enum { CREW_SPIN = 10000 };
+
 #include <sched.h>
 
-#define WORKERS 2
-#define POLLS 10000
-#ifdef __x86_64__
-#define PAUSE() __builtin_ia32_pause()
+static struct {
+	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
+	int64_t finished __attribute__((aligned(64))); // tasks
+	int sleepers __attribute__((aligned(64)));
+	int helpers; // threads beside the caller; -1 before the first call
+	int stop;
+	struct crew_job job;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t threads[CREW_WORKERS];
+} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+#define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define CREW_GENERATION(t) ((t) >> 32)
+#define CREW_TASKS(t) ((t) & 0xffffffff)
+#if defined(__x86_64__) || defined(__i386__)
+#define CREW_PAUSE() __builtin_ia32_pause()
 #else
-#define PAUSE() __asm__ volatile("")
+#define CREW_PAUSE() __asm__ volatile("")
 #endif
 
-static struct scratch scratch[WORKERS];
-static struct job job;
-static i64 share; // rows or columns of a task
-static int threads = -1; // beside the caller
-static unsigned long ticket __attribute__((aligned(64))); // generation above tasks
-static int finished __attribute__((aligned(64))); // tasks
-static int sleepers __attribute__((aligned(64)));
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-
-#define READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define GENERATION(t) ((t) >> 32)
-#define TASKS(t) ((t) & 0xffffffff)
-
-static void task(int me, i64 number) {
-	const i64 from = number * share;
-	part(&scratch[me], job, 0, job.m, from, least(job.n, from + share));
-	__atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
+static inline void crew_task(int worker, int64_t i)
+{
+	crew.job.task(crew.job.context, i, worker);
+	__atomic_fetch_add(&crew.finished, 1, __ATOMIC_SEQ_CST);
 }
 
-static void work(int me, unsigned long mine) {
-	for (unsigned long t = READ(ticket); GENERATION(t) == GENERATION(mine) && TASKS(t) > 0; t = READ(ticket))
-		if (__atomic_compare_exchange_n(&ticket, &t, t - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) task(me, (i64)TASKS(t) - 1);
-}
+static void crew_work(int worker, uint64_t mine);
 
-static void *run(void *arg) {
-	const int me = (int)(i64)arg;
-	for (unsigned long seen = 0;;) {
-		for (int i = 0; i < POLLS && GENERATION(READ(ticket)) == seen; i++) PAUSE();
-		if (GENERATION(READ(ticket)) == seen) {
-			pthread_mutex_lock(&lock);
-			__atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
-			while (GENERATION(READ(ticket)) == seen) pthread_cond_wait(&wake, &lock);
-			__atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
-			pthread_mutex_unlock(&lock);
+static void *crew_main(void *p)
+{
+	const int worker = (int)(intptr_t)p;
+	for (uint64_t seen = 0;;) {
+		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
+			CREW_PAUSE();
+		if (CREW_GENERATION(CREW_READ(crew.ticket)) == seen) {
+			pthread_mutex_lock(&crew.lock);
+			__atomic_fetch_add(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
+			while (CREW_GENERATION(CREW_READ(crew.ticket)) == seen)
+				pthread_cond_wait(&crew.wake, &crew.lock);
+			__atomic_fetch_sub(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
+			pthread_mutex_unlock(&crew.lock);
 		}
-		const unsigned long mine = READ(ticket);
-		seen = GENERATION(mine);
-		work(me, mine);
+		if (CREW_READ(crew.stop))
+			return 0;
+		const uint64_t mine = CREW_READ(crew.ticket);
+		seen = CREW_GENERATION(mine);
+		crew_work(worker, mine);
 	}
-	return 0;
 }
 
 // Where the machine gives fewer threads than asked for, the others do the work. A thread may look at the number of
 // threads only when it has a task, which it cannot have before this has returned.
-static void start(void) {
+static void crew_start(void)
+{
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 1 << 20);
 	int n = 0;
-	for (pthread_t t; n < WORKERS - 1 && !pthread_create(&t, 0, run, (void *)(i64)(n + 1)); n++) pthread_detach(t);
-	threads = n;
+	while (n < CREW_WORKERS - 1 && pthread_create(&crew.threads[n], &attributes, crew_main, (void *)(intptr_t)(n + 1)) == 0)
+		n++;
+	pthread_attr_destroy(&attributes);
+	crew.helpers = n;
+}
+
+static void crew_publish(int64_t tasks)
+{
+	const uint64_t last = CREW_READ(crew.ticket);
+	__atomic_store_n(&crew.ticket, (CREW_GENERATION(last) + 1) << 32 | (uint64_t)tasks, __ATOMIC_SEQ_CST);
+	if (CREW_READ(crew.sleepers) > 0) {
+		pthread_mutex_lock(&crew.lock);
+		pthread_cond_broadcast(&crew.wake);
+		pthread_mutex_unlock(&crew.lock);
+	}
+}
+
+// The threads end with the library, so that unloading it leaves none behind.
+__attribute__((destructor)) static void crew_stop(void)
+{
+	__atomic_store_n(&crew.stop, 1, __ATOMIC_SEQ_CST);
+	crew_publish(0);
+	for (int i = 0; i < crew.helpers; i++)
+		pthread_join(crew.threads[i], 0);
+}
+
+static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
+{
+	if (tasks <= 1) {
+		if (tasks == 1)
+			task(context, 0, 0);
+		return;
+	}
+	if (crew.helpers < 0)
+		crew_start();
+	crew.job = (struct crew_job){ task, context };
+	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
+	crew_publish(tasks);
+	crew_work(0, CREW_READ(crew.ticket));
+	// A thread may have lost its core; after a while the caller offers its own.
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i++)
+		if (i < 10000)
+			CREW_PAUSE();
+		else
+			sched_yield();
+}
+
+static void crew_work(int worker, uint64_t mine)
+{
+	for (uint64_t t = CREW_READ(crew.ticket); CREW_GENERATION(t) == CREW_GENERATION(mine) && CREW_TASKS(t) > 0; t = CREW_READ(crew.ticket))
+		if (__atomic_compare_exchange_n(&crew.ticket, &t, t - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			crew_task(worker, (int64_t)CREW_TASKS(t) - 1);
+}
+
+static struct scratch scratch[CREW_WORKERS];
+
+struct call {
+	struct job j;
+	i64 share; // rows or columns of a task
+};
+
+static void task(void *context, int64_t number, int worker) {
+	const struct call *c = context;
+	const i64 from = number * c->share;
+	part(&scratch[worker], c->j, 0, c->j.m, from, least(c->j.n, from + c->share));
 }
 
 void tune_kernel(void *const *args, const i64 *dims) {
 	struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], dims[2]};
-	share = 8;
-	const i64 tasks = (j.n + share - 1) / share;
-	if (tasks == 1) {
-		part(&scratch[0], j, 0, j.m, 0, j.n);
-		return;
-	}
-	if (threads < 0) start();
-	job = j;
-	finished = 0;
-	const unsigned long mine = ((GENERATION(ticket) + 1) << 32 | tasks);
-	__atomic_store_n(&ticket, mine, __ATOMIC_SEQ_CST);
-	if (READ(sleepers) > 0) {
-		pthread_mutex_lock(&lock);
-		pthread_cond_broadcast(&wake);
-		pthread_mutex_unlock(&lock);
-	}
-	work(0, mine);
-	// A thread may have lost its core; after a while the caller offers its own.
-	for (int i = 0; READ(finished) < tasks; i++)
-		if (i < 10000) PAUSE();
-		else sched_yield();
+	struct call c = {j, 8};
+	parallel(task, &c, (j.n + c.share - 1) / c.share);
 }

@@ -246,9 +246,13 @@ func (s suite) mistakes(t *testing.T) {
 			t.Errorf("case %s: %v", c.Name, err)
 			continue
 		}
-		if err := c.Verify(right); err != nil {
+		d, err := c.Verify(right)
+		if err != nil {
 			t.Errorf("case %s: what the baseline writes is not right: %v", c.Name, err)
 			continue
+		}
+		if err := d.Validate(); err != nil {
+			t.Errorf("case %s: what the baseline writes is right, and deviates by %+v: %v", c.Name, d, err)
 		}
 		for k, b := range c.Buffers {
 			if b.Mode == native.In || b.Len == 0 {
@@ -257,7 +261,7 @@ func (s suite) mistakes(t *testing.T) {
 			for _, at := range []int{0, b.Len - 1, r.IntN(b.Len), r.IntN(b.Len)} {
 				wrong := clone(right)
 				what := s.spoil(b.Elem, wrong[k], at)
-				if err := c.Verify(wrong); kernels.AsRejection(err) == nil || kernels.AsRejection(err).Status != space.WrongAnswer {
+				if _, err := c.Verify(wrong); kernels.AsRejection(err) == nil || kernels.AsRejection(err).Status != space.WrongAnswer {
 					t.Errorf("case %s: %s[%d] %s and Verify returns %v, want a wrong answer", c.Name, b.Name, at, what, err)
 				}
 				if b.Elem != native.F32 && b.Elem != native.F64 {
@@ -266,7 +270,7 @@ func (s suite) mistakes(t *testing.T) {
 				if before := floatAt(b.Elem, right[k], at); !math.IsNaN(before) {
 					wrong = clone(right)
 					setFloat(b.Elem, wrong[k], at, math.NaN())
-					if err := c.Verify(wrong); kernels.AsRejection(err) == nil {
+					if _, err := c.Verify(wrong); kernels.AsRejection(err) == nil {
 						t.Errorf("case %s: %s[%d] is NaN and not %v, and Verify returns %v", c.Name, b.Name, at, before, err)
 					}
 				}

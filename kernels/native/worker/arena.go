@@ -18,15 +18,29 @@ const hugePage = 2 << 20
 
 // arena holds the private copies of the buffers that timed calls work on. Shared memory would be slower: it comes
 // in small pages. It is kept from one candidate to the next, so that all of them meet the same pages.
+//
+// Where calls keep to one copy, the samples take turns with several places for it. Caches behind the first find a
+// line by its physical address, so that some places suit a working set of their size better than others by a quarter;
+// a sample that always meets the same place tells how lucky that place is, not how fast the candidate is.
 type arena struct {
 	base   unsafe.Pointer
 	size   int
 	copies int
-	sets   []unsafe.Pointer // to the buffers, copy by copy; in the arena itself, because C reads it
+	places int
+	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
 	filled bool             // with the inputs that are mapped, since the candidate was loaded
 	plan   *timeRequest
 	next   int64 // the copy that the next call takes
+	place  int   // of the copies that it is taken from
 }
+
+// Places are at most mostPlaces, and no more than placeBytes together: work that takes more than that lives in the
+// outer caches or in memory, where a place matters less.
+const mostPlaces, placeBytes = 8, 8 << 20
+
+// settleCalls is from how many calls on a sample is preceded by one that gets used to the place. Fewer are so long
+// that it makes no difference.
+const settleCalls = 20
 
 func (a *arena) free() {
 	if a.base != nil {
@@ -49,7 +63,7 @@ func (w *child) prepare(t *timeRequest) error {
 	}
 	a.plan = t
 	if !a.filled {
-		for i := range copies {
+		for i := range copies * a.places {
 			for j, r := range w.regions {
 				if to := a.view(w, i, j); r.Mode == Out {
 					fill(to, poison)
@@ -60,12 +74,14 @@ func (w *child) prepare(t *timeRequest) error {
 		}
 		a.filled = true
 	}
-	// One call on each copy makes its pages, and the candidate's own, present.
 	a.next = 0
-	w.limitTiming(t)
-	w.run(int64(copies))
+	if !t.Warm {
+		// One call on each copy brings it into the caches, and makes the candidate's own pages present.
+		w.limitTiming(t)
+		w.run(int64(copies))
+	}
 	// From here on an output shows what the timed calls wrote.
-	for i := range copies {
+	for i := range copies * a.places {
 		for j, r := range w.regions {
 			if r.Mode == Out {
 				fill(a.view(w, i, j), poison)
@@ -85,9 +101,17 @@ func (w *child) allocate(copies int) error {
 	a := &w.arena
 	// The copies follow each other, each buffer shifted by an odd number of lines: were all of them to
 	// begin at the same place of a page, loads would wait for unrelated stores.
+	set := 0
+	for _, r := range w.regions {
+		set += r.Bytes
+	}
+	places := 1
+	if copies == 1 {
+		places = max(min(mostPlaces, placeBytes/max(set, 1)), 1)
+	}
 	var offsets []int
-	size := roundUp(8*copies*len(w.regions), alignment)
-	for range copies {
+	size := roundUp(8*copies*places*len(w.regions), alignment)
+	for range copies * places {
 		for i, r := range w.regions {
 			size = roundUp(size, 4096) + (i+1)*17*alignment%4096
 			offsets = append(offsets, size)
@@ -114,11 +138,11 @@ func (w *child) allocate(copies int) error {
 	for i, offset := range offsets {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
-	a.copies, a.filled = copies, false
+	a.copies, a.places, a.place, a.filled = copies, places, 0, false
 	return nil
 }
 
-// view returns buffer j of copy i.
+// view returns buffer j of copy i, counted over all places.
 func (a *arena) view(w *child, i, j int) []byte {
 	return unsafe.Slice((*byte)(a.sets[i*len(w.regions)+j]), w.regions[j].Bytes)
 }
@@ -140,14 +164,18 @@ func (w *child) sample() ([]float64, int64, error) {
 	seconds := make([]float64, 0, t.Samples)
 	var restored int64
 	for range t.Samples {
+		a.place = (a.place + 1) % a.places
 		// A buffer that is read and written would drift from call to call, into infinities or denormals
 		// whose arithmetic takes another time.
 		for i := range a.copies {
 			for j, r := range w.regions {
 				if r.Mode == InOut {
-					restored += int64(copy(a.view(w, i, j), w.input(j)))
+					restored += int64(copy(a.view(w, a.place*a.copies+i, j), w.input(j)))
 				}
 			}
+		}
+		if a.places > 1 && t.Calls >= settleCalls {
+			w.run(1)
 		}
 		s := w.run(int64(t.Calls)) / float64(t.Calls)
 		if math.IsNaN(s) || math.IsInf(s, 0) {
@@ -156,7 +184,7 @@ func (w *child) sample() ([]float64, int64, error) {
 		seconds = append(seconds, s)
 	}
 	// Tune may want to verify what the last call wrote.
-	last := int((a.next + int64(a.copies) - 1) % int64(a.copies))
+	last := a.place*a.copies + int((a.next+int64(a.copies)-1)%int64(a.copies))
 	for j, r := range w.regions {
 		if r.Mode == Out {
 			restored += int64(copy(w.input(j), a.view(w, last, j)))
@@ -182,7 +210,7 @@ func (w *child) run(calls int64) float64 {
 		clock: threadCPU,
 	}
 	if len(a.sets) > 0 {
-		t.sets = uintptr(unsafe.Pointer(&a.sets[0]))
+		t.sets = uintptr(unsafe.Pointer(&a.sets[a.place*a.copies*len(w.regions)]))
 	}
 	if a.plan.Wall {
 		t.clock = monotonic

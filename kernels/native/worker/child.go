@@ -408,7 +408,8 @@ func (c *caller) unload() string {
 
 // threadsLeft says which threads candidates left over.
 func threadsLeft() string {
-	// A thread that has been joined may still be seen for a moment.
+	// A thread that has been joined may still be seen for a moment, on a busy machine for as long as others have the
+	// core that it ends on.
 	for try := 0; ; try++ {
 		n := 0
 		for _, name := range names("/proc/self/task") {
@@ -419,7 +420,7 @@ func threadsLeft() string {
 		if n == 0 {
 			return ""
 		}
-		if try == 10 {
+		if try == 200 {
 			return fmt.Sprintf("%d threads", n)
 		}
 		pause(time.Millisecond)

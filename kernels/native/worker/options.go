@@ -93,6 +93,9 @@ type TimeRequest struct {
 	// Copies of all buffers that the calls rotate over. 0 and 1 keep calling on the same buffers (warm); a
 	// number whose copies together exceed the last-level cache times with cold operands.
 	Copies int
+	// Warm leaves out the calls that warm up, one on each copy: for calls that were made a moment ago, or that are
+	// so long that a first one hardly differs.
+	Warm bool
 	// Limit bounds the wall time of the whole request; 0 stands for the wall limit of a call, once for each
 	// sample and once for the warm-up.
 	Limit time.Duration

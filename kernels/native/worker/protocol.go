@@ -71,6 +71,7 @@ type timeRequest struct {
 	Samples int
 	Wall    bool
 	Copies  int
+	Warm    bool
 }
 
 // reply answers the request of the same number.

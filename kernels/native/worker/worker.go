@@ -312,8 +312,8 @@ func (w *Worker) Call(ctx context.Context, dims []int64) error {
 	return nil
 }
 
-// Time times the candidate on private copies of the buffers, after a warm-up call on each. It returns seconds a
-// call, one number a sample. Afterwards Out buffers hold what the last call wrote, for the caller to verify; InOut
+// Time times the candidate on private copies of the buffers, after a warm-up call on each, where the request does not
+// say that they are warm. It returns seconds a call, one number a sample. Afterwards Out buffers hold what the last call wrote, for the caller to verify; InOut
 // buffers hold their inputs.
 //
 // The samples come from the candidate's own process. They are compared with what the system says about that
@@ -339,7 +339,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) ([]float64, error) {
 	}
 	var suspicion string
 	for range 2 {
-		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies}}, nil, wall, cpu)
+		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Warm: t.Warm}}, nil, wall, cpu)
 		if err != nil {
 			return nil, err
 		}

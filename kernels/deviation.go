@@ -1,0 +1,96 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tune/space"
+)
+
+// Deviation is how far the results of a right candidate are from the reference, over all that its checks have
+// compared. The two numbers may come from different results: a large one may be off by more and yet use less of its
+// tolerance.
+type Deviation struct {
+	// MaxError is the largest absolute difference, in the unit of the results.
+	MaxError float64
+	// ErrorShare is the largest share of a tolerance that a difference has used: 0 is none of it, 1 all of it. It is
+	// 0 where results have to be exact.
+	ErrorShare float64
+}
+
+// Add takes a result into account that is off by an absolute error, where a tolerance is allowed.
+func (d *Deviation) Add(err, tolerance float64) {
+	if !(err > 0) || math.IsInf(err, 1) {
+		return
+	}
+	d.MaxError = max(d.MaxError, err)
+	if tolerance > 0 {
+		d.ErrorShare = max(d.ErrorShare, err/tolerance)
+	}
+}
+
+// Or returns the larger of the numbers of two deviations.
+func (d Deviation) Or(other Deviation) Deviation {
+	return Deviation{max(d.MaxError, other.MaxError), max(d.ErrorShare, other.ErrorShare)}
+}
+
+// String describes the deviation as users read it.
+func (d Deviation) String() string {
+	if d.ErrorShare == 0 {
+		return fmt.Sprintf("largest error %.2g", d.MaxError)
+	}
+	return fmt.Sprintf("largest error %.2g, %.2g %% of the tolerance", d.MaxError, 100*d.ErrorShare)
+}
+
+// Validate reports a deviation that no right candidate can have.
+func (d Deviation) Validate() error {
+	switch {
+	case !(d.MaxError >= 0) || math.IsInf(d.MaxError, 1):
+		return fmt.Errorf("%s is %v: want a number that is not negative", MaxErrorMetric, d.MaxError)
+	case !(d.ErrorShare >= 0 && d.ErrorShare <= 1):
+		return fmt.Errorf("%s is %v: a right result uses between 0 and 1 of its tolerance", ErrorShareMetric, d.ErrorShare)
+	}
+	return nil
+}
+
+// The names of a deviation's numbers among the metrics of an outcome or a schedule.
+const (
+	MaxErrorMetric   = "max_error"
+	ErrorShareMetric = "error_share"
+)
+
+// Deviator is implemented by candidates whose checks measure how far off they are.
+type Deviator interface {
+	// Deviation returns what the checks so far have found, over all their inputs.
+	Deviation() Deviation
+}
+
+// WithDeviation returns metrics in the order of their names, those of the candidate's deviation among them in place of
+// others of the same name. It leaves metrics alone.
+func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
+	out := slices.Clone(metrics)
+	if m, ok := c.(Deviator); ok {
+		d := m.Deviation()
+		_, out, _ = SplitDeviation(out)
+		out = append(out, space.Metric{Name: MaxErrorMetric, Value: d.MaxError}, space.Metric{Name: ErrorShareMetric, Value: d.ErrorShare})
+	}
+	slices.SortStableFunc(out, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// SplitDeviation takes the numbers of a deviation out of metrics. ok is false where there are none.
+func SplitDeviation(metrics []space.Metric) (d Deviation, rest []space.Metric, ok bool) {
+	for _, m := range metrics {
+		switch m.Name {
+		case MaxErrorMetric:
+			d.MaxError, ok = m.Value, true
+		case ErrorShareMetric:
+			d.ErrorShare, ok = m.Value, true
+		default:
+			rest = append(rest, m)
+		}
+	}
+	return d, rest, ok
+}

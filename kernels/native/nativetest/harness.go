@@ -1,0 +1,65 @@
+package nativetest
+
+import (
+	"os"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// Main is the TestMain of a package that runs candidates: the workers are its own binary.
+func Main(m *testing.M) {
+	if worker.IsChild() {
+		worker.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// Here returns this machine, and skips the test where it has no C compiler.
+func Here(t testing.TB) native.Machine {
+	t.Helper()
+	m, err := native.ThisMachine()
+	if err != nil {
+		t.Skip(err)
+	}
+	return m
+}
+
+// Made returns what newSpec makes of a shape on a machine; neither may fail.
+func Made[S any](t testing.TB, fields []kernels.Field, shape string, m native.Machine, newSpec func(kernels.Shape, native.Machine) (S, error)) S {
+	t.Helper()
+	s, err := kernels.ParseShape(fields, shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := newSpec(s, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// Problem returns the problem of a spec, which must not fail.
+func Problem(t testing.TB, spec native.Spec) *native.Problem {
+	t.Helper()
+	p, err := native.New(spec, native.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*native.Problem)
+}
+
+// Right builds a point and checks it on the inputs of a seed. It fails the test where the point is not right.
+func Right(t testing.TB, spec native.Spec, p space.Point, seed uint64) {
+	t.Helper()
+	c, err := Problem(t, spec).Build(t.Context(), p)
+	if err == nil {
+		err = c.Check(t.Context(), seed)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", p, err)
+	}
+}
