@@ -85,6 +85,64 @@ func TestEveryShape(t *testing.T) {
 	})
 }
 
+// TestManyPoints does the same for 2,000 points of each of a few shapes, in every way that a schedule may come about.
+func TestManyPoints(t *testing.T) {
+	points := 2000
+	if testing.Short() {
+		points = 200
+	}
+	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(3, uint64(s.Words())))
+			right := 0
+			for i := range points {
+				c, indices := randomConfig(s, r.IntN), r.IntN(2) == 0
+				p, err := Build(context.Background(), s, c, indices, i%3-1)
+				if kernels.AsRejection(err) != nil {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := run(p, s, uint64(i), indices); err != nil {
+					t.Fatalf("%+v, indices %v: %v", c, indices, err)
+				}
+				right++
+			}
+			if right < points*9/10 {
+				t.Errorf("%d of %d points fit", right, points)
+			}
+		})
+	}
+}
+
+// TestBound: no schedule is shorter than its bound.
+func TestBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for range 100 {
+		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
+		c := randomConfig(s, r.IntN)
+		g := lower(s, c, r.IntN(2) == 0)
+		chooseEngines(g, c)
+		e := g.edges()
+		greedy, err := listSchedule(context.Background(), g, e, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, err := newJustifier(g, e, 1).improve(context.Background(), greedy, 3, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := g.bound(e); best.cycles < b.Cycles() {
+			t.Fatalf("%v, %+v: %d cycles, and the bound is %+v", s, c, best.cycles, b)
+		}
+		if best.cycles > greedy.cycles {
+			t.Fatalf("%v, %+v: improved from %d to %d cycles", s, c, greedy.cycles, best.cycles)
+		}
+	}
+}
+
 // TestLargeShapes does the same with few draws where a program is long.
 func TestLargeShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
