@@ -8,6 +8,9 @@
 // that the promoted points of its batch have shown. Then it is never better than they are, as it was not at the
 // fidelity at which they were compared.
 //
+// A point that is far from the best is not promoted at all: one whose cost would stay above it by more than a margin even
+// if it fell as far as the best of the last promoted ones did.
+//
 // The first points of all are scored fully at once, so that the shortest run has a result.
 //
 // When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
@@ -27,7 +30,7 @@ import (
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
 	Levels int // fidelities below the full one; 0 leaves the strategy as it is
-	Keep   int // one of so many points is promoted, and at least one of a batch; default 5, at least 2
+	Keep   int // one of so many points is promoted, and at least one of a batch; default 4, at least 2
 }
 
 // Validate reports hyper-parameters that make no sense.
@@ -50,9 +53,9 @@ func New(inner search.Strategy, c Config) (search.Strategy, error) {
 		return inner, nil
 	}
 	if c.Keep == 0 {
-		c.Keep = 5
+		c.Keep = 4
 	}
-	return &halving{inner: inner, cfg: c, gaps: make([]float64, c.Levels+1)}, nil
+	return &halving{inner: inner, cfg: c, gaps: make([]float64, c.Levels+1), falls: make([][]float64, c.Levels+1), best: math.Inf(1)}, nil
 }
 
 type halving struct {
@@ -64,6 +67,9 @@ type halving struct {
 	level   int          // the fidelity that was asked last
 	begun   bool         // the first points are asked
 	gaps    []float64    // of each fidelity, what the full cost was more, at the most, in the last batch that shows it
+	falls   [][]float64  // of each fidelity, how far the last promoted costs fell until the full one
+	best    float64      // the least full cost
+	sorted  bool         // waiting is sorted
 	waiting []*candidate // those of earlier batches that were not scored fully
 }
 
@@ -74,11 +80,11 @@ type candidate struct {
 	costs   []float64     // at each fidelity, NaN where it was not scored or not right
 }
 
-// rest is how many waiting points are asked at once when the strategy inside has no more, first how many points are
-// scored fully at the start.
 const (
-	rest  = 16
-	first = 2
+	rest   = 16    // waiting points that are asked at once when the strategy inside has no more
+	first  = 2     // points that are scored fully at the start
+	memory = 8     // promoted points that are remembered
+	margin = 0.005 // share of the best cost by which a point may seem to stay above it
 )
 
 // Ask proposes the next batch of the strategy inside, or the promoted points of its last.
@@ -94,7 +100,10 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 			}
 		}
 	case len(h.batch) > 0:
-		h.asked = h.promoted()
+		if h.asked = h.promoted(); len(h.asked) == 0 {
+			h.finish()
+			return h.Ask(p)
+		}
 	default:
 		for _, proposal := range h.inner.Ask(p) {
 			c := &candidate{trial: space.Trial{Proposal: proposal}, costs: make([]float64, h.cfg.Levels+1)}
@@ -106,7 +115,10 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 		h.level, h.asked = h.cfg.Levels, h.batch
 		switch {
 		case len(h.batch) == 0:
-			slices.SortStableFunc(h.waiting, byCost)
+			if !h.sorted {
+				slices.SortStableFunc(h.waiting, byCost)
+				h.sorted = true // the strategy inside has no more
+			}
 			h.level, h.asked = 0, h.waiting[:min(rest, len(h.waiting))]
 		case !h.begun:
 			h.begun, h.level, h.asked = true, 0, h.batch[:min(first, len(h.batch))]
@@ -137,7 +149,8 @@ func failed(c *candidate) int {
 	return 1
 }
 
-// promoted returns the best of the batch that were scored at this level, and moves on to the next.
+// promoted returns the best of the batch that were scored at this level, as far as they are promising, and moves on to
+// the next.
 func (h *halving) promoted() []*candidate {
 	var right []*candidate
 	for _, c := range h.batch {
@@ -145,9 +158,16 @@ func (h *halving) promoted() []*candidate {
 			right = append(right, c)
 		}
 	}
-	h.level--
 	slices.SortStableFunc(right, byCost)
-	return right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep]
+	right = right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep]
+	if falls := h.falls[h.level]; len(falls) > 0 {
+		most := slices.Max(falls)
+		right = slices.DeleteFunc(right, func(c *candidate) bool {
+			return c.outcome.Cost-most > h.best+margin*math.Abs(h.best)
+		})
+	}
+	h.level--
+	return right
 }
 
 // isAt says whether a point was right at the fidelity that was asked last.
@@ -166,6 +186,10 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		c.outcome = outcomes[i]
 		if c.outcome.Status == space.OK {
 			c.costs[h.level] = c.outcome.Cost
+			if h.level == 0 {
+				h.best = min(h.best, c.outcome.Cost)
+				h.remember(c)
+			}
 		}
 	}
 	switch {
@@ -177,6 +201,11 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	case h.level > 0 && slices.ContainsFunc(h.batch, h.isAt):
 		return
 	}
+	h.finish()
+}
+
+// finish tells the strategy inside of its batch.
+func (h *halving) finish() {
 	h.measureGaps()
 	told, known := make([]space.Trial, len(h.batch)), make([]space.Outcome, len(h.batch))
 	for i, c := range h.batch {
@@ -191,6 +220,16 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 	h.batch = nil
 	h.inner.Tell(told, known)
+}
+
+// remember notes how far the costs of a point fell.
+func (h *halving) remember(c *candidate) {
+	for level := 1; level < len(c.costs); level++ {
+		if fall := c.costs[level] - c.costs[0]; !math.IsNaN(fall) {
+			h.falls[level] = append(h.falls[level], fall)
+			h.falls[level] = h.falls[level][max(0, len(h.falls[level])-memory):]
+		}
+	}
 }
 
 // measureGaps learns from the batch how far the costs of each fidelity are from the full ones. The gaps between

@@ -76,17 +76,14 @@ const maxTables = 4
 func Parameters(s tree.Shape) []space.Parameter {
 	groups := Groups(s)
 	levels := levelLimit(s)
-	tables := max(0, min(maxTables, (tableLimit(s)-leastTableLevel)/2))
-	if levels < leastTableLevel {
-		tables = 0
-	}
 	return []space.Parameter{
 		space.Range("levels", 0, levels).WithDefault(min(2, levels)).
 			Describe("tree levels held in scratch and selected, not read"),
 		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 2").
 			Describe("groups that hold one level less than `levels`"),
-		space.Range("tables", 0, tables).WithDefault(0).If("levels >= 3").
-			Describe("tables of records below `levels`: a record is a node with its children, read at once"),
+		space.Range("reach", leastTableLevel, max(leastTableLevel, tableLimit(s))).WithDefault(leastTableLevel).If("levels >= 3").
+			Describe("level that tables of records go down to from `levels` on, two levels each: " +
+				"a record is a node with its children, read at once"),
 		space.Bool("fuse").Describe("hash stages 2 and 3 as two multiply_adds and one xor"),
 		space.Bool("defer_c").Describe("carry the last hash constant in the next node where that is a copy"),
 		space.Range("madd_1", 0, shares).WithDefault(0).If("levels >= 2").
@@ -97,13 +94,13 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("32nds of the first selections of deeper levels that are multiply_adds"),
 		space.Range("first_flow", 0, 3*shares).WithDefault(0).
 			Describe("parities that choose on the flow engine in 32 addresses made from the root"),
-		space.Range("next_flow", 0, 2*shares).WithDefault(0).If("levels >= 3 && tables >= 1").
+		space.Range("next_flow", 0, 2*shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("parities that choose on the flow engine in 32 addresses made from one two levels up"),
 		space.Range("chain_flow", 0, shares).WithDefault(0).
 			Describe("parities that choose on the flow engine in 32 addresses made from one a level up"),
 		space.Range("window_gather", 0, shares).WithDefault(0).
 			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
-		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && tables >= 1").
+		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("32nds of the copies out of records that the store engine makes, through memory"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
@@ -127,15 +124,19 @@ func Parameters(s tree.Shape) []space.Parameter {
 	}
 }
 
-// Constraints returns the constraints on Parameters: tables end with the tree.
-func Constraints(s tree.Shape) []string {
-	return []string{fmt.Sprintf("levels < 3 || levels + 2*tables <= %d || tables == 0", tableLimit(s))}
+// tablesTo returns how many tables fit between the levels in scratch and the level that they may reach. The knob is that
+// level, not their number, so that a step from one number of levels to another leaves the levels below as they are.
+func tablesTo(reach, levels int) int {
+	if levels < leastTableLevel {
+		return 0
+	}
+	return max(0, min(maxTables, (reach-levels)/2))
 }
 
 // ConfigOf reads the knobs of a point whose space holds Parameters.
 func ConfigOf(p space.Point) Config {
 	return Config{
-		Levels: p.Int("levels"), Shallow: p.Int("shallow"), Tables: p.Int("tables"),
+		Levels: p.Int("levels"), Shallow: p.Int("shallow"), Tables: tablesTo(p.Int("reach"), p.Int("levels")),
 		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
@@ -154,10 +155,7 @@ func (c Config) Validate(s tree.Shape) error {
 		return err
 	}
 	groups := Groups(s)
-	tables := 0
-	if c.Levels >= leastTableLevel {
-		tables = max(0, min(maxTables, (tableLimit(s)-c.Levels)/2))
-	}
+	tables := tablesTo(tableLimit(s), c.Levels)
 	for _, f := range []struct {
 		name          string
 		got, low, top int

@@ -32,7 +32,7 @@ func randomConfig(s tree.Shape, n func(k int) int) Config {
 		c.Shallow, c.Madd1, c.Madd2, c.Madd3 = n(Groups(s)+1)*n(2), n(shares+1), n(shares+1), n(shares+1)
 	}
 	if c.Levels >= leastTableLevel {
-		c.Tables, c.StoreCopies = n(max(0, min(maxTables, (tableLimit(s)-c.Levels)/2))+1), n(shares+1)
+		c.Tables, c.StoreCopies = n(tablesTo(tableLimit(s), c.Levels)+1), n(shares+1)
 	}
 	return c
 }
