@@ -99,7 +99,7 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 // run returns the best cost so far of one run at each checkpoint. Until a first candidate is valid, the baseline
 // is what a user has.
 func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
-	strategy, err := entry.New(problem.Space(), seed, kernels.Starts(problem))
+	strategy, err := entry.New(problem.Space(), seed, strategies.Hints{Start: kernels.Starts(problem)})
 	if err != nil {
 		return nil, err
 	}

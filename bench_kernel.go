@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"tune/kernels"
-	"tune/kernels/native"
 	"tune/results"
 	"tune/search"
 )
@@ -206,12 +205,8 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	if value, ok := metricOf(score, "gflops"); ok {
 		r.GFLOPS = value * r.Rate / rate // as measured here
 	}
-	peaks, err := native.Peak(ctx)
-	if err != nil {
-		return r, err
-	}
-	if peak := map[string]float64{"gflops": peaks.F32, "gops": peaks.I8}[metric]; peak > 0 {
-		r.PeakShare = r.Rate * 1e9 / (peak * float64(r.Threads))
+	if metric != "gbs" {
+		r.PeakShare = final.PeakShare
 	}
 	return r, nil
 }

@@ -26,6 +26,7 @@ import (
 
 	"tune/kernels"
 	"tune/results"
+	"tune/results/exchange"
 	"tune/search"
 	"tune/search/halving"
 	"tune/search/strategies"
@@ -41,6 +42,9 @@ type Options struct {
 	Budget   search.Budget
 	Jobs     int    // candidates evaluated at once; 0 means 1
 	Dir      string // the run directory, which must not exist or be empty
+	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
+	// directory.
+	From []*Earlier
 	// Began is when the wall budget began to count; the zero value means now.
 	Began time.Time
 	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
@@ -137,10 +141,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
 	}
-	s, err := newSession(o.Kernel, &settings)
+	s, err := newSession(o.Kernel, &settings, func(sp *space.Space) (prior []results.Prior, err error) {
+		for _, e := range o.From {
+			p, from := e.prior(sp)
+			prior, settings.From = append(prior, p), append(settings.From, from)
+		}
+		return prior, nil
+	})
 	if err != nil {
 		return nil, err
 	}
+	settings.Data, settings.Clock = s.data, s.clock()
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
@@ -148,6 +159,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	s.settings = s.run.Settings
+	if len(s.prior) > 0 {
+		if err := results.WritePrior(o.Dir, s.prior); err != nil {
+			return nil, errors.Join(err, s.run.Close())
+		}
+	}
 	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
 		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
 		// with the run.
@@ -178,7 +194,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	}
 	run.Recovery = recovery
 	settings := run.Settings
-	s, err := openSession(table, &settings)
+	s, err := openSession(table, &settings, dir)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 	}
@@ -212,11 +228,16 @@ type session struct {
 	run       *results.Run
 	// file is the path of the file that the kernel was read from, "" for one of tune's own.
 	file string
+	// data is the file of measurements that the kernel was made of, nil for one without.
+	data *results.Source
+	// prior is what the strategy begins with.
+	prior []results.Prior
 	// evaluation is how long it took to evaluate the baseline.
 	evaluation time.Duration
 }
 
-func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) {
+// newSession makes the session of a run. prior returns what the strategy begins with, as points of the space.
+func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.Space) ([]results.Prior, error)) (*session, error) {
 	info := k.Info()
 	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
 	if err != nil {
@@ -230,7 +251,15 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	strategy, err := entry.New(problem.Space(), settings.Seed, kernels.Starts(problem))
+	seen, err := prior(problem.Space())
+	if err != nil {
+		return nil, err
+	}
+	hints := strategies.Hints{Start: kernels.Starts(problem)}
+	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
+		return nil, err
+	}
+	strategy, err := entry.New(problem.Space(), settings.Seed, hints)
 	if err != nil {
 		return nil, err
 	}
@@ -239,22 +268,47 @@ func newSession(k kernels.Kernel, settings *results.Settings) (*session, error) 
 		return nil, err
 	}
 	made := &session{
-		info: info, problem: problem, strategy: strategy, settings: *settings,
+		info: info, problem: problem, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
 	}
 	if k, ok := k.(interface{ Path() string }); ok {
 		made.file = k.Path()
 	}
+	if k, ok := k.(interface{ Data() results.Source }); ok {
+		data := k.Data()
+		made.data = &data
+	}
 	return made, nil
 }
 
-// openSession makes the session of a recorded run. It refuses a run whose points mean something else by now.
-func openSession(table kernels.Table, settings *results.Settings) (*session, error) {
+// simulated reports whether evaluations take the time that they once took.
+func (s *session) simulated() bool {
+	_, ok := s.problem.(kernels.Simulated)
+	return ok
+}
+
+// clock says so in the words of run directories.
+func (s *session) clock() string {
+	if s.simulated() {
+		return results.Simulated
+	}
+	return ""
+}
+
+// openSession makes the session of the recorded run in a directory. It refuses a run whose points mean something else by
+// now.
+func openSession(table kernels.Table, settings *results.Settings, dir string) (*session, error) {
 	k, err := table.Lookup(settings.Kernel)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(k, settings)
+	s, err := newSession(k, settings, func(sp *space.Space) ([]results.Prior, error) {
+		// Another space is reported below, and cannot read the points of this one.
+		if len(settings.From) == 0 || sp.Fingerprint() != settings.SpaceFingerprint {
+			return nil, nil
+		}
+		return results.ReadPrior(dir)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -288,6 +342,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	budget := o.Budget
 	kept := reserve(budget.Wall)
+	if s.simulated() {
+		kept = 0 // real time is needed for the export, and that is not counted
+	}
 	if _, ok := s.problem.(kernels.Comparer); ok && !s.info.Exact {
 		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
 	}
@@ -295,11 +352,12 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	journal := newDigest(s.run, s.serialTest())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+		Virtual: s.simulated(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds()}
+	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds(), Clock: s.clock()}
 	if result.Stop == search.TargetReached {
 		end.Told = result.Told
 	}
@@ -312,10 +370,12 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	ctx = context.WithoutCancel(ctx)
 	whole, ranking, serial := journal.ranking(end)
 	until := time.Time{} // by then the export is to be done
-	if o.Budget.Wall > 0 {
+	if o.Budget.Wall > 0 && !s.simulated() {
 		until = time.Now().Add(o.Budget.Wall - result.Elapsed)
 	}
-	x := exporter{session: s, report: report, batches: journal.batches, dir: s.run.Dir, serial: serial, until: until, hurry: hurry}
+	x := exporter{
+		session: s, report: report, batches: journal.batches, dir: s.run.Dir, serial: serial, until: until, hurry: hurry, budget: o.Budget,
+	}
 	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
 		// the whole journal matters less than the answer.
@@ -371,6 +431,7 @@ type exporter struct {
 	serial  []space.Entry // the best points of one thread, where the kernel has others too
 	until   time.Time     // when the budget ends; zero where it has no end
 	hurry   bool          // somebody has interrupted the run and waits
+	budget  search.Budget // of the last sitting, where it is known
 }
 
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
@@ -460,7 +521,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
 		Evaluations: report.Result.Told, ElapsedSeconds: report.Result.Elapsed.Seconds(), Trial: e.Number,
-		Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
 	m.apply(&schedule)
@@ -513,9 +574,30 @@ func (x *exporter) reproduce(trial int) []string {
 	if x.file != "" {
 		kernel = "-c " + kernels.ShellWord(x.file)
 	}
+	if x.data != nil {
+		kernel += " --data " + x.data.Path
+	}
+	for _, from := range set.From {
+		kernel += " --from " + from.Path
+	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
+	}
+	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
+		// What is asked may depend on the simulated time that is left, and that on the workers.
+		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
+		if n := set.Budget.Evaluations; n > 0 {
+			line += fmt.Sprintf(" --evals %d", n)
+		}
+		if x.budget.Wall == 0 || x.budget.Wall == wall && (x.budget.Evaluations == set.Budget.Evaluations) {
+			return []string{line}
+		}
+		again := fmt.Sprintf("tune resume again --budget %s", x.budget.Wall)
+		if n := x.budget.Evaluations; n > 0 {
+			again += fmt.Sprintf(" --evals %d", n)
+		}
+		return []string{line + " --dir again", again}
 	}
 	var stops []int // evaluations at which the run's budget was spent before
 	for _, b := range x.batches {
@@ -541,7 +623,7 @@ func Replay(table kernels.Table, dir string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s, err := openSession(table, &run.Settings)
+	s, err := openSession(table, &run.Settings, dir)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -553,10 +635,10 @@ func Replay(table kernels.Table, dir string) (int, error) {
 }
 
 // Formats are what Export can write.
-var Formats = []string{"json", "program", "trace", "csv"}
+var Formats = []string{"json", "program", "trace", "csv", string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)}
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, or its outcomes as
-// text. Whatever is not in the run directory, or not as it was exported, is made from the journal.
+// text or in a format of package exchange. Whatever is not in the run directory, or not as it was exported, is made from the journal.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
@@ -565,12 +647,15 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	if err != nil {
 		return err
 	}
-	s, err := openSession(table, &run.Settings)
+	s, err := openSession(table, &run.Settings, dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	if format == "csv" {
 		return s.csv(run, w)
+	}
+	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
+		return s.exchangeFormat(run, f, w)
 	}
 	return s.exportFile(ctx, run, format, w)
 }

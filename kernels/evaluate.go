@@ -44,6 +44,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outc
 		out.Fidelity = trial.Fidelity
 	}
 	out.Seconds = now().Sub(start).Seconds()
+	if s, ok := e.Problem.(Simulated); ok {
+		out.Seconds = s.Seconds(trial.Point)
+	}
 	return out, nil
 }
 

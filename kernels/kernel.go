@@ -148,6 +148,9 @@ type Final struct {
 	Comparisons []Comparison // in the order of the finalists
 	Best        int          // the index of the one with the greatest ratio; -1 where all died
 	Machine     MachineState // while it was measured
+	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
+	// kernel's operations that was measured in turns with it; the median, 0 where that is not known.
+	PeakShare float64
 }
 
 // Comparison is one finalist against the baseline.
@@ -177,6 +180,13 @@ type MachineState struct {
 	// on either side does not count.
 	Drift  float64
 	Probes int // runs of that loop
+}
+
+// Simulated is implemented by problems whose evaluations are looked up, and take the time that they once took. A
+// search of such a problem goes by simulated time.
+type Simulated interface {
+	// Seconds returns how long it took to evaluate a point; 0 where that is not known.
+	Seconds(space.Point) float64
 }
 
 // Score is what a right candidate costs.

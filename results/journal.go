@@ -36,6 +36,8 @@ type End struct {
 	Why string `json:"why"`
 	// Elapsed is the time, in seconds, that the run had spent, over all its sittings.
 	Elapsed float64 `json:"elapsed"`
+	// Clock is Simulated where the times of the journal are; "" where they are real.
+	Clock string `json:"clock,omitempty"`
 	// Told is set only where the run stopped because its target was reached: it is the number of
 	// trials told, the last of which reached it. Trials numbered Told and higher were in flight
 	// at that moment. Zero otherwise.

@@ -35,6 +35,30 @@ type Settings struct {
 	Baseline         Preset    `json:"baseline"`          // what the incumbent is compared with
 	Created          time.Time `json:"created"`           // when the run was made
 	Machine          Machine   `json:"machine"`           // where
+	// Clock is Simulated where the times of the run are those that its evaluations once took, on Jobs simulated
+	// workers; "" where they are real.
+	Clock string `json:"clock,omitempty"`
+	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
+	Data *Source `json:"data,omitempty"`
+	// From are the sources of earlier measurements that the strategy began with; PriorName holds what it saw of them.
+	From []From `json:"from,omitempty"`
+}
+
+// From is a source of earlier measurements, and what became of them.
+type From struct {
+	Source
+	Same    int `json:"same"`    // points of this space as they are
+	Adapted int `json:"adapted"` // that took the nearest values, or a default
+	Dropped int `json:"dropped"` // that have no like here
+}
+
+// Simulated is the Clock of runs, schedules and ends whose times are simulated.
+const Simulated = "simulated"
+
+// Source is a file that a run depends on.
+type Source struct {
+	Path   string `json:"path"`   // as it was named
+	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 }
 
 // Budget is the limits of a run. The zero value sets none.

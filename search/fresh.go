@@ -64,6 +64,17 @@ func (f *Fresh) Mark(p space.Point) bool {
 	return true
 }
 
+// Seen reports whether a point was drawn or marked.
+func (f *Fresh) Seen(p space.Point) bool {
+	if f.seen == nil {
+		_, known := f.seenKey[p.Key()]
+		return known
+	}
+	i, ok := f.space.Index(p)
+	_, known := f.seen[i]
+	return ok && known
+}
+
 // Draw returns an unseen point and marks it. It returns false when every point is seen.
 func (f *Fresh) Draw() (space.Point, bool) {
 	if f.seen != nil {

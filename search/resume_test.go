@@ -53,7 +53,7 @@ func (s sitting) sit(t *testing.T, dir string, jobs int) search.Result {
 		journal, _, err = results.OpenJournal(path)
 	}
 	must(t, err)
-	strategy, err := s.strategy.New(s.space, s.seed, nil)
+	strategy, err := s.strategy.New(s.space, s.seed, strategies.Hints{})
 	must(t, err)
 	r, err := search.Run(t.Context(), strategy, search.EvaluatorFunc(s.evaluate), search.Settings{
 		Budget: s.budget, Jobs: jobs, Recorder: journal, History: journal.Log().History,
@@ -159,7 +159,7 @@ func testResume(t *testing.T, cuts int) {
 				if d := searchtest.Difference(searchtest.Cut(h, len(h.Batches)-1, all), searchtest.Cut(s.log(t, whole).History, len(h.Batches)-1, all)); d != "" {
 					t.Errorf("with %d jobs, after cuts at %d and %d, the journal differs: %s", jobs, first, second, d)
 				}
-				strategy, err := s.strategy.New(s.space, s.seed, nil)
+				strategy, err := s.strategy.New(s.space, s.seed, strategies.Hints{})
 				must(t, err)
 				if n, err := search.Replay(strategy, h); err != nil || n != len(h.Entries) {
 					t.Errorf("with %d jobs, after cuts at %d and %d, a replay compares %d trials of %d: %v", jobs, first, second, n, len(h.Entries), err)
@@ -188,7 +188,7 @@ func TestOneSittingOrMany(t *testing.T) {
 					journal, err = results.CreateJournal(path)
 				}
 				must(t, err)
-				strategy, err := s.strategy.New(s.space, s.seed, nil)
+				strategy, err := s.strategy.New(s.space, s.seed, strategies.Hints{})
 				must(t, err)
 				known := len(journal.Log().History.Entries)
 				r, err := search.Run(ctx, strategy, search.EvaluatorFunc(s.evaluate), search.Settings{

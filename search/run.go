@@ -1,11 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +35,12 @@ type Settings struct {
 	// Now is the clock that progress and durations are read from; nil means time.Now. What ends a wall budget
 	// is a timer.
 	Now func() time.Time
+	// Virtual makes time simulated: an evaluation takes the Seconds of its outcome, on one of Jobs simulated
+	// workers, and the wall budget is a budget of these. Trials begin in the order asked, each on the worker that is
+	// free first, and a batch when the one before it has ended. So time, and what a budget of it allows, depend on
+	// Jobs and on what was evaluated, and on no clock. Outcomes are recorded and observed in the order in which the
+	// evaluations end; one that would end after the budget has none.
+	Virtual bool
 	// Observe is called, by one goroutine at a time, with every outcome as soon as it is known; nil
 	// observes nothing.
 	Observe func(Event)
@@ -61,6 +69,8 @@ type Event struct {
 	Best Best
 	// Known is how many outcomes the run has, Valid how many of them are right.
 	Known, Valid int
+	// Elapsed is the time that the run had spent by then, over all its sittings.
+	Elapsed time.Duration
 }
 
 // Best is an incumbent.
@@ -103,7 +113,7 @@ type Result struct {
 	Told int
 	// Valid is how many of them are right.
 	Valid int
-	// Elapsed is the wall time over all sittings.
+	// Elapsed is the time over all sittings: by the wall, or simulated.
 	Elapsed time.Duration
 }
 
@@ -122,7 +132,10 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	if set.Began.IsZero() {
 		set.Began = set.Now()
 	}
-	r := &run{strategy: s, evaluator: ev, set: set, prior: seconds(set.History.Elapsed)}
+	r := &run{strategy: s, evaluator: ev, set: set}
+	if !set.Virtual { // where the history ends is found by going through it
+		r.prior = seconds(set.History.Elapsed)
+	}
 	err := r.loop(ctx)
 	if set.Recorder != nil {
 		err = errors.Join(err, set.Recorder.Sync())
@@ -158,13 +171,16 @@ func Replay(s Strategy, h space.History) (int, error) {
 	return compared, nil
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// seconds converts to a duration, to the nearest nanosecond, so that what was written as seconds reads back.
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
 type run struct {
 	strategy  Strategy
 	evaluator Evaluator
 	set       Settings
 	prior     time.Duration // spent by earlier sittings
+	clock     time.Duration // simulated time that is spent
+	spent     bool          // the simulated time has ended
 
 	batches int
 	told    int
@@ -178,9 +194,15 @@ type run struct {
 type batch struct {
 	trials   []space.Trial
 	outcomes []space.Outcome
+	elapsed  time.Duration // of the run when the last of the outcomes that a history knows was known
 }
 
-func (r *run) elapsed() time.Duration { return r.prior + r.set.Now().Sub(r.set.Began) }
+func (r *run) elapsed() time.Duration {
+	if r.set.Virtual {
+		return r.clock
+	}
+	return r.prior + r.set.Now().Sub(r.set.Began)
+}
 
 func (r *run) loop(ctx context.Context) error {
 	replayBegan, replaying := r.set.Now(), true
@@ -195,7 +217,7 @@ func (r *run) loop(ctx context.Context) error {
 		if len(r.set.History.Batches) > 0 {
 			r.set.Began = r.set.Began.Add(r.set.Now().Sub(replayBegan))
 		}
-		if wall := r.set.Budget.Wall; wall > 0 {
+		if wall := r.set.Budget.Wall; wall > 0 && !r.set.Virtual {
 			ctx, cancel = context.WithTimeoutCause(ctx, wall-r.elapsed(), errTimeSpent)
 		}
 	}
@@ -210,6 +232,10 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		if !replayed {
 			goOn()
+			if r.set.Virtual && r.set.Budget.Wall > 0 && r.clock >= r.set.Budget.Wall {
+				r.result.Stop = TimeSpent
+				return nil
+			}
 		}
 		if !replaying && ctx.Err() != nil {
 			r.result.Stop = stopOf(ctx)
@@ -248,7 +274,11 @@ func (r *run) loop(ctx context.Context) error {
 		if known < len(b.trials) {
 			goOn()
 		}
-		hit, err := r.evaluate(ctx, b)
+		evaluate := r.evaluate
+		if r.set.Virtual {
+			evaluate = r.simulate
+		}
+		hit, err := evaluate(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -258,8 +288,13 @@ func (r *run) loop(ctx context.Context) error {
 			return nil
 		}
 		if b.unknown() {
-			if r.result.Stop = EvaluationsSpent; ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				r.result.Stop = stopOf(ctx)
+			case r.spent:
+				r.result.Stop = TimeSpent
+			default:
+				r.result.Stop = EvaluationsSpent
 			}
 			return nil
 		}
@@ -338,6 +373,7 @@ func (b *batch) compare(h space.History, i int) (int, error) {
 				t.Number, key, t.Fidelity, e.Key, e.Outcome.Fidelity)
 		}
 		b.outcomes[k] = e.Outcome
+		b.elapsed = max(b.elapsed, seconds(e.Elapsed))
 		known++
 	}
 	return known, nil
@@ -424,9 +460,82 @@ func (r *run) reaches(o space.Outcome) bool {
 	return t != nil && o.Status == space.OK && o.Fidelity == 0 && o.Cost <= *t
 }
 
+// simulate is evaluate on simulated workers. The evaluations themselves take next to no time, and run one after
+// another.
+func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
+	if !b.unknown() {
+		// However many workers there were, the history has the time that it took them.
+		r.clock = max(r.clock, b.elapsed)
+	}
+	limit, hit := len(b.trials), -1
+	if n := r.set.Budget.Evaluations; n > 0 && b.unknown() {
+		limit = min(limit, max(n-r.told, 0))
+	}
+	outcomes := slices.Clone(b.outcomes[:limit])
+	for i, o := range outcomes {
+		if o.Status == space.StatusUnset {
+			var err error
+			if o, err = r.outcome(ctx, b.trials[i]); err != nil || o.Status == space.StatusUnset {
+				return -1, err
+			}
+			outcomes[i] = o
+		}
+		if r.reaches(o) {
+			outcomes, hit = outcomes[:i+1], i
+			break
+		}
+	}
+	free := make([]time.Duration, max(1, r.set.Jobs))
+	for i := range free {
+		free[i] = r.clock
+	}
+	order, ends := make([]int, len(outcomes)), make([]time.Duration, len(outcomes))
+	for i, o := range outcomes {
+		first := 0
+		for w := range free {
+			if free[w] < free[first] {
+				first = w
+			}
+		}
+		free[first] += seconds(o.Seconds)
+		order[i], ends[i] = i, free[first]
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ends[i], ends[j]) })
+	for _, i := range order {
+		if b.outcomes[i].Status != space.StatusUnset {
+			continue
+		}
+		if wall := r.set.Budget.Wall; wall > 0 && ends[i] > wall {
+			r.clock, r.spent = wall, true
+			break // the rest ends later still
+		}
+		r.clock = max(r.clock, ends[i])
+		if err := r.record(b.trials[i], outcomes[i]); err != nil {
+			return -1, err
+		}
+		b.outcomes[i] = outcomes[i]
+	}
+	if hit < 0 || (&batch{outcomes: b.outcomes[:hit+1]}).unknown() {
+		return -1, nil
+	}
+	return hit, nil
+}
+
 // trial evaluates one trial and records its outcome. The outcome is unset where the context ended first.
 func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 	began := r.set.Now()
+	o, err := r.outcome(ctx, t)
+	if err != nil || o.Status == space.StatusUnset {
+		return o, err
+	}
+	if o.Seconds == 0 {
+		o.Seconds = r.set.Now().Sub(began).Seconds()
+	}
+	return o, r.record(t, o)
+}
+
+// outcome evaluates one trial. The outcome is unset where the context ended first.
+func (r *run) outcome(ctx context.Context, t space.Trial) (space.Outcome, error) {
 	o, err := guarded(ctx, r.evaluator, t)
 	if ctx.Err() != nil && (err != nil || o.Status != space.OK) {
 		// The failure may be nothing but the end of the context, and would stand for ever once recorded.
@@ -435,23 +544,25 @@ func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.Seconds == 0 {
-		o.Seconds = r.set.Now().Sub(began).Seconds()
-	}
 	o.Fidelity = t.Fidelity
 	if err := o.Validate(); err != nil {
 		o = space.Fail(space.Crashed, "the outcome cannot be used: %v", err)
-		o.Fidelity, o.Seconds = t.Fidelity, r.set.Now().Sub(began).Seconds()
+		o.Fidelity = t.Fidelity
 	}
 	o.Reason = clip(o.Reason)
+	return o, nil
+}
+
+// record records an outcome, and learns from it.
+func (r *run) record(t space.Trial, o space.Outcome) error {
 	if r.set.Recorder != nil {
 		e := space.Entry{Number: t.Number, Key: t.Point.Key(), Outcome: o, Elapsed: r.elapsed().Seconds()}
 		if err := r.set.Recorder.Record(e); err != nil {
-			return o, fmt.Errorf("search: recording trial %d: %w", t.Number, err)
+			return fmt.Errorf("search: recording trial %d: %w", t.Number, err)
 		}
 	}
 	r.learn(t, o)
-	return o, nil
+	return nil
 }
 
 // clip bounds a reason: a candidate may put anything into it, and a journal keeps all of them.
@@ -498,7 +609,7 @@ func (r *run) learn(t space.Trial, o space.Outcome) {
 	}
 	r.result.Best.offer(t, o)
 	if r.set.Observe != nil {
-		r.set.Observe(Event{Trial: t, Outcome: o, Best: r.result.Best, Known: r.result.Told, Valid: r.result.Valid})
+		r.set.Observe(Event{Trial: t, Outcome: o, Best: r.result.Best, Known: r.result.Told, Valid: r.result.Valid, Elapsed: r.elapsed()})
 	}
 }
 

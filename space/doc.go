@@ -17,7 +17,7 @@
 //
 // # From definition to points
 //
-//  1. [New], or [Read] for the YAML form, checks the definition. Every error names the parameter or
+//  1. [New], [Read] for the YAML form, or [FromRows] for a list of points, checks the definition. Every error names the parameter or
 //     constraint; a fault in an expression is an [ExprError] that points at the column.
 //  2. Conditions and constraints are compiled to closures that read ordinals and allocate nothing.
 //  3. The space is compiled to a decision diagram that counts the points.

@@ -71,6 +71,9 @@ func (s *Space) broken(ords []int, limit int) []error {
 			break
 		}
 	}
+	if s.unlisted(ords) {
+		broken = append(broken, &ConstraintError{Constraint: "of the listed rows", Values: string(s.appendKey(nil, ords))})
+	}
 	return broken
 }
 
@@ -164,7 +167,7 @@ func (t *settler) from(i int) bool {
 			return false
 		}
 	}
-	return true
+	return !t.s.unlisted(t.ords)
 }
 
 // choose settles an open parameter: its default first, then its values in order.
@@ -259,18 +262,11 @@ func (s *Space) appendKey(b []byte, ords []int) []byte {
 func (s *Space) Parse(key string) (Point, error) {
 	given := s.nothing()
 	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
-		name, after, ok := strings.Cut(rest, "=")
-		if !ok || strings.Contains(name, " ") {
-			return Point{}, fmt.Errorf("key %q: expected name=value at %q", key, rest)
+		name, text, after, err := cutPair(key, rest)
+		if err != nil {
+			return Point{}, err
 		}
-		text, err := strconv.QuotedPrefix(after)
-		if err != nil || after[0] != '"' {
-			text, _, _ = strings.Cut(after, " ")
-		}
-		rest = after[len(text):]
-		if rest != "" && rest[0] != ' ' {
-			return Point{}, fmt.Errorf("key %q: expected a blank at %q", key, rest)
-		}
+		rest = after
 		i, err := s.lookup(name)
 		if err != nil {
 			return Point{}, err
@@ -285,6 +281,54 @@ func (s *Space) Parse(key string) (Point, error) {
 		given[i], _ = s.params[i].Ordinal(v)
 	}
 	return s.assemble(given, true)
+}
+
+// cutPair cuts the first name=value off the rest of a key.
+func cutPair(key, rest string) (name, text, after string, err error) {
+	name, after, ok := strings.Cut(rest, "=")
+	if !ok || strings.Contains(name, " ") {
+		return "", "", "", fmt.Errorf("key %q: expected name=value at %q", key, rest)
+	}
+	text, err = strconv.QuotedPrefix(after)
+	if err != nil || after[0] != '"' {
+		text, _, _ = strings.Cut(after, " ")
+	}
+	if after = after[len(text):]; after != "" && after[0] != ' ' {
+		return "", "", "", fmt.Errorf("key %q: expected a blank at %q", key, after)
+	}
+	return name, text, after, nil
+}
+
+// KeyTexts returns the values of a key, as they are written, by the names of their parameters. The space of the key need
+// not be known; Parameter.ParseValue reads a value.
+func KeyTexts(key string) (map[string]string, error) {
+	out := map[string]string{}
+	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		name, text, after, err := cutPair(key, rest)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := out[name]; twice {
+			return nil, fmt.Errorf("key %q: parameter %q is given twice", key, name)
+		}
+		out[name], rest = text, after
+	}
+	return out, nil
+}
+
+// GuessValue reads a value of a key where its parameter is not known: an integer, a float, true or false, where it
+// looks like one, else a string.
+func GuessValue(text string) Value {
+	if text == "true" || text == "false" {
+		return BoolValue(text == "true")
+	}
+	if v, err := parseNumber(text); err == nil {
+		return v
+	}
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	return StringValue(text)
 }
 
 // UnmarshalPoint returns the point with the given JSON, the inverse of Point.MarshalJSON: an object with

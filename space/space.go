@@ -46,6 +46,8 @@ type Space struct {
 	// is bound. partial says that there are any.
 	rejects [][]*check
 	partial bool
+	// listed says that the points are those of the diagram, and that no constraint describes them.
+	listed bool
 
 	limits      limits
 	first       []int

@@ -193,3 +193,14 @@ func (v Value) validate() error {
 	}
 	return nil
 }
+
+// Number returns v as a float64 where it is an integer or a float.
+func (v Value) Number() (x float64, ok bool) {
+	switch v.kind {
+	case kindInt:
+		return float64(v.int()), true
+	case kindFloat:
+		return v.float(), true
+	}
+	return 0, false
+}

@@ -81,8 +81,11 @@ func (s *Space) Document() Document {
 	return Document{Name: s.name, Parameters: s.Parameters(), Constraints: s.Constraints()}
 }
 
-// Write writes s in its YAML form. Read returns a space with the same fingerprint.
+// Write writes s in its YAML form. Read returns a space with the same fingerprint. A space of FromRows has no such form.
 func (s *Space) Write(w io.Writer) error {
+	if s.listed {
+		return fmt.Errorf("space %q is a list of rows, which the YAML form cannot hold", s.name)
+	}
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(s.Document()); err != nil {

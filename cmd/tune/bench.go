@@ -33,19 +33,28 @@ at run time). The ratio is the median over the pairs, with its 95 % interval.`,
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand())
+	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand())
 	return c
 }
 
 func (a *app) benchSearchCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "search KERNEL",
+		Use:   "search [KERNEL]",
 		Short: "Compare strategies at an equal number of evaluations",
 		Long: `search runs each strategy on a kernel's space with each of the seeds 1..N, and prints the mean over seeds of the best
-cost so far, and at how many seeds each ended below random search. Nothing is written to disk.`,
-		Example: "  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid",
-		Args:    exactly(1, "a kernel"),
+cost so far, and at how many seeds each ended below random search. Nothing is written to disk.
+
+With --data it runs them on measured spaces, of which the optimum is known, and prints, for each space and over all, the
+mean over seeds of optimum / best so far, the share of seeds that found the optimum, and the evaluations that were wasted
+on configurations that failed. More files may stand after the first. The result does not depend on --jobs.`,
+		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
+  tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
+  tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json
+  tune bench search --data convolution_A4000.json.gz --from convolution_A100.json.gz`,
+		Args: cobra.ArbitraryArgs,
 	}
+	var data dataFlags
+	data.add(c)
 	addSettings(c.Flags(), "shape", "jobs")
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
 	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a run")
@@ -56,13 +65,11 @@ cost so far, and at how many seeds each ended below random search. Nothing is wr
 		if err != nil {
 			return usage(err)
 		}
-		k, err := a.table.Lookup(args[0])
-		if err != nil {
-			return usage(err)
+		if set.jobs == 0 {
+			set.jobs = runtime.NumCPU()
 		}
-		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-		if err != nil {
-			return set.blame("shape", err)
+		if err := data.check(c); err != nil {
+			return usage(err)
 		}
 		for _, n := range []struct {
 			flag  string
@@ -80,13 +87,26 @@ cost so far, and at how many seeds each ended below random search. Nothing is wr
 				return usage(fmt.Errorf("--strategies: %w", err))
 			}
 		}
-		b := tune.SearchBench{Kernel: k, Shape: shape, Strategies: *names, Evaluations: *evals, Jobs: set.jobs}
-		if b.Jobs == 0 {
-			b.Jobs = runtime.NumCPU()
+		list := make([]uint64, *seeds)
+		for s := range list {
+			list[s] = uint64(s) + 1
 		}
-		for s := range *seeds {
-			b.Seeds = append(b.Seeds, uint64(s)+1)
+		if len(data.data) > 0 {
+			data.data = append(data.data, args...)
+			return a.benchData(c, &data, tune.DataBench{Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
 		}
+		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
+			return err
+		}
+		k, err := a.table.Lookup(args[0])
+		if err != nil {
+			return usage(err)
+		}
+		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+		if err != nil {
+			return set.blame("shape", err)
+		}
+		b := tune.SearchBench{Kernel: k, Shape: shape, Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
 		if a.terminal {
 			b.Observe = func(done, total int) { fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d runs", done, total) }
 		}

@@ -5,10 +5,12 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"tune"
+	"tune/results"
 	"tune/search"
 	"tune/space"
 )
@@ -27,6 +29,7 @@ type display struct {
 	budget  search.Budget
 	began   time.Time // of this sitting
 	prior   time.Duration
+	virtual bool // the run goes by simulated time
 	last    search.Event
 	first   int // outcomes known when this sitting began
 	plainAt time.Time
@@ -51,14 +54,18 @@ func (d *display) start(s tune.Start) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.unit, d.base, d.first = s.Settings.Unit, s.Baseline.Cost, s.Resumed
-	d.budget, d.prior = s.Budget, s.Elapsed
+	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
-		fmt.Fprintf(d.out, "%s %s, strategy %s, seed %d, in %s\n", s.Settings.Kernel, s.Settings.Shape, s.Settings.Strategy, s.Settings.Seed, s.Dir)
+		fmt.Fprintf(d.out, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
 		if s.Recovery.TornBytes > 0 {
 			fmt.Fprintf(d.out, "the journal was repaired: %s\n", s.Recovery)
 		}
 		if s.Resumed > 0 {
 			fmt.Fprintf(d.out, "going on after %d outcomes\n", s.Resumed)
+		}
+		for _, f := range s.Settings.From {
+			fmt.Fprintf(d.out, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
+				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 		}
 		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
@@ -132,7 +139,14 @@ func (d *display) line() string {
 		text += fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
 	}
 	if d.budget.Wall > 0 {
-		text += fmt.Sprintf(" · %s left", max(d.budget.Wall-d.prior-spent, 0).Round(time.Second))
+		left := d.budget.Wall - d.prior - spent
+		if d.virtual {
+			left = d.budget.Wall - d.last.Elapsed
+		}
+		text += fmt.Sprintf(" · %s left", max(left, 0).Round(time.Second))
+	}
+	if d.virtual {
+		text += fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
 	}
 	return text
 }

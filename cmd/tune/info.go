@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/configs"
+	"tune/kernels/recorded"
 	"tune/results"
 	"tune/search/strategies"
 )
@@ -38,6 +39,7 @@ func (a *app) listCommand() *cobra.Command {
 				fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
 			}
 		}
+		fmt.Fprintf(w, "  %s\t%s\n", recorded.Name, recorded.Doc)
 		fmt.Fprintln(w, "strategies")
 		for _, s := range strategies.Table() {
 			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)
@@ -160,6 +162,7 @@ type runRow struct {
 	Best        *float64  `json:"best"` // null while no candidate was valid
 	Unit        string    `json:"unit"`
 	Elapsed     float64   `json:"elapsed_seconds"`
+	Clock       string    `json:"clock,omitempty"` // "simulated" where the time is
 	Created     time.Time `json:"created"`
 }
 
@@ -167,7 +170,7 @@ func rowOf(l results.Listing) runRow {
 	r := runRow{
 		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
 		Strategy: l.Settings.Strategy, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
-		Elapsed: l.Summary.Elapsed, Created: l.Settings.Created,
+		Elapsed: l.Summary.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,
 	}
 	if l.Summary.Best != nil {
 		r.Best = &l.Summary.Best.Outcome.Cost

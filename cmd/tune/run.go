@@ -28,11 +28,17 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [KERNEL]",
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, and exports the best candidate, checked on fresh inputs.
-Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.`,
+Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.
+
+With --from it begins with what was measured before, perhaps of another shape or on another device: the strategy tries the
+best points early, and learns from the rest as far as it can. Points are carried over by the names and values of their
+parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
-  tune run --config my.yaml --budget 5m`,
+  tune run --config my.yaml --budget 5m
+  tune run recorded --data convolution.json.gz --budget 10m --jobs 4
+  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -41,8 +47,9 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
-	keys := []string{"shape", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
+	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
+	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
 	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -64,13 +71,16 @@ func (a *app) asRun(c *cobra.Command) {
 			set.kernel = args[0]
 			delete(set.from, "kernel")
 		}
+		if err := a.adoptData(&set, len(args) == 1); err != nil {
+			return err
+		}
 		if own != nil {
 			defer own.Close()
 			if err := a.adopt(own, &set, args); err != nil {
 				return usage(err)
 			}
 		}
-		return a.search(c, set, *asJSON, *quiet)
+		return a.search(c, set, *from, *asJSON, *quiet)
 	}
 }
 
@@ -78,7 +88,7 @@ func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
 }
 
-func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -89,6 +99,10 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	}
 	if _, err := strategies.Lookup(set.strategy); err != nil {
 		return set.blame("strategy", err)
+	}
+	earlier, err := readEarlier(from)
+	if err != nil {
+		return err
 	}
 	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 		set.budget.Wall = defaultBudget
@@ -105,7 +119,7 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
-		Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
+		From: earlier, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
 	})
 	if started {
 		d.end()
@@ -113,6 +127,19 @@ func (a *app) search(c *cobra.Command, set settings, asJSON, quiet bool) error {
 		err = adviseRun(set.dir, err)
 	}
 	return a.finish(report, err, asJSON)
+}
+
+// readEarlier reads what --from names.
+func readEarlier(paths []string) ([]*tune.Earlier, error) {
+	var out []*tune.Earlier
+	for _, path := range paths {
+		e, err := tune.ReadEarlier(path)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--from: %w", err))
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // freeDir makes the directory of a new run: the given one, or where that exists the next of its name. Runs that
@@ -222,7 +249,7 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 
 func (a *app) printReport(r *tune.Report) error {
 	w := a.stdout
-	fmt.Fprintf(w, "%s after %.1f s: %s evaluated, %s valid\n", r.Result.Stop, r.Result.Elapsed.Seconds(), number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
+	fmt.Fprintf(w, "%s after %.1f %s: %s evaluated, %s valid\n", r.Result.Stop, r.Result.Elapsed.Seconds(), secondsOf(r.Settings), number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
 	for _, f := range r.Refused {
 		fmt.Fprintf(w, "refused: %s: %s\n", f.Key, f.Reason)
 	}
@@ -251,6 +278,14 @@ func (a *app) printReport(r *tune.Report) error {
 	return nil
 }
 
+// secondsOf is the unit of a run's time.
+func secondsOf(s results.Settings) string {
+	if s.Clock == results.Simulated {
+		return "simulated s"
+	}
+	return "s"
+}
+
 // deviation says how far off results were, after a comma, where metrics tell.
 func deviation(metrics []space.Metric) string {
 	if d, _, ok := kernels.SplitDeviation(metrics); ok {
@@ -266,6 +301,7 @@ type runJSON struct {
 	Evaluations int               `json:"evaluations"`
 	Valid       int               `json:"valid"`
 	Elapsed     float64           `json:"elapsed_seconds"`
+	Clock       string            `json:"clock,omitempty"` // "simulated" where the time is
 	Baseline    results.Baseline  `json:"baseline"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
@@ -273,7 +309,7 @@ type runJSON struct {
 
 func (a *app) jsonReport(r *tune.Report) error {
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Result.Elapsed.Seconds(), r.Baseline, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Refused, r.Schedule,
 	})
 }
 
@@ -321,20 +357,32 @@ func (a *app) replayCommand() *cobra.Command {
 
 func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "export DIR",
-		Short: "Write a run's schedule, program, trace or outcomes",
-		Long: `export writes a run in one of four formats: json (the schedule), program (the exchange format of the machine), trace
-(Chrome trace events, for Perfetto), or csv (the journal as text: an outcome a line, in the order told, and nothing
-that depends on the clock).`,
+		Use:   "export DIR|FILE",
+		Short: "Write a run's schedule, program, trace or outcomes, or a file of measurements in another form",
+		Long: `export writes a run in one of these formats: json (the schedule), program (the exchange format of the machine), trace
+(Chrome trace events, for Perfetto), csv (the journal as text: an outcome a line, in the order told, and nothing that
+depends on the clock), t4 (the results format T4), kerneltuner (a cache file of Kernel Tuner; times become milliseconds),
+or recorded (tune's own form of a measured space, which the kernel recorded searches again).
+
+It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
+has keeps every value as it was written, and the keys that tune does not know.`,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
-  tune export runs/treehash-20260102-150405-1 --format program --output best.program.json`,
-		Args: exactly(1, "the directory of a run"),
+  tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
+  tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
+  tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
+		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: json, program, trace or csv")
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(tune.Formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
+		}
+		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
+			if c.Flags().Lookup("format").Changed {
+				return a.convert(args[0], *format, *output)
+			}
+			return usage(fmt.Errorf("%s is a file: of one, --format has to say in which form to write it: %s", args[0], exchangeFormats()))
 		}
 		table, closeTable, err := a.tableOf(args[0])
 		if err != nil {
@@ -342,11 +390,7 @@ that depends on the clock).`,
 		}
 		defer closeTable()
 		write := func(w io.Writer) error { return tune.Export(c.Context(), table, args[0], *format, w) }
-		if *output == "" {
-			err = write(a.stdout)
-		} else {
-			_, err = results.WriteArtifact(*output, write)
-		}
+		err = a.writeOut(*output, write)
 		if errors.Is(err, tune.ErrNoValid) {
 			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
 		}

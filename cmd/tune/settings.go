@@ -34,6 +34,7 @@ type settings struct {
 	jobs     int
 	out      string
 	dir      string
+	data     string
 	// from says where the value of a key comes from, for errors; a default has none.
 	from map[string]string
 }
@@ -61,11 +62,12 @@ type setting struct {
 }
 
 var settingTable = []setting{
-	{"kernel", "`kernel` to tune (see tune list)", "treehash", text(func(s *settings, v string) { s.kernel = v }), true},
+	{"kernel", "`kernel` to tune (see tune list)", defaultKernel, text(func(s *settings, v string) { s.kernel = v }), true},
 	{"shape", "`shape` of the problem, as name=value,…; fields left out take their defaults", "", func(s *settings, v string) error {
 		s.shape = v // which may be empty: all defaults
 		return nil
 	}, true},
+	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
 	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", "), strategies.Default, text(func(s *settings, v string) { s.strategy = v }), true},
 	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
@@ -95,7 +97,10 @@ var settingTable = []setting{
 	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v }), true},
 }
 
-const defaultBudget = 2 * time.Minute
+const (
+	defaultKernel = "treehash"
+	defaultBudget = 2 * time.Minute
+)
 
 func text(set func(*settings, string)) func(*settings, string) error {
 	return func(s *settings, v string) error {

@@ -7,12 +7,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"tune/kernels"
+	"tune/results/exchange"
 	"tune/space"
 	"tune/space/t1"
 )
@@ -59,13 +61,17 @@ of what the others leave. A space without points is refused with a smallest set 
 // findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
-		own, err := loadKernel(name)
-		if err != nil {
-			return nil, nil, usage(err)
-		}
-		if own != nil {
-			defer own.Close()
-			return spaceOf(own, set)
+		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
+		data, err := os.ReadFile(name)
+		if measured := err == nil && isMeasured(data); !measured {
+			own, err := loadKernel(name)
+			if err != nil {
+				return nil, nil, usage(err)
+			}
+			if own != nil {
+				defer own.Close()
+				return spaceOf(own, set)
+			}
 		}
 		if set.from["shape"] == "--shape" {
 			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
@@ -96,11 +102,18 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 	return p.Space(), p.Presets(), nil
 }
 
-// readSpace reads a space in YAML, or a T1 file. Errors name the file.
+// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file.
 func readSpace(name string) (*space.Space, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
+	}
+	if isMeasured(data) {
+		f, err := exchange.Read(name, data)
+		if err != nil {
+			return nil, err
+		}
+		return f.MakeSpace()
 	}
 	var s *space.Space
 	if isT1(name, data) {
@@ -115,6 +128,16 @@ func readSpace(name string) (*space.Space, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
+}
+
+// isMeasured tells a file of measurements, of which the compressed ones can be nothing else, from the descriptions of
+// spaces.
+func isMeasured(data []byte) bool {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return !exchange.IsSpace(data)
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !bytes.Contains(data, []byte(`"ConfigurationSpace"`)) &&
+		slices.ContainsFunc([]string{`"rows"`, `"cache"`, `"results"`}, func(key string) bool { return bytes.Contains(data, []byte(key)) })
 }
 
 // isT1 tells a T1 file from YAML, of which JSON is a part.

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/kernels"
+	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/space"
@@ -37,7 +38,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 		return fmt.Errorf("%s is a kernel of its own: leave %q out", k.Path(), args[0])
 	case set.from["kernel"] != "":
 		return fmt.Errorf("%s: %s is a kernel of its own: unset it", set.from["kernel"], k.Path())
-	case slices.Contains(a.table.Names(), name):
+	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
 		return fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", k.Path(), name)
 	default:
 		set.kernel = name
@@ -49,6 +50,13 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 // tableOf returns the kernels that a run directory may have been made with: those of tune, and the one that it holds a
 // copy of.
 func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err error) {
+	data, err := recorded.Open(dir)
+	if err == nil {
+		return append(slices.Clone(a.table), data), func() {}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
 	k, err := user.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.table, func() {}, nil
@@ -68,6 +76,9 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 		return nil, nil, err
 	}
 	known := slices.Contains(a.table.Names(), s.Kernel)
+	if config != "" && s.Kernel == recorded.Name {
+		return nil, nil, usage(fmt.Errorf("--config: %s is a kernel of tune, and has no such file: leave it out", s.Kernel))
+	}
 	with := func(k *user.Kernel) (kernels.Table, func(), error) {
 		return append(slices.Clone(a.table), k), func() { k.Close() }, nil
 	}
@@ -89,8 +100,11 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 	if known {
 		return a.tableOf(dir)
 	}
+	if s.Kernel == recorded.Name {
+		return a.tableOfData(s, dir)
+	}
 	var looked []string
-	for _, run := range []string{dir, filepath.Join(dir, s.Run), filepath.Join(filepath.Dir(dir), s.Run), filepath.Join(settingDefault("out"), s.Run)} {
+	for _, run := range runsOf(s, dir) {
 		if slices.Contains(looked, user.CopyDir(run)) {
 			continue
 		}
@@ -113,9 +127,9 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 		schedule, err, strings.Join(looked, ", "))
 }
 
-// embeddedKeys are the settings that a kernel's file may hold: all but which kernel.
+// embeddedKeys are the settings that a kernel's file may hold: all but which kernel, and the data of one.
 func embeddedKeys() []string {
-	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })
+	return slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" || key == "data" })
 }
 
 // parseEmbedded reads the settings in the file of a kernel.
@@ -281,7 +295,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		}
 	}
 	info := k.Info()
-	if slices.Contains(a.table.Names(), info.Name) {
+	if slices.Contains(a.table.Names(), info.Name) || info.Name == recorded.Name {
 		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", path, info.Name))
 	}
 	shape, err := kernels.ParseShape(info.Shape, set.shape)

@@ -56,16 +56,20 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	peaked, err := p.peakProbe(ctx)
+	if err != nil {
+		return kernels.Final{}, err
+	}
 	var final kernels.Final
 	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		r := &rounds{problem: p, entrants: entrants, threaded: threads > 1, limit: limit, now: time.Now}
+		r := &rounds{problem: p, entrants: entrants, threaded: threads > 1, limit: limit, now: time.Now, peaked: peaked}
 		defer r.close()
 		err := r.open(ctx, o, probe)
 		if err == nil {
 			err = r.run(ctx)
 		}
 		if err == nil {
-			final, err = r.final()
+			final, err = r.final(ctx)
 		}
 		return err
 	})
@@ -83,7 +87,11 @@ type rounds struct {
 	opened []runner
 	drift  *meter // of a loop of fixed work
 	probes []float64
-	quiet  []bool // by round: whether the machine was found idle before and after, where threads need that
+	peaked *rateProbe // a loop of the problem's operations alone; nil where there is none
+	peak   *meter     // of that loop
+	ops    float64    // of a call of it
+	peaks  []float64  // seconds a call of it, by round
+	quiet  []bool     // by round: whether the machine was found idle before and after, where threads need that
 	before timing.Load
 }
 
@@ -131,7 +139,13 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	if err != nil {
 		return err
 	}
-	r.drift, err = newProbe(ctx, w, probe, probeIssue)
+	if r.drift, err = newProbe(ctx, w, probe, probeIssue); err != nil {
+		return err
+	}
+	if r.peaked != nil {
+		r.ops = r.peaked.ops * probeIterations
+		r.peak, err = probeMeter(ctx, w, r.peaked.id)
+	}
 	return err
 }
 
@@ -155,6 +169,13 @@ func (r *rounds) run(ctx context.Context) error {
 			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
 		}
 		r.probes = append(r.probes, s...)
+		if r.peak != nil {
+			took, err := r.peak.turn(ctx)
+			if err != nil {
+				return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
+			}
+			r.peaks = append(r.peaks, took)
+		}
 		slow := false
 		for i := range r.entrants {
 			if round%2 == 1 {
@@ -274,10 +295,25 @@ func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified boo
 	return ratio, unverified, err
 }
 
+// peakShare returns the median over the rounds of an entrant's rate, against the rate that each of its cores had to give
+// just then; 0 where that is not known.
+func (r *rounds) peakShare(e *entrant) float64 {
+	var shares []float64
+	for i := range min(len(e.samples), len(r.peaks)) {
+		if e.samples[i] > 0 && r.peaks[i] > 0 {
+			shares = append(shares, r.problem.work.Ops/e.samples[i]/(r.ops/r.peaks[i]*float64(e.c.threads())))
+		}
+	}
+	if len(shares) == 0 {
+		return 0
+	}
+	return timing.Quantile(slices.Sorted(slices.Values(shares)), 0.5)
+}
+
 // final sums up.
-func (r *rounds) final() (kernels.Final, error) {
+func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 	base := r.entrants[0]
-	if err := base.c.verifyTimed(base.w); err != nil {
+	if err := base.c.verifyTimed(ctx, base.w); err != nil {
 		return kernels.Final{}, fmt.Errorf("the baseline: %w", err)
 	}
 	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, len(r.entrants)-1)}
@@ -287,7 +323,7 @@ func (r *rounds) final() (kernels.Final, error) {
 			c.Err = nil
 		}
 		if c.Err == nil {
-			err := e.c.verifyTimed(e.w)
+			err := e.c.verifyTimed(ctx, e.w)
 			if err != nil && !kernelFault(err) {
 				return kernels.Final{}, err
 			}
@@ -328,7 +364,7 @@ func (r *rounds) final() (kernels.Final, error) {
 			c.Indistinct = err != nil || ratio.Indistinct()
 		}
 	}
-	f.Machine = r.state()
+	f.Machine, f.PeakShare = r.state(), r.peakShare(base)
 	return f, nil
 }
 

@@ -293,7 +293,7 @@ func TestRounds(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := r.final()
+	f, err := r.final(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestRoundsLimit(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := r.final()
+	f, err := r.final(t.Context())
 	if err != nil || f.Best != 1 {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -346,7 +346,7 @@ func TestRoundsLimit(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(); err != nil || f.Comparisons[0].Pairs > 2 || f.Comparisons[0].Ratio != 2 || f.Comparisons[0].Low != 0 {
+	if f, err = r.final(t.Context()); err != nil || f.Comparisons[0].Pairs > 2 || f.Comparisons[0].Ratio != 2 || f.Comparisons[0].Low != 0 {
 		t.Errorf("long after the limit: %+v, %v", f, err)
 	}
 
@@ -355,7 +355,7 @@ func TestRoundsLimit(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != mostRounds || !f.Comparisons[0].Unverified {
+	if f, err = r.final(t.Context()); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != mostRounds || !f.Comparisons[0].Unverified {
 		t.Errorf("with a slow baseline: %+v, %v", f, err)
 	}
 	if base.samples != 1 {
@@ -365,7 +365,7 @@ func TestRoundsLimit(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(); err != nil || f.Best != 1 || f.Comparisons[1].Ratio != 5 || f.Comparisons[1].Pairs != 1 {
+	if f, err = r.final(t.Context()); err != nil || f.Best != 1 || f.Comparisons[1].Ratio != 5 || f.Comparisons[1].Pairs != 1 {
 		t.Errorf("where all are slow: %+v, %v", f, err)
 	}
 }

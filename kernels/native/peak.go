@@ -16,6 +16,8 @@ import (
 type Peaks struct {
 	F32 float64 // multiply-adds of single precision
 	I8  float64 // dot products of unsigned with signed bytes (VNNI); 0 where the processor has none
+
+	f32, i8 *rateProbe // those that reached them; nil where none did
 }
 
 //go:embed probe/peak.c
@@ -27,11 +29,14 @@ const (
 	probeIssue     = 0  // a fixed number of independent additions
 )
 
-var rateProbes = []struct {
+// rateProbe is one that does nothing but arithmetic.
+type rateProbe struct {
 	id    int
 	ops   float64
 	bytes bool // whether its operations are of bytes
-}{
+}
+
+var rateProbes = []rateProbe{
 	{1, 12 * 4 * 2, false},  // four lanes, in whatever way the compiler can
 	{2, 12 * 8 * 2, false},  // AVX2 and FMA
 	{3, 24 * 16 * 2, false}, // AVX-512
@@ -43,9 +48,6 @@ const (
 	probeIterations = 4096 // of one call
 	peakSamples     = 15
 )
-
-// Peak measures the peak rates of the core that times, once for a process.
-func Peak(ctx context.Context) (Peaks, error) { return Shared().Peak(ctx) }
 
 // Peak measures the peak rates of the core that times, once for a host.
 func (h *Host) Peak(ctx context.Context) (Peaks, error) {
@@ -66,7 +68,7 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 			if err != nil {
 				return err
 			}
-			for _, probe := range rateProbes {
+			for i, probe := range rateProbes {
 				if mask>>probe.id&1 == 0 {
 					continue
 				}
@@ -74,10 +76,10 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 				if err != nil {
 					return err
 				}
-				if probe.bytes {
-					peaks.I8 = max(peaks.I8, rate)
-				} else {
-					peaks.F32 = max(peaks.F32, rate)
+				if probe.bytes && rate > peaks.I8 {
+					peaks.I8, peaks.i8 = rate, &rateProbes[i]
+				} else if !probe.bytes && rate > peaks.F32 {
+					peaks.F32, peaks.f32 = rate, &rateProbes[i]
 				}
 			}
 			return nil
@@ -120,6 +122,11 @@ func newProbe(ctx context.Context, w runner, so string, id int) (*meter, error) 
 	if err := w.Load(so); err != nil {
 		return nil, err
 	}
+	return probeMeter(ctx, w, id)
+}
+
+// probeMeter returns a meter of a probe in a worker that has the probes loaded.
+func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
 	m := &meter{w: w, dims: []int64{int64(id), probeIterations}, threads: 1, calls: 16, wall: worker.DefaultLimits().Wall}
 	s, err := m.sample(ctx, 2)
 	if err != nil {
@@ -128,6 +135,21 @@ func newProbe(ctx context.Context, w runner, so string, id int) (*meter, error) 
 	m.perCall = max(s[0], s[1])
 	m.calls = min(timing.Calls(m.perCall), 1<<16)
 	return m, nil
+}
+
+// peakProbe returns the probe whose operations are those of the problem; nil where there is none for this processor.
+func (p *Problem) peakProbe(ctx context.Context) (*rateProbe, error) {
+	if p.work.Ops <= 0 {
+		return nil, nil
+	}
+	peaks, err := p.host.Peak(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if rateName(p.work.OpsName) == "gops" {
+		return peaks.i8, nil
+	}
+	return peaks.f32, nil
 }
 
 // probe returns the compiled probes.

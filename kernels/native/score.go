@@ -142,49 +142,17 @@ type estimate struct {
 	stopped    bool // early, because it is behind
 }
 
-// How far behind the best a candidate must be, to be stopped by one sample of a long call, by two samples alone, and
-// where no slow phase can be to blame.
-const clearly, doubtful, hopeless = 1.5, 2, 3
+// hopeless is how far behind the best a candidate must be where no slow phase can be to blame.
+const hopeless = 3
 
 // measure takes samples until there are enough, or until the candidate is behind the best; 0 is no best.
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
-	var all []float64
 	var e estimate
-	more := func(n int) error {
-		s, err := m.sample(ctx, n)
-		all = append(all, s...)
-		e.Summary = timing.Summarise(all, m.floor)
-		return err
-	}
-	stages := []int{2, 6, want}
-	if m.long() {
-		stages = []int{1, 2, 6, want}
-	}
-	for i := 0; i < len(stages); {
-		if n := min(stages[i], want) - e.Kept; n > 0 {
-			if err := more(n); err != nil {
-				return e, err
-			}
-		}
-		if best > 0 && m.long() && e.Cost > clearly*best {
-			e.stopped = true
-			return e, nil
-		}
-		if timing.Behind(e.Summary, best) {
-			// Two samples may have met the same burst of somebody else's work; a third one is cheap.
-			if e.Kept == 2 && want > 2 && e.Low < doubtful*best {
-				if err := more(1); err != nil {
-					return e, err
-				}
-			}
-			if timing.Behind(e.Summary, best) {
-				e.stopped = true
-				return e, nil
-			}
-		}
-		if e.Kept >= min(stages[i], want) || len(all) >= 3*want {
-			i++
-		}
+	var err error
+	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long()}
+	e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.sample(ctx, n) })
+	if err != nil || e.stopped {
+		return e, err
 	}
 	if e.Kept < min(want, timing.Least) {
 		return e, m.doubt(ctx, want, &e)
@@ -236,7 +204,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if e, err = m.fairly(ctx, want, best, slowed); err != nil {
 				return err
 			}
-			return c.verifyTimed(w)
+			return c.verifyTimed(ctx, w)
 		})
 	})
 	if err != nil {
@@ -332,16 +300,18 @@ func awaitIdle(ctx context.Context) bool {
 }
 
 // verifyTimed verifies what the last timed call wrote: a candidate may be right in the first calls and wrong in the
-// thousandth. Buffers that are read and written hold their inputs by then, so that they cannot be verified.
-func (c *candidate) verifyTimed(w runner) error {
+// thousandth. Buffers that are read and written hold their inputs by then, so that one more call is made for them.
+func (c *candidate) verifyTimed(ctx context.Context, w runner) error {
 	cases, err := c.problem.cases.of(c.problem.spec, c.point, c.seed)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(cases[0].Buffers, func(b Buffer) bool { return b.Mode == InOut }) {
-		return nil
+		err = w.Call(ctx, cases[0].Dims)
 	}
-	err = c.verify(cases[0], w.Outputs())
+	if err == nil {
+		err = c.verify(cases[0], w.Outputs())
+	}
 	if r := kernels.AsRejection(err); r != nil {
 		return kernels.Reject(r.Status, "%s, after many calls: %s", cases[0].Name, r.Reason)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/MaxHalford/eaopt"
 
 	"tune/search"
+	"tune/search/code"
 	"tune/space"
 )
 
@@ -87,7 +88,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 	params := s.Parameters()
 	sizes, ordered := make([]int, len(params)), make([]bool, len(params))
 	for i, p := range params {
-		sizes[i], ordered[i] = p.Len(), isOrdered(p)
+		sizes[i], ordered[i] = p.Len(), code.Ordered(p)
 	}
 	return &evolve{
 		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,
@@ -123,31 +124,6 @@ type evolve struct {
 	restarts int
 	// begun counts the points of the first population that come from Config.Start.
 	begun int
-}
-
-// isOrdered reports whether near ordinals of a parameter are near values.
-func isOrdered(p space.Parameter) bool {
-	switch p.Type {
-	case space.TypeInt, space.TypePow2:
-		return true
-	case space.TypeBool:
-		return false
-	}
-	var numbers []float64
-	for _, v := range p.Values {
-		switch v := v.Any().(type) {
-		case int64:
-			numbers = append(numbers, float64(v))
-		case float64:
-			numbers = append(numbers, v)
-		default:
-			return false
-		}
-	}
-	if !slices.IsSorted(numbers) {
-		slices.Reverse(numbers)
-	}
-	return slices.IsSorted(numbers)
 }
 
 // worst is the fitness of a failed point: finite, because selection compares and must never meet NaN or Inf.

@@ -19,7 +19,7 @@ func BenchmarkOverhead(b *testing.B) {
 		b.Run("strategy="+strategy.Name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := strategy.New(f.Space, 1, nil)
+				s, err := strategy.New(f.Space, 1, strategies.Hints{})
 				if err != nil {
 					b.Fatal(err)
 				}

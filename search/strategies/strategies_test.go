@@ -21,10 +21,12 @@ func TestConformance(t *testing.T) {
 		if s.Name == "grid" {
 			options = append(options, searchtest.Seedless)
 		}
-		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) { return s.New(in, seed, nil) }, options...)
+		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) {
+			return s.New(in, seed, strategies.Hints{})
+		}, options...)
 		// A strategy that begins with given points keeps its promises.
 		searchtest.Conformance(t, s.Name+" from a start", func(in *space.Space, seed uint64) (search.Strategy, error) {
-			return s.New(in, seed, []space.Point{in.Default(), in.Default()})
+			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default(), in.Default()}})
 		}, options...)
 	}
 }

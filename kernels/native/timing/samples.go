@@ -123,6 +123,58 @@ func Behind(s Summary, best float64) bool {
 	return false
 }
 
+// How far behind the best a candidate must be, to be stopped by one sample of a long call, and by two samples alone.
+const clearly, doubtful = 1.5, 2
+
+// Sampling is how a candidate is sampled: in stages, after each of which it may have lost against the best.
+type Sampling struct {
+	Want  int     // samples that are enough
+	Floor float64 // seconds that no call can be below, see Summarise
+	Best  float64 // seconds a call of the best candidate so far; 0 where there is none
+	Long  bool    // calls are so long that a single sample says a lot and costs a lot
+}
+
+// Run takes samples, in seconds a call, until there are enough or the candidate is behind. take returns the next n. An
+// error of take ends it.
+func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped bool, err error) {
+	var all []float64
+	more := func(n int) error {
+		next, err := take(n)
+		all = append(all, next...)
+		sum = Summarise(all, s.Floor)
+		return err
+	}
+	stages := []int{2, 6, s.Want}
+	if s.Long {
+		stages = []int{1, 2, 6, s.Want}
+	}
+	for i := 0; i < len(stages); {
+		if n := min(stages[i], s.Want) - sum.Kept; n > 0 {
+			if err := more(n); err != nil {
+				return sum, false, err
+			}
+		}
+		if s.Best > 0 && s.Long && sum.Cost > clearly*s.Best {
+			return sum, true, nil
+		}
+		if Behind(sum, s.Best) {
+			// Two samples may have met the same burst of somebody else's work; a third one is cheap.
+			if sum.Kept == 2 && s.Want > 2 && sum.Low < doubtful*s.Best {
+				if err := more(1); err != nil {
+					return sum, false, err
+				}
+			}
+			if Behind(sum, s.Best) {
+				return sum, true, nil
+			}
+		}
+		if sum.Kept >= min(stages[i], s.Want) || len(all) >= 3*s.Want {
+			i++
+		}
+	}
+	return sum, false, nil
+}
+
 // Seconds converts seconds to a duration, at the most to about a century.
 func Seconds(s float64) time.Duration {
 	return time.Duration(min(max(s, 0), 3e9) * float64(time.Second))

@@ -78,6 +78,14 @@ func filter(pid uint32) []unix.SockFilter {
 			answer(seccompAllow),
 			answer(seccompTrap))
 	}
+	// Limits of this process are its own to change; those of tune and of the supervisor are not.
+	p = append(p,
+		jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 5),
+		load(dataArgument0),
+		jump(unix.BPF_JEQ, 0, 1, 0),
+		jump(unix.BPF_JEQ, pid, 0, 1),
+		answer(seccompAllow),
+		answer(seccompTrap))
 	for _, nr := range refusedCalls {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompTrap))
 	}
@@ -105,7 +113,7 @@ func refusal(nr int64) string {
 		return "tried to leave its session or group (setsid, setpgid)"
 	case unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL:
 		return "tried to send a signal to another process"
-	case unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD:
+	case unix.SYS_PRLIMIT64, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD:
 		return "tried to reach into another process"
 	}
 	if name := refusedName(nr); name != "" {

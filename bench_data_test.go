@@ -1,0 +1,120 @@
+package tune_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tune"
+	"tune/kernels"
+	"tune/kernels/recorded"
+	"tune/results/exchange"
+	"tune/space"
+)
+
+// dataSpace makes a measured space of 600 configurations, an eighth of which fail.
+func dataSpace(t testing.TB, name string, seed uint64) tune.DataSpace {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	f := &exchange.File{Space: name, Objective: "time", Unit: "ms", Parameters: []space.Parameter{
+		space.Ints("a", 1, 2, 4, 8, 16), space.Range("b", 0, 19), space.Enum("c", "x", "y", "z", "u", "v", "w"),
+	}}
+	for a := range 5 {
+		for b := range 20 {
+			for c := range 6 {
+				o := space.Outcome{Status: space.OK, Cost: 1 + float64((a-3)*(a-3)) + float64(b)/4 + rng.Float64(), Seconds: 1}
+				if rng.IntN(8) == 0 {
+					o = space.Fail(space.Crashed, "RuntimeFailedConfig")
+				}
+				f.Rows = append(f.Rows, exchange.Row{Ordinals: []int{a, b, c}, Outcome: o})
+			}
+		}
+	}
+	var text strings.Builder
+	if err := f.WriteRecorded(&text); err != nil {
+		t.Fatal(err)
+	}
+	k, err := recorded.New(name+".json", []byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Problem(kernels.Shape{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tune.DataSpace{Name: name, Problem: p.(*recorded.Problem)}
+}
+
+func TestDataBench(t *testing.T) {
+	b := tune.DataBench{
+		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "grid"},
+		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 600,
+	}
+	var reports []*tune.DataReport
+	for _, jobs := range []int{1, 3, 8} {
+		b.Jobs = jobs
+		last := 0
+		b.Observe = func(done, total int) {
+			if done != last+1 || total != 20 {
+				t.Errorf("%d of %d searches after %d", done, total, last)
+			}
+			last = done
+		}
+		r, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, r)
+	}
+	r := reports[0]
+	for _, other := range reports[1:] {
+		if !reflect.DeepEqual(r, other) {
+			t.Error("the report depends on the number of jobs")
+		}
+	}
+	if len(r.Overall) != 2 || len(r.Spaces) != 4 || r.Spaces[3].Space != "two" || r.Spaces[3].Strategy != "grid" {
+		t.Fatalf("%+v", r)
+	}
+	for _, d := range append(r.Spaces, r.Overall...) {
+		n := len(d.Mean.Value)
+		if d.Mean.At[n-1] != 600 || d.Mean.Value[n-1] != 1 || d.Optimum != 1 {
+			t.Errorf("%s %s: the whole space is searched, and the mean is %v, the optimum found %v", d.Space, d.Strategy, d.Mean, d.Optimum)
+		}
+		for e := range 600 {
+			if c := d.Curve; !(0 <= c.Low[e] && c.Low[e] <= c.High[e] && c.High[e] <= 1 && c.Mean[e] <= 1) || e > 0 && c.Mean[e] < c.Mean[e-1] {
+				t.Fatalf("%s %s: after %d evaluations the mean is %v in %v to %v", d.Space, d.Strategy, e+1, c.Mean[e], c.Low[e], c.High[e])
+			}
+		}
+	}
+	// Every failed configuration is met once.
+	failed := 0.0
+	for p := range b.Spaces[0].Problem.Space().All() {
+		if b.Spaces[0].Problem.Lookup(p).Status != space.OK {
+			failed++
+		}
+	}
+	if r.Spaces[0].Wasted != failed {
+		t.Errorf("%v wasted evaluations, want %v", r.Spaces[0].Wasted, failed)
+	}
+	text, err := json.Marshal(r.Overall[0])
+	if err != nil || !strings.HasPrefix(string(text), `{"strategy":"random","mean":{"25":`) || !strings.Contains(string(text), `"600":1},"optimum":1,`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Run(ctx); err != context.Canceled {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func BenchmarkDataSearch(b *testing.B) {
+	bench := tune.DataBench{Spaces: []tune.DataSpace{dataSpace(b, "one", 1)}, Strategies: []string{"random"}, Seeds: []uint64{1}, Evaluations: 500, Jobs: 1}
+	for b.Loop() {
+		if _, err := bench.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

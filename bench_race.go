@@ -1,0 +1,165 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/kernels/recorded"
+	"tune/results/exchange"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// RaceBench judges racing, the rule by which native kernels are timed (see timing.Sampling), on a space of which every
+// repeat was measured: it replays searches, once with every repeat and once with those that racing takes, and compares
+// the time that was spent and the configuration that is picked. Both see the same configurations in the same order.
+type RaceBench struct {
+	Space       DataSpace
+	File        *exchange.File
+	Strategy    string // a name of package strategies; it is told what every repeat says
+	Seeds       []uint64
+	Evaluations int // of each search; 0 for the whole space
+}
+
+// RaceReport is what racing comes to, over all seeds.
+type RaceReport struct {
+	Space       string     `json:"space"`
+	Strategy    string     `json:"strategy"`
+	Evaluations int        `json:"evals"`
+	Seeds       []RaceSeed `json:"seeds"`
+	// KernelSaved is the share of the time in kernels that racing saves, and AllSaved that of the whole time, with
+	// compiling and the rest.
+	KernelSaved float64 `json:"kernel_saved"`
+	AllSaved    float64 `json:"all_saved"`
+	Changed     int     `json:"picks_changed"` // searches that pick another configuration
+	// Loss is the greatest cost of a pick of racing over that of the pick with every repeat, both by every repeat.
+	Loss float64 `json:"worst_loss"`
+}
+
+// RaceSeed is one search.
+type RaceSeed struct {
+	Seed       uint64  `json:"seed"`
+	Measured   int     `json:"measured"` // configurations with repeats
+	Stopped    int     `json:"stopped"`  // of them by racing, before their last repeat
+	Kernel     float64 `json:"kernel_seconds"`
+	KernelRace float64 `json:"kernel_seconds_racing"`
+	All        float64 `json:"all_seconds"`
+	Pick       string  `json:"pick"`
+	PickRace   string  `json:"pick_racing"`
+	Loss       float64 `json:"loss"`
+}
+
+// Run replays the searches.
+func (b RaceBench) Run(ctx context.Context) (*RaceReport, error) {
+	entry, err := strategies.Lookup(b.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	unit, ok := b.File.SecondsPerUnit()
+	repeats := 0
+	for i := range b.File.Rows {
+		repeats += len(b.File.Rows[i].Repeats)
+	}
+	if !ok || repeats == 0 {
+		return nil, fmt.Errorf("%s: it does not have the single repeats of its configurations, as cache files of Kernel Tuner and T4 files may", b.File.Path)
+	}
+	r := &RaceReport{Space: b.Space.Name, Strategy: b.Strategy, Loss: 1}
+	if r.Evaluations = b.Evaluations; r.Evaluations == 0 {
+		r.Evaluations = len(b.File.Rows)
+	}
+	kernel, race, all := 0.0, 0.0, 0.0
+	for _, seed := range b.Seeds {
+		points, err := b.trace(ctx, entry, seed)
+		if err != nil {
+			return nil, fmt.Errorf("seed %d: %w", seed, err)
+		}
+		one := raceOne(b.Space.Problem, points, unit)
+		one.Seed = seed
+		r.Seeds = append(r.Seeds, one)
+		kernel, race, all = kernel+one.Kernel, race+one.KernelRace, all+one.All
+		if one.Pick != one.PickRace {
+			r.Changed++
+		}
+		r.Loss = max(r.Loss, one.Loss)
+	}
+	if kernel > 0 {
+		r.KernelSaved, r.AllSaved = 1-race/kernel, (kernel-race)/all
+	}
+	return r, nil
+}
+
+// trace returns the points that a search asks for, in order.
+func (b RaceBench) trace(ctx context.Context, entry strategies.Strategy, seed uint64) ([]space.Point, error) {
+	p := b.Space.Problem
+	strategy, err := entry.New(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)})
+	if err != nil {
+		return nil, err
+	}
+	var points []space.Point
+	look := func(_ context.Context, t space.Trial) (space.Outcome, error) {
+		points = append(points, t.Point) // a simulated run evaluates in the order asked
+		return p.Lookup(t.Point), nil
+	}
+	result, err := search.Run(ctx, strategy, search.EvaluatorFunc(look), search.Settings{
+		Budget: search.Budget{Evaluations: b.Evaluations}, Virtual: true,
+	})
+	if err == nil && result.Stop == search.Interrupted {
+		err = context.Cause(ctx)
+	}
+	return points, err
+}
+
+// raceOne measures the points with every repeat, and by racing. unit is that of the repeats, in seconds.
+func raceOne(p *recorded.Problem, points []space.Point, unit float64) RaceSeed {
+	out := RaceSeed{Loss: 1}
+	best, bestRace := math.Inf(1), 0.0 // by every repeat; by racing, 0 for none
+	ofRace := 0.0                      // what every repeat says of the pick of racing
+	for _, point := range points {
+		row := p.Row(point)
+		out.All += row.Outcome.Seconds
+		if row.Outcome.Status != space.OK || len(row.Repeats) == 0 {
+			continue
+		}
+		out.Measured++
+		samples := make([]float64, len(row.Repeats))
+		for i, v := range row.Repeats {
+			samples[i] = v * unit
+			out.Kernel += samples[i]
+		}
+		whole := timing.Summarise(samples, 0)
+		if whole.Kept > 0 && whole.Cost < best {
+			best, out.Pick = whole.Cost, point.Key()
+		}
+		taken := 0
+		sum, stopped, _ := timing.Sampling{Want: len(samples), Best: bestRace}.Run(func(n int) ([]float64, error) {
+			// There are no more repeats than were made: a sample that was rejected has no other in its place.
+			next := samples[taken:min(taken+n, len(samples))]
+			taken += len(next)
+			if len(next) == 0 {
+				return nil, errNoRepeats
+			}
+			return next, nil
+		})
+		for _, v := range samples[:taken] {
+			out.KernelRace += v
+		}
+		if stopped {
+			out.Stopped++
+			continue
+		}
+		if sum.Kept > 0 && (bestRace == 0 || sum.Cost < bestRace) {
+			bestRace, out.PickRace, ofRace = sum.Cost, point.Key(), whole.Cost
+		}
+	}
+	if ofRace > 0 && best > 0 {
+		out.Loss = ofRace / best
+	}
+	return out
+}
+
+var errNoRepeats = errors.New("there are no more repeats")

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"tune"
+	"tune/kernels"
+	"tune/kernels/recorded"
+	"tune/results"
+	"tune/results/chart"
+)
+
+// dataFlags are the flags of tune bench search that are for measured spaces.
+type dataFlags struct {
+	data, from         []string
+	spaces, csv, chart string
+}
+
+func (f *dataFlags) add(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.data, "data", nil, "`file` of measurements, or folder of such files; may be given several times")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "with --data: earlier `run`, schedule or file of measurements that every search begins with; may be given several times")
+	c.Flags().StringVar(&f.spaces, "spaces", "", "with --data: `pattern` of the spaces to take, such as 'gemm*'; several with commas between")
+	c.Flags().StringVar(&f.csv, "csv", "", "with --data: `file` to write the table to")
+	c.Flags().StringVar(&f.chart, "chart", "", "with --data: `file` to draw the curves to, .svg or .png")
+}
+
+// check reports flags that make no sense together.
+func (f *dataFlags) check(c *cobra.Command) error {
+	if len(f.data) == 0 {
+		for _, name := range []string{"from", "spaces", "csv", "chart"} {
+			if c.Flags().Lookup(name).Changed {
+				return fmt.Errorf("--%s is for measured spaces: give --data too", name)
+			}
+		}
+		return nil
+	}
+	if c.Flags().Lookup("shape").Changed {
+		return errors.New("--shape is for kernels: a measured space has none")
+	}
+	if f.chart != "" && !slices.Contains(chart.Formats, strings.TrimPrefix(filepath.Ext(f.chart), ".")) {
+		return fmt.Errorf("--chart: %s: want a file that ends in .%s", f.chart, strings.Join(chart.Formats, " or ."))
+	}
+	for _, pattern := range strings.Split(f.spaces, ",") {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("--spaces: %s is not a pattern: %w", pattern, err)
+		}
+	}
+	return nil
+}
+
+// dataFiles lists the files of measurements among the given files and folders, in order.
+func dataFiles(paths []string) ([]string, error) {
+	var files []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--data: %w", err))
+		}
+		if !info.IsDir() {
+			files = append(files, p)
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, err
+		}
+		found := len(files)
+		for _, e := range entries {
+			if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json.gz")) {
+				files = append(files, filepath.Join(p, name))
+			}
+		}
+		if len(files) == found {
+			return nil, usage(fmt.Errorf("--data: %s has no file that ends in .json or .json.gz", p))
+		}
+	}
+	return files, nil
+}
+
+// loadSpaces reads the files of measurements whose space matches, several at once.
+func loadSpaces(paths []string, patterns string, jobs int) ([]tune.DataSpace, error) {
+	files, err := dataFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	loaded := make([]*recorded.Kernel, len(files))
+	var group errgroup.Group
+	group.SetLimit(jobs)
+	for i, file := range files {
+		group.Go(func() (err error) {
+			if loaded[i], err = recorded.Load(file); err == nil {
+				loaded[i].File().Slim() // of many files it is most of the memory
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var spaces []tune.DataSpace
+	var names []string
+	seen := map[string]bool{}
+	for i, k := range loaded {
+		name, base := k.File().Space, strings.TrimSuffix(strings.TrimSuffix(filepath.Base(files[i]), ".gz"), ".json")
+		names = append(names, name)
+		if !matches(patterns, name) && !matches(patterns, base) {
+			continue
+		}
+		if seen[name] {
+			name = files[i] // which tells the two apart
+		}
+		seen[name] = true
+		p, err := k.Problem(kernels.Shape{})
+		if err != nil {
+			return nil, err
+		}
+		spaces = append(spaces, tune.DataSpace{Name: name, Problem: p.(*recorded.Problem)})
+	}
+	if len(spaces) == 0 {
+		return nil, usage(fmt.Errorf("--spaces: none is called %s: there are %s", patterns, strings.Join(names, ", ")))
+	}
+	return spaces, nil
+}
+
+func matches(patterns, name string) bool {
+	if patterns == "" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(patterns, ","), func(pattern string) bool {
+		ok, err := path.Match(strings.TrimSpace(pattern), name)
+		return ok && err == nil
+	})
+}
+
+// benchData compares strategies on measured spaces.
+func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON bool) error {
+	spaces, err := loadSpaces(f.data, f.spaces, b.Jobs)
+	if err != nil {
+		return err
+	}
+	b.Spaces = spaces
+	if b.From, err = readEarlier(f.from); err != nil {
+		return err
+	}
+	if a.terminal {
+		b.Observe = func(done, total int) {
+			if done%max(1, total/200) == 0 {
+				fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d searches", done, total)
+			}
+		}
+	}
+	r, err := b.Run(c.Context())
+	if a.terminal {
+		fmt.Fprint(a.stderr, "\r\x1b[K")
+	}
+	if err != nil {
+		return err
+	}
+	if f.csv != "" {
+		if _, err := results.WriteArtifact(f.csv, func(w io.Writer) error { return writeDataCSV(w, r) }); err != nil {
+			return err
+		}
+	}
+	if f.chart != "" {
+		format := strings.TrimPrefix(filepath.Ext(f.chart), ".")
+		_, err := results.WriteArtifact(f.chart, func(w io.Writer) error { return chart.Write(w, format, panels(r)) })
+		if err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	return a.printData(r)
+}
+
+// printData prints a table in Markdown for each space, then the one over all.
+func (a *app) printData(r *tune.DataReport) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	head := dataHead(r, "@")
+	row(head...)
+	row(slices.Repeat([]string{"---"}, len(head))...)
+	for _, d := range slices.Concat(r.Spaces, r.Overall) {
+		cells := []string{cmp.Or(d.Space, "overall"), d.Strategy}
+		for _, m := range d.Mean.Value {
+			cells = append(cells, fmt.Sprintf("%.4f", m))
+		}
+		row(append(cells, fmt.Sprintf("%.2f", d.Optimum), fmt.Sprintf("%.1f", d.Wasted))...)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, `
+%d seeds, %d evaluations each. @N: the mean over seeds of optimum / best so far after N evaluations, failed ones
+included; optimum: the share of seeds that found it; wasted: evaluations spent on configurations that failed.
+`, r.Seeds, r.Evaluations)
+	return err
+}
+
+func dataHead(r *tune.DataReport, prefix string) []string {
+	head := []string{"space", "strategy"}
+	for _, n := range r.Overall[0].Mean.At {
+		head = append(head, prefix+strconv.Itoa(n))
+	}
+	return append(head, "optimum", "wasted")
+}
+
+func writeDataCSV(w io.Writer, r *tune.DataReport) error {
+	out := csv.NewWriter(w)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	out.Write(dataHead(r, "mean_")) // errors are kept until Flush
+	for _, d := range slices.Concat(r.Spaces, r.Overall) {
+		cells := []string{cmp.Or(d.Space, "overall"), d.Strategy}
+		for _, m := range d.Mean.Value {
+			cells = append(cells, number(m))
+		}
+		out.Write(append(cells, number(d.Optimum), number(d.Wasted)))
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// panels are the drawings of a report: over all first.
+func panels(r *tune.DataReport) []chart.Panel {
+	var out []chart.Panel
+	add := func(list []tune.DataResult) {
+		for _, d := range list {
+			title := cmp.Or(d.Space, "overall")
+			if len(out) == 0 || out[len(out)-1].Title != title {
+				out = append(out, chart.Panel{Title: title})
+			}
+			p := &out[len(out)-1]
+			p.Curves = append(p.Curves, chart.Curve{Name: d.Strategy, Mean: d.Curve.Mean, Low: d.Curve.Low, High: d.Curve.High})
+		}
+	}
+	if add(r.Overall); len(r.Spaces) > len(r.Overall) {
+		add(r.Spaces)
+	} else {
+		out[0].Title = r.Spaces[0].Space
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tune/results"
+	"tune/results/exchange"
+	"tune/space"
+	"tune/space/t1"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Read the spaces and measurements of other tuners",
+		Long: `import reads a file of another tuner, and writes it in tune's own form:
+
+  - a T1 file, which describes a space, as the YAML form of a space (see tune space);
+  - a cache file of Kernel Tuner, also one whose end is missing, or results in the format T4, as a recorded space, which
+    the kernel recorded searches (see tune run recorded). What only the original has is kept with each row, so that
+    tune export --format kerneltuner, or t4, gives all of it back.
+
+A file may be compressed with gzip; an output whose name ends in .gz will be.`,
+		Example: `  tune import convolution.T1.json -o convolution.yaml
+  tune import convolution.cache.json.gz -o convolution.json.gz
+  tune import results.T4.json -o results.json`,
+		Args: exactly(1, "a file"),
+	}
+	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		info, err := os.Stat(args[0])
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return usage(fmt.Errorf("%s is no file: of a run, write the outcomes by 'tune export %s --format recorded'", args[0], args[0]))
+		}
+		data, err := os.ReadFile(args[0])
+		if err != nil {
+			return err
+		}
+		if exchange.IsSpace(data) {
+			text, err := exchange.Expand(data)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			file, err := t1.Read(strings.NewReader(text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			s, err := file.Space()
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return a.writeOut(*output, s.Write)
+		}
+		f, err := exchange.Read(args[0], data)
+		if err != nil {
+			return err
+		}
+		if ext := filepath.Ext(*output); ext == ".yaml" || ext == ".yml" {
+			return a.importSpace(f, *output)
+		}
+		return a.writeOut(*output, f.WriteRecorded)
+	}
+	return c
+}
+
+// importSpace writes the space of measurements in the YAML form, where the values alone describe it.
+func (a *app) importSpace(f *exchange.File, output string) error {
+	s, err := space.New(f.Space, f.Parameters)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	if n := big.NewInt(int64(len(f.Rows))); s.Product().Cmp(n) != 0 {
+		return fmt.Errorf("%s: it has %s of the %s combinations of its values, and does not say by which constraints: import the T1 file of the space, or write the measurements to a .json file",
+			f.Path, n, s.Product())
+	}
+	return a.writeOut(output, s.Write)
+}
+
+// exchangeFormats lists the formats of measurements.
+func exchangeFormats() string {
+	var names []string
+	for _, f := range exchange.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// convert writes a file of measurements in one of the formats.
+func (a *app) convert(path, format, output string) error {
+	if !slices.Contains(exchange.Formats(), exchange.Format(format)) {
+		return usage(fmt.Errorf("--format: %s is a file of measurements, which can be written as %s, and not as %s", path, exchangeFormats(), format))
+	}
+	f, err := exchange.Open(path)
+	if err != nil {
+		return err
+	}
+	return a.writeOut(output, func(w io.Writer) error { return f.Write(w, exchange.Format(format)) })
+}
+
+// writeOut writes to a file, compressed where its name says so, or to standard output where it is "".
+func (a *app) writeOut(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return write(a.stdout)
+	}
+	_, err := results.WriteArtifact(path, func(w io.Writer) error {
+		if filepath.Ext(path) != ".gz" {
+			return write(w)
+		}
+		z := gzip.NewWriter(w)
+		return errors.Join(write(z), z.Close())
+	})
+	return err
+}

@@ -1,0 +1,200 @@
+package tune
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tune/results"
+	"tune/results/exchange"
+	"tune/search"
+	"tune/space"
+)
+
+// Earlier is what was measured before, perhaps of another shape or on another machine: an earlier run, a schedule, or a
+// file of measurements. A strategy may begin with it.
+type Earlier struct {
+	Source results.Source
+	// measurements in their order
+	measurements []measurement
+}
+
+// measurement is a configuration of some space, and what became of it.
+type measurement struct {
+	texts   map[string]string      // the values as they stand in a key, by parameter
+	values  map[string]space.Value // the values themselves, where they are known
+	outcome space.Outcome
+}
+
+// Len returns the number of measurements.
+func (e *Earlier) Len() int { return len(e.measurements) }
+
+// ReadEarlier reads a run directory, a schedule, or a file in a format of package exchange.
+func ReadEarlier(path string) (*Earlier, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return earlierRun(path)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is neither a run directory nor a regular file", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Earlier{Source: sourceOf(path, data)}
+	var head struct {
+		Key   string          `json:"key"`
+		Point json.RawMessage `json:"point"`
+	}
+	if json.Unmarshal(data, &head) == nil && head.Key != "" && head.Point != nil {
+		s, err := results.ReadSchedule(path)
+		if err != nil {
+			return nil, err
+		}
+		return e, e.add(path, s.Key, space.Outcome{Status: space.OK, Cost: s.Cost, Metrics: s.Metrics})
+	}
+	f, err := exchange.Read(path, data)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Rows {
+		m := measurement{values: map[string]space.Value{}, outcome: f.Rows[i].Outcome}
+		for j, v := range f.Values(&f.Rows[i]) {
+			m.values[f.Parameters[j].Name] = v
+		}
+		e.measurements = append(e.measurements, m)
+	}
+	return e, nil
+}
+
+func sourceOf(path string, data []byte) results.Source {
+	sum := sha256.Sum256(data)
+	return results.Source{Path: path, SHA256: hex.EncodeToString(sum[:])}
+}
+
+// earlierRun reads the outcomes of a run. Its kernel need not be known here.
+func earlierRun(dir string) (*Earlier, error) {
+	if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, results.SettingsName)
+	}
+	run, err := results.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := os.ReadFile(filepath.Join(dir, results.JournalName))
+	if err != nil {
+		return nil, err
+	}
+	e := &Earlier{Source: sourceOf(dir, journal)}
+	history := run.LastEnd().Trim(run.History)
+	for _, n := range sortedNumbers(history) {
+		if entry := history.Entries[n]; entry.Outcome.Fidelity == 0 {
+			if err := e.add(dir, entry.Key, entry.Outcome); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return e, nil
+}
+
+func (e *Earlier) add(path, key string, o space.Outcome) error {
+	texts, err := space.KeyTexts(key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	e.measurements = append(e.measurements, measurement{texts: texts, outcome: o})
+	return nil
+}
+
+// value returns the value of a parameter, in the kind of that where it can be.
+func (m measurement) value(p space.Parameter) (space.Value, bool) {
+	text, ok := m.texts[p.Name]
+	if !ok {
+		v, ok := m.values[p.Name]
+		return v, ok
+	}
+	if v, err := p.ParseValue(text); err == nil {
+		return v, true
+	}
+	return space.GuessValue(text), true
+}
+
+// prior carries earlier measurements over to a space. Of several that come to the same point the best stands, the first
+// of equally good ones.
+func (e *Earlier) prior(s *space.Space) (results.Prior, results.From) {
+	prior := results.Prior{Name: e.Source.Path}
+	from := results.From{Source: e.Source}
+	params := map[string]space.Parameter{}
+	for _, p := range s.Parameters() {
+		params[p.Name] = p
+	}
+	at := map[string]int{}
+	for _, m := range e.measurements {
+		point, ok := search.AdaptValues(s, func(name string) (space.Value, bool) { return m.value(params[name]) })
+		if !ok {
+			from.Dropped++
+			continue
+		}
+		same := true
+		for name, p := range params {
+			if has, active := point.Value(name); active {
+				v, ok := m.value(p)
+				o, found := p.Ordinal(v)
+				same = same && ok && found && p.At(o) == has
+			}
+		}
+		if same {
+			from.Same++
+		} else {
+			from.Adapted++
+		}
+		o := m.outcome
+		o.Seconds, o.Metrics = 0, nil // of another machine, and of no use here
+		key := point.Key()
+		if i, known := at[key]; !known {
+			at[key] = len(prior.Observations)
+			prior.Observations = append(prior.Observations, results.Observation{Key: key, Outcome: o})
+		} else if o.Better(prior.Observations[i].Outcome) {
+			prior.Observations[i].Outcome = o
+		}
+	}
+	return prior, from
+}
+
+// sources makes of what a run began with what its strategy is told.
+func sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
+	var out []search.Source
+	for _, p := range prior {
+		source := search.Source{Name: p.Name}
+		for _, o := range p.Observations {
+			point, err := s.Parse(o.Key)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", results.PriorName, err)
+			}
+			source.Observations = append(source.Observations, search.Observation{Point: point, Outcome: o.Outcome})
+		}
+		// The best first, so that no strategy has to look for them.
+		slices.SortStableFunc(source.Observations, func(a, b search.Observation) int {
+			switch {
+			case a.Outcome.Better(b.Outcome):
+				return -1
+			case b.Outcome.Better(a.Outcome):
+				return 1
+			}
+			return cmp.Compare(a.Point.Key(), b.Point.Key())
+		})
+		out = append(out, source)
+	}
+	return out, nil
+}

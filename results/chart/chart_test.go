@@ -1,0 +1,65 @@
+package chart_test
+
+import (
+	"bytes"
+	"image/png"
+	"strings"
+	"testing"
+
+	"tune/results/chart"
+)
+
+func panels(n int) []chart.Panel {
+	rising := func(from float64) []float64 {
+		out := make([]float64, 40)
+		for i := range out {
+			out[i] = from + (1-from)*float64(i)/40
+		}
+		return out
+	}
+	var out []chart.Panel
+	for range n {
+		out = append(out, chart.Panel{Title: "square on desk", Curves: []chart.Curve{
+			{Name: "random", Mean: rising(0.4), Low: rising(0.2), High: rising(0.6)},
+			{Name: "evolve", Mean: rising(0.5), Low: rising(0.3), High: rising(0.7)},
+		}})
+	}
+	return out
+}
+
+func TestWrite(t *testing.T) {
+	for _, n := range []int{1, 3, 4} {
+		for _, format := range chart.Formats {
+			var a, b bytes.Buffer
+			if err := chart.Write(&a, format, panels(n)); err != nil {
+				t.Fatal(err)
+			}
+			if err := chart.Write(&b, format, panels(n)); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(a.Bytes(), b.Bytes()) {
+				t.Errorf("%d panels as %s are other bytes the second time", n, format)
+			}
+			switch format {
+			case "svg":
+				for _, want := range []string{"<svg", "random", "evolve", "square on desk", "optimum / best so far"} {
+					if !strings.Contains(a.String(), want) {
+						t.Errorf("the drawing of %d panels has no %q", n, want)
+					}
+				}
+			case "png":
+				if _, err := png.Decode(&a); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	// One evaluation is drawn as well.
+	one := []chart.Panel{{Title: "one", Curves: []chart.Curve{{Name: "a", Mean: []float64{1}, Low: []float64{1}, High: []float64{1}}}}}
+	if err := chart.Write(&bytes.Buffer{}, "svg", one); err != nil {
+		t.Error(err)
+	}
+	if err := chart.Write(&bytes.Buffer{}, "svg", nil); err == nil {
+		t.Error("nothing was drawn")
+	}
+}

@@ -1,0 +1,195 @@
+// Package anneal is simulated annealing: several chains walk from neighbour to neighbour, accept what is worse with a
+// probability that falls with the difference and with time, and start anew when they are frozen.
+//
+// Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing", Science 220, 1983. The temperature is relative
+// to the spread of the costs that are seen, so that it fits any unit. A chain that comes to a point whose cost is known
+// walks on without an evaluation.
+package anneal
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/search"
+	"tune/search/code"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Chains      int     // that walk side by side, and points in a batch; default 3
+	Temperature float64 // at the start of a walk, in quartile distances of the costs seen; default 0.3
+	Cooling     float64 // factor of the temperature at each evaluation of a chain; default 0.95
+	Patience    int     // evaluations of a chain without a better point before it starts anew; default 40
+	// Start are points that the chains begin with.
+	Start []space.Point
+}
+
+func (c Config) withDefaults() Config {
+	if c.Chains == 0 {
+		c.Chains = 3
+	}
+	if c.Temperature == 0 {
+		c.Temperature = 0.3
+	}
+	if c.Cooling == 0 {
+		c.Cooling = 0.95
+	}
+	if c.Patience == 0 {
+		c.Patience = 40
+	}
+	return c
+}
+
+// Validate reports hyper-parameters that make no sense.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Chains < 1:
+		return fmt.Errorf("anneal: chains is %d: want 1 or more", c.Chains)
+	case !(c.Temperature > 0) || math.IsInf(c.Temperature, 1):
+		return fmt.Errorf("anneal: temperature is %v: want a finite number above 0", c.Temperature)
+	case !(c.Cooling > 0 && c.Cooling < 1):
+		return fmt.Errorf("anneal: cooling is %v: want a number between 0 and 1", c.Cooling)
+	case c.Patience < 1:
+		return fmt.Errorf("anneal: patience is %d: want 1 or more", c.Patience)
+	}
+	return nil
+}
+
+// New returns the strategy for a space.
+func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	rng := rand.New(rand.NewPCG(seed, 0x616E6E65))
+	return &anneal{
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start), known: map[string]float64{},
+		chains: make([]chain, c.Chains), best: math.Inf(1),
+	}, nil
+}
+
+// chain is one walk. Its point is zero before the first and after a restart.
+type chain struct {
+	at          space.Point
+	cost        float64
+	best        float64 // of this walk
+	temperature float64
+	stale       int
+}
+
+type anneal struct {
+	cfg    Config
+	rng    *rand.Rand
+	code   *code.Code
+	known  map[string]float64 // costs by key
+	sorted []float64          // a sample of the costs seen, ascending
+	told   int
+	chains []chain
+	starts int // walks begun
+
+	best     float64
+	bestAt   space.Point
+	proposed []int // the chain of each point of the batch
+}
+
+// Ask lets each chain walk to a point that is not known.
+func (a *anneal) Ask(p space.Progress) []space.Proposal {
+	a.proposed = a.proposed[:0]
+	return search.Take(len(a.chains), p, func() (space.Point, bool) {
+		k := len(a.proposed)
+		a.proposed = append(a.proposed, k)
+		return a.walk(&a.chains[k])
+	})
+}
+
+// freeSteps is how far a chain walks over known points before it takes what is not.
+const freeSteps = 64
+
+func (a *anneal) walk(c *chain) (space.Point, bool) {
+	if c.stale >= a.cfg.Patience {
+		*c = chain{}
+	}
+	if c.at.IsZero() {
+		a.starts++
+		*c = chain{cost: math.Inf(1), best: math.Inf(1), temperature: a.cfg.Temperature}
+		// Every second walk begins near the best point of all.
+		if a.starts > a.cfg.Chains && a.starts%2 == 0 && !a.bestAt.IsZero() {
+			ords := a.bestAt.Ordinals()
+			a.code.Kick(ords, 3)
+			return a.code.Unseen(ords)
+		}
+		return a.code.Newcomer()
+	}
+	for range freeSteps {
+		next, ok := a.code.Neighbour(c.at)
+		if !ok {
+			break
+		}
+		if cost, known := a.known[next.Key()]; known {
+			a.step(c, next, cost)
+			continue
+		}
+		if a.code.Fresh.Mark(next) {
+			return next, true
+		}
+	}
+	return a.code.Unseen(c.at.Ordinals())
+}
+
+// step moves a chain to a neighbour or leaves it, by the rule of Metropolis.
+func (a *anneal) step(c *chain, to space.Point, cost float64) {
+	worse := (cost - c.cost) / a.spread()
+	if c.at.IsZero() || cost <= c.cost || a.rng.Float64() < math.Exp(-worse/c.temperature) {
+		c.at, c.cost = to, cost
+	}
+}
+
+// spread is the distance between the least cost seen and the quartile.
+func (a *anneal) spread() float64 {
+	if len(a.sorted) == 0 {
+		return 1
+	}
+	// Halves first, because the difference of two finite costs may not be finite.
+	if d := 2 * (a.sorted[len(a.sorted)/4]/2 - a.sorted[0]/2); d > 0 {
+		return d
+	}
+	return 1
+}
+
+// sampleSize bounds what spread keeps.
+const sampleSize = 256
+
+// Tell lets each chain decide on its point.
+func (a *anneal) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		cost := code.Cost(outcomes[i])
+		a.known[t.Point.Key()] = cost
+		if a.told++; outcomes[i].Status == space.OK {
+			a.sample(cost)
+		}
+		if cost < a.best {
+			a.best, a.bestAt = cost, t.Point
+		}
+		c := &a.chains[a.proposed[i]]
+		a.step(c, t.Point, cost)
+		c.temperature *= a.cfg.Cooling
+		c.stale++
+		if cost < c.best {
+			c.best, c.stale = cost, 0
+		}
+	}
+}
+
+func (a *anneal) sample(cost float64) {
+	if len(a.sorted) == sampleSize {
+		// Any but the least may go.
+		k := 1 + a.rng.IntN(sampleSize-1)
+		a.sorted = slices.Delete(a.sorted, k, k+1)
+	}
+	k, _ := slices.BinarySearch(a.sorted, cost)
+	a.sorted = slices.Insert(a.sorted, k, cost)
+}

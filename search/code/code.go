@@ -1,0 +1,251 @@
+// Package code sees the points of a space as vectors of ordinals, for the strategies that move in them: which
+// parameters are ordered, what is near a point, which valid unseen point stands for a vector that is neither.
+package code
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/search"
+	"tune/space"
+)
+
+// Code is a space seen through its ordinals, with a memory of what was asked. It is not safe for concurrent use.
+type Code struct {
+	Space *space.Space
+	// Sizes are those of the parameters' domains.
+	Sizes []int
+	// Ordered says of each parameter whether near ordinals are near values.
+	Ordered []bool
+	// Fresh has the points that were not asked yet.
+	Fresh *search.Fresh
+	rng   *rand.Rand
+	start []space.Point
+}
+
+// New returns the code of a space. The points of start come first where a strategy takes newcomers.
+func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point) *Code {
+	c := &Code{Space: s, Fresh: search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573))), rng: rng, start: start}
+	for _, p := range s.Parameters() {
+		c.Sizes, c.Ordered = append(c.Sizes, p.Len()), append(c.Ordered, Ordered(p))
+	}
+	return c
+}
+
+// Ordered reports whether near ordinals of a parameter are near values: integers, powers of two, and listed numbers
+// that ascend or descend.
+func Ordered(p space.Parameter) bool {
+	switch p.Type {
+	case space.TypeInt, space.TypePow2:
+		return true
+	case space.TypeBool:
+		return false
+	}
+	numbers := make([]float64, p.Len())
+	for i, v := range p.Values {
+		var ok bool
+		if numbers[i], ok = v.Number(); !ok {
+			return false
+		}
+	}
+	if !slices.IsSorted(numbers) {
+		slices.Reverse(numbers)
+	}
+	return slices.IsSorted(numbers)
+}
+
+// Newcomer returns the next point of the start, or, once those are asked, a random one.
+func (c *Code) Newcomer() (space.Point, bool) {
+	for len(c.start) > 0 {
+		p := c.start[0]
+		c.start = c.start[1:]
+		if c.Fresh.Mark(p) {
+			return p, true
+		}
+	}
+	return c.Fresh.Draw()
+}
+
+// Centre returns the valid point whose ordinals are near the middle of their domains.
+func Centre(s *space.Space) space.Point {
+	var middle, sizes []int
+	for _, p := range s.Parameters() {
+		sizes, middle = append(sizes, p.Len()), append(middle, p.Len()/2)
+	}
+	if p, ok := s.Complete(middle); ok {
+		return p
+	}
+	off := func(p space.Point) float64 {
+		sum := 0.0
+		for i, n := range sizes {
+			if o := p.Ordinal(i); o >= 0 {
+				sum += math.Abs(float64(o-middle[i])) / float64(n)
+			}
+		}
+		return sum
+	}
+	// The nearest of a sample, and then downhill.
+	rng := rand.New(rand.NewPCG(0, 0))
+	best := s.Default()
+	least := off(best)
+	for range centreSample {
+		p, err := s.Sample(rng)
+		if err != nil {
+			break
+		}
+		if d := off(p); d < least {
+			best, least = p, d
+		}
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, p := range s.Neighbours(best, space.AnyValue) {
+			if d := off(p); d < least {
+				best, least, moved = p, d, true
+			}
+		}
+	}
+	return best
+}
+
+// centreSample is how many random points Centre begins with.
+const centreSample = 256
+
+// Step changes ordinal i of a vector: an ordered one by a step of up to a quarter of its domain, near values the
+// likeliest; another to any other value. An inactive one stays.
+func (c *Code) Step(ords []int, i int) {
+	n, v := c.Sizes[i], ords[i]
+	switch {
+	case v < 0 || n < 2:
+	case !c.Ordered[i]:
+		ords[i] = (v + 1 + c.rng.IntN(n-1)) % n
+	default:
+		step := int(math.Exp(c.rng.Float64() * math.Log(max(float64(n)/4, 1.999))))
+		if c.rng.IntN(2) == 0 {
+			step = -step
+		}
+		if w := v + step; w < 0 || w >= n {
+			step = -step
+		}
+		ords[i] = max(0, min(v+step, n-1))
+	}
+}
+
+// mutable lists the parameters of a vector that can change.
+func (c *Code) mutable(ords []int) []int {
+	var out []int
+	for i, o := range ords {
+		if o >= 0 && c.Sizes[i] > 1 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Kick changes so many different parameters of a vector, or all that there are.
+func (c *Code) Kick(ords []int, count int) {
+	at := c.mutable(ords)
+	for k := range min(count, len(at)) {
+		j := k + c.rng.IntN(len(at)-k)
+		at[k], at[j] = at[j], at[k]
+		c.Step(ords, at[k])
+	}
+}
+
+// neighbourTries is how many moves Neighbour tries before it says that there is none.
+const neighbourTries = 32
+
+// Neighbour returns a random valid point near p, seen or not. Four moves take turns by chance: a parameter takes
+// an adjacent value; any value; two parameters take any values; two ordered ones move a step in opposite
+// directions, which keeps to a constraint on their product that binds.
+func (c *Code) Neighbour(p space.Point) (space.Point, bool) {
+	at := c.mutable(p.Ordinals())
+	if len(at) == 0 {
+		return space.Point{}, false
+	}
+	for range neighbourTries {
+		ords := p.Ordinals()
+		i := at[c.rng.IntN(len(at))]
+		j := at[c.rng.IntN(len(at))]
+		move := c.rng.IntN(6)
+		switch {
+		case move < 2 && c.Ordered[i]:
+			ords[i] += 1 - 2*c.rng.IntN(2)
+		case move < 4 || i == j:
+			c.other(ords, i)
+		case move == 4 && c.Ordered[i] && c.Ordered[j]:
+			ords[i]++
+			ords[j]--
+		default:
+			c.other(ords, i)
+			c.other(ords, j)
+		}
+		if c.inside(ords) {
+			if q, ok := c.Space.Complete(ords); ok && !q.Equal(p) {
+				return q, true
+			}
+		}
+	}
+	return space.Point{}, false
+}
+
+// other gives ordinal i any other value.
+func (c *Code) other(ords []int, i int) {
+	ords[i] = (ords[i] + 1 + c.rng.IntN(c.Sizes[i]-1)) % c.Sizes[i]
+}
+
+// inside reports whether no step left its domain. An inactive parameter has the ordinal -1 before any step.
+func (c *Code) inside(ords []int) bool {
+	for i, o := range ords {
+		if o < -1 || o >= c.Sizes[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// unseenTries is how often Unseen changes a vector that cannot be asked.
+const unseenTries = 20
+
+// Unseen returns a valid point that was not asked before, as near to the vector as a few random changes find, or else
+// any. It is false when all points were asked. The vector changes.
+func (c *Code) Unseen(ords []int) (space.Point, bool) {
+	for try := range unseenTries {
+		if p, ok := c.Space.Complete(ords); ok && c.Fresh.Mark(p) {
+			return p, true
+		}
+		c.Kick(ords, 1+try/6)
+	}
+	return c.Fresh.Draw()
+}
+
+// Vector returns the places of a point's ordinals in their domains, from 0 to 1. An inactive parameter is in the middle.
+func (c *Code) Vector(p space.Point) []float64 {
+	x := make([]float64, len(c.Sizes))
+	for i, n := range c.Sizes {
+		if o := p.Ordinal(i); o < 0 {
+			x[i] = 0.5
+		} else {
+			x[i] = (float64(o) + 0.5) / float64(n)
+		}
+	}
+	return x
+}
+
+// Ordinals is the inverse of Vector; all parameters have a value, and what is outside the domain is moved to its end.
+func (c *Code) Ordinals(x []float64) []int {
+	ords := make([]int, len(x))
+	for i, n := range c.Sizes {
+		ords[i] = int(max(0, min(x[i]*float64(n), float64(n-1))))
+	}
+	return ords
+}
+
+// Cost returns the cost of an outcome, +Inf where it failed.
+func Cost(o space.Outcome) float64 {
+	if o.Status != space.OK {
+		return math.Inf(1)
+	}
+	return o.Cost
+}

@@ -1,0 +1,203 @@
+// Package ils is iterated local search: descend to a point that no neighbour betters, leave it by a random change, and
+// descend again (Lourenço, Martin and Stützle, "Iterated local search", Handbook of Metaheuristics, 2003).
+//
+// A descent goes through neighbourhoods of growing size, as in variable neighbourhood search (Mladenović and Hansen
+// 1997): one parameter takes an adjacent value, then any value, then two parameters change at once. What was asked
+// is taboo; a known neighbour that is better is moved to without an evaluation.
+package ils
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"tune/search"
+	"tune/search/code"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Batch    int // points in a batch, all neighbours of one point; default 6
+	Pairs    int // changes of two parameters that a descent tries before it gives up; default 12
+	Kick     int // parameters that change where a descent ended; default 3
+	Patience int // descents without a better point before the next begins at a random one; default 5
+	// Start are points that the first descents begin with.
+	Start []space.Point
+}
+
+func (c Config) withDefaults() Config {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Batch, 6)
+	set(&c.Pairs, 12)
+	set(&c.Kick, 3)
+	set(&c.Patience, 5)
+	return c
+}
+
+// Validate reports hyper-parameters that make no sense.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	for _, v := range []struct {
+		name  string
+		value int
+	}{{"batch", c.Batch}, {"pairs", c.Pairs}, {"kick", c.Kick}, {"patience", c.Patience}} {
+		if v.value < 1 {
+			return fmt.Errorf("ils: %s is %d: want 1 or more", v.name, v.value)
+		}
+	}
+	return nil
+}
+
+// New returns the strategy for a space.
+func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	rng := rand.New(rand.NewPCG(seed, 0x696C73))
+	return &ils{
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start), known: map[string]float64{},
+		home: math.Inf(1),
+	}, nil
+}
+
+type ils struct {
+	cfg   Config
+	rng   *rand.Rand
+	code  *code.Code
+	known map[string]float64 // costs by key
+
+	at    space.Point // of the descent; zero where it begins anew
+	cost  float64
+	hood  []space.Point // neighbours of at that are left to look at, the next one last
+	level int           // the neighbourhood that hood is, of those below
+	pairs int           // changes of two parameters tried at this point
+
+	homeAt space.Point // where the last descents ended best
+	home   float64
+	stale  int // descents since home got better
+}
+
+// The neighbourhoods.
+const (
+	adjacent = iota
+	anyValue
+	twoValues
+)
+
+// Ask looks at the next neighbours.
+func (l *ils) Ask(p space.Progress) []space.Proposal {
+	begins := l.at.IsZero()
+	return search.Take(l.cfg.Batch, p, func() (space.Point, bool) {
+		if begins {
+			return l.begin()
+		}
+		return l.next()
+	})
+}
+
+// begin returns a first point of a descent.
+func (l *ils) begin() (space.Point, bool) {
+	if l.homeAt.IsZero() {
+		return l.code.Newcomer()
+	}
+	ords := l.homeAt.Ordinals()
+	l.code.Kick(ords, l.cfg.Kick)
+	return l.code.Unseen(ords)
+}
+
+// next returns the next unseen neighbour. It moves to known ones that are better, and kicks where there are none.
+func (l *ils) next() (space.Point, bool) {
+	for {
+		if n := len(l.hood); n > 0 {
+			p := l.hood[n-1]
+			l.hood = l.hood[:n-1]
+			if cost, known := l.known[p.Key()]; known {
+				if cost < l.cost {
+					l.move(p, cost)
+				}
+				continue
+			}
+			if l.code.Fresh.Mark(p) {
+				return p, true
+			}
+			continue
+		}
+		switch {
+		case l.level < twoValues:
+			l.level++
+			if l.level < twoValues {
+				l.surround(space.AnyValue)
+			}
+		case l.pairs < l.cfg.Pairs:
+			l.pairs++
+			if p, ok := l.pair(); ok {
+				l.hood = append(l.hood, p)
+			}
+		default:
+			l.end()
+			return l.begin()
+		}
+	}
+}
+
+// pair returns a neighbour of the kind that changes more than one parameter, where a few tries find one.
+func (l *ils) pair() (space.Point, bool) {
+	for range 8 {
+		p, ok := l.code.Neighbour(l.at)
+		if !ok {
+			return p, false
+		}
+		if _, known := l.known[p.Key()]; !known {
+			return p, true
+		}
+	}
+	return space.Point{}, false
+}
+
+// move makes p the point of the descent.
+func (l *ils) move(p space.Point, cost float64) {
+	l.at, l.cost, l.level, l.pairs = p, cost, adjacent, 0
+	l.surround(space.Adjacent)
+}
+
+// surround lists the neighbours in random order.
+func (l *ils) surround(kind space.Neighbourhood) {
+	l.hood = l.code.Space.Neighbours(l.at, kind)
+	l.rng.Shuffle(len(l.hood), func(i, j int) { l.hood[i], l.hood[j] = l.hood[j], l.hood[i] })
+}
+
+// end keeps where the descent came to, if it is no worse than where it came from, and begins another.
+func (l *ils) end() {
+	switch {
+	case l.cost < l.home || l.homeAt.IsZero():
+		l.stale = 0
+		l.homeAt, l.home = l.at, l.cost
+	case l.stale+1 >= l.cfg.Patience:
+		l.stale = 0
+		l.homeAt, l.home = space.Point{}, math.Inf(1)
+	default:
+		l.stale++
+	}
+	l.at, l.cost, l.hood = space.Point{}, math.Inf(1), nil
+}
+
+// Tell moves to the best of the batch where it is better than the point of the descent.
+func (l *ils) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	best := -1
+	for i, t := range trials {
+		cost := code.Cost(outcomes[i])
+		l.known[t.Point.Key()] = cost
+		if best < 0 || cost < code.Cost(outcomes[best]) {
+			best = i
+		}
+	}
+	if best >= 0 && (l.at.IsZero() || code.Cost(outcomes[best]) < l.cost) {
+		l.move(trials[best].Point, code.Cost(outcomes[best]))
+	}
+}

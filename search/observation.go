@@ -1,0 +1,79 @@
+package search
+
+import "tune/space"
+
+// Observation is what is known of a point that the run itself has not asked for.
+type Observation struct {
+	// Point may belong to another space, as that of another shape or a file; [Adapt] carries it over.
+	Point space.Point
+	// Outcome is what became of it. Its cost is comparable with others of the same source only.
+	Outcome space.Outcome
+}
+
+// Source is where observations come from: an earlier run, a schedule, a file of results. All costs of one source were
+// measured alike: on one machine, for one problem, in one unit.
+type Source struct {
+	Name         string // for messages: a path, a kernel and its device
+	Observations []Observation
+}
+
+// Adapt returns the point of a space that is like p, which may belong to another. Parameters correspond by name. A
+// value that the space lacks becomes the nearest number of the domain; one without any likeness, or without a
+// parameter in p's space, the default. It is false where the result breaks a constraint, or p shares no parameter
+// with the space.
+func Adapt(s *space.Space, p space.Point) (space.Point, bool) {
+	if p.IsZero() {
+		return space.Point{}, false
+	}
+	return AdaptValues(s, p.Value)
+}
+
+// AdaptValues is Adapt for values that are no point of a space; value returns that of a parameter, and false where there
+// is none.
+func AdaptValues(s *space.Space, value func(name string) (space.Value, bool)) (space.Point, bool) {
+	params := s.Parameters()
+	ordinals, shared := make([]int, len(params)), false
+	for i, parameter := range params {
+		ordinals[i] = -1
+		v, ok := value(parameter.Name)
+		if !ok {
+			continue
+		}
+		if o, ok := nearest(parameter, v); ok {
+			ordinals[i], shared = o, true
+		}
+	}
+	if !shared {
+		return space.Point{}, false
+	}
+	return s.Complete(ordinals)
+}
+
+// widestScan is the largest domain that nearest goes through value by value.
+const widestScan = 1 << 16
+
+// nearest returns the ordinal of v in the domain of p, or that of the nearest number, the first of equally near ones.
+func nearest(p space.Parameter, v space.Value) (int, bool) {
+	if o, ok := p.Ordinal(v); ok {
+		return o, true
+	}
+	want, ok := v.Number()
+	if !ok {
+		return 0, false
+	}
+	if p.Type == space.TypeInt && p.Len() > widestScan {
+		from := float64(p.From)
+		return int(min(max((want-from)/float64(p.Step)+0.5, 0), float64(p.Len()-1))), true
+	}
+	best, least := -1, 0.0
+	for i := range p.Len() {
+		x, ok := p.At(i).Number()
+		if !ok {
+			return 0, false
+		}
+		if d := max(x-want, want-x); best < 0 || d < least {
+			best, least = i, d
+		}
+	}
+	return best, best >= 0
+}

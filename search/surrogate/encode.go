@@ -1,0 +1,159 @@
+package surrogate
+
+import (
+	"math"
+	"math/bits"
+
+	"tune/search/code"
+	"tune/space"
+)
+
+// encoder turns points into vectors whose Euclidean distance says how different they are. Features come in groups; the
+// model learns a weight for each group.
+//
+//   - An ordered parameter is a number in [0, 1]: the place of its logarithm between those of the ends where all values
+//     are positive and span a factor of four, else of the value itself.
+//   - Listed or stepped integers that are not all powers of two are besides the number of times that 2 divides them, a
+//     group of its own: alignment matters to kernels as much as size.
+//   - Any other parameter is a corner of a simplex, so that all different values are equally far apart.
+//   - A parameter with a condition has a feature that says whether it is active.
+type encoder struct {
+	params []encoded
+	group  []int // of each feature, ascending
+	groups int
+}
+
+// encoded is the part of one parameter.
+type encoded struct {
+	param  space.Parameter
+	table  [][]float64 // features by ordinal; nil for a domain too wide to list
+	log    bool
+	lo, hi float64
+	first  int // feature
+	width  int
+	active int // the feature that says whether it is active; -1 where it always is
+}
+
+// listedDomain is the largest domain whose features are kept in a table.
+const listedDomain = 1 << 12
+
+func newEncoder(s *space.Space) *encoder {
+	e := &encoder{}
+	for _, p := range s.Parameters() {
+		c := encoded{param: p, first: len(e.group), active: -1}
+		switch n := p.Len(); {
+		case n < 2:
+		case code.Ordered(p):
+			c.order(p)
+			for range c.width {
+				e.add(1)
+			}
+		case n == 2:
+			c.width, c.table = 1, [][]float64{{0}, {1}}
+			e.add(1)
+		case n <= listedDomain:
+			c.width = n
+			e.add(n)
+			for o := range n {
+				row := make([]float64, n)
+				row[o] = math.Sqrt2 / 2
+				c.table = append(c.table, row)
+			}
+		}
+		if p.When != "" {
+			c.active = len(e.group)
+			e.add(1)
+		}
+		e.params = append(e.params, c)
+	}
+	return e
+}
+
+// add adds a group of features.
+func (e *encoder) add(features int) {
+	for range features {
+		e.group = append(e.group, e.groups)
+	}
+	e.groups++
+}
+
+// order encodes an ordered parameter.
+func (c *encoded) order(p space.Parameter) {
+	n := p.Len()
+	a, _ := p.At(0).Number()
+	b, _ := p.At(n - 1).Number()
+	c.lo, c.hi = min(a, b), max(a, b)
+	if c.lo > 0 && c.hi/4 >= c.lo {
+		c.log, c.lo, c.hi = true, math.Log(c.lo), math.Log(c.hi)
+	}
+	c.width = 1
+	if n > listedDomain {
+		return
+	}
+	twos, varied := valuations(p)
+	if varied {
+		c.width = 2
+	}
+	for o := range n {
+		v, _ := p.At(o).Number()
+		row := []float64{c.scale(v)}
+		if varied {
+			row = append(row, twos[o])
+		}
+		c.table = append(c.table, row)
+	}
+}
+
+func (c *encoded) scale(v float64) float64 {
+	if c.log {
+		v = math.Log(v)
+	}
+	// Halves, because the difference of two finite numbers may not be finite.
+	return (v/2 - c.lo/2) / (c.hi/2 - c.lo/2)
+}
+
+// encode returns the features of a point.
+func (e *encoder) encode(p space.Point) []float64 {
+	x := make([]float64, len(e.group))
+	for i := range e.params {
+		c, o := &e.params[i], p.Ordinal(i)
+		if o < 0 {
+			for j := range c.width {
+				x[c.first+j] = 0.5
+			}
+			continue
+		}
+		if c.active >= 0 {
+			x[c.active] = 1
+		}
+		switch {
+		case c.table != nil:
+			copy(x[c.first:], c.table[o])
+		case c.width > 0:
+			v, _ := c.param.At(o).Number()
+			x[c.first] = c.scale(v)
+		}
+	}
+	return x
+}
+
+// mostTwos is the largest valuation that counts: what is aligned to 64 is aligned.
+const mostTwos = 6
+
+// valuations returns, for integers, how often 2 divides each, scaled to [0, 1], and whether that says what the size
+// does not: there are four values or more, and not all are powers of two.
+func valuations(p space.Parameter) (twos []float64, varied bool) {
+	if p.Type == space.TypePow2 || p.Len() < 4 {
+		return nil, false
+	}
+	for o := range p.Len() {
+		v, ok := p.At(o).Any().(int64)
+		if !ok {
+			return nil, false
+		}
+		u := uint64(max(v, -v))
+		twos = append(twos, float64(min(bits.TrailingZeros64(u), mostTwos))/mostTwos)
+		varied = varied || u&(u-1) != 0
+	}
+	return twos, varied
+}

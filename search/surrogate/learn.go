@@ -1,0 +1,272 @@
+package surrogate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tune/space"
+)
+
+// warp makes costs comparable and tame: 0 for the least, 1 for the quartile, in between by the logarithm where all
+// costs are positive, and growing as a logarithm of that beyond, so that how bad bad points are does not matter.
+type warp struct {
+	least, quartile float64
+	log             bool
+}
+
+// newWarp takes costs in ascending order.
+func newWarp(sorted []float64) warp {
+	w := warp{least: sorted[0], log: sorted[0] > 0}
+	for _, q := range []int{len(sorted) / 4, len(sorted) / 2, len(sorted) - 1} {
+		if w.quartile = w.distance(sorted[q]); w.quartile > 0 {
+			break
+		}
+	}
+	return w
+}
+
+// distance is how far a cost is from the least. Halves are subtracted, because the difference of two finite costs may
+// not be finite.
+func (w warp) distance(cost float64) float64 {
+	if w.log {
+		return math.Log(cost) - math.Log(w.least)
+	}
+	return cost/2 - w.least/2
+}
+
+func (w warp) at(cost float64) float64 {
+	if w.quartile == 0 {
+		return 0
+	}
+	t := w.distance(cost) / w.quartile
+	if t > 1 {
+		t = 1 + math.Log(min(t, math.MaxFloat64))
+	}
+	return t
+}
+
+// values returns what the process learns of observations: warped costs, of failures the worst of them.
+func (u *Strategy) values(rows []int) []float64 {
+	var costs []float64
+	for _, i := range rows {
+		if c := u.seen[i].cost; !math.IsInf(c, 1) {
+			costs = append(costs, c)
+		}
+	}
+	slices.Sort(costs)
+	w := newWarp(costs)
+	worst := w.at(costs[len(costs)-1])
+	y := make([]float64, len(rows))
+	for k, i := range rows {
+		y[k] = worst
+		if c := u.seen[i].cost; !math.IsInf(c, 1) {
+			y[k] = w.at(c)
+		}
+	}
+	return y
+}
+
+// standardise subtracts the trend and divides by the standard deviation of the rest, which it returns.
+func (u *Strategy) standardise(rows []int) []float64 {
+	y := u.values(rows)
+	u.target = slices.Min(y)
+	u.trend = u.prior.fit(y, func(k int) []float64 { return u.seen[rows[k]].prior })
+	sum := 0.0
+	for k, i := range rows {
+		y[k] -= u.trend.at(u.seen[i].prior)
+		sum += y[k] * y[k]
+	}
+	scale := math.Sqrt(sum / float64(len(y)))
+	if scale == 0 {
+		scale = 1
+	}
+	for k := range y {
+		y[k] /= scale
+	}
+	u.trend.scale = scale
+	u.target /= scale
+	return y
+}
+
+// prepare brings the model up to date.
+func (u *Strategy) prepare() {
+	if n := len(u.seen); u.process == nil || n >= u.refit {
+		u.learn()
+		// Lengths are soon known well enough.
+		u.refit = n + max(n*3/10, 2)
+	}
+	u.fill()
+	y := u.standardise(u.rows)
+	u.z = u.process.whiten(y)
+	u.signal = math.Sqrt(max(dot(u.z, u.z)/float64(len(y)), leastVariance))
+	u.zBad = nil
+	if u.good < len(u.seen) {
+		bad := make([]float64, len(u.rows))
+		for k, i := range u.rows {
+			if math.IsInf(u.seen[i].cost, 1) {
+				bad[k] = 1
+			}
+		}
+		u.zBad = u.process.whiten(bad)
+	}
+	for _, c := range u.pool {
+		u.update(c)
+		c.mean = u.trend.at(c.prior)/u.trend.scale + dot(c.v[:len(u.z)], u.z)
+		c.bad = 0
+		if u.zBad != nil {
+			c.bad = min(max(dot(c.v[:len(u.z)], u.zBad), 0), 1)
+		}
+	}
+}
+
+// fitMost is how many observations the hyper-parameters are learned from.
+const fitMost = 128
+
+// learn chooses what the process observes, and its hyper-parameters.
+func (u *Strategy) learn() {
+	u.rows = u.sample(u.cfg.Most*3/4, len(u.seen) > u.cfg.Most)
+	some := u.sample(fitMost, len(u.seen) > fitMost)
+	x := make([][]float64, len(some))
+	for k, i := range some {
+		x[k] = u.seen[i].x
+	}
+	u.hyper = fit(x, u.standardise(some), u.enc.group, u.hyper)
+	u.process = newProcess(u.enc.group, u.hyper)
+	for _, i := range u.rows {
+		u.process.observe(u.process.scaled(u.seen[i].x))
+	}
+	for _, c := range u.pool {
+		u.admit(c)
+	}
+	clear(u.around)
+}
+
+// ranked lists the observations, the best first.
+func (u *Strategy) ranked() []int {
+	order := make([]int, len(u.seen))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(u.seen[a].cost, u.seen[b].cost) })
+	return order
+}
+
+// sample lists n observations, half of them the best, the others at random; or all.
+func (u *Strategy) sample(n int, part bool) []int {
+	order := u.ranked()
+	if part {
+		rest := order[n/2:]
+		u.rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+		order = order[:n]
+	}
+	slices.Sort(order)
+	return order
+}
+
+// admit computes a candidate for a new process.
+func (u *Strategy) admit(c *candidate) {
+	c.scaled, c.v, c.explained = u.process.scaled(c.x), c.v[:0], 0
+	u.update(c)
+}
+
+// add puts a point into the pool.
+func (u *Strategy) add(p space.Point) {
+	if u.fresh.Seen(p) {
+		return
+	}
+	key := p.Key()
+	if u.pooled[key] {
+		return
+	}
+	u.pooled[key] = true
+	c := &candidate{point: p, key: key, x: u.enc.encode(p)}
+	c.prior = u.prior.at(p, c.x)
+	u.admit(c)
+	u.pool = append(u.pool, c)
+}
+
+const (
+	// stream is the share of the pool that gives way to random points at each batch.
+	stream = 0.1
+	// elites is how many of the best points have their neighbours in the pool.
+	elites = 4
+	// mostNeighbours bounds how many neighbours of one point come into the pool.
+	mostNeighbours = 200
+)
+
+// fill drops the least promising candidates for others, and those that were asked by now.
+func (u *Strategy) fill() {
+	u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool {
+		if !u.fresh.Seen(c.point) {
+			return false
+		}
+		delete(u.pooled, c.key)
+		return true
+	})
+	if n, ok := u.space.Len(); ok && n <= uint64(u.cfg.Pool) {
+		if !u.whole {
+			u.whole = true
+			for i := range n {
+				u.add(u.space.At(i))
+			}
+		}
+		return
+	}
+	if keep := int((1 - stream) * float64(u.cfg.Pool)); len(u.pool) > keep {
+		slices.SortStableFunc(u.pool, func(a, b *candidate) int { return cmp.Compare(b.promise, a.promise) })
+		for _, c := range u.pool[keep:] {
+			delete(u.pooled, c.key)
+		}
+		u.pool = u.pool[:keep]
+	}
+	for _, i := range u.ranked()[:min(elites, u.good)] {
+		if u.around[i] {
+			continue
+		}
+		u.around[i] = true
+		near := u.space.Neighbours(u.seen[i].point, space.AnyValue)
+		if len(near) > mostNeighbours {
+			u.rng.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+			near = near[:mostNeighbours]
+		}
+		for _, p := range near {
+			u.add(p)
+		}
+	}
+	for tries := 2 * u.cfg.Pool; tries > 0 && len(u.pool) < u.cfg.Pool; tries-- {
+		p, err := u.space.Sample(u.rng)
+		if err != nil {
+			break
+		}
+		u.add(p)
+	}
+}
+
+// pick takes the most promising candidate out of the pool; nil where there is none.
+func (u *Strategy) pick() *candidate {
+	best := -1
+	for i, c := range u.pool {
+		deviation := u.signal * math.Sqrt(max(1-c.explained, leastVariance))
+		c.promise = logExpected((u.target-c.mean)/deviation) + math.Log(deviation) + math.Log(max(1-c.bad, 1e-3))
+		if best < 0 || c.promise > u.pool[best].promise {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	c := u.pool[best]
+	u.pool = slices.Delete(u.pool, best, best+1)
+	delete(u.pooled, c.key)
+	return c
+}
+
+// logExpected is the logarithm of φ(z) + z·Φ(z), the expected improvement of a standard normal variable on −z; far out
+// it is that of the leading term (Ament et al., "Unexpected improvements to expected improvement", 2023).
+func logExpected(z float64) float64 {
+	if z > -5 {
+		return math.Log(math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) + z*0.5*math.Erfc(-z/math.Sqrt2))
+	}
+	return -z*z/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-z)
+}

@@ -1,0 +1,208 @@
+package surrogate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tune/search"
+	"tune/space"
+)
+
+// priors are what other runs say about points of the space.
+type priors struct {
+	sources []known
+	best    []space.Point // the best points of the sources, by turns
+}
+
+// known is one source, carried over to the space.
+type known struct {
+	byKey map[string]float64 // warped costs
+	x     [][]float64        // a part of it, for points that it lacks
+	y     []float64
+}
+
+const (
+	// mostFirst is how many points of the sources together are asked first.
+	mostFirst = 6
+	// mostKept is how many points of a source stand for those that it lacks: half of them the best.
+	mostKept = 512
+	// sourceWeight is the prior of the sum of the sources' weights, and firmness how many observations it counts for.
+	sourceWeight = 1
+	firmness     = 4
+)
+
+func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
+	p := &priors{}
+	var tops [][]space.Point
+	for _, source := range sources {
+		type point struct {
+			space.Point
+			cost float64
+		}
+		var points []point
+		k := known{byKey: map[string]float64{}}
+		failed := map[string]bool{}
+		for _, o := range source.Observations {
+			if o.Outcome.Fidelity != 0 {
+				continue
+			}
+			q, ok := search.Adapt(s, o.Point)
+			if !ok {
+				continue
+			}
+			if o.Outcome.Status != space.OK {
+				failed[q.Key()] = true
+				continue
+			}
+			points = append(points, point{q, o.Outcome.Cost})
+		}
+		if len(points) == 0 {
+			continue
+		}
+		slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.cost, b.cost) })
+		costs := make([]float64, len(points))
+		for i, q := range points {
+			costs[i] = q.cost
+		}
+		w := newWarp(costs)
+		var top []space.Point
+		distinct := points[:0]
+		for _, q := range points {
+			key := q.Key()
+			if _, twice := k.byKey[key]; twice || failed[key] {
+				continue
+			}
+			k.byKey[key] = w.at(q.cost)
+			distinct = append(distinct, q)
+			if len(top) < mostFirst {
+				top = append(top, q.Point)
+			}
+		}
+		if len(distinct) == 0 {
+			continue
+		}
+		for key := range failed {
+			k.byKey[key] = w.at(costs[len(costs)-1])
+		}
+		stride := 1.0
+		if len(distinct) > mostKept {
+			stride = float64(len(distinct)-mostKept/2) / (mostKept / 2)
+		}
+		for i, at := 0, 0.0; i < len(distinct); i = int(at) {
+			k.x, k.y = append(k.x, e.encode(distinct[i].Point)), append(k.y, k.byKey[distinct[i].Key()])
+			if at++; len(k.x) >= mostKept/2 {
+				at += stride - 1
+			}
+		}
+		p.sources, tops = append(p.sources, k), append(tops, top)
+	}
+	for rank := 0; rank < mostFirst && len(p.best) < mostFirst; rank++ {
+		for _, top := range tops {
+			if rank < len(top) && len(p.best) < mostFirst {
+				p.best = append(p.best, top[rank])
+			}
+		}
+	}
+	return p
+}
+
+// nearestOf is how many near points of a source stand for one that it lacks.
+const nearestOf = 3
+
+// at returns what each source says of a point; nil where there is none.
+func (p *priors) at(point space.Point, x []float64) []float64 {
+	if len(p.sources) == 0 {
+		return nil
+	}
+	out, key := make([]float64, len(p.sources)), point.Key()
+	for i, s := range p.sources {
+		if y, ok := s.byKey[key]; ok {
+			out[i] = y
+			continue
+		}
+		var near [nearestOf]struct{ d, y float64 }
+		for j := range near {
+			near[j].d = math.Inf(1)
+		}
+		for j, other := range s.x {
+			d, y := squared(x, other), s.y[j]
+			for m := range near {
+				if d < near[m].d {
+					d, near[m].d = near[m].d, d
+					y, near[m].y = near[m].y, y
+				}
+			}
+		}
+		sum, weights := 0.0, 0.0
+		for _, n := range near {
+			if !math.IsInf(n.d, 1) {
+				w := 1 / (n.d + 1e-3)
+				sum, weights = sum+w*n.y, weights+w
+			}
+		}
+		out[i] = sum / weights
+	}
+	return out
+}
+
+// trend is the mean function of the model: a constant and a weighted sum of what the sources say.
+type trend struct {
+	constant float64
+	weights  []float64
+	scale    float64 // standard deviation of what it leaves
+}
+
+func (t trend) at(prior []float64) float64 {
+	sum := t.constant
+	for i, w := range t.weights {
+		sum += w * prior[i]
+	}
+	return sum
+}
+
+// fit finds the trend of values by ridge regression towards equal weights, one source after the other (coordinate
+// descent).
+func (p *priors) fit(y []float64, prior func(k int) []float64) trend {
+	n := float64(len(y))
+	t := trend{weights: make([]float64, len(p.sources)), scale: 1}
+	mean := 0.0
+	for _, v := range y {
+		mean += v / n
+	}
+	if len(p.sources) == 0 {
+		t.constant = mean
+		return t
+	}
+	expected := sourceWeight / float64(len(p.sources))
+	means := make([]float64, len(p.sources))
+	for i := range t.weights {
+		t.weights[i] = expected
+		for k := range y {
+			means[i] += prior(k)[i] / n
+		}
+	}
+	const sweeps = 20
+	for range sweeps {
+		for i := range t.weights {
+			// A deviation of a quarter of the quartile's distance is what a source says without much doubt.
+			top, bottom := firmness*0.25*expected, firmness*0.25
+			for k, v := range y {
+				rest := v - mean
+				for j, w := range t.weights {
+					if j != i {
+						rest -= w * (prior(k)[j] - means[j])
+					}
+				}
+				d := prior(k)[i] - means[i]
+				top, bottom = top+d*rest, bottom+d*d
+			}
+			t.weights[i] = max(top/bottom, 0)
+		}
+	}
+	t.constant = mean
+	for i, w := range t.weights {
+		t.constant -= w * means[i]
+	}
+	return t
+}

@@ -1,0 +1,253 @@
+package surrogate
+
+import (
+	"math"
+	"slices"
+)
+
+// process is a Gaussian process of mean 0 and variance 1 over feature vectors (Rasmussen and Williams, "Gaussian
+// Processes for Machine Learning", 2006, chapters 2, 4 and 5). Its kernel is the mean of two: a Matérn kernel of
+// smoothness 5/2 over all features, and the average of such kernels over each group alone, which learns main effects
+// from few points (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian processes", 2011).
+type process struct {
+	group []int     // of each feature
+	scale []float64 // of each feature: an inverse length
+	parts float64   // weight of each group's own kernel
+	noise float64   // variance of the noise
+	x     [][]float64
+	chol  [][]float64 // rows of the lower triangle of the Cholesky factor of the observed points
+}
+
+// hyper holds the logarithms of the hyper-parameters.
+type hyper struct {
+	weight []float64 // of each group: the inverse square of its length
+	noise  float64   // variance
+}
+
+// additive is the share of the kernel that is a sum over groups.
+const additive = 0.5
+
+func newProcess(group []int, h hyper) *process {
+	g := &process{group: group, parts: additive / float64(max(len(h.weight), 1)), noise: math.Exp(h.noise)}
+	for _, k := range group {
+		g.scale = append(g.scale, math.Exp(h.weight[k]/2))
+	}
+	return g
+}
+
+// scaled returns features in lengths.
+func (g *process) scaled(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v * g.scale[i]
+	}
+	return out
+}
+
+// kernel is the covariance of two points, given in lengths.
+func (g *process) kernel(a, b []float64) float64 {
+	all, own, part, at := 0.0, 0.0, 0.0, 0
+	b = b[:len(a)]
+	for f, v := range a {
+		if g.group[f] != at {
+			own += matern(part)
+			all += part
+			part, at = 0, g.group[f]
+		}
+		d := v - b[f]
+		part += d * d
+	}
+	return (1-additive)*matern(all+part) + g.parts*(own+matern(part))
+}
+
+// matern is the Matérn kernel of smoothness 5/2 at a squared distance, interpolated in a table.
+func matern(squared float64) float64 {
+	r := math.Sqrt(5*squared) * maternSteps
+	i := int(r)
+	if i >= len(maternTable)-1 {
+		return 0
+	}
+	a := maternTable[i]
+	return a + (maternTable[i+1]-a)*(r-float64(i))
+}
+
+// maternSteps is the number of entries of the table for each unit of √5 times the distance.
+const maternSteps = 256
+
+var maternTable = func() []float64 {
+	t := make([]float64, 30*maternSteps)
+	for i := range t {
+		r := float64(i) / maternSteps
+		t[i] = (1 + r + r*r/3) * math.Exp(-r)
+	}
+	return t
+}()
+
+func squared(a, b []float64) float64 {
+	sum := 0.0
+	b = b[:len(a)]
+	for i, v := range a {
+		d := v - b[i]
+		sum += d * d
+	}
+	return sum
+}
+
+// dot has four sums, so that additions do not wait for each other.
+func dot(a, b []float64) float64 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float64
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
+	}
+	for ; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+// leastVariance keeps the factor's diagonal away from 0.
+const leastVariance = 1e-9
+
+// observe adds a point, given in lengths.
+func (g *process) observe(x []float64) {
+	row := g.project(x, make([]float64, 0, len(g.x)+1))
+	row = append(row, math.Sqrt(max(1+g.noise-dot(row, row), leastVariance)))
+	g.x, g.chol = append(g.x, x), append(g.chol, row)
+}
+
+// project extends v, the beginning of the solution of L·v = k(x, observed), to the whole of it.
+func (g *process) project(x []float64, v []float64) []float64 {
+	for i := len(v); i < len(g.x); i++ {
+		v = append(v, (g.kernel(x, g.x[i])-dot(g.chol[i][:i], v))/g.chol[i][i])
+	}
+	return v
+}
+
+// whiten solves L·z = y for the first points.
+func (g *process) whiten(y []float64) []float64 {
+	z := make([]float64, len(y))
+	for i := range y {
+		z[i] = (y[i] - dot(g.chol[i][:i], z[:i])) / g.chol[i][i]
+	}
+	return z
+}
+
+// evidence returns the logarithm of the likelihood of y at points x, with the best variance of the signal, and writes
+// its gradient with respect to the hyper-parameters, the noise last.
+func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) float64 {
+	n := len(x)
+	g := newProcess(group, h)
+	logDet := 0.0
+	for _, v := range x {
+		g.observe(g.scaled(v))
+	}
+	for i, row := range g.chol {
+		logDet += math.Log(row[i])
+	}
+	// Column j of L⁻¹ from its diagonal on.
+	inverse := make([][]float64, n)
+	for j := range n {
+		col := make([]float64, n-j)
+		col[0] = 1 / g.chol[j][j]
+		for i := j + 1; i < n; i++ {
+			col[i-j] = -dot(g.chol[i][j:i], col[:i-j]) / g.chol[i][i]
+		}
+		inverse[j] = col
+	}
+	z := g.whiten(y)
+	signal := max(dot(z, z)/float64(n), leastVariance)
+	alpha := make([]float64, n) // K⁻¹·y
+	for j := range n {
+		alpha[j] = dot(inverse[j], z[j:])
+	}
+	// The derivative is ½·Σᵢⱼ (αᵢ·αⱼ/signal − K⁻¹ᵢⱼ)·∂Kᵢⱼ, and that of a Matérn kernel with respect to the logarithm of a
+	// weight −5/6·(1+r)·exp(−r) times the group's part of the squared distance, r being √5 times the distance.
+	clear(grad)
+	slope := func(squared float64) float64 {
+		r := math.Sqrt(5 * squared)
+		return -5.0 / 6 * (1 + r) * math.Exp(-r)
+	}
+	part, trace := make([]float64, len(h.weight)), 0.0
+	for i := range n {
+		for j := range i {
+			c := alpha[i]*alpha[j]/signal - dot(inverse[i], inverse[j][i-j:])
+			clear(part)
+			b := g.x[j][:len(group)]
+			all := 0.0
+			for f, v := range g.x[i] {
+				d := v - b[f]
+				part[group[f]] += d * d
+				all += d * d
+			}
+			whole := (1 - additive) * slope(all)
+			for k, p := range part {
+				if p > 0 {
+					grad[k] += c * p * (whole + g.parts*slope(p))
+				}
+			}
+		}
+		trace += alpha[i]*alpha[i]/signal - dot(inverse[i], inverse[i])
+	}
+	grad[len(grad)-1] = 0.5 * g.noise * trace
+	return -logDet - float64(n)/2*math.Log(signal)
+}
+
+// The prior of the hyper-parameters: lengths near 1.3 times the range of a parameter, and little noise.
+const (
+	weightMean, weightSpread = -0.5, 1.5
+	noiseMean, noiseSpread   = -8, 1.5
+	fitSteps                 = 20
+)
+
+// prior returns the means of the prior.
+func prior(groups int) hyper {
+	return hyper{slices.Repeat([]float64{weightMean}, groups), noiseMean}
+}
+
+// fit returns the most probable hyper-parameters found from h on, by Rprop (Igel and Hüsken, "Improving the Rprop
+// learning algorithm", 2000), which looks at the signs of the gradient only.
+func fit(x [][]float64, y []float64, group []int, h hyper) hyper {
+	k := len(h.weight) + 1
+	theta := append(slices.Clone(h.weight), h.noise)
+	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{0.4}, k)
+	best, most := slices.Clone(theta), math.Inf(-1)
+	for range fitSteps {
+		v := evidence(x, y, group, hyper{theta[:k-1], theta[k-1]}, grad)
+		for i, t := range theta {
+			mean, spread := weightMean, weightSpread
+			if i == k-1 {
+				mean, spread = noiseMean, noiseSpread
+			}
+			d := (t - mean) / spread
+			v -= d * d / 2
+			grad[i] -= d / spread
+		}
+		if v > most {
+			most = v
+			copy(best, theta)
+		}
+		for i, d := range grad {
+			switch s := d * before[i]; {
+			case s > 0:
+				step[i] = min(step[i]*1.3, 1.5)
+			case s < 0:
+				step[i], d = max(step[i]*0.5, 1e-3), 0
+			}
+			switch {
+			case d > 0:
+				theta[i] += step[i]
+			case d < 0:
+				theta[i] -= step[i]
+			}
+			theta[i] = min(max(theta[i], -10), 6)
+			before[i] = d
+		}
+		theta[k-1] = min(theta[k-1], 0)
+	}
+	return hyper{best[:k-1], best[k-1]}
+}

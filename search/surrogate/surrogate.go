@@ -1,0 +1,284 @@
+// Package surrogate searches with a model: a Gaussian process learns the costs seen so far, and proposes the points
+// from which it expects most (Jones, Schonlau and Welch, "Efficient global optimization of expensive black-box
+// functions", 1998; for kernels Willemsen, van Nieuwpoort and van Werkhoven, "Bayesian optimization for auto-tuning
+// GPU kernels", 2021).
+//
+//  1. The first points are those that are known to be good, the best of other runs, the middle of the space, and some
+//     that are far from each other.
+//  2. The model learns the logarithm of the cost, flattened where it is bad, as a sum of functions of one parameter
+//     and one of all of them. Which parameters matter is learned as well: at first often, then ever more seldom.
+//  3. A pool of candidates has the neighbours of the best points and a stream of random points, or all points of a
+//     small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
+//     it is to fail, which the same process learns.
+//  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
+//     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
+//     2014).
+//
+// The work is bounded: the process observes the best points and a sample of the others where they are many.
+package surrogate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/search"
+	"tune/search/code"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Initial int // points before the model is asked; default 8, at least 2
+	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
+	Pool    int // candidates whose promise is known; default 1000
+	Most    int // points that the process observes at once; default 200, at least 16
+	// Start are points to begin with.
+	Start []space.Point
+	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
+	// of the model, with a weight that is learned: a source that mispredicts loses it.
+	Sources []search.Source
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
+}
+
+func (c Config) withDefaults() Config {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Initial, 8)
+	set(&c.Pool, 1000)
+	set(&c.Most, 200)
+	return c
+}
+
+// Validate reports hyper-parameters that cannot work together.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Initial < 2:
+		return fmt.Errorf("surrogate: initial is %d: want 2 or more", c.Initial)
+	case c.Batch < 0:
+		return fmt.Errorf("surrogate: batch is %d: want 1 or more, or 0 for the default", c.Batch)
+	case c.Pool < 1:
+		return fmt.Errorf("surrogate: pool is %d: want 1 or more", c.Pool)
+	case c.Most < 16:
+		return fmt.Errorf("surrogate: most is %d: want 16 or more", c.Most)
+	}
+	return nil
+}
+
+// Strategy is the search with a model. It also learns from points that others asked for.
+type Strategy struct {
+	cfg   Config
+	space *space.Space
+	enc   *encoder
+	rng   *rand.Rand
+	fresh *search.Fresh
+	first []space.Point // to ask before any other, in this order
+	prior *priors
+
+	seen []observation
+	good int // of them right
+	best int // the right one that costs least; -1 before the first
+
+	process *process
+	hyper   hyper
+	rows    []int // of seen, for each row of the process that is not a guess
+	refit   int   // observations at which the hyper-parameters are learned again
+
+	pool    []*candidate
+	pooled  map[string]bool // keys of the pool
+	whole   bool            // the pool began with all points of the space
+	around  map[int]bool    // observations whose neighbours were in the pool since the last fit
+	signal  float64         // standard deviation
+	target  float64         // the least value seen
+	z, zBad []float64       // whitened values and failures; zBad is nil where nothing failed
+	trend   trend
+}
+
+// observation is a point that was told.
+type observation struct {
+	point space.Point
+	x     []float64
+	prior []float64 // what each source says of it
+	cost  float64   // +Inf where it failed
+}
+
+// candidate is a point of the pool.
+type candidate struct {
+	point     space.Point
+	key       string
+	x         []float64
+	prior     []float64
+	scaled    []float64
+	v         []float64 // solution of L·v = k(candidate, observed)
+	explained float64   // v·v: the variance that the observations took away
+	mean      float64
+	bad       float64 // probability of failing
+	promise   float64
+}
+
+// New returns the strategy for a space.
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	u := &Strategy{
+		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
+		pooled: map[string]bool{}, around: map[int]bool{},
+	}
+	if u.fresh == nil {
+		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	}
+	u.hyper = prior(u.enc.groups)
+	u.prior = newPriors(s, u.enc, c.Sources)
+	u.first = slices.Concat(c.Start, u.prior.best, []space.Point{code.Centre(s)})
+	return u, nil
+}
+
+// batch is how many points are asked at once. The share of a batch in what is known falls, and with it what later
+// points of a batch lose.
+func (u *Strategy) batch() int {
+	switch n := len(u.seen); {
+	case u.cfg.Batch > 0:
+		return u.cfg.Batch
+	case n < 64:
+		return 2
+	case n < 512:
+		return 4
+	}
+	return 8
+}
+
+// Ask proposes the most promising points.
+func (u *Strategy) Ask(p space.Progress) []space.Proposal {
+	if len(u.first) > 0 || len(u.seen) < u.cfg.Initial || u.good < 2 {
+		asked := make([][]float64, 0, len(u.seen)+u.batch())
+		for _, o := range u.seen {
+			asked = append(asked, o.x)
+		}
+		return search.Take(u.batch(), p, func() (space.Point, bool) {
+			point, ok := u.initial(asked)
+			if ok {
+				asked = append(asked, u.enc.encode(point))
+			}
+			return point, ok
+		})
+	}
+	u.prepare()
+	var last *candidate
+	return search.Take(u.batch(), p, func() (space.Point, bool) {
+		if last != nil {
+			u.guess(last)
+		}
+		if last = u.pick(); last == nil {
+			return u.fresh.Draw()
+		}
+		u.fresh.Mark(last.point)
+		return last.point, true
+	})
+}
+
+// spreadOver is how many random points the farthest is chosen from.
+const spreadOver = 6
+
+// initial returns the next point to begin with.
+func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
+	for len(u.first) > 0 {
+		p := u.first[0]
+		u.first = u.first[1:]
+		if u.fresh.Mark(p) {
+			return p, true
+		}
+	}
+	var far space.Point
+	most := -1.0
+	for range spreadOver {
+		p, err := u.space.Sample(u.rng)
+		if err != nil {
+			break
+		}
+		if u.fresh.Seen(p) {
+			continue
+		}
+		x, d := u.enc.encode(p), math.Inf(1)
+		for _, y := range asked {
+			d = min(d, squared(x, y))
+		}
+		if d > most {
+			far, most = p, d
+		}
+	}
+	if most < 0 {
+		return u.fresh.Draw()
+	}
+	u.fresh.Mark(far)
+	return far, true
+}
+
+// Tell learns the outcomes of the last batch.
+func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	// What was guessed is known by now, apart from the values; a batch that was cut short leaves guesses behind.
+	if u.process != nil {
+		u.forget(len(u.rows) + len(trials))
+	}
+	u.Learn(trials, outcomes)
+}
+
+// Learn hears of outcomes that another strategy asked for. It is called at a barrier, after Tell.
+func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		o := observation{point: t.Point, x: u.enc.encode(t.Point), cost: code.Cost(outcomes[i])}
+		o.prior = u.prior.at(t.Point, o.x)
+		u.seen = append(u.seen, o)
+		n := len(u.seen) - 1
+		if !math.IsInf(o.cost, 1) {
+			u.good++
+			if u.best < 0 || o.cost < u.seen[u.best].cost {
+				u.best = n
+			}
+		}
+		if u.process != nil {
+			if len(u.process.x) == len(u.rows) {
+				u.process.observe(u.process.scaled(o.x))
+			}
+			u.rows = append(u.rows, n)
+		}
+	}
+}
+
+// forget drops all rows of the process after the first n.
+func (u *Strategy) forget(n int) {
+	if n >= len(u.process.x) {
+		return
+	}
+	u.process.x, u.process.chol = u.process.x[:n], u.process.chol[:n]
+	for _, c := range u.pool {
+		if n < len(c.v) {
+			c.v = c.v[:n]
+			c.explained = dot(c.v, c.v)
+		}
+	}
+}
+
+// guess takes the point of a candidate as observed, whatever its value.
+func (u *Strategy) guess(c *candidate) {
+	u.process.observe(c.scaled)
+	for _, c := range u.pool {
+		u.update(c)
+	}
+}
+
+// update brings a candidate up to the rows of the process.
+func (u *Strategy) update(c *candidate) {
+	n := len(c.v)
+	c.v = u.process.project(c.scaled, c.v)
+	for _, t := range c.v[n:] {
+		c.explained += t * t
+	}
+}

@@ -1,0 +1,156 @@
+// Package swarm is particle swarm optimisation over the ordinals of a space: particles fly on, drawn to the best point
+// of their own and to the best of all.
+//
+// Kennedy and Eberhart, "Particle swarm optimization", 1995, with the inertia and weights of Clerc and Kennedy's
+// constriction, 2002. Coordinates are places in the domains from 0 to 1, words and booleans by their ordinal as well;
+// a position stands for the valid unseen point that is near to it.
+package swarm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"tune/search"
+	"tune/search/code"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Particles int     // default 16
+	Batch     int     // particles that move in a batch, at most Particles; default 8
+	Inertia   float64 // share of a velocity that is kept; default 0.73
+	Own, All  float64 // weights of a particle's best point and of the best of all; default 1.5 each
+	Patience  int     // batches without a better point before the particles scatter; default 12
+	// Start are points that the particles begin at.
+	Start []space.Point
+}
+
+func (c Config) withDefaults() Config {
+	if c.Particles == 0 {
+		c.Particles = 16
+	}
+	if c.Batch == 0 {
+		c.Batch = min(8, c.Particles)
+	}
+	set := func(v *float64, d float64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Inertia, 0.73)
+	set(&c.Own, 1.5)
+	set(&c.All, 1.5)
+	if c.Patience == 0 {
+		c.Patience = 12
+	}
+	return c
+}
+
+// Validate reports hyper-parameters that cannot work together.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Particles < 1:
+		return fmt.Errorf("swarm: particles is %d: want 1 or more", c.Particles)
+	case c.Batch < 1 || c.Batch > c.Particles:
+		return fmt.Errorf("swarm: batch is %d: want 1 to the particles, %d", c.Batch, c.Particles)
+	case !(c.Inertia > 0 && c.Inertia < 1):
+		return fmt.Errorf("swarm: inertia is %v: want a number between 0 and 1", c.Inertia)
+	case !(c.Own >= 0) || math.IsInf(c.Own, 1):
+		return fmt.Errorf("swarm: the weight of a particle's own best is %v: want a finite number, 0 or more", c.Own)
+	case !(c.All >= 0) || math.IsInf(c.All, 1):
+		return fmt.Errorf("swarm: the weight of the best of all is %v: want a finite number, 0 or more", c.All)
+	case c.Patience < 1:
+		return fmt.Errorf("swarm: patience is %d: want 1 or more", c.Patience)
+	}
+	return nil
+}
+
+// New returns the strategy for a space.
+func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x7377726D))
+	w := &swarm{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start), cost: math.Inf(1)}
+	w.particles = make([]particle, w.cfg.Particles)
+	return w, nil
+}
+
+// particle has no position before its first point is told, and after it was scattered.
+type particle struct {
+	x, velocity, best []float64
+	cost              float64
+}
+
+type swarm struct {
+	cfg  Config
+	rng  *rand.Rand
+	code *code.Code
+
+	particles []particle
+	next      int   // the particle that moves next
+	moved     []int // those of the batch
+	best      []float64
+	cost      float64
+	stale     int // batches without a better point
+}
+
+// Ask moves the next particles.
+func (w *swarm) Ask(p space.Progress) []space.Proposal {
+	if w.stale >= w.cfg.Patience {
+		w.stale = 0
+		clear(w.particles)
+	}
+	w.moved = w.moved[:0]
+	return search.Take(w.cfg.Batch, p, func() (space.Point, bool) {
+		k := w.next % len(w.particles)
+		w.next++
+		w.moved = append(w.moved, k)
+		part := &w.particles[k]
+		if part.x == nil {
+			return w.code.Newcomer()
+		}
+		w.fly(part)
+		return w.code.Unseen(w.code.Ordinals(part.x))
+	})
+}
+
+// fly moves a particle within the bounds. At a bound it stops.
+func (w *swarm) fly(p *particle) {
+	for i := range p.x {
+		all := p.best[i]
+		if w.best != nil {
+			all = w.best[i]
+		}
+		p.velocity[i] = w.cfg.Inertia*p.velocity[i] +
+			w.cfg.Own*w.rng.Float64()*(p.best[i]-p.x[i]) + w.cfg.All*w.rng.Float64()*(all-p.x[i])
+		p.x[i] += p.velocity[i]
+		if p.x[i] < 0 || p.x[i] > 1 {
+			p.x[i], p.velocity[i] = min(max(p.x[i], 0), 1), 0
+		}
+	}
+}
+
+// Tell updates what the particles are drawn to. A particle goes on from the point that was evaluated for it.
+func (w *swarm) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	w.stale++
+	for i, t := range trials {
+		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), code.Cost(outcomes[i])
+		if p.x == nil {
+			*p = particle{velocity: make([]float64, len(x)), best: x, cost: cost}
+			for k := range x {
+				p.velocity[k] = (w.rng.Float64() - 0.5) / 2
+			}
+		}
+		p.x = append(p.x[:0], x...)
+		if cost < p.cost {
+			p.best, p.cost = x, cost
+		}
+		if cost < w.cost {
+			w.best, w.cost, w.stale = x, cost, 0
+		}
+	}
+}
