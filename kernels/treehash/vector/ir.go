@@ -256,7 +256,6 @@ func (g *graph) edges() *edges {
 }
 
 func (e *edges) succs(i int32) []int32 { return e.succ[e.succStart[i]:e.succStart[i+1]] }
-func (e *edges) preds(i int32) []int32 { return e.pred[e.predStart[i]:e.predStart[i+1]] }
 
 // least returns the least number of cycles that an operation takes: none for a fence, and as many as its units need on
 // the engine where they are spread the widest.

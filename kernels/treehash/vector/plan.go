@@ -41,9 +41,6 @@ type plan struct {
 // depth returns the level at which every item stands in a round.
 func (p plan) depth(r int) int { return r % (p.shape.Height + 1) }
 
-// pass returns how often the items have been at the root before the round.
-func (p plan) pass(r int) int { return r / (p.shape.Height + 1) }
-
 // levels returns how many levels of the tree the group selects from scratch.
 func (p plan) levels(g int) int {
 	if g < p.cfg.Shallow {
@@ -68,9 +65,6 @@ func (p plan) lookup(g, r int) lookup {
 	}
 	return lookRecord
 }
-
-// tableDepth returns the upper level of the i-th table of records.
-func (p plan) tableDepth(i int) int { return p.cfg.Levels + 2*i }
 
 // levelAddr returns the address of a level's first node. A table lies where its two levels lay.
 func (p plan) levelAddr(depth int) int { return p.shape.TreeAddr() + 1<<depth - 1 }

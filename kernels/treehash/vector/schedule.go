@@ -272,7 +272,7 @@ func (l *list) scalars() {
 			return
 		}
 		if lanes && len(*own) > 0 {
-			next := keyed{}
+			var next keyed
 			if l.lanes >= 0 {
 				next = keyed{l.keys[l.lanes], l.lanes}
 			} else {
