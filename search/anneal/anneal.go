@@ -25,6 +25,8 @@ type Config struct {
 	Patience    int     // evaluations of a chain without a better point before it starts anew; default 40
 	// Start are points that the chains begin with.
 	Start []space.Point
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
 }
 
 func (c Config) withDefaults() Config {
@@ -60,14 +62,14 @@ func (c Config) Validate() error {
 }
 
 // New returns the strategy for a space.
-func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x616E6E65))
-	return &anneal{
-		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start), known: map[string]float64{},
+	return &Strategy{
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), known: map[string]float64{},
 		chains: make([]chain, c.Chains), best: math.Inf(1),
 	}, nil
 }
@@ -81,13 +83,13 @@ type chain struct {
 	stale       int
 }
 
-type anneal struct {
+// Strategy is the search. It also learns from points that others asked for.
+type Strategy struct {
 	cfg    Config
 	rng    *rand.Rand
 	code   *code.Code
 	known  map[string]float64 // costs by key
 	sorted []float64          // a sample of the costs seen, ascending
-	told   int
 	chains []chain
 	starts int // walks begun
 
@@ -97,7 +99,7 @@ type anneal struct {
 }
 
 // Ask lets each chain walk to a point that is not known.
-func (a *anneal) Ask(p space.Progress) []space.Proposal {
+func (a *Strategy) Ask(p space.Progress) []space.Proposal {
 	a.proposed = a.proposed[:0]
 	return search.Take(len(a.chains), p, func() (space.Point, bool) {
 		k := len(a.proposed)
@@ -109,7 +111,7 @@ func (a *anneal) Ask(p space.Progress) []space.Proposal {
 // freeSteps is how far a chain walks over known points before it takes what is not.
 const freeSteps = 64
 
-func (a *anneal) walk(c *chain) (space.Point, bool) {
+func (a *Strategy) walk(c *chain) (space.Point, bool) {
 	if c.stale >= a.cfg.Patience {
 		*c = chain{}
 	}
@@ -141,7 +143,7 @@ func (a *anneal) walk(c *chain) (space.Point, bool) {
 }
 
 // step moves a chain to a neighbour or leaves it, by the rule of Metropolis.
-func (a *anneal) step(c *chain, to space.Point, cost float64) {
+func (a *Strategy) step(c *chain, to space.Point, cost float64) {
 	worse := (cost - c.cost) / a.spread()
 	if c.at.IsZero() || cost <= c.cost || a.rng.Float64() < math.Exp(-worse/c.temperature) {
 		c.at, c.cost = to, cost
@@ -149,7 +151,7 @@ func (a *anneal) step(c *chain, to space.Point, cost float64) {
 }
 
 // spread is the distance between the least cost seen and the quartile.
-func (a *anneal) spread() float64 {
+func (a *Strategy) spread() float64 {
 	if len(a.sorted) == 0 {
 		return 1
 	}
@@ -164,16 +166,10 @@ func (a *anneal) spread() float64 {
 const sampleSize = 256
 
 // Tell lets each chain decide on its point.
-func (a *anneal) Tell(trials []space.Trial, outcomes []space.Outcome) {
+func (a *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
 		cost := code.Cost(outcomes[i])
-		a.known[t.Point.Key()] = cost
-		if a.told++; outcomes[i].Status == space.OK {
-			a.sample(cost)
-		}
-		if cost < a.best {
-			a.best, a.bestAt = cost, t.Point
-		}
+		a.note(t.Point, outcomes[i])
 		c := &a.chains[a.proposed[i]]
 		a.step(c, t.Point, cost)
 		c.temperature *= a.cfg.Cooling
@@ -184,7 +180,7 @@ func (a *anneal) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-func (a *anneal) sample(cost float64) {
+func (a *Strategy) sample(cost float64) {
 	if len(a.sorted) == sampleSize {
 		// Any but the least may go.
 		k := 1 + a.rng.IntN(sampleSize-1)
@@ -192,4 +188,23 @@ func (a *anneal) sample(cost float64) {
 	}
 	k, _ := slices.BinarySearch(a.sorted, cost)
 	a.sorted = slices.Insert(a.sorted, k, cost)
+}
+
+// Learn hears of outcomes that another strategy asked for.
+func (a *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		a.note(t.Point, outcomes[i])
+	}
+}
+
+// note keeps what is known of a point.
+func (a *Strategy) note(p space.Point, o space.Outcome) {
+	cost := code.Cost(o)
+	a.known[p.Key()] = cost
+	if o.Status == space.OK {
+		a.sample(cost)
+	}
+	if cost < a.best {
+		a.best, a.bestAt = cost, p
+	}
 }

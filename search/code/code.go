@@ -24,9 +24,13 @@ type Code struct {
 	start []space.Point
 }
 
-// New returns the code of a space. The points of start come first where a strategy takes newcomers.
-func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point) *Code {
-	c := &Code{Space: s, Fresh: search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573))), rng: rng, start: start}
+// New returns the code of a space. The points of start come first where a strategy takes newcomers. Strategies that
+// share a search have fresh in common; nil makes one from the seed.
+func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point, fresh *search.Fresh) *Code {
+	if fresh == nil {
+		fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	}
+	c := &Code{Space: s, Fresh: fresh, rng: rng, start: start}
 	for _, p := range s.Parameters() {
 		c.Sizes, c.Ordered = append(c.Sizes, p.Len()), append(c.Ordered, Ordered(p))
 	}

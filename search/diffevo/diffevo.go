@@ -70,7 +70,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x64696666))
-	return &diffevo{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start)}, nil
+	return &diffevo{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, nil)}, nil
 }
 
 type member struct {

@@ -38,6 +38,8 @@ type Config struct {
 	Patience    int     // generations without a better point before a restart; default 12
 	// Start are points that the first population begins with, beside mutations of them and random points.
 	Start []space.Point
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
 }
 
 func (c Config) withDefaults() Config {
@@ -80,7 +82,7 @@ func (c Config) Validate() error {
 }
 
 // New returns the strategy for a space.
-func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -90,11 +92,15 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 	for i, p := range params {
 		sizes[i], ordered[i] = p.Len(), code.Ordered(p)
 	}
-	return &evolve{
+	fresh := c.Fresh
+	if fresh == nil {
+		fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	}
+	return &Strategy{
 		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,
 		rng:   rand.New(source),
 		old:   oldrand.New(oldSource{source}),
-		fresh: search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573))),
+		fresh: fresh,
 	}, nil
 }
 
@@ -106,7 +112,8 @@ func (o oldSource) Int63() int64 { return int64(o.Uint64() >> 1) }
 // Seed does nothing: the seed is given once.
 func (o oldSource) Seed(int64) {}
 
-type evolve struct {
+// Strategy is the search. It also learns from points that others asked for.
+type Strategy struct {
 	cfg     Config
 	space   *space.Space
 	sizes   []int  // of the parameters' domains
@@ -132,7 +139,7 @@ const worst = math.MaxFloat64
 // genome is a point in eaopt's terms.
 type genome struct {
 	ordinals []int
-	owner    *evolve
+	owner    *Strategy
 }
 
 // Evaluate is never needed: individuals take part only after they were told.
@@ -158,7 +165,7 @@ func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
 // Mutate changes at least one active parameter, and Config.Mutation of them on average.
 func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.Mutation) }
 
-func (e *evolve) mutate(ordinals []int, rate float64) {
+func (e *Strategy) mutate(ordinals []int, rate float64) {
 	var active []int
 	for i, v := range ordinals {
 		if v >= 0 && e.sizes[i] > 1 {
@@ -179,7 +186,7 @@ func (e *evolve) mutate(ordinals []int, rate float64) {
 // mutateValue returns another ordinal of a parameter. A number takes a step whose length is drawn from a
 // geometric-like distribution, so that near values are likely and far ones possible; a word or a boolean takes any
 // other value.
-func (e *evolve) mutateValue(i, v int) int {
+func (e *Strategy) mutateValue(i, v int) int {
 	n := e.sizes[i]
 	if !e.ordered[i] {
 		return (v + 1 + e.rng.IntN(n-1)) % n
@@ -197,7 +204,7 @@ func (e *evolve) mutateValue(i, v int) int {
 }
 
 // Ask returns the next generation.
-func (e *evolve) Ask(p space.Progress) []space.Proposal {
+func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	size := e.cfg.Population
 	if e.stale >= e.cfg.Patience {
 		e.restart()
@@ -230,7 +237,7 @@ func (e *evolve) Ask(p space.Progress) []space.Proposal {
 const mutationTries = 20
 
 // unseen makes a child askable: its active parameters complete, its constraints kept, and not asked before.
-func (e *evolve) unseen(ordinals []int) (space.Point, bool) {
+func (e *Strategy) unseen(ordinals []int) (space.Point, bool) {
 	for try := range mutationTries {
 		if point, ok := e.space.Complete(ordinals); ok && e.fresh.Mark(point) {
 			return point, true
@@ -243,7 +250,7 @@ func (e *evolve) unseen(ordinals []int) (space.Point, bool) {
 
 // newcomer returns a point of a new population. That of the first begins with the given points; by turns their
 // mutations and random points follow.
-func (e *evolve) newcomer() (space.Point, bool) {
+func (e *Strategy) newcomer() (space.Point, bool) {
 	for e.begun < len(e.cfg.Start) {
 		point := e.cfg.Start[e.begun]
 		e.begun++
@@ -264,7 +271,7 @@ func (e *evolve) newcomer() (space.Point, bool) {
 }
 
 // immigrant returns a point of a later population.
-func (e *evolve) immigrant() (space.Point, bool) {
+func (e *Strategy) immigrant() (space.Point, bool) {
 	if e.restarts%2 == 0 || e.best.Genome == nil {
 		return e.fresh.Draw()
 	}
@@ -274,22 +281,18 @@ func (e *evolve) immigrant() (space.Point, bool) {
 }
 
 // restart drops the population.
-func (e *evolve) restart() {
+func (e *Strategy) restart() {
 	e.population, e.stale = nil, 0
 	e.restarts++
 }
 
 // Tell makes the told points the next population, with the elites of the last in place of the worst.
-func (e *evolve) Tell(trials []space.Trial, outcomes []space.Outcome) {
+func (e *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	first := len(e.population) == 0
 	before := e.population
 	told := make(eaopt.Individuals, len(trials))
 	for i, t := range trials {
-		told[i] = eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.old)
-		told[i].Fitness, told[i].Evaluated = worst, true
-		if outcomes[i].Status == space.OK {
-			told[i].Fitness = outcomes[i].Cost
-		}
+		told[i] = e.individual(t, outcomes[i])
 	}
 	rank(told)
 	improved := first
@@ -306,6 +309,32 @@ func (e *evolve) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	next := append(slices.Clone(before[:elites]), told...)
 	rank(next)
 	e.population = next[:min(len(next), e.cfg.Population)]
+}
+
+// Learn hears of outcomes that another strategy asked for: what is better than the worst of the population takes its
+// place.
+func (e *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		one := e.individual(t, outcomes[i])
+		e.population = append(e.population, one)
+		if one.Fitness < worst && (e.best.Genome == nil || one.Fitness < e.best.Fitness) {
+			e.best = one
+		}
+	}
+	rank(e.population)
+	e.population = e.population[:min(len(e.population), e.cfg.Population)]
+	if len(e.population) > 0 && e.population[0].Fitness < e.era {
+		e.era, e.stale = e.population[0].Fitness, 0
+	}
+}
+
+func (e *Strategy) individual(t space.Trial, o space.Outcome) eaopt.Individual {
+	one := eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.old)
+	one.Fitness, one.Evaluated = worst, true
+	if o.Status == space.OK {
+		one.Fitness = o.Cost
+	}
+	return one
 }
 
 // rank orders individuals by fitness. The sort is stable, so that equal ones keep the order in which they were

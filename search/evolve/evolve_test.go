@@ -56,17 +56,17 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func mustNew(t *testing.T, s *space.Space, seed uint64, c Config) *evolve {
+func mustNew(t *testing.T, s *space.Space, seed uint64, c Config) *Strategy {
 	t.Helper()
 	strategy, err := New(s, seed, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strategy.(*evolve)
+	return strategy
 }
 
 // generation asks for and tells one batch, and returns the costs.
-func generation(e *evolve, score func(space.Point) space.Outcome) []float64 {
+func generation(e *Strategy, score func(space.Point) space.Outcome) []float64 {
 	var trials []space.Trial
 	var outcomes []space.Outcome
 	var costs []float64

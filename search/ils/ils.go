@@ -24,6 +24,8 @@ type Config struct {
 	Patience int // descents without a better point before the next begins at a random one; default 5
 	// Start are points that the first descents begin with.
 	Start []space.Point
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
 }
 
 func (c Config) withDefaults() Config {
@@ -54,19 +56,20 @@ func (c Config) Validate() error {
 }
 
 // New returns the strategy for a space.
-func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x696C73))
-	return &ils{
-		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start), known: map[string]float64{},
-		home: math.Inf(1),
+	return &Strategy{
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), known: map[string]float64{},
+		home: math.Inf(1), best: math.Inf(1),
 	}, nil
 }
 
-type ils struct {
+// Strategy is the search. It also learns from points that others asked for.
+type Strategy struct {
 	cfg   Config
 	rng   *rand.Rand
 	code  *code.Code
@@ -80,7 +83,8 @@ type ils struct {
 
 	homeAt space.Point // where the last descents ended best
 	home   float64
-	stale  int // descents since home got better
+	best   float64 // of all that is known
+	stale  int     // descents since home got better
 }
 
 // The neighbourhoods.
@@ -91,7 +95,7 @@ const (
 )
 
 // Ask looks at the next neighbours.
-func (l *ils) Ask(p space.Progress) []space.Proposal {
+func (l *Strategy) Ask(p space.Progress) []space.Proposal {
 	begins := l.at.IsZero()
 	return search.Take(l.cfg.Batch, p, func() (space.Point, bool) {
 		if begins {
@@ -102,7 +106,7 @@ func (l *ils) Ask(p space.Progress) []space.Proposal {
 }
 
 // begin returns a first point of a descent.
-func (l *ils) begin() (space.Point, bool) {
+func (l *Strategy) begin() (space.Point, bool) {
 	if l.homeAt.IsZero() {
 		return l.code.Newcomer()
 	}
@@ -112,7 +116,7 @@ func (l *ils) begin() (space.Point, bool) {
 }
 
 // next returns the next unseen neighbour. It moves to known ones that are better, and kicks where there are none.
-func (l *ils) next() (space.Point, bool) {
+func (l *Strategy) next() (space.Point, bool) {
 	for {
 		if n := len(l.hood); n > 0 {
 			p := l.hood[n-1]
@@ -147,7 +151,7 @@ func (l *ils) next() (space.Point, bool) {
 }
 
 // pair returns a neighbour of the kind that changes more than one parameter, where a few tries find one.
-func (l *ils) pair() (space.Point, bool) {
+func (l *Strategy) pair() (space.Point, bool) {
 	for range 8 {
 		p, ok := l.code.Neighbour(l.at)
 		if !ok {
@@ -161,19 +165,19 @@ func (l *ils) pair() (space.Point, bool) {
 }
 
 // move makes p the point of the descent.
-func (l *ils) move(p space.Point, cost float64) {
+func (l *Strategy) move(p space.Point, cost float64) {
 	l.at, l.cost, l.level, l.pairs = p, cost, adjacent, 0
 	l.surround(space.Adjacent)
 }
 
 // surround lists the neighbours in random order.
-func (l *ils) surround(kind space.Neighbourhood) {
+func (l *Strategy) surround(kind space.Neighbourhood) {
 	l.hood = l.code.Space.Neighbours(l.at, kind)
 	l.rng.Shuffle(len(l.hood), func(i, j int) { l.hood[i], l.hood[j] = l.hood[j], l.hood[i] })
 }
 
 // end keeps where the descent came to, if it is no worse than where it came from, and begins another.
-func (l *ils) end() {
+func (l *Strategy) end() {
 	switch {
 	case l.cost < l.home || l.homeAt.IsZero():
 		l.stale = 0
@@ -188,16 +192,26 @@ func (l *ils) end() {
 }
 
 // Tell moves to the best of the batch where it is better than the point of the descent.
-func (l *ils) Tell(trials []space.Trial, outcomes []space.Outcome) {
-	best := -1
+func (l *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	l.hear(trials, outcomes, false)
+}
+
+// Learn hears of outcomes that another strategy asked for. Where one of them is the best of all, it goes on from there.
+func (l *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	l.hear(trials, outcomes, true)
+}
+
+func (l *Strategy) hear(trials []space.Trial, outcomes []space.Outcome, foreign bool) {
+	best, least := -1, math.Inf(1)
 	for i, t := range trials {
 		cost := code.Cost(outcomes[i])
 		l.known[t.Point.Key()] = cost
-		if best < 0 || cost < code.Cost(outcomes[best]) {
-			best = i
+		if best < 0 || cost < least {
+			best, least = i, cost
 		}
 	}
-	if best >= 0 && (l.at.IsZero() || code.Cost(outcomes[best]) < l.cost) {
-		l.move(trials[best].Point, code.Cost(outcomes[best]))
+	if best >= 0 && (!foreign && l.at.IsZero() || least < l.cost && (!foreign || least < l.best)) {
+		l.move(trials[best].Point, least)
 	}
+	l.best = min(l.best, least)
 }

@@ -7,6 +7,7 @@ import (
 
 	"tune/search"
 	"tune/search/anneal"
+	"tune/search/auto"
 	"tune/search/diffevo"
 	"tune/search/evolve"
 	"tune/search/grid"
@@ -39,6 +40,10 @@ type Hints struct {
 // Table returns every strategy, in the order in which they are listed.
 func Table() []Strategy {
 	return []Strategy{
+		{"auto", "a model and local search that share what they find; a bandit learns which of them pays",
+			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+				return auto.New(s, seed, auto.Config{Start: h.Start, Sources: h.Sources})
+			}},
 		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
 			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
 				return evolve.New(s, seed, evolve.Config{Start: h.Start})

@@ -95,6 +95,9 @@ func (u *Strategy) prepare() {
 		u.learn()
 		// Lengths are soon known well enough.
 		u.refit = n + max(n*3/10, 2)
+		if n > fitMost {
+			u.refit = n + n/2
+		}
 	}
 	u.fill()
 	y := u.standardise(u.rows)
@@ -120,8 +123,12 @@ func (u *Strategy) prepare() {
 	}
 }
 
-// fitMost is how many observations the hyper-parameters are learned from.
-const fitMost = 128
+const (
+	// fitMost is how many observations the hyper-parameters are learned from.
+	fitMost = 112
+	// firstSteps and laterSteps are how long they are sought: what was found before is near.
+	firstSteps, laterSteps = 20, 10
+)
 
 // learn chooses what the process observes, and its hyper-parameters.
 func (u *Strategy) learn() {
@@ -131,7 +138,11 @@ func (u *Strategy) learn() {
 	for k, i := range some {
 		x[k] = u.seen[i].x
 	}
-	u.hyper = fit(x, u.standardise(some), u.enc.group, u.hyper)
+	steps := firstSteps
+	if u.process != nil && len(some) >= 32 {
+		steps = laterSteps
+	}
+	u.hyper = fit(x, u.standardise(some), u.enc.group, u.hyper, steps)
 	u.process = newProcess(u.enc.group, u.hyper)
 	for _, i := range u.rows {
 		u.process.observe(u.process.scaled(u.seen[i].x))
@@ -197,13 +208,10 @@ const (
 
 // fill drops the least promising candidates for others, and those that were asked by now.
 func (u *Strategy) fill() {
-	u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool {
-		if !u.fresh.Seen(c.point) {
-			return false
-		}
-		delete(u.pooled, c.key)
-		return true
-	})
+	if len(u.gone) > 0 {
+		u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool { return u.gone[c.key] })
+		clear(u.gone)
+	}
 	if n, ok := u.space.Len(); ok && n <= uint64(u.cfg.Pool) {
 		if !u.whole {
 			u.whole = true

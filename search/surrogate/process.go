@@ -201,7 +201,6 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 const (
 	weightMean, weightSpread = -0.5, 1.5
 	noiseMean, noiseSpread   = -8, 1.5
-	fitSteps                 = 20
 )
 
 // prior returns the means of the prior.
@@ -209,14 +208,14 @@ func prior(groups int) hyper {
 	return hyper{slices.Repeat([]float64{weightMean}, groups), noiseMean}
 }
 
-// fit returns the most probable hyper-parameters found from h on, by Rprop (Igel and Hüsken, "Improving the Rprop
+// fit returns the most probable hyper-parameters found from h on in so many steps, by Rprop (Igel and Hüsken, "Improving the Rprop
 // learning algorithm", 2000), which looks at the signs of the gradient only.
-func fit(x [][]float64, y []float64, group []int, h hyper) hyper {
+func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
 	k := len(h.weight) + 1
 	theta := append(slices.Clone(h.weight), h.noise)
 	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{0.4}, k)
 	best, most := slices.Clone(theta), math.Inf(-1)
-	for range fitSteps {
+	for range steps {
 		v := evidence(x, y, group, hyper{theta[:k-1], theta[k-1]}, grad)
 		for i, t := range theta {
 			mean, spread := weightMean, weightSpread

@@ -92,6 +92,7 @@ type Strategy struct {
 
 	pool    []*candidate
 	pooled  map[string]bool // keys of the pool
+	gone    map[string]bool // keys of candidates that others asked for
 	whole   bool            // the pool began with all points of the space
 	around  map[int]bool    // observations whose neighbours were in the pool since the last fit
 	signal  float64         // standard deviation
@@ -130,7 +131,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	c = c.withDefaults()
 	u := &Strategy{
 		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
-		pooled: map[string]bool{}, around: map[int]bool{},
+		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{},
 	}
 	if u.fresh == nil {
 		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
@@ -236,6 +237,10 @@ func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 		o := observation{point: t.Point, x: u.enc.encode(t.Point), cost: code.Cost(outcomes[i])}
 		o.prior = u.prior.at(t.Point, o.x)
 		u.seen = append(u.seen, o)
+		if key := t.Point.Key(); u.pooled[key] {
+			delete(u.pooled, key)
+			u.gone[key] = true
+		}
 		n := len(u.seen) - 1
 		if !math.IsInf(o.cost, 1) {
 			u.good++

@@ -74,7 +74,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x7377726D))
-	w := &swarm{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start), cost: math.Inf(1)}
+	w := &swarm{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, nil), cost: math.Inf(1)}
 	w.particles = make([]particle, w.cfg.Particles)
 	return w, nil
 }
