@@ -79,7 +79,7 @@ func Parameters(s tree.Shape) []space.Parameter {
 	return []space.Parameter{
 		space.Range("levels", 0, levels).WithDefault(min(2, levels)).
 			Describe("tree levels held in scratch and selected, not read"),
-		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 2").
+		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 4").
 			Describe("groups that hold one level less than `levels`"),
 		space.Range("reach", leastTableLevel, max(leastTableLevel, tableLimit(s))).WithDefault(leastTableLevel).If("levels >= 3").
 			Describe("level that tables of records go down to from `levels` on, two levels each: " +

@@ -20,9 +20,10 @@ var scalarForms = map[sim.Op]func(a, b uint32) uint32{
 
 // interpret executes the operations of a graph on registers instead of scratch, in the given order, or as they stand
 // where order is nil. It changes mem. It knows nothing of cycles and engines, so that what it finds wrong is wrong
-// in the operations or their order.
+// in the operations or their order. Every copy through memory has a buffer of its own, as it has none yet.
 func interpret(g *graph, order []int32, mem []uint32) error {
 	regs := make([][windowWidth + 1]uint32, len(g.width))
+	buffers := make([][vectorWidth]uint32, g.copies+1)
 	n := len(g.ops)
 	for step := range n {
 		i := int32(step)
@@ -34,13 +35,20 @@ func interpret(g *graph, order []int32, mem []uint32) error {
 			continue
 		}
 		read := func(k, lane int) uint32 {
-			r := o.src[k].reg
-			if o.buffer > 0 && k == 0 {
-				r = g.buffers[0]
-			}
-			return regs[r][int(max(o.src[k].lane, 0))+lane]
+			return regs[o.src[k].reg][int(max(o.src[k].lane, 0))+lane]
 		}
 		write := func(lane int, v uint32) { regs[o.dst.reg][int(max(o.dst.lane, 0))+lane] = v }
+		if o.buffer > 0 {
+			buffer, at := &buffers[o.buffer], o.src[0].lane
+			if o.code == sim.OpStore {
+				buffer[at] = read(1, 0)
+				continue
+			}
+			for l := range sim.VLen {
+				write(l, buffer[l])
+			}
+			continue
+		}
 		memory := func(addr uint32, words int) ([]uint32, error) {
 			if int(addr)+words > len(mem) {
 				return nil, fmt.Errorf("operation %d, %v: address %d is out of range: memory has %d words", i, o.code, addr, len(mem))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -188,6 +189,11 @@ func TestPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSchedule(t, g, e, sched)
+		for _, pass := range append(Passes(), "") {
+			if err := Explain(context.Background(), io.Discard, s, c, true, 1, pass, 7); err != nil && kernels.AsRejection(err) == nil {
+				t.Fatalf("explain %q: %v, %+v: %v", pass, s, c, err)
+			}
+		}
 		late, early := newJustifier(g, e, 1).roundTrip(sched, r.IntN(8))
 		for _, next := range []*schedule{late, early} {
 			checkSchedule(t, g, e, next)
