@@ -8,6 +8,7 @@ import (
 
 	"tune/kernels"
 	"tune/search"
+	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -103,6 +104,11 @@ func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry str
 	if err != nil {
 		return nil, err
 	}
+	// As in a run, a batch is scored at the cheap fidelities first. Each score counts as an evaluation.
+	strategy, err = halving.New(problem.Space(), seed, strategy, halving.Config{Levels: kernels.Levels(problem)})
+	if err != nil {
+		return nil, err
+	}
 	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
 	s := session{info: b.Kernel.Info(), problem: problem, evaluator: evaluator}
 	baseline, err := s.baseline(ctx)
@@ -113,13 +119,7 @@ func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry str
 	for i := range costs {
 		costs[i] = math.Inf(1)
 	}
-	// Strategies are compared by the cheapest score that there is: what they learn from one is worth the same, and a
-	// comparison takes many.
-	cheapest := search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
-		t.Fidelity = kernels.Levels(problem)
-		return evaluator.Evaluate(ctx, t)
-	})
-	result, err := search.Run(ctx, strategy, cheapest, search.Settings{
+	result, err := search.Run(ctx, strategy, evaluator, search.Settings{
 		Budget: search.Budget{Evaluations: b.Evaluations}, Jobs: b.Jobs,
 		Observe: func(e search.Event) {
 			if e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 {

@@ -264,7 +264,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 		return nil, err
 	}
 	// A batch is scored at the cheap fidelities first, where the problem has any.
-	if strategy, err = halving.New(strategy, halving.Config{Levels: kernels.Levels(problem)}); err != nil {
+	if strategy, err = halving.New(problem.Space(), settings.Seed, strategy, halving.Config{Levels: kernels.Levels(problem)}); err != nil {
 		return nil, err
 	}
 	made := &session{

@@ -15,7 +15,7 @@ import (
 func TestConformance(t *testing.T) {
 	for name, c := range map[string]halving.Config{"one level": {Levels: 1}, "three levels": {Levels: 3, Keep: 2}, "none": {}} {
 		searchtest.Conformance(t, name, func(s *space.Space, seed uint64) (search.Strategy, error) {
-			return halving.New(random.New(s, seed), c)
+			return halving.New(s, seed, random.New(s, seed), c)
 		})
 	}
 	searchtest.Conformance(t, "evolve", func(s *space.Space, seed uint64) (search.Strategy, error) {
@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return halving.New(inner, halving.Config{Levels: 2})
+		return halving.New(s, seed, inner, halving.Config{Levels: 2})
 	})
 }
 
@@ -37,7 +37,7 @@ func TestPromotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strategy, err := halving.New(inner, halving.Config{Levels: 1, Keep: 6})
+	strategy, err := halving.New(s, 1, inner, halving.Config{Levels: 1, Keep: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestPromotes(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, c := range []halving.Config{{Levels: -1}, {Levels: 1, Keep: 1}, {Levels: 1, Keep: -3}} {
-		if _, err := halving.New(nil, c); err == nil {
+	for _, c := range []halving.Config{{Levels: -1}, {Levels: 1, Keep: 1}, {Levels: 1, Keep: -3}, {Levels: 1, Scouts: -1}} {
+		if _, err := halving.New(nil, 0, nil, c); err == nil {
 			t.Errorf("%+v is accepted", c)
 		}
 	}
