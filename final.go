@@ -45,7 +45,7 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 	preset := x.problem.Presets()[0]
 	baseline, err := x.build(ctx, preset.Point, seeds[:1])
 	if err != nil {
-		return fmt.Errorf("baseline %s: %w", preset.Name, err)
+		return fmt.Errorf("%s: %w", baselineOf(preset.Name), err)
 	}
 	for len(ranking) > 0 {
 		var finalists []*finalist
@@ -188,11 +188,12 @@ func (x *exporter) exportBest(ctx context.Context, finalists []*finalist, final 
 		m := &measured{Comparison: f.result, machine: final.Machine}
 		if final.Best >= 0 && f == finalists[final.Best] {
 			for _, other := range finalists {
-				if other != f && other.result.Err == nil && other.result.Indistinct {
+				// The baseline itself may be among the finalists.
+				if other != f && other.result.Err == nil && other.result.Indistinct && other.entry.Key != x.report.Baseline.Key {
 					m.indistinct = append(m.indistinct, other.entry.Key)
 				}
 			}
-			if f.result.Indistinct {
+			if f.result.Indistinct && f.entry.Key != x.report.Baseline.Key {
 				m.indistinct = append(m.indistinct, x.report.Baseline.Key)
 			}
 		}

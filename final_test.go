@@ -82,6 +82,26 @@ func newMeasuredToy() measuredToy {
 	return measuredToy{toy{size: 20, noise: func() float64 { return 0 }}, honest}
 }
 
+// TestIndistinctOnce: the baseline's point, when it is a finalist too, is named once.
+func TestIndistinctOnce(t *testing.T) {
+	k := newMeasuredToy()
+	k.size = 4
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+		f, err := honest(p, baseline, finalists, limit)
+		if !slices.Contains(finalists, baseline) {
+			t.Errorf("the finalists are %v, without the baseline's %d", finalists, baseline)
+		}
+		for i := range f.Comparisons {
+			f.Comparisons[i].Indistinct = true
+		}
+		return f, err
+	}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 4}})
+	if got := slices.Sorted(slices.Values(report.Schedule.IndistinctFrom)); !slices.Equal(got, []string{"n=2", "n=3", "n=4"}) {
+		t.Errorf("not told apart from %v", got)
+	}
+}
+
 // TestFinal: what is exported is what the final measurement says.
 func TestFinal(t *testing.T) {
 	var asked []int

@@ -332,7 +332,7 @@ func reserve(wall time.Duration) time.Duration {
 // carryOut searches and exports. The run is closed when it returns.
 func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
 	defer func() { err = errors.Join(err, s.run.Close()) }()
-	baseline, err := s.baseline(ctx)
+	baseline, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -390,15 +390,71 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	return report, err
 }
 
+// baselineGrace is how long a baseline may take when its run is to end.
+const baselineGrace = 500 * time.Millisecond
+
+// lingering returns a context that is done a while after its parent is.
+func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(grace, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+// BaselineError says that the baseline of a kernel does not hold, so that there is nothing to compare candidates with.
+type BaselineError struct {
+	Kernel, Preset string
+	Outcome        space.Outcome // never OK
+}
+
+// Error names the kernel and says what is wrong.
+func (e *BaselineError) Error() string {
+	return fmt.Sprintf("%s of kernel %s: %s: %s", baselineOf(e.Preset), e.Kernel, e.Outcome.Status, e.Outcome.Reason)
+}
+
+// baselineOf names a baseline by its preset, unless that is called baseline too.
+func baselineOf(preset string) string {
+	if preset == "baseline" {
+		return "the baseline"
+	}
+	return "baseline " + preset
+}
+
+// SlowBaselineError says that a budget was over before the baseline was measured.
+type SlowBaselineError struct{ Budget time.Duration }
+
+func (e *SlowBaselineError) Error() string {
+	return fmt.Sprintf("the budget of %v is over before it is measured: it wants a larger one", e.Budget)
+}
+
+// leastPatience is how long a baseline may take however small the budget is.
+const leastPatience = 10 * time.Second
+
+// baselineWithin is baseline within the time that a run has. A reference may take longer than that by far.
+func (s *session) baselineWithin(ctx context.Context, o Options) (results.Baseline, error) {
+	if o.Budget.Wall <= 0 || s.simulated() {
+		return s.baseline(ctx)
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, o.Began.Add(max(o.Budget.Wall, leastPatience)),
+		&SlowBaselineError{o.Budget.Wall})
+	defer cancel()
+	return s.baseline(ctx)
+}
+
 // baseline scores the point that others are compared with.
 func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
 	p := s.problem.Presets()[0]
-	o, err := s.evaluator.Evaluate(context.WithoutCancel(ctx), space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	// A quick one is had even where the run is to end, so that there is something to compare with.
+	patient, done := lingering(ctx, baselineGrace)
+	defer done()
+	o, err := s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
 	if err != nil {
-		return results.Baseline{}, fmt.Errorf("baseline %s: %w", p.Name, err)
+		if ended := ctx.Err(); ended != nil && patient.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return results.Baseline{}, fmt.Errorf("%s: %w", baselineOf(p.Name), err)
 	}
 	if o.Status != space.OK {
-		return results.Baseline{}, fmt.Errorf("baseline %s of kernel %s: %s: %s", p.Name, s.info.Name, o.Status, o.Reason)
+		return results.Baseline{}, &BaselineError{Kernel: s.info.Name, Preset: p.Name, Outcome: o}
 	}
 	s.evaluation = time.Duration(o.Seconds * float64(time.Second))
 	return results.Baseline{Preset: p.Name, Key: p.Point.Key(), Cost: o.Cost}, nil
@@ -599,6 +655,9 @@ func (x *exporter) reproduce(trial int) []string {
 		}
 		return []string{line + " --dir again", again}
 	}
+	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
+		return x.reproducePaced(run, trial)
+	}
 	var stops []int // evaluations at which the run's budget was spent before
 	for _, b := range x.batches {
 		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
@@ -611,6 +670,41 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	lines := []string{fmt.Sprintf("%s --evals %d --dir again", run, stops[0])}
 	for _, n := range stops[1:] {
+		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
+	}
+	return lines
+}
+
+// reproducePaced is reproduce for a strategy that fits itself to what is left of the budget: it needs the limits that the
+// run had, not those that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
+// interrupted before another limit came, only the run itself can be led through what it did.
+func (x *exporter) reproducePaced(run string, trial int) []string {
+	replay := []string{"tune replay " + kernels.ShellWord(x.report.Dir)}
+	var limits []int
+	for _, b := range x.batches {
+		if b.First > trial {
+			break
+		}
+		if b.Progress.Evaluations == 0 {
+			return replay
+		}
+		limit := b.Progress.Told + b.Progress.Evaluations
+		if n := len(limits); n > 0 && limit == limits[n-1] {
+			continue
+		} else if n > 0 && b.First != limits[n-1] {
+			return replay
+		}
+		limits = append(limits, limit)
+	}
+	if x.settings.Budget.WallSeconds > 0 || x.budget.Wall > 0 || len(limits) == 0 {
+		return replay
+	}
+	line := fmt.Sprintf("%s --evals %d", run, limits[0])
+	if len(limits) == 1 {
+		return []string{line}
+	}
+	lines := []string{line + " --dir again"}
+	for _, n := range limits[1:] {
 		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
 	}
 	return lines

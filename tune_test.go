@@ -359,7 +359,7 @@ func TestWrongBaseline(t *testing.T) {
 		"panic": {size: 5, build: func(int) error { panic("oh") }},
 	} {
 		_, err := Run(t.Context(), Options{Kernel: k, Dir: filepath.Join(t.TempDir(), "run"), Strategy: "grid"})
-		if err == nil || !strings.HasPrefix(err.Error(), "baseline baseline") {
+		if err == nil || !strings.HasPrefix(err.Error(), "the baseline") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -681,6 +681,39 @@ func TestReproduce(t *testing.T) {
 		x := exporter{batches: c.batches, session: &session{
 			info:     kernels.Info{Exact: true},
 			settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "s", Seed: 7},
+		}}
+		if got := x.reproduce(c.trial); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestReproducePaced: a strategy that fits itself to its budget is given the budget that the run had.
+func TestReproducePaced(t *testing.T) {
+	batch := func(first, count, limit int) space.Batch {
+		return space.Batch{First: first, Count: count, Progress: space.Progress{Told: first, Evaluations: max(limit-first, 0)}}
+	}
+	const run = "tune run k --shape a=1 --strategy auto --seed 7 --evals "
+	replay := []string{"tune replay runs/r"}
+	for _, c := range []struct {
+		name    string
+		batches []space.Batch
+		wall    time.Duration
+		trial   int
+		want    []string
+	}{
+		{"one batch", []space.Batch{batch(0, 24, 100)}, 0, 5, []string{run + "100"}},
+		{"later", []space.Batch{batch(0, 24, 100), batch(24, 24, 100)}, 0, 30, []string{run + "100"}},
+		{"resumed", []space.Batch{batch(0, 24, 30), batch(24, 6, 30), batch(30, 24, 100)}, 0, 40,
+			[]string{run + "30 --dir again", "tune resume again --evals 100"}},
+		{"before it was resumed", []space.Batch{batch(0, 24, 30), batch(24, 6, 30), batch(30, 24, 100)}, 0, 20, []string{run + "30"}},
+		{"interrupted, then resumed with more", []space.Batch{batch(0, 24, 100), batch(24, 24, 200)}, 0, 30, replay},
+		{"a wall budget", []space.Batch{batch(0, 24, 0), batch(24, 24, 0)}, 0, 30, replay},
+		{"both", []space.Batch{batch(0, 24, 100)}, time.Minute, 5, replay},
+	} {
+		x := exporter{batches: c.batches, report: &Report{Dir: "runs/r"}, session: &session{
+			info:     kernels.Info{Exact: true},
+			settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "auto", Seed: 7, Budget: results.Budget{WallSeconds: c.wall.Seconds()}},
 		}}
 		if got := x.reproduce(c.trial); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

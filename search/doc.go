@@ -52,7 +52,8 @@
 //
 //   - It asks for valid points of its space, and for none twice at the same fidelity.
 //   - It asks for at most Progress.Evaluations points, and an allowance that cuts a batch short has no other effect:
-//     what is asked is the beginning of what would have been asked.
+//     what is asked is the beginning of what would have been asked. Only a strategy that says so (Paced in package
+//     strategies) may fit itself to what is left.
 //   - It stops, with an empty batch, only when it has asked for every point.
 //   - It decides on the size of a batch itself. What it asks depends on its space, configuration and seed, on the
 //     progress that it was shown and the outcomes that it was told, and on nothing else: no clock, no global source

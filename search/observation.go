@@ -1,6 +1,11 @@
 package search
 
-import "tune/space"
+import (
+	"cmp"
+	"slices"
+
+	"tune/space"
+)
 
 // Observation is what is known of a point that the run itself has not asked for.
 type Observation struct {
@@ -76,4 +81,51 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 		}
 	}
 	return best, best >= 0
+}
+
+// Leaders returns points of a space that other runs found to be good: the best of each source, by turns, carried over by
+// [Adapt], and at most n of them. A point that failed in its source, or that came before, is left out. The order of the
+// observations of a source matters only between equal costs.
+func Leaders(s *space.Space, sources []Source, n int) []space.Point {
+	var tops [][]space.Point
+	for _, source := range sources {
+		order := make([]int, 0, len(source.Observations))
+		skip := map[string]bool{}
+		for i, o := range source.Observations {
+			switch {
+			case o.Outcome.Fidelity != 0:
+			case o.Outcome.Status == space.OK:
+				order = append(order, i)
+			default:
+				if p, ok := Adapt(s, o.Point); ok {
+					skip[p.Key()] = true
+				}
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(source.Observations[a].Outcome.Cost, source.Observations[b].Outcome.Cost)
+		})
+		var top []space.Point
+		for _, i := range order {
+			if len(top) == n {
+				break
+			}
+			if p, ok := Adapt(s, source.Observations[i].Point); ok && !skip[p.Key()] {
+				skip[p.Key()] = true // once is enough
+				top = append(top, p)
+			}
+		}
+		tops = append(tops, top)
+	}
+	var out []space.Point
+	seen := map[string]bool{}
+	for rank := range n {
+		for _, top := range tops {
+			if rank < len(top) && len(out) < n && !seen[top[rank].Key()] {
+				seen[top[rank].Key()] = true
+				out = append(out, top[rank])
+			}
+		}
+	}
+	return out
 }

@@ -13,7 +13,7 @@ import (
 type Strategy interface {
 	// Ask returns the next batch: proposals that it never made before, and at most
 	// p.Evaluations of them where that is positive: the first of those that it would propose without
-	// this limit. The strategy chooses the size, independently of how many workers there are. An empty
+	// this limit, unless it fits itself to what is left of the budget. The strategy chooses the size, independently of how many workers there are. An empty
 	// batch means that no unseen point is left.
 	Ask(p space.Progress) []space.Proposal
 	// Tell reports the outcomes of the last batch, in the order asked.

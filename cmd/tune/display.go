@@ -121,7 +121,7 @@ func (d *display) line() string {
 	best := "none yet"
 	if o := d.last.Best.Outcome; o.Status == space.OK {
 		best = number(o.Cost) + " " + d.unit
-		if o.Cost > 0 {
+		if o.Cost > 0 && d.base > 0 {
 			best += fmt.Sprintf(" (%.2f× baseline)", d.base/o.Cost)
 		}
 	}

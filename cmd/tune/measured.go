@@ -25,7 +25,11 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	}
 	for _, key := range s.IndistinctFrom {
 		if key == s.Baseline.Key {
-			fmt.Fprintf(w, "          not told apart from the baseline, %s\n", s.Baseline.Preset)
+			name := "the baseline"
+			if s.Baseline.Preset != "baseline" {
+				name += ", " + s.Baseline.Preset
+			}
+			fmt.Fprintf(w, "          not told apart from %s\n", name)
 			continue
 		}
 		fmt.Fprintf(w, "          not told apart from %s\n", key)

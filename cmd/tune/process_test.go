@@ -96,6 +96,56 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestSlowReference: Ctrl-C ends a run also while the reference of a user's kernel computes, and the budget does.
+func TestSlowReference(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"k.c": "void f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" +
+			"void slow(float *y, long n) { for (volatile long i = 0; i < 100000000000; i++); f(y, n); }\n",
+		"k.yaml": "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
+			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(budget string) (cmd *exec.Cmd, out *bytes.Buffer) {
+		cmd, out = exec.Command("tune", "run", "-c", "./k.yaml", "--budget", budget, "--dir", "run-"+budget), &bytes.Buffer{}
+		cmd.Dir, cmd.Stderr = dir, out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, out
+	}
+	cmd, out := start("1m")
+	time.Sleep(2 * time.Second) // it has compiled by then
+	began := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(cmd.Wait()); code != exitInterrupted || out.String() != "tune: interrupted\n" {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if took := time.Since(began); took > 1500*time.Millisecond {
+		t.Errorf("it took %v to end", took)
+	}
+	if testing.Short() {
+		return
+	}
+	cmd, out = start("1s")
+	began = time.Now()
+	const want = "the baseline: the budget of 1s is over before it is measured: it wants a larger one: go on with it by 'tune resume run-1s --budget TIME'"
+	if code := exitCode(cmd.Wait()); code != exitFailed || !strings.Contains(out.String(), want) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if took := time.Since(began); took > 13*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+}
+
 // uninterrupted returns the csv of a run that nothing stopped.
 func uninterrupted(t *testing.T, evals string) string {
 	t.Helper()

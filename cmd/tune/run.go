@@ -16,6 +16,7 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
@@ -124,7 +125,11 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if started {
 		d.end()
 	} else if err != nil && c.Context().Err() == nil {
-		err = adviseRun(set.dir, err)
+		path := ""
+		if own, ok := k.(*user.Kernel); ok {
+			path = own.Path()
+		}
+		err = adviseRun(set.dir, path, err)
 	}
 	return a.finish(report, err, asJSON)
 }
@@ -167,8 +172,19 @@ func freeDir(dir string) (string, error) {
 	}
 }
 
-// adviseRun adds to the error of a run that could not begin what to do about its directory.
-func adviseRun(dir string, err error) error {
+// adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
+// path is "" where it has none.
+func adviseRun(dir, path string, err error) error {
+	if _, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
+		// To go on with the run would come to the same.
+		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+	}
+	if _, large := errors.AsType[*native.RoomError](err); large {
+		return err // in every directory
+	}
+	if _, slow := errors.AsType[*tune.SlowBaselineError](err); slow {
+		return fmt.Errorf("%w: go on with it by 'tune resume %s --budget TIME'", err, dir)
+	}
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
 		return fmt.Errorf("%w: wait for it, or take another --dir", err)
 	}
@@ -257,7 +273,11 @@ func (a *app) printReport(r *tune.Report) error {
 	if s == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "best      %s %s, %.2f× the %s %s of %s\n", number(s.Cost), s.Unit, s.Ratio, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
+	if s.Ratio > 0 {
+		fmt.Fprintf(w, "best      %s %s, %.2f× the %s %s of %s\n", number(s.Cost), s.Unit, s.Ratio, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
+	} else { // of costs that are not above 0
+		fmt.Fprintf(w, "best      %s %s, beside the %s %s of %s\n", number(s.Cost), s.Unit, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
+	}
 	for _, m := range s.Metrics {
 		if m.Name == user.ValueMetric {
 			fmt.Fprintf(w, "value     %s\n", number(m.Value))

@@ -278,11 +278,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	k, err := user.Load(path)
 	if faults, ok := errors.AsType[user.Faults](err); ok {
 		report.Faults = checkFaults(faults)
-		text := "1 fault"
-		if len(faults) != 1 {
-			text = fmt.Sprintf("%d faults", len(faults))
-		}
-		return report, &exitError{exitUsage, fmt.Errorf("%s: %s", path, text)}
+		return report, faultsError(path, len(faults))
 	}
 	if err != nil {
 		return nil, err
@@ -290,8 +286,9 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	defer k.Close()
 	report.Warnings = checkFaults(k.Warnings())
 	if n := k.Settings(); n != nil {
-		if _, _, err := parseSettings(n, embeddedKeys()); err != nil {
-			return nil, usage(fmt.Errorf("%s: %w", path, err))
+		if faults := settingFaults(path, n); len(faults) > 0 {
+			report.Faults = faults
+			return report, faultsError(path, len(faults))
 		}
 	}
 	info := k.Info()
@@ -326,6 +323,45 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline does not hold", path)}
 	}
 	return report, nil
+}
+
+func faultsError(path string, n int) error {
+	text := "1 fault"
+	if n != 1 {
+		text = fmt.Sprintf("%d faults", n)
+	}
+	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, text)}
+}
+
+// settingFaults finds what is wrong with the settings in the file of a kernel.
+func settingFaults(path string, n *yaml.Node) []checkFault {
+	if _, _, err := parseSettings(n, embeddedKeys()); err != nil {
+		f := checkFault{File: path, Field: "run", Message: err.Error()}
+		if _, serr := fmt.Sscanf(f.Message, "line %d:", &f.Line); serr == nil {
+			_, f.Message, _ = strings.Cut(f.Message, ": ")
+			f.Column = columnOf(n, f.Line)
+		}
+		return []checkFault{f}
+	}
+	var faults []checkFault
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		one := settingTable[slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })]
+		if err := one.parse(&settings{}, value.Value); err != nil {
+			faults = append(faults, checkFault{path, value.Line, value.Column, "run." + key.Value, strings.TrimPrefix(err.Error(), key.Value+": ")})
+		}
+	}
+	return faults
+}
+
+// columnOf returns the column of the first key on a line of a mapping, 0 where there is none.
+func columnOf(n *yaml.Node, line int) int {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Line == line {
+			return n.Content[i].Column
+		}
+	}
+	return 0
 }
 
 func checkFaults(faults []user.Fault) []checkFault {

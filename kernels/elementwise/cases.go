@@ -1,9 +1,11 @@
 package elementwise
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"tune/kernels"
@@ -19,6 +21,7 @@ const (
 	special                 // uniform, with NaN, infinities and zeros among it
 	rough                   // special, with subnormal and huge numbers too
 	extremes                // for reductions: zeros, an array with a NaN, one with an infinity, and a uniform one
+	whole                   // for reductions: −1, 0 and 1, with sums that floats hold exactly, in whatever order they add up
 )
 
 // size is the size of one case.
@@ -27,12 +30,12 @@ type size struct{ n, arrays int }
 // cases keeps the asked case of the last seeds, because every candidate is checked on it.
 type cases struct {
 	mutex sync.Mutex
-	kept  []keptCase
+	kept  []keptCases
 }
 
-type keptCase struct {
-	seed uint64
-	c    native.Case
+type keptCases struct {
+	seed  uint64
+	cases []native.Case
 }
 
 // keepSeeds is how many seeds are kept: that of the search, and that of a check at the end. Large cases keep one.
@@ -41,32 +44,37 @@ const (
 	keepBytes = 64 << 20
 )
 
-// asked returns the case of the asked shape.
-func (k *Spec) asked(seed uint64) native.Case {
+// asked returns the cases of the asked shape: the one that is timed, and for a reduction one whose result is exact, because
+// what rounding may do to long sums hides a few wrong terms.
+func (k *Spec) asked(seed uint64) []native.Case {
 	k.inputs.mutex.Lock()
 	defer k.inputs.mutex.Unlock()
 	for _, kept := range k.inputs.kept {
 		if kept.seed == seed {
-			return kept.c
+			return kept.cases
 		}
 	}
-	fill := special
+	var list []native.Case
 	if k.op.reduce {
-		fill = uniform
+		list = []native.Case{k.newCase(size{k.n, k.arrays}, uniform, seed, 0), k.newCase(size{k.n, k.arrays}, whole, seed, wholeNumber)}
+	} else {
+		list = []native.Case{k.newCase(size{k.n, k.arrays}, special, seed, 0)}
 	}
-	c := k.newCase(size{k.n, k.arrays}, fill, seed, 0)
 	keep := keepSeeds
 	if 4*k.n*k.arrays > keepBytes {
 		keep = 1
 	}
-	k.inputs.kept = append(k.inputs.kept, keptCase{seed, c})
+	k.inputs.kept = append(k.inputs.kept, keptCases{seed, list})
 	k.inputs.kept = k.inputs.kept[max(0, len(k.inputs.kept)-keep):]
-	return c
+	return list
 }
 
-// Cases returns the asked shape and odd ones: less than a vector, a few steps, several pages for the streams of the
+// wholeNumber is the number of the case of whole numbers, which no other has.
+const wholeNumber = 1 << 16
+
+// Cases returns the asked shape, for reductions with two kinds of inputs, and odd ones: less than a vector, a few steps, several pages for the streams of the
 // point, and sizes on both sides of its threshold.
-func (k *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+func (k *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x73697a6573))
 	width, step := 1, 16
 	if p.Str("code") == codeVector {
@@ -86,7 +94,10 @@ func (k *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
 		t := max(1, p.Int("threshold"))
 		sizes = append(sizes, size{t - 1 + rng.IntN(2*p.Int("workers")*p.Int("pieces")), 1}, size{t/8 + rng.IntN(64), 13 + rng.IntN(9)})
 	}
-	list := []native.Case{k.asked(seed)}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := slices.Clip(k.asked(seed))
 	for i, s := range sizes {
 		fill := rough
 		if k.op.reduce {
@@ -119,6 +130,10 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 		c.Inputs = append(c.Inputs, native.AsBytes(data))
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, number<<8|uint64(i)))
+			if fill == whole {
+				placeWhole(data, s.n, rng)
+				return
+			}
 			for e := range data {
 				data[e] = float32(rng.Uint64()>>40)*0x1p-23 - 1
 			}
@@ -126,7 +141,17 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 		})
 	}
 	group.Wait()
+	if fill == whole && k.op.name == "distance" {
+		closeTo(inputs[0], inputs[1], s.n)
+	}
 	out := len(c.Buffers) - 1
+	if fill == whole {
+		sums := k.wholeSums(s, inputs)
+		c.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+			return kernels.Deviation{}, k.verifyWhole(s.n, sums, native.AsFloats(buffers[out]))
+		}
+		return c
+	}
 	c.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
 		got := native.AsFloats(buffers[out])
 		if k.op.reduce {
@@ -163,6 +188,66 @@ func placeSpecials(data []float32, s size, fill filling, rng *rand.Rand) {
 		data[s.n+rng.IntN(s.n)] = float32(math.NaN())
 		data[2*s.n+rng.IntN(s.n)] = float32(math.Inf(1))
 	}
+}
+
+// The most terms of a sum of whole numbers that are not 0, about: sums of so many terms are exact in any order, and of
+// squares that far apart the roots are too.
+const (
+	wholeTerms   = 1 << 23
+	wholeSquares = 1 << 18
+)
+
+// placeWhole fills arrays with −1, 0 and 1, fewer of them other than 0 where the arrays are long.
+func placeWhole(data []float32, n int, rng *rand.Rand) {
+	share := uint64(min(0.75, wholeTerms/float64(n)) * (1 << 32))
+	for i := range data {
+		if bits := rng.Uint64(); bits>>32 < share {
+			data[i] = float32(int(bits&1)*2 - 1)
+		}
+	}
+}
+
+// closeTo makes b like a but for one in so many elements, so that the distance of long arrays stays small.
+func closeTo(a, b []float32, n int) {
+	every := max(n/wholeSquares, 2)
+	for i := range b {
+		if i%every != i/every%every {
+			b[i] = a[i]
+		}
+	}
+}
+
+// wholeSums adds up each array of whole numbers.
+func (k *Spec) wholeSums(s size, in [][]float32) []int64 {
+	sums := make([]int64, s.arrays)
+	for array := range sums {
+		for i := array * s.n; i < (array+1)*s.n; i++ {
+			a, b := int64(in[0][i]), int64(in[1][i])
+			if k.op.name == "distance" {
+				sums[array] += (a - b) * (a - b)
+			} else {
+				sums[array] += a * b
+			}
+		}
+	}
+	return sums
+}
+
+// verifyWhole compares reductions of whole numbers. A distance is right where its square is nearer to the sum than to any
+// other number, so that the root need not be rounded in one way, and within the tolerance.
+func (k *Spec) verifyWhole(n int, sums []int64, got []float32) error {
+	for array, g := range got {
+		sum := float64(sums[array])
+		low, high, want := sum, sum, sum
+		if k.op.name == "distance" {
+			off := min(sumTolerance(n, sum), 0.5)
+			low, high, want = float64(float32(math.Sqrt(sum-off))), float64(float32(math.Sqrt(sum+off))), math.Sqrt(sum)
+		}
+		if !(low <= float64(g) && float64(g) <= high) {
+			return kernels.Reject(space.WrongAnswer, "array %d of whole numbers: got %v, want %v, which is exact in any order", array, g, float32(want))
+		}
+	}
+	return nil
 }
 
 // result returns what one element has to become. The conversions keep the compiler from fusing operations.

@@ -122,6 +122,21 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	return k, nil
 }
 
+// Sizes returns the arrays, and what is kept of them for a seed: the inputs of one case, or of the two of a reduction.
+func (k *Spec) Sizes() ([]native.Buffer, int64) {
+	buffers := k.buffers(k.n, k.arrays)
+	kept := int64(0)
+	for _, b := range buffers {
+		if b.Mode == native.In {
+			kept += int64(b.Bytes())
+		}
+	}
+	if k.op.reduce {
+		kept *= 2
+	}
+	return buffers, kept
+}
+
 // Space returns the points of the shape on this machine.
 func (k *Spec) Space() *space.Space { return k.space }
 

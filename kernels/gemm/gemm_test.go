@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 	"tune/space"
@@ -215,6 +216,53 @@ func TestGolden(t *testing.T) {
 			}
 			if got != string(want) {
 				t.Errorf("%s differs; run the test with -update and look at what git says", path)
+			}
+		})
+	}
+}
+
+// TestWrongCode: mistakes in the code itself are found by the check.
+func TestWrongCode(t *testing.T) {
+	tiled := map[string]any{"form": "tiled", "isa": "generic", "vec": 16, "mr": 2, "nv": 1, "ku": 2, "kc": 128, "pack_x": true, "tail": "masked"}
+	skinny := map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}
+	naive := map[string]any{"form": "naive", "loops": "ikj"}
+	for _, m := range []struct {
+		what, layout string
+		values       map[string]any
+		old, new     string
+	}{
+		{"an element of A is taken from another row", LayoutNN, naive, "a[i * k + p]", "a[(i ^ 1) % m * k + p]"},
+		{"the last product is left out", LayoutNN, naive, "p < k", "p < k - 1"},
+		{"C is not cleared", LayoutNN, naive, "c[i] = 0", "(void)0"},
+		{"the rest of K after unrolling is left out", LayoutNN, tiled, "for (; k > 0; k--)", "for (; 0;)"},
+		{"a second block along K replaces the first", LayoutNN, tiled, "ldc, p > 0)", "ldc, 0)"},
+		{"the last block along K is taken for a full one", LayoutNN, tiled, "pb = least(128, k - p)", "pb = least(128, k)"},
+		{"the rows that fill no tile are left out", LayoutNN, tiled, "for (; i < m; i++)", "for (; 0;)"},
+		{"one product too many under a mask", LayoutNN, tiled, "store_part(c + 0 * ldc + 0, c0_0, width)", "store_part(c + 0 * ldc + 0, c0_0, width - 1)"},
+		{"the last chunk of columns goes to nobody", LayoutNT, skinny, "(j.n + c.share - 1) / c.share", "j.n / c.share"},
+		{"a chunk of columns goes to two", LayoutNT, skinny, "from = number * c->share", "from = number / 2 * 2 * c->share"},
+	} {
+		t.Run(m.what, func(t *testing.T) {
+			s := newTestSpec(t, host(t), m.layout, Dims{5, 70, 128}, 2)
+			p, err := s.Space().Make(m.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := s.Generate(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			problem := nativetest.Problem(t, s)
+			if err := problem.Wrap(src, p).Check(t.Context(), 3); err != nil {
+				t.Fatalf("the code as it is: %v", err)
+			}
+			if !strings.Contains(src.Text, m.old) {
+				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+			}
+			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+			err = problem.Wrap(src, p).Check(t.Context(), 3)
+			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
+				t.Errorf("%v, want a wrong answer", err)
 			}
 		})
 	}

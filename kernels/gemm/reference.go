@@ -1,10 +1,12 @@
 package gemm
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +28,7 @@ const fullLimit = 1 << 30
 // sampledLines is the number of rows and of columns that are compared in full above fullLimit.
 const sampledLines = 24
 
-// operands are the inputs of one case and what is known of its result. Only the inputs are made at once.
+// operands are the inputs of one case and what is known of its result.
 type operands struct {
 	d    Dims
 	nt   bool
@@ -34,22 +36,24 @@ type operands struct {
 	full bool // whether every element is compared
 	a, b []float32
 
-	once sync.Once
 	want []float64 // the whole result, up to fullLimit
-	// Above fullLimit: some rows and columns of it, and its products with random vectors of signs.
+	// Above fullLimit: some rows and columns of it, and sums over blocks of each row, under random weights.
 	rows, cols       []int
 	wantRow, wantCol [][]float64
-	signs            [2][]float64 // for columns of the result, and for rows
-	products         [2][]float64
+	block            int       // columns of a block; the last may have fewer
+	weights          []float64 // of the columns of the result
+	sums             []float64 // of the blocks, row by row
 }
 
 // newOperands draws inputs from [-1, 1).
 func newOperands(d Dims, nt bool, seed uint64) *operands {
-	o := &operands{d: d, nt: nt, seed: seed, full: float64(d.M)*float64(d.N)*float64(d.K) <= fullLimit}
+	o := &operands{d: d, nt: nt, seed: seed, full: multiplyAdds(d) <= fullLimit}
 	r := rand.New(rand.NewPCG(seed, uint64(d.M)<<42^uint64(d.N)<<21^uint64(d.K)))
 	o.a, o.b = uniform(r, d.M*d.K), uniform(r, d.K*d.N)
 	return o
 }
+
+func multiplyAdds(d Dims) float64 { return float64(d.M) * float64(d.N) * float64(d.K) }
 
 // uniform draws n floats from [-1, 1): multiples of 2⁻²³.
 func uniform(r *rand.Rand, n int) []float32 {
@@ -64,54 +68,91 @@ func uniform(r *rand.Rand, n int) []float32 {
 	return out
 }
 
+// panelBytes bounds the columns that are held in double precision at once.
+const panelBytes = 32 << 20
+
 // product returns A·B for the rows of A and the columns of B named, nil meaning all.
-func (o *operands) product(rows, cols []int) []float64 {
-	all := func(n int) []int {
-		out := make([]int, n)
-		for i := range out {
-			out[i] = i
-		}
-		return out
-	}
-	if rows == nil {
-		rows = all(o.d.M)
-	}
+func (o *operands) product(ctx context.Context, rows, cols []int) ([]float64, error) {
 	if cols == nil {
-		cols = all(o.d.N)
+		cols = indices(o.d.N)
+	}
+	return o.times(ctx, rows, len(cols), func(n int, to []float64) { o.column(cols[n], to) })
+}
+
+// indices returns the integers from 0 that are below n.
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// column writes a column of B.
+func (o *operands) column(j int, to []float64) {
+	if o.nt {
+		for p, v := range o.b[j*o.d.K : (j+1)*o.d.K] {
+			to[p] = float64(v)
+		}
+		return
+	}
+	for p := range to {
+		to[p] = float64(o.b[p*o.d.N+j])
+	}
+}
+
+// times returns the product of the rows of A named, nil meaning all, and a matrix of so many columns, each of which a
+// function writes.
+func (o *operands) times(ctx context.Context, rows []int, cols int, column func(n int, to []float64)) ([]float64, error) {
+	if rows == nil {
+		rows = indices(o.d.M)
 	}
 	k := o.d.K
-	a, b := make([]float64, len(rows)*k), make([]float64, len(cols)*k)
-	for n, i := range rows {
-		for p, v := range o.a[i*k : (i+1)*k] {
-			a[n*k+p] = float64(v)
+	out := make([]float64, len(rows)*cols)
+	panel := min(max(panelBytes/(8*k), 4), cols)
+	b := make([]float64, panel*k)
+	for j0 := 0; j0 < cols; j0 += panel {
+		width := min(panel, cols-j0)
+		// Blocks of columns and of depth stay in the nearest cache but one.
+		const blockCols, blockRows = 64, 64
+		err := parallel(ctx, width, 1, func(from, to int) {
+			for j := from; j < to; j++ {
+				column(j0+j, b[j*k:(j+1)*k])
+			}
+		})
+		if err == nil {
+			err = parallel(ctx, len(rows), min(blockRows, max(len(rows)/runtime.GOMAXPROCS(0), 1)), func(i0, i1 int) {
+				a := make([]float64, (i1-i0)*k)
+				for n, i := range rows[i0:i1] {
+					for p, v := range o.a[i*k : (i+1)*k] {
+						a[n*k+p] = float64(v)
+					}
+				}
+				for j := 0; j < width; j += blockCols {
+					dotBlock(a, b, out[i0*cols+j0:], k, cols, 0, i1-i0, j, min(j+blockCols, width))
+				}
+			})
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	for n, j := range cols {
-		if o.nt {
-			for p, v := range o.b[j*k : (j+1)*k] {
-				b[n*k+p] = float64(v)
-			}
-		} else {
-			for p := range k {
-				b[n*k+p] = float64(o.b[p*o.d.N+j])
-			}
-		}
-	}
-	out := make([]float64, len(rows)*len(cols))
+	return out, nil
+}
+
+// parallel calls f for parts of a range, until a context is done.
+func parallel(ctx context.Context, n, part int, f func(from, to int)) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	// Blocks of columns and of depth stay in the nearest cache but one.
-	const blockCols, blockRows = 64, 64
-	for i0 := 0; i0 < len(rows); i0 += blockRows {
+	for from := 0; from < n; from += part {
 		g.Go(func() error {
-			for j0 := 0; j0 < len(cols); j0 += blockCols {
-				dotBlock(a, b, out, k, len(cols), i0, min(i0+blockRows, len(rows)), j0, min(j0+blockCols, len(cols)))
+			if ctx.Err() == nil {
+				f(from, min(from+part, n))
 			}
-			return nil
+			return ctx.Err()
 		})
 	}
-	_ = g.Wait() // no part fails
-	return out
+	return g.Wait()
 }
 
 // dotBlock computes rows i0 to i1 and columns j0 to j1 of a product whose operands have K contiguous.
@@ -165,16 +206,23 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// prepare computes what Verify compares with.
-func (o *operands) prepare() {
+// prepare computes what verify compares with.
+func (o *operands) prepare(ctx context.Context) (err error) {
 	d := o.d
 	if o.full {
-		o.want = o.product(nil, nil)
-		return
+		o.want, err = o.product(ctx, nil, nil)
+		return err
 	}
 	r := rand.New(rand.NewPCG(o.seed, 0x9e3779b97f4a7c15))
 	o.rows, o.cols = lines(r, d.M), lines(r, d.N)
-	byRow, byCol := o.product(o.rows, nil), o.product(nil, o.cols)
+	byRow, err := o.product(ctx, o.rows, nil)
+	if err != nil {
+		return err
+	}
+	byCol, err := o.product(ctx, nil, o.cols)
+	if err != nil {
+		return err
+	}
 	for n := range o.rows {
 		o.wantRow = append(o.wantRow, byRow[n*d.N:(n+1)*d.N])
 	}
@@ -185,39 +233,40 @@ func (o *operands) prepare() {
 		}
 		o.wantCol = append(o.wantCol, col)
 	}
-	// Freivalds' check in both directions: C·s against A·(B·s), and t·C against (t·A)·B.
-	o.signs[0], o.signs[1] = signs(r, d.N), signs(r, d.M)
-	bs, ta := make([]float64, d.K), make([]float64, d.K)
-	o.eachB(func(p, j int, v float64) { bs[p] += v * o.signs[0][j] })
-	for i := range d.M {
-		for p, v := range o.a[i*d.K : (i+1)*d.K] {
-			ta[p] += float64(v) * o.signs[1][i]
-		}
-	}
-	o.products[0], o.products[1] = make([]float64, d.M), make([]float64, d.N)
-	for i := range d.M {
-		for p, v := range o.a[i*d.K : (i+1)*d.K] {
-			o.products[0][i] += float64(v) * bs[p]
-		}
-	}
-	o.eachB(func(p, j int, v float64) { o.products[1][j] += ta[p] * v })
+	o.block = blockWidth(d.K)
+	o.weights = weights(r, d.N)
+	o.sums, err = o.times(ctx, nil, (d.N+o.block-1)/o.block, func(n int, to []float64) { o.weighted(n*o.block, min((n+1)*o.block, d.N), to) })
+	return err
 }
 
-// eachB goes through B as it lies in memory.
-func (o *operands) eachB(f func(p, j int, v float64)) {
+// weighted writes the sum of some columns of B, each times its weight.
+func (o *operands) weighted(from, end int, to []float64) {
+	clear(to)
 	if o.nt {
-		for j := range o.d.N {
+		for j := from; j < end; j++ {
+			w := o.weights[j]
 			for p, v := range o.b[j*o.d.K : (j+1)*o.d.K] {
-				f(p, j, float64(v))
+				to[p] += w * float64(v)
 			}
 		}
 		return
 	}
-	for p := range o.d.K {
-		for j, v := range o.b[p*o.d.N : (p+1)*o.d.N] {
-			f(p, j, float64(v))
+	for p := range to {
+		for j, v := range o.b[p*o.d.N+from : p*o.d.N+end] {
+			to[p] += o.weights[from+j] * float64(v)
 		}
 	}
+}
+
+// blockWidth returns of how many columns a block is. A plain loop over k products errs by about 4·10⁻⁹·k (random signs,
+// each addition off by a third of the last place of a partial sum), and a weighted sum of w elements by 1.5·√w of that:
+// that is to be a tenth of the tolerance 10⁻⁵·√k, so that hardly a block of a right result has to be looked at closely.
+func blockWidth(k int) int {
+	w := 64
+	for w > 4 && w*k > 1<<16 {
+		w /= 2
+	}
+	return w
 }
 
 // lines draws the rows or columns to compare in full: the first, the last, and random ones between.
@@ -229,10 +278,16 @@ func lines(r *rand.Rand, n int) []int {
 	return out
 }
 
-func signs(r *rand.Rand, n int) []float64 {
+// weights draws numbers from [1, 2), of either sign. Signs alone would not tell two columns that were swapped, half of
+// the time.
+func weights(r *rand.Rand, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = float64(1 - 2*int(r.Uint64()>>63))
+		bits := r.Uint64()
+		out[i] = 1 + float64(bits>>12)/(1<<52)
+		if bits&1 != 0 {
+			out[i] = -out[i]
+		}
 	}
 	return out
 }
@@ -261,9 +316,12 @@ func (w *worst) compare(i, j int, got, want, tolerance float64) {
 	}
 }
 
-// verify compares c with the product. The deviation is that of the elements that are compared one by one.
+// verify compares c with the product. Above fullLimit all elements go into weighted sums over blocks of a row [after
+// Freivalds, "Probabilistic machines can use less running time", IFIP 1977], and each block whose sum is off by more than
+// half of the tolerance of a zero is compared element by element. So an element out of its tolerance is found wherever
+// the errors of the others in its block add up to less than the rest of it: always, as long as they are those of rounding.
+// No result that is within the tolerance is refused. The deviation is that of the elements that are compared one by one.
 func (o *operands) verify(c []float32) (kernels.Deviation, error) {
-	o.once.Do(o.prepare)
 	d := o.d
 	abs := absTolerance * math.Sqrt(float64(d.K))
 	element := func(w *worst, i, j int, want float64) {
@@ -291,44 +349,46 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) {
 	if err := o.verdict(w); err != nil {
 		return w.deviation(), err
 	}
-	// Errors within the tolerance have random signs, so that a sum of n of them stays within √n tolerances;
-	// a row that is beyond is examined element by element.
-	byRow, byCol := make([]float64, d.M), make([]float64, d.N)
-	for i := range d.M {
-		row := c[i*d.N : (i+1)*d.N]
-		var s float64
-		t := o.signs[1][i]
-		for j, v := range row {
-			s += float64(v) * o.signs[0][j]
-			byCol[j] += t * float64(v)
+	blocks := (d.N + o.block - 1) / o.block
+	suspects := make([][]int, d.M) // the blocks of each row that are off
+	_ = parallel(context.Background(), d.M, 64, func(from, to int) {
+		for i := from; i < to; i++ {
+			row := c[i*d.N : (i+1)*d.N]
+			for n := range blocks {
+				end := min((n+1)*o.block, d.N)
+				var s float64
+				for j := n * o.block; j < end; j++ {
+					s += float64(row[j]) * o.weights[j]
+				}
+				if !(math.Abs(s-o.sums[i*blocks+n]) <= abs/2) {
+					suspects[i] = append(suspects[i], n)
+				}
+			}
 		}
-		byRow[i] = s
-	}
-	var sum worst
-	for i, s := range byRow {
-		sum.compare(i, -1, s, o.products[0][i], abs*math.Sqrt(float64(d.N)))
-	}
-	for j, s := range byCol {
-		sum.compare(-1, j, s, o.products[1][j], abs*math.Sqrt(float64(d.M)))
-	}
-	if sum.excess <= 1 {
-		return w.deviation(), nil
-	}
-	line := "row"
-	if sum.i >= 0 {
-		for j, want := range o.product([]int{sum.i}, nil) {
-			element(&w, sum.i, j, want)
+	})
+	row, column := make([]float64, d.K), make([]float64, d.K)
+	for n := range blocks {
+		for j := n * o.block; j < min((n+1)*o.block, d.N); j++ {
+			filled := false
+			for i := range suspects {
+				if !slices.Contains(suspects[i], n) {
+					continue
+				}
+				if !filled {
+					o.column(j, column)
+					filled = true
+				}
+				for p, v := range o.a[i*d.K : (i+1)*d.K] {
+					row[p] = float64(v)
+				}
+				element(&w, i, j, dot(row, column))
+			}
+			if err := o.verdict(w); err != nil {
+				return w.deviation(), err
+			}
 		}
-	} else {
-		line = "column"
-		for i, want := range o.product(nil, []int{sum.j}) {
-			element(&w, i, sum.j, want)
-		}
 	}
-	if err := o.verdict(w); err != nil {
-		return w.deviation(), err
-	}
-	return w.deviation(), kernels.Reject(space.WrongAnswer, "%s %d: the sum of its elements under random signs is %g, want %g", line, max(sum.i, sum.j), sum.got, sum.want)
+	return w.deviation(), nil
 }
 
 // verdict returns the rejection for an element out of tolerance, or nil.
@@ -343,23 +403,74 @@ func (o *operands) verdict(w worst) error {
 // fewer rows and columns than a tile has.
 var oddShapes = []Dims{{1, 1, 1}, {37, 41, 1}, {1, 53, 29}, {59, 1, 31}, {3, 5, 7}, {67, 103, 71}}
 
-// Cases returns the asked shape and some odd ones.
-func (s *Spec) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
-	shapes := append([]Dims{s.dims}, oddShapes...)
-	out := make([]native.Case, 0, len(shapes))
+// deepShape has more than one block along K, the last of which is not full, and of the other dimensions a few tiles.
+func deepShape(kc int) Dims { return Dims{19, 37, kc + kc/2 + 1} }
+
+// asked keeps the operands of the asked shape for the last seeds, because their references are dear.
+type asked struct {
+	mu   sync.Mutex
+	kept []*operands
+}
+
+// keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
+const keepSeeds = 2
+
+// of returns the operands for a seed.
+func (a *asked) of(ctx context.Context, s *Spec, seed uint64) (*operands, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := slices.IndexFunc(a.kept, func(o *operands) bool { return o.seed == seed }); i >= 0 {
+		return a.kept[i], nil
+	}
+	o := newOperands(s.dims, s.layout == LayoutNT, seed)
+	if err := o.prepare(ctx); err != nil {
+		return nil, err
+	}
+	a.kept = append(a.kept, o)
+	a.kept = a.kept[max(0, len(a.kept)-keepSeeds):]
+	return o, nil
+}
+
+// CaseClass names the depth of the blocks of a point, which decides about its cases.
+func (s *Spec) CaseClass(p space.Point) string { return fmt.Sprint(p.Int("kc")) }
+
+// Cases returns the asked shape and some odd ones, among them one of more than a block along K where the point has blocks.
+func (s *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
+	first, err := s.asked.of(ctx, s, seed)
+	if err != nil {
+		return nil, err
+	}
+	out := []native.Case{first.asCase()}
+	shapes := oddShapes
+	if kc := p.Int("kc"); kc > 0 {
+		shapes = append(slices.Clone(shapes), deepShape(kc))
+	}
 	for _, d := range shapes {
 		o := newOperands(d, s.layout == LayoutNT, seed)
-		out = append(out, native.Case{
-			Name: fmt.Sprintf("M=%d N=%d K=%d", d.M, d.N, d.K),
-			Dims: []int64{int64(d.M), int64(d.N), int64(d.K)},
-			Buffers: []native.Buffer{
-				{Name: "A", Elem: native.F32, Len: d.M * d.K, Mode: native.In},
-				{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
-				{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
-			},
-			Inputs: [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
-			Verify: func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
-		})
+		if err := o.prepare(ctx); err != nil {
+			return nil, err
+		}
+		out = append(out, o.asCase())
 	}
 	return out, nil
+}
+
+func buffersOf(d Dims) []native.Buffer {
+	return []native.Buffer{
+		{Name: "A", Elem: native.F32, Len: d.M * d.K, Mode: native.In},
+		{Name: "B", Elem: native.F32, Len: d.K * d.N, Mode: native.In},
+		{Name: "C", Elem: native.F32, Len: d.M * d.N, Mode: native.Out},
+	}
+}
+
+// asCase makes a case of operands whose reference is prepared.
+func (o *operands) asCase() native.Case {
+	d := o.d
+	return native.Case{
+		Name:    fmt.Sprintf("M=%d N=%d K=%d", d.M, d.N, d.K),
+		Dims:    []int64{int64(d.M), int64(d.N), int64(d.K)},
+		Buffers: buffersOf(d),
+		Inputs:  [][]byte{native.AsBytes(o.a), native.AsBytes(o.b), nil},
+		Verify:  func(buffers [][]byte) (kernels.Deviation, error) { return o.verify(native.AsFloats(buffers[2])) },
+	}
 }

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -10,8 +11,9 @@ import (
 )
 
 // result returns the product in float32, as a right kernel may.
-func result(o *operands) []float32 {
-	want := o.product(nil, nil)
+func result(t testing.TB, o *operands) []float32 {
+	t.Helper()
+	want := product(t, o)
 	out := make([]float32, len(want))
 	for i, v := range want {
 		out[i] = float32(v)
@@ -19,11 +21,31 @@ func result(o *operands) []float32 {
 	return out
 }
 
+func product(t testing.TB, o *operands) []float64 {
+	t.Helper()
+	want, err := o.product(t.Context(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// prepared are operands with their reference, of every element or of samples and sums.
+func prepared(t testing.TB, d Dims, nt bool, seed uint64, full bool) *operands {
+	t.Helper()
+	o := newOperands(d, nt, seed)
+	o.full = full
+	if err := o.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 func TestReference(t *testing.T) {
 	for _, nt := range []bool{false, true} {
 		for _, d := range []Dims{{1, 1, 1}, {3, 5, 7}, {70, 67, 300}} {
 			o := newOperands(d, nt, 5)
-			got := o.product(nil, nil)
+			got := product(t, o)
 			for i := range d.M {
 				for j := range d.N {
 					var want float64
@@ -70,9 +92,8 @@ func TestVerify(t *testing.T) {
 	d := Dims{90, 110, 130}
 	for _, nt := range []bool{false, true} {
 		for _, full := range []bool{true, false} {
-			o := newOperands(d, nt, 9)
-			o.full = full
-			right := result(o)
+			o := prepared(t, d, nt, 9, full)
+			right := result(t, o)
 			if _, err := o.verify(right); err != nil {
 				t.Fatalf("nt=%v full=%v: %v", nt, full, err)
 			}
@@ -125,12 +146,77 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// multiply is the product as a plain loop makes it, with the errors of float32.
+func multiply(o *operands) []float32 {
+	d := o.d
+	c := make([]float32, d.M*d.N)
+	for i := range d.M {
+		for p := range d.K {
+			x := o.a[i*d.K+p]
+			row := c[i*d.N : (i+1)*d.N]
+			if o.nt {
+				for j := range row {
+					row[j] += x * o.b[j*d.K+p]
+				}
+				continue
+			}
+			for j, y := range o.b[p*d.N : (p+1)*d.N] {
+				row[j] += x * y
+			}
+		}
+	}
+	return c
+}
+
+// TestSingleElements: one element that is a little more than its tolerance off is found anywhere, also where no line is
+// sampled, beside the errors of rounding of all the others. A plain loop itself is right, without a closer look.
+func TestSingleElements(t *testing.T) {
+	for _, test := range []struct {
+		d  Dims
+		nt bool
+	}{{Dims{130, 517, 1024}, false}, {Dims{70, 300, 4096}, true}, {Dims{40, 100, 1 << 15}, true}} {
+		o := prepared(t, test.d, test.nt, 4, false)
+		c, want := multiply(o), product(t, o)
+		if _, err := o.verify(c); err != nil {
+			t.Fatalf("%v: %v", test.d, err)
+		}
+		abs := absTolerance * math.Sqrt(float64(test.d.K))
+		r := rand.New(rand.NewPCG(1, 2))
+		for n := range 100 {
+			at := r.IntN(len(c))
+			tolerance := abs + relTolerance*math.Abs(want[at])
+			off := []float64{1.1, -1.1, 2, -2}[n%4] * tolerance
+			before := c[at]
+			c[at] = float32(want[at] + off)
+			if _, err := o.verify(c); kernels.AsRejection(err) == nil {
+				t.Errorf("%v: element %d is off by %.3g tolerances: %v", test.d, at, off/tolerance, err)
+			}
+			c[at] = before
+		}
+		// Whatever is within the tolerance passes, however the errors add up.
+		for i := range c {
+			c[i] = float32(want[i] + 0.9*abs)
+		}
+		if _, err := o.verify(c); err != nil {
+			t.Errorf("%v: 0.9 tolerances everywhere: %v", test.d, err)
+		}
+		// Columns change places within a block.
+		copy(c, multiply(o))
+		for i := range test.d.M {
+			c[i*test.d.N+40], c[i*test.d.N+41] = c[i*test.d.N+41], c[i*test.d.N+40]
+		}
+		if _, err := o.verify(c); kernels.AsRejection(err) == nil {
+			t.Errorf("%v: swapped columns: %v", test.d, err)
+		}
+	}
+}
+
 // The tolerance is that of the requirement.
 func TestTolerance(t *testing.T) {
 	d := Dims{2, 2, 16}
-	o := newOperands(d, false, 3)
-	right := result(o)
-	limit := 1e-5*4 + 1e-4*math.Abs(o.product(nil, nil)[3])
+	o := prepared(t, d, false, 3, true)
+	right := result(t, o)
+	limit := 1e-5*4 + 1e-4*math.Abs(product(t, o)[3])
 	for _, test := range []struct {
 		share float64
 		ok    bool
@@ -147,10 +233,30 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
+// BenchmarkPrepare is the reference of a shape above fullLimit, and BenchmarkVerify the comparison with it.
+func BenchmarkPrepare(b *testing.B) {
+	o := newOperands(Dims{2048, 2048, 2048}, false, 1)
+	for b.Loop() {
+		if err := o.prepare(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	o := prepared(b, Dims{2048, 2048, 512}, false, 1, false)
+	c := result(b, o)
+	for b.Loop() {
+		if _, err := o.verify(c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkReference(b *testing.B) {
 	o := newOperands(Dims{512, 512, 512}, false, 1)
 	for b.Loop() {
-		o.product(nil, nil)
+		product(b, o)
 	}
 	b.ReportMetric(float64(b.N)*512*512*512/b.Elapsed().Seconds()/1e9, "Gmadd/s")
 }

@@ -16,6 +16,7 @@ type Spec struct {
 	space   *space.Space
 	presets []kernels.Preset
 	machine native.Machine
+	asked   asked
 }
 
 // maxElements bounds each matrix, to 1 GiB.
@@ -56,8 +57,17 @@ func (s *Spec) Generate(p space.Point) (native.Source, error) {
 	return generate(configOf(p, s.layout), s.layout, s.dims), nil
 }
 
-// CaseClass says that all points have the same cases.
-func (s *Spec) CaseClass(space.Point) string { return "" }
+// Sizes returns the operands and, of what is kept for a seed, those and the reference.
+func (s *Spec) Sizes() ([]native.Buffer, int64) {
+	d := s.dims
+	kept := 4*int64(d.M)*int64(d.K) + 4*int64(d.K)*int64(d.N)
+	if multiplyAdds(d) <= fullLimit {
+		kept += 8 * int64(d.M) * int64(d.N)
+	} else {
+		kept += 8 * (int64(d.M)*int64(d.N)/int64(blockWidth(d.K)) + sampledLines*int64(d.M+d.N))
+	}
+	return buffersOf(d), kept
+}
 
 // Work describes one product.
 func (s *Spec) Work() native.Work {

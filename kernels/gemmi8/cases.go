@@ -1,11 +1,13 @@
 package gemmi8
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 
 	"tune/kernels"
@@ -27,6 +29,9 @@ const (
 	// extremes inputs are rows of the largest and smallest integers, and of what is clipped to them. Sums of
 	// adjacent products saturate in 16 bits, whatever the trick, where a multiplication does that.
 	extremes
+	// signed inputs have rows of one sign each, so that the sign of every sum is known, and are so sparse that a float
+	// holds it.
+	signed
 )
 
 // operands are the quantised inputs of a case, and what its results have to be.
@@ -35,6 +40,8 @@ type operands struct {
 	a, w  []int8 // m × k, n × k
 	scale float32
 	relu  bool
+	signA []int8            // of the rows of a, where the inputs are signed
+	signW []int8            // of the rows of w
 	rows  map[int][]float32 // of C, that are known
 	cols  map[int][]float32
 	whole bool // whether rows has all of C
@@ -51,30 +58,35 @@ type drawn struct {
 // cases keeps the inputs and references of the asked shape for the last seeds.
 type cases struct {
 	mutex sync.Mutex
-	kept  []*drawn
+	kept  [][]*drawn // by seed
 }
 
 // keepSeeds is how many seeds are kept: that of the search, and that of a check at the end.
 const keepSeeds = 2
 
-// asked returns the inputs of the asked shape.
-func (g *Spec) asked(seed uint64) *drawn {
+// asked returns the inputs of the asked shape: those that are timed, and where they cannot be compared as a whole, others
+// that can.
+func (g *Spec) asked(seed uint64) []*drawn {
 	g.inputs.mutex.Lock()
 	defer g.inputs.mutex.Unlock()
 	for _, d := range g.inputs.kept {
-		if d.seed == seed {
+		if d[0].seed == seed {
 			return d
 		}
 	}
-	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
+	s := size{g.m, g.n, g.k}
+	d := []*drawn{g.draw(s, uniform, seed, 0)}
+	if g.relu && !d[0].want.whole {
+		d = append(d, g.draw(s, signed, seed, 5))
+	}
 	g.inputs.kept = append(g.inputs.kept, d)
 	g.inputs.kept = g.inputs.kept[max(0, len(g.inputs.kept)-keepSeeds):]
 	return d
 }
 
 // Cases returns the asked shape and odd ones: less than a tile, several tiles and panels with some left over, more
-// than one block along k, ties and extreme inputs.
-func (g *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+// than one block along k, ties and extreme inputs. Above wholeLimit with relu the asked shape has a second case.
+func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x67656d6d6938))
 	mr, nr := 4, 16
 	if p.Str("form") != formPlain {
@@ -86,13 +98,15 @@ func (g *Spec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
 		// Deep products are dear in the reference: a few results each in a second tile and panel will do.
 		middle = size{mr + rng.IntN(3), nr + rng.IntN(3), kc + 1 + rng.IntN(kc)}
 	}
-	list := []*drawn{
-		g.asked(seed),
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := append(slices.Clip(g.asked(seed)),
 		g.draw(size{1 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(9)}, ties, seed, 1),
 		g.draw(middle, uniform, seed, 2),
 		g.draw(size{mr + 1 + rng.IntN(2*mr), nr + rng.IntN(nr+1), 1 + rng.IntN(140)}, ties, seed, 3),
 		g.draw(size{extremeRows + rng.IntN(mr), extremeRows + rng.IntN(nr), 64 + rng.IntN(140)}, extremes, seed, 4),
-	}
+	)
 	out := make([]native.Case, len(list))
 	for i, d := range list {
 		out[i] = g.newCase(p, d)
@@ -138,9 +152,13 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 	if fill != uniform {
 		sa, sw = 0x1p-7, 0x1p-9
 	}
-	a := matrix(s.m, s.k, fill, sa, rng)
-	w := matrix(s.n, s.k, fill, sw, rng)
-	o := &operands{size: s, a: quantise(a, sa), w: quantise(w, sw), scale: float32(sa * sw), relu: g.relu}
+	var signA, signW []int8
+	if fill == signed {
+		signA, signW = signs(s.m, rng), signs(s.n, rng)
+	}
+	a := matrix(s.m, s.k, fill, signA, sa, rng)
+	w := matrix(s.n, s.k, fill, signW, sw, rng)
+	o := &operands{size: s, a: quantise(a, sa), w: quantise(w, sw), scale: float32(sa * sw), relu: g.relu, signA: signA, signW: signW}
 	o.compute(rng, wholeLimit)
 	d := &drawn{seed: seed, number: number, size: s, a: native.AsBytes(a), scales: native.AsBytes([]float32{sa, sw}), want: o}
 	if g.weights == weightsF32 {
@@ -152,10 +170,31 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 // extremeRows is the number of kinds of rows in extreme inputs.
 const extremeRows = 7
 
-// matrix draws rows of floats that a scale turns into integers.
-func matrix(rows, k int, fill filling, scale float32, rng *rand.Rand) []float32 {
+// signs draws signs.
+func signs(n int, rng *rand.Rand) []int8 {
+	out := make([]int8, n)
+	for i := range out {
+		out[i] = int8(1 - 2*rng.IntN(2))
+	}
+	return out
+}
+
+// signedSum is about how large the sums of signed inputs may become. Floats hold every integer up to twice that.
+const signedSum = 1 << 23
+
+// matrix draws rows of floats that a scale turns into integers; signs are those of the rows of signed inputs.
+func matrix(rows, k int, fill filling, signs []int8, scale float32, rng *rand.Rand) []float32 {
 	out := make([]float32, rows*k)
 	switch fill {
+	case signed:
+		const largest = 127
+		density := min(1, math.Sqrt(4*signedSum/(float64(k)*(largest+1)*(largest+1))))
+		limit := uint64(density * (1 << 32))
+		for i := range out {
+			if bits := rng.Uint64(); bits>>32 < limit {
+				out[i] = float32(int64(signs[i/k])*int64(1+bits%largest)) * scale
+			}
+		}
 	case uniform:
 		for i := range out {
 			out[i] = float32(rng.Uint64()>>40)*0x1p-23 - 1
@@ -313,25 +352,43 @@ func (o *operands) verify(c []float32) error {
 	return o.freivalds(c)
 }
 
-// freivalds compares C·x with A·(Wᵀ·x) in integers, for a vector x of small random numbers [Freivalds, "Probabilistic
-// machines can use less running time", IFIP 1977]. The integers of C are those that its floats stand for. Where relu
-// has cut them off, the test cannot be made, but each result has still to be one of an integer that is not negative.
+// freivalds compares C·x with A·(Wᵀ·x) in integers, for a vector x of random numbers [Freivalds, "Probabilistic
+// machines can use less running time", IFIP 1977]: a row with a wrong element passes with a chance of 2⁻³², or less. The
+// integers of C are those that its floats stand for. What relu has cut off is known where the inputs are signed: the
+// columns that it leaves in a row are those of the row's sign, and each of the others has to be zero. Otherwise with relu
+// each result has still to be one of an integer that is not negative.
 func (o *operands) freivalds(c []float32) error {
 	rng := rand.New(rand.NewPCG(uint64(len(c)), 0x66726569))
 	x := make([]int64, o.n)
 	for j := range x {
 		x[j] = int64(rng.Uint64() >> 32)
 	}
-	y := make([]int64, o.k) // Wᵀ·x, modulo 2⁶⁴ like all that follows
-	for j, f := range x {
-		for l, w := range o.w[j*o.k : (j+1)*o.k] {
-			y[l] += int64(w) * f
+	known := !o.relu || o.signA != nil
+	// left reports whether relu leaves an element, or 0 for sure.
+	left := func(i, j int) bool { return !o.relu || o.signA == nil || o.signA[i] == o.signW[j] }
+	y := map[bool][]int64{} // Wᵀ·x, modulo 2⁶⁴ like all that follows, over the columns that are left in a row of a sign
+	for i := range o.m {
+		positive := o.signA == nil || o.signA[i] > 0
+		if y[positive] != nil || !known {
+			continue
 		}
+		sums := make([]int64, o.k)
+		for j, f := range x {
+			if left(i, j) {
+				for l, w := range o.w[j*o.k : (j+1)*o.k] {
+					sums[l] += int64(w) * f
+				}
+			}
+		}
+		y[positive] = sums
 	}
 	for i := range o.m {
 		var want, got int64
-		for l, a := range o.a[i*o.k : (i+1)*o.k] {
-			want += int64(a) * y[l]
+		if known {
+			sums := y[o.signA == nil || o.signA[i] > 0]
+			for l, a := range o.a[i*o.k : (i+1)*o.k] {
+				want += int64(a) * sums[l]
+			}
 		}
 		for j := range o.n {
 			v := c[i*o.n+j]
@@ -339,9 +396,15 @@ func (o *operands) freivalds(c []float32) error {
 			if !(math.Abs(s) <= math.MaxInt32) || math.Float32bits(o.result(int32(s))) != math.Float32bits(v) {
 				return kernels.Reject(space.WrongAnswer, "element (%d, %d) is %v, which is no integer times the scales", i, j, v)
 			}
+			if !left(i, j) {
+				if s != 0 {
+					return kernels.Reject(space.WrongAnswer, "element (%d, %d) is %v, want 0 (sum %v)", i, j, v, o.sum(i, j))
+				}
+				continue
+			}
 			got += int64(s) * x[j]
 		}
-		if got != want && !o.relu {
+		if known && got != want {
 			return kernels.Reject(space.WrongAnswer, "row %d: the product with a random vector is %d, want %d (modulo 2⁶⁴)", i, got, want)
 		}
 	}

@@ -230,14 +230,16 @@ type oneCase struct {
 	c native.Case
 }
 
-func (s *oneCase) Cases(space.Point, uint64) ([]native.Case, error) { return []native.Case{s.c}, nil }
+func (s *oneCase) Cases(context.Context, space.Point, uint64) ([]native.Case, error) {
+	return []native.Case{s.c}, nil
+}
 
 // TestLarge: above the limit some rows and columns are compared, and a wrong element anywhere else fails the test by a
 // random vector, or is no integer times the scales.
 func TestLarge(t *testing.T) {
 	for _, relu := range []bool{false, true} {
 		g := specOn(t, fullMachine, "m=90,n=110,k=64,relu="+map[bool]string{false: "no", true: "yes"}[relu])
-		d := g.draw(size{90, 110, 64}, uniform, 3, 0)
+		d := g.draw(size{90, 110, 64}, map[bool]filling{true: signed}[relu], 3, 0)
 		var c []float32
 		for i := range 90 {
 			c = append(c, d.want.rows[i]...)
@@ -255,10 +257,8 @@ func TestLarge(t *testing.T) {
 				right := c[i*110+j]
 				step := float32(math.Round(float64(right/o.scale))) + 1
 				for _, wrong := range []float32{right * 1.001, step * o.scale} {
-					_, known := o.rows[i]
-					_, knownToo := o.cols[j]
-					if wrong == right || relu && wrong != right*1.001 && !known && !knownToo {
-						continue // what relu leaves is an integer: only the rows and columns can tell
+					if wrong == right {
+						continue
 					}
 					c[i*110+j] = wrong
 					if kernels.AsRejection(o.verify(c)) == nil {
@@ -267,6 +267,56 @@ func TestLarge(t *testing.T) {
 				}
 				c[i*110+j] = right
 			}
+		}
+	}
+}
+
+// TestLargeRelu: where relu cuts sums off above the limit, a case of the asked shape tells every wrong element, also of
+// deep products, whose sums are large.
+func TestLargeRelu(t *testing.T) {
+	for _, shape := range []string{"m=320,n=340,k=10000,relu=yes", "m=130,n=127,k=65536,relu=yes"} {
+		g := specOn(t, fullMachine, shape)
+		cases, err := g.Cases(t.Context(), g.Presets()[0].Point, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := g.asked(3)[1].want
+		if !slices.Equal(cases[0].Dims, cases[1].Dims) || o.whole {
+			t.Fatalf("the first cases are %s and %s", cases[0].Name, cases[1].Name)
+		}
+		whole := *o
+		whole.compute(rand.New(rand.NewPCG(1, 1)), math.MaxInt)
+		var c []float32
+		zeros, largest := 0, float32(0)
+		for i := range g.m {
+			for _, v := range whole.rows[i] {
+				largest = max(largest, v/o.scale)
+				if v == 0 {
+					zeros++
+				}
+			}
+			c = append(c, whole.rows[i]...)
+		}
+		if zeros < len(c)/3 || zeros > 2*len(c)/3 || largest > 1<<24 || largest < 1<<21 {
+			t.Errorf("%s: %d of %d results are 0, and the largest sum is %v", shape, zeros, len(c), largest)
+		}
+		verify := func() error {
+			_, err := cases[1].Verify([][]byte{nil, nil, nil, native.AsBytes(c)})
+			return err
+		}
+		if err := verify(); err != nil {
+			t.Fatalf("%s: the right product: %v", shape, err)
+		}
+		rng := rand.New(rand.NewPCG(5, 6))
+		for range 50 {
+			at := rng.IntN(len(c))
+			before := c[at]
+			for _, sum := range []float32{0, 1, before/o.scale + 1} {
+				if c[at] = sum * o.scale; c[at] != before && kernels.AsRejection(verify()) == nil {
+					t.Errorf("%s: element (%d, %d) is %v and not %v, and nobody minds", shape, at/g.n, at%g.n, c[at], before)
+				}
+			}
+			c[at] = before
 		}
 	}
 }
@@ -292,7 +342,7 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	tune_pack(args[1], args[0], dims[0], dims[1]);
 }
 `
-			d := g.asked(1)
+			d := g.asked(1)[0]
 			want := l.pack(d.want.w, g.n, g.k)
 			wrapped := &oneCase{Spec: g, c: native.Case{
 				Name: "pack", Dims: []int64{int64(g.n), int64(g.k), int64(bytes.Len)}, Buffers: []native.Buffer{w, bytes}, Inputs: [][]byte{native.AsBytes(d.want.w), nil},

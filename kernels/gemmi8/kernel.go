@@ -115,6 +115,23 @@ func (g *Spec) Space() *space.Space { return g.space }
 // Presets returns the baseline and the documented points to start from.
 func (g *Spec) Presets() []kernels.Preset { return g.presets }
 
+// Sizes returns the operands as floats, the most that they take, and what is kept of them for a seed: with the quantised
+// ones, the reference of what is compared one by one, and a second case where relu asks for one.
+func (g *Spec) Sizes() ([]native.Buffer, int64) {
+	m, n, k := int64(g.m), int64(g.n), int64(g.k)
+	kept := 5*(m+n)*k + 4*(someLines+1)*(m+n)
+	if g.m*g.n*g.k <= wholeLimit {
+		kept += 4 * m * n
+	} else if g.relu {
+		kept *= 2
+	}
+	return []native.Buffer{
+		{Name: "a", Elem: native.F32, Len: g.m * g.k, Mode: native.In},
+		{Name: "w", Elem: native.F32, Len: g.n * g.k, Mode: native.In},
+		{Name: "c", Elem: native.F32, Len: g.m * g.n, Mode: native.Out},
+	}, kept
+}
+
 // coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here:
 // times below it are faults of a clock.
 const coreRoof = 3e12

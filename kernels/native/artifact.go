@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 
 // asked returns the case of the asked shape.
 func (c *candidate) asked() (Case, error) {
-	cases, err := c.problem.cases.of(c.problem.spec, c.point, c.seed)
+	cases, err := c.problem.cases.of(context.Background(), c.problem.spec, c.point, c.seed)
 	if err != nil {
 		return Case{}, err
 	}

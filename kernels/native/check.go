@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -20,36 +21,96 @@ type caseCache struct {
 type caseEntry struct {
 	class string
 	seed  uint64
-	once  sync.Once
+	done  chan struct{} // closed when the rest is there
 	cases []Case
 	err   error
+	bytes int // of its buffers; guarded by the mutex of the cache
 }
 
-// caseEntries is how many sets of cases are kept: those of the search, and those of a check at the end.
-const caseEntries = 4
+// caseEntries is how many sets of cases are kept at the most: those of the search, and those of a check at the end.
+// Large ones are kept while they have fewer than caseBytes together, and the last one always.
+const (
+	caseEntries = 4
+	caseBytes   = 1 << 30
+)
 
-// of returns the cases of a point. Points of one class wait for each other instead of computing the same.
-func (cc *caseCache) of(spec Spec, p space.Point, seed uint64) ([]Case, error) {
+// of returns the cases of a point. Points of one class wait for each other instead of computing the same. What a
+// context has ended is not kept.
+func (cc *caseCache) of(ctx context.Context, spec Spec, p space.Point, seed uint64) ([]Case, error) {
 	classer, ok := spec.(CaseClasser)
 	if !ok {
-		return spec.Cases(p, seed)
+		return spec.Cases(ctx, p, seed)
 	}
 	class := classer.CaseClass(p)
+	for {
+		e, mine := cc.entry(class, seed)
+		if mine {
+			e.cases, e.err = spec.Cases(ctx, p, seed)
+			cc.settle(e, ctx.Err() != nil)
+			close(e.done)
+			return e.cases, e.err
+		}
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !isDone(e.err) {
+			return e.cases, e.err
+		}
+		// The context of the one that computed it ended, and not this one.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func isDone(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// entry returns the entry of a class and seed, and whether the caller has to fill it in.
+func (cc *caseCache) entry(class string, seed uint64) (e *caseEntry, mine bool) {
 	cc.mu.Lock()
+	defer cc.mu.Unlock()
 	i := slices.IndexFunc(cc.entries, func(e *caseEntry) bool { return e.class == class && e.seed == seed })
-	e := &caseEntry{class: class, seed: seed}
 	if i >= 0 {
 		e = cc.entries[i]
 		cc.entries = slices.Delete(cc.entries, i, i+1)
+	} else {
+		e, mine = &caseEntry{class: class, seed: seed, done: make(chan struct{})}, true
 	}
 	cc.entries = slices.Insert(cc.entries, 0, e)
 	cc.entries = cc.entries[:min(len(cc.entries), caseEntries)]
-	cc.mu.Unlock()
-	e.once.Do(func() { e.cases, e.err = spec.Cases(p, seed) })
-	return e.cases, e.err
+	return e, mine
 }
 
-// repeatSeconds is how long a call may take to be made twice in a check.
+// settle removes an entry that was ended, and makes room for one that was not.
+func (cc *caseCache) settle(e *caseEntry, ended bool) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if ended && e.err != nil {
+		cc.entries = slices.DeleteFunc(cc.entries, func(other *caseEntry) bool { return other == e })
+		return
+	}
+	// The operands tell well enough what an entry takes, its reference included.
+	for _, c := range e.cases {
+		for _, b := range c.Buffers {
+			e.bytes += b.Bytes()
+		}
+	}
+	total := e.bytes
+	cc.entries = slices.DeleteFunc(cc.entries, func(other *caseEntry) bool {
+		if other == e {
+			return false
+		}
+		total += other.bytes
+		return total > caseBytes
+	})
+}
+
+// repeatSeconds is how long a call may take to be made twice in a check. Longer ones are repeated when they are timed,
+// where they are not behind (see verifyTimed).
 const repeatSeconds = 0.05
 
 // Check runs the candidate on the cases of its point, with the inputs of a seed, in a worker.
@@ -62,7 +123,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 		return err
 	}
 	return p.host.check(ctx, c.threads(), p.limits, func(w runner) error {
-		cases, err := p.cases.of(p.spec, c.point, seed)
+		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
 		if err != nil {
 			return err
 		}

@@ -246,7 +246,7 @@ func (s tester) Presets() []kernels.Preset {
 }
 func (s tester) Generate(space.Point) (Source, error) { return Source{Lang: "c", Text: "\n"}, nil }
 func (s tester) Work() Work                           { return Work{} }
-func (s tester) Cases(space.Point, uint64) ([]Case, error) {
+func (s tester) Cases(context.Context, space.Point, uint64) ([]Case, error) {
 	return []Case{{Name: "one", Buffers: []Buffer{{Name: "y", Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}, Verify: func([][]byte) (d kernels.Deviation, err error) { return d, nil }}}, nil
 }
 

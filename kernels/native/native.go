@@ -1,6 +1,8 @@
 package native
 
 import (
+	"context"
+
 	"tune/kernels"
 	"tune/space"
 )
@@ -133,8 +135,9 @@ type Spec interface {
 	// Generate writes the code of a point. A point that cannot be generated is a *kernels.Rejection.
 	Generate(space.Point) (Source, error)
 	// Cases returns the problems that a point's code is checked on, with inputs drawn from seed; the
-	// first is the asked shape, on which it is timed too.
-	Cases(p space.Point, seed uint64) ([]Case, error)
+	// first is the asked shape, on which it is timed too. It ends early, with the error of the context, where that is
+	// done: references may take long.
+	Cases(ctx context.Context, p space.Point, seed uint64) ([]Case, error)
 	// Work describes one call at the asked shape.
 	Work() Work
 }

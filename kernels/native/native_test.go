@@ -135,7 +135,7 @@ static void *other(void *p) { struct half *h = p; body(h->x, h->y, h->n / 2, h->
 
 func (p *poly) CaseClass(space.Point) string { return "" }
 
-func (p *poly) Cases(_ space.Point, seed uint64) ([]native.Case, error) {
+func (p *poly) Cases(_ context.Context, _ space.Point, seed uint64) ([]native.Case, error) {
 	var cases []native.Case
 	for _, n := range []int{p.n, 1, 17} {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -268,6 +268,132 @@ func quietly(t *testing.T, p *native.Problem, point space.Point) map[string]floa
 		if time.Since(start) > 10*time.Second {
 			t.Skip("the machine is not quiet")
 		}
+	}
+}
+
+// inPlace is poly in one buffer that is read and written. Its forms are right in their first calls.
+type inPlace struct{ *poly }
+
+func (p inPlace) Generate(point space.Point) (native.Source, error) {
+	extra := map[string]string{
+		"later": "if (calls > 6) return;", "state": "if (calls % 2 == 0) return;",
+	}[point.Str("form")]
+	return native.Source{Lang: "c", Text: fmt.Sprintf(`#include <stdint.h>
+#include <time.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	static int64_t calls;
+	clock_t end = clock() + %d * CLOCKS_PER_SEC / 1000;
+	float *y = args[0];
+	calls++;
+	%s
+	while (clock() < end)
+		;
+	for (int64_t i = 0; i < dims[0]; i++)
+		y[i] = y[i] * y[i] * 3 + y[i];
+}
+`, point.Int("work")-1, extra)}, nil
+}
+
+func (p inPlace) Cases(ctx context.Context, point space.Point, seed uint64) ([]native.Case, error) {
+	cases, err := p.poly.Cases(ctx, point, seed)
+	if err != nil {
+		return nil, err
+	}
+	c := cases[0]
+	c.Buffers, c.Inputs = []native.Buffer{c.Buffers[0]}, c.Inputs[:1]
+	c.Buffers[0].Mode = native.InOut
+	verify := c.Verify
+	c.Verify = func(b [][]byte) (kernels.Deviation, error) { return verify([][]byte{nil, b[0]}) }
+	return []native.Case{c}, nil
+}
+
+// TestInPlace: an in-place kernel that stops working after some calls, or works in every other one, is wrong, in the search
+// and in the final. Calls that are too long to be made twice in the check are no way out.
+func TestInPlace(t *testing.T) {
+	spec := inPlace{newPoly(t, 2000)}
+	p := problem(t, spec, testHost(t))
+	const long = 1 + 60 // milliseconds
+	for _, test := range []struct {
+		form   string
+		work   int
+		status space.Status
+	}{
+		{"plain", 1, space.OK}, {"later", 1, space.WrongAnswer}, {"state", 1, space.WrongAnswer},
+		{"plain", long, space.OK}, {"later", long, space.WrongAnswer}, {"state", long, space.WrongAnswer},
+	} {
+		// Each is the first of its problem, so that none is given up because it is behind.
+		out, err := (&kernels.Evaluator{Problem: problem(t, spec, testHost(t)), CheckSeed: 1}).Evaluate(t.Context(),
+			space.Trial{Proposal: space.Proposal{Point: spec.point(t, test.form, test.work)}})
+		if err != nil || out.Status != test.status {
+			t.Errorf("%s %d: %v (%s), %v", test.form, test.work, out.Status, out.Reason, err)
+		}
+	}
+	baseline := p.Wrap(mustGenerateOf(t, spec, "plain", 2), spec.point(t, "plain", 2))
+	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{
+		p.Wrap(mustGenerateOf(t, spec, "later", 1), spec.point(t, "later", 1)),
+		p.Wrap(mustGenerateOf(t, spec, "plain", 1), spec.point(t, "plain", 1)),
+	}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := kernels.AsRejection(final.Comparisons[0].Err); r == nil || r.Status != space.WrongAnswer || final.Best != 1 {
+		t.Errorf("in the final the wrong one has %v, and finalist %d is best", final.Comparisons[0].Err, final.Best)
+	}
+}
+
+func mustGenerateOf(t *testing.T, p inPlace, form string, work int) native.Source {
+	t.Helper()
+	s, err := p.Generate(p.point(t, form, work))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// slowCases is a spec whose reference takes until it is allowed to end.
+type slowCases struct {
+	*poly
+	calls   atomic.Int64
+	started chan struct{}
+}
+
+func (s *slowCases) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
+	if s.calls.Add(1) == 1 {
+		close(s.started)
+		<-ctx.Done()
+		return nil, fmt.Errorf("the reference: %w", ctx.Err())
+	}
+	return s.poly.Cases(ctx, p, seed)
+}
+
+// TestSlowReference: a reference ends with the context, and what was ended is not kept for those that come after.
+func TestSlowReference(t *testing.T) {
+	spec := &slowCases{poly: newPoly(t, 100), started: make(chan struct{})}
+	p := problem(t, spec, testHost(t))
+	c, err := p.Build(t.Context(), spec.point(t, "plain", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- c.Check(ctx, 1) }()
+	<-spec.started
+	other, err := p.Build(t.Context(), spec.point(t, "repeat", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { second <- other.Check(t.Context(), 1) }()
+	time.Sleep(50 * time.Millisecond) // so that it waits for the first
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the check that was ended returned %v", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the one that waited for it returned %v", err)
+	}
+	if n := spec.calls.Load(); n != 2 {
+		t.Errorf("the cases were asked for %d times", n)
 	}
 }
 

@@ -54,6 +54,12 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}
+	if sizer, ok := spec.(Sizer); ok {
+		buffers, kept := sizer.Sizes()
+		if err := Room(Needs(buffers, kept, p.work.Cold)); err != nil {
+			return nil, fmt.Errorf("this shape is too large: %w", err)
+		}
+	}
 	patience := callPatience(p.work)
 	if p.limits.CPU == 0 {
 		p.limits.CPU = max(patience, p.limits.Wall)

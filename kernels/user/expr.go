@@ -90,6 +90,13 @@ func (e expr) whole(v values, low, high float64) (int64, error) {
 
 // shown returns the expression with its value.
 func (e expr) shown(x float64) string {
+	if math.Abs(x) > 1<<53 {
+		// A float does not hold its last digits.
+		if _, err := strconv.ParseFloat(e.src, 64); err == nil {
+			return e.src
+		}
+		return fmt.Sprintf("%s, which is about %.4g,", e.src, x)
+	}
 	value := strconv.FormatFloat(x, 'f', -1, 64)
 	if value == e.src {
 		return value

@@ -203,8 +203,14 @@ func (r *reader) try(k *Kernel, root node) {
 		fail(err)
 		return
 	}
+	if err := k.d.source.room(c); err != nil {
+		fail(err)
+	}
 	if _, err := k.d.source.inputs(c, 0, false); err != nil {
 		fail(err)
+	}
+	if _, err := k.d.source.threadsOf(sp.Default(), values); err != nil {
+		r.fault(valueOf(source, "threads"), "%s", strings.TrimPrefix(kernels.AsRejection(err).Reason, "threads: "))
 	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)

@@ -94,6 +94,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestRoom: buffers that the machine has no room for are refused where they stand, before anything is allocated.
+func TestRoom(t *testing.T) {
+	var kilobytes int64
+	data, err := os.ReadFile("/proc/meminfo")
+	if _, serr := fmt.Sscanf(string(data), "MemTotal: %d kB", &kilobytes); err != nil || serr != nil || kilobytes > 150<<20 {
+		t.Skip("this system does not say how much memory it has, or has room for it")
+	}
+	text := strings.Replace(sourceText, "length: n, access: read", "length: 4000000000, access: read", 1)
+	_, err = read("my.yaml", []byte(text), library)
+	const want = "my.yaml:11:38: source.arguments[0].length: to check and compare kernels on it needs about "
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), " GB of memory, this machine has ") {
+		t.Errorf("%v, want %s…", err, want)
+	}
+}
+
 func TestReadFaults(t *testing.T) {
 	// Each edit replaces a text of a file that is right; the faults are all that is wrong then.
 	for _, test := range []struct {
@@ -178,6 +193,11 @@ my.yaml:14:53: source.reference.shapes[1].n: want a whole number from 1 to 10995
 		{sourceText, "  reference:", "  flags: [-O3, -o, x]\n  reference:", `my.yaml:14:16: source.flags[1]: tune says itself what the compiler makes: leave -o out`},
 		{sourceText, "  reference:", "  flags: ['-DT={{TLE}}']\n  reference:", `my.yaml:14:16: source.flags[0]: {{TLE}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
 		{sourceText, "  reference:", "  threads: TILE +\n  reference:", `my.yaml:14:18: source.threads: the expression ends too early`},
+		{sourceText, "  reference:", "  threads: 0\n  reference:", `my.yaml:14:12: source.threads: 0 is out of range: want 1 to 1024`},
+		{sourceText, "  reference:", "  threads: 100000\n  reference:", `my.yaml:14:12: source.threads: 100000 is out of range: want 1 to 1024`},
+		{sourceText, "length: n, access: read", "length: 99999999999999999999, access: read", `my.yaml:11:38: source.arguments[0].length: 99999999999999999999 is out of range: want 1 to 17179869184`},
+		{sourceText, "length: n, access: read", "length: n*9007199254740993*3, access: read", `my.yaml:11:38: source.arguments[0].length: n*9007199254740993*3, which is about 2.162e+17, is out of range: want 1 to 17179869184`},
+		{sourceText, "space:", "# \x01\nspace:", `my.yaml:4:3: control characters are not allowed`},
 		{sourceText, "  reference:", "  metric: {operations: TILE, bytes: q}\n  reference:", `my.yaml:14:24: source.metric.operations: TILE is a parameter: only constants of the shape may stand here
 my.yaml:14:37: source.metric.bytes: there is no constant "q"`},
 		{sourceText, "  reference:", "  limits: {call: 10, memory: 4}\n  reference:", `my.yaml:14:18: source.limits.call: want a time with a unit, from 1ms to 24h, such as 30s or 2m

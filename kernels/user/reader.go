@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -369,5 +370,11 @@ func syntaxFault(file string, data []byte, err error) Fault {
 		}
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
+	if f.Line == 0 && strings.Contains(text, "control characters") {
+		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
+		if at := strings.IndexFunc(string(data), wrong); at >= 0 {
+			f.Line, f.Column = position(string(data), at)
+		}
+	}
 	return f
 }

@@ -40,6 +40,9 @@ func (e ended) describe(what string) string {
 	if e.Signal != "" {
 		text = what + " was ended by signal " + e.Signal
 	}
+	if e.Cause != "" {
+		text += " (" + e.Cause + ")"
+	}
 	for _, output := range []string{e.Stderr, e.Stdout} {
 		if last := lastLine(output); last != "" {
 			return text + ": " + last

@@ -64,6 +64,21 @@ func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error
 	return c, nil
 }
 
+// room returns an error where the machine has no room for a call; an *argumentError, about the largest buffer.
+func (s *source) room(c call) error {
+	largest, kept := -1, int64(0)
+	for i, b := range c.buffers {
+		kept += int64(b.Bytes())
+		if largest < 0 || b.Bytes() > c.buffers[largest].Bytes() {
+			largest = i
+		}
+	}
+	if err := native.Room(native.Needs(c.buffers, kept, s.cold)); err != nil && largest >= 0 {
+		return &argumentError{c.index[largest], "length", err}
+	}
+	return nil
+}
+
 func shapeName(constants map[string]int) string {
 	names := make([]string, 0, len(constants))
 	for name := range constants {

@@ -92,8 +92,14 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	if spec.work, err = s.work(constants); err != nil {
 		return nil, err
 	}
-	if _, err := s.shapeCase(spec.space.Default(), constants); err != nil {
-		return nil, s.explain(err)
+	for _, shape := range spec.shapes {
+		c, err := s.shapeCase(shape.space.Default(), shape.constants)
+		if err == nil {
+			err = s.room(c)
+		}
+		if err != nil {
+			return nil, s.explain(err)
+		}
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
 	spec.host = native.NewHost(native.HostOptions{})
@@ -237,20 +243,26 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 }
 
 // Cases draws the inputs of a point's calls and has the reference compute what they should come to.
-func (s *sourceSpec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
+func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	calls, err := s.calls(p)
 	if err != nil {
 		return nil, err
 	}
 	cases := make([]native.Case, len(calls))
 	for i, c := range calls {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		inputs, err := s.s.inputs(c, seed, true)
 		if err != nil {
 			return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 		}
 		cases[i] = native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	}
-	want, err := s.expected(calls, cases)
+	want, err := s.expected(ctx, calls, cases)
+	if ended := ctx.Err(); err != nil && ended != nil {
+		return nil, ended
+	}
 	if err != nil {
 		// What is wrong with the reference is no candidate's fault, so that a rejection must not pass.
 		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
@@ -262,7 +274,7 @@ func (s *sourceSpec) Cases(p space.Point, seed uint64) ([]native.Case, error) {
 }
 
 // expected returns what the buffers of each call should hold.
-func (s *sourceSpec) expected(calls []call, cases []native.Case) ([][][]byte, error) {
+func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {
 	if outputs := s.s.reference.outputs; outputs != nil {
 		out := make([][][]byte, len(calls))
 		for i, c := range calls {
@@ -276,7 +288,7 @@ func (s *sourceSpec) expected(calls []call, cases []native.Case) ([][][]byte, er
 		}
 		return out, nil
 	}
-	return s.compute(cases)
+	return s.compute(ctx, cases)
 }
 
 // referenceTime bounds one call of a reference, which may be slow.
@@ -284,8 +296,7 @@ const referenceTime = 2 * time.Minute
 
 // compute calls the reference function in a worker, because it is as little to be trusted as a candidate. It is compiled
 // with the values of the baseline.
-func (s *sourceSpec) compute(cases []native.Case) (out [][][]byte, err error) {
-	ctx := context.Background()
+func (s *sourceSpec) compute(ctx context.Context, cases []native.Case) (out [][][]byte, err error) {
 	ref, base := s.s.reference, s.space.Default()
 	text, name, language := s.s.text, s.s.name, s.s.language
 	if ref.name != "" {

@@ -10,7 +10,7 @@
 //     bandit-based adaptive operator selection mechanisms", 2010; the form is that of Ansel et al., "OpenTuner: an
 //     extensible framework for program autotuning", 2014).
 //  4. Batches grow with the number of evaluations, and the model's share falls, because what it costs to think is then
-//     best spent on evaluating.
+//     best spent on evaluating. Towards the end of the budget they shrink: a batch is at most a quarter of what is left.
 package auto
 
 import (
@@ -37,7 +37,8 @@ type Config struct {
 	// Sources are what earlier runs measured, for package surrogate.
 	Sources []search.Source
 	// Arms are the strategies beside the model, by name: "ils", "anneal", "evolve"; nil for the first alone.
-	// More of them made it worse on every checkpoint that was measured (docs/design/search-auto.md).
+	// With all three, auto was behind "ils" alone at 200 and 500 evaluations in the one comparison that was made,
+	// of 8 seeds (docs/design/search-auto.md).
 	Arms []string
 }
 
@@ -134,7 +135,30 @@ const (
 // Ask lets one arm ask.
 func (a *auto) Ask(p space.Progress) []space.Proposal {
 	a.current = a.choose()
+	if n := rest(p) / endShare; n < math.MaxInt32 {
+		most := max(int(n), 1)
+		if p.Evaluations == 0 || most < p.Evaluations {
+			p.Evaluations = most
+		}
+	}
 	return a.arms[a.current].Ask(p)
+}
+
+// endShare bounds a batch to a share of what is left of the budget: near the end each point is chosen with the
+// outcomes of those before it, as there is no later batch that could make good what this one did not know.
+const endShare = 4
+
+// rest returns how many evaluations are left: as many as are counted, and no more than time allows at the rate so far.
+// It is +Inf where nothing is known of an end.
+func rest(p space.Progress) float64 {
+	n := math.Inf(1)
+	if p.Evaluations > 0 {
+		n = float64(p.Evaluations)
+	}
+	if p.Told > 0 && p.Left < 1 {
+		n = min(n, float64(p.Told)*p.Left/(1-p.Left))
+	}
+	return n
 }
 
 // choose returns the arm with the most credit and bonus, the first of equal ones.

@@ -64,7 +64,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x696C73))
 	return &Strategy{
 		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), known: map[string]float64{},
-		home: math.Inf(1), best: math.Inf(1),
+		cost: math.Inf(1), home: math.Inf(1), best: math.Inf(1),
 	}, nil
 }
 

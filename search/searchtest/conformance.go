@@ -14,11 +14,19 @@ import (
 	"tune/space"
 )
 
-// Option says what a strategy is exempt from.
+// Option says in what a strategy is treated otherwise.
 type Option uint8
 
-// Seedless is the option of a strategy that makes no use of its seed.
-const Seedless Option = 1
+const (
+	// Seedless is the option of a strategy that makes no use of its seed.
+	Seedless Option = iota + 1
+	// Paced is the option of a strategy that fits itself to what is left of the budget: a run with a smaller one need
+	// not ask the first points of a run with a larger one.
+	Paced
+	// Dear is the option of a strategy that thinks for milliseconds about a point: every check is made, over fewer
+	// evaluations and seeds.
+	Dear
+)
 
 // Conformance checks all that package search expects of a strategy. The factory makes it for a space, from a seed.
 func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (search.Strategy, error), options ...Option) {
@@ -26,12 +34,19 @@ func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suite{spaces: all, factory: factory, seedless: slices.Contains(options, Seedless)}
+	s := &suite{spaces: all, factory: factory, seedless: slices.Contains(options, Seedless),
+		paced: slices.Contains(options, Paced), dear: slices.Contains(options, Dear)}
 	for _, c := range checks {
-		t.Run(name+"/"+c.name, func(t *testing.T) { c.check(s, t) })
+		t.Run(name+"/"+c.name, func(t *testing.T) {
+			t.Parallel()
+			c.check(s, t)
+		})
 	}
 	for _, p := range properties {
-		t.Run(name+"/"+p.name, rapid.MakeCheck(func(t *rapid.T) { p.check(s, t) }))
+		t.Run(name+"/"+p.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) { p.check(s, t) })
+		})
 	}
 }
 
@@ -49,6 +64,7 @@ var (
 		{"instances", (*suite).instances},
 		{"clock", (*suite).clock},
 		{"prefix", (*suite).prefix},
+		{"progress", (*suite).progress},
 		{"jobs", (*suite).jobs},
 	}
 	properties = []struct {
@@ -72,6 +88,25 @@ type suite struct {
 	spaces
 	factory  func(*space.Space, uint64) (search.Strategy, error)
 	seedless bool
+	paced    bool
+	dear     bool
+}
+
+// most is a number of evaluations, or of what else a check does, or an eighth of it where the strategy is dear.
+func (s *suite) most(n int) int {
+	if s.dear {
+		return max(n/8, 1)
+	}
+	return n
+}
+
+// exhaustible lists the spaces that a check exhausts under each landscape: a dear strategy exhausts the largest only
+// under the first.
+func (s *suite) exhaustible(land landscape) []*space.Space {
+	if s.dear && land.name != rough.name {
+		return slices.DeleteFunc(slices.Clone(s.few), func(in *space.Space) bool { return points(in) > 200 })
+	}
+	return s.few
 }
 
 func (s *suite) make(t tb, in *space.Space, seed uint64) search.Strategy {
@@ -103,7 +138,18 @@ func (s *suite) asker(t tb, in *space.Space, seed uint64, land landscape) *asker
 // leaves, 0 where it sets no limit.
 func (a *asker) round(evaluations int) int {
 	a.t.Helper()
-	proposals := a.strategy.Ask(space.Progress{Told: len(a.asked), Left: 1, Evaluations: evaluations})
+	p := space.Progress{Told: len(a.asked), Left: 1, Evaluations: evaluations}
+	if evaluations > 0 {
+		p.Left = float64(evaluations) / float64(len(a.asked)+evaluations)
+	}
+	return a.batch(p)
+}
+
+// batch is round for any progress.
+func (a *asker) batch(p space.Progress) int {
+	a.t.Helper()
+	evaluations := p.Evaluations
+	proposals := a.strategy.Ask(p)
 	if evaluations > 0 && len(proposals) > evaluations {
 		a.t.Fatalf("space %s: it asks for %d points where %d are left", a.in.Name(), len(proposals), evaluations)
 	}
@@ -178,9 +224,9 @@ var seeds = []uint64{0, 1, 1<<64 - 1}
 
 // exhausts asks until nothing is left: every point is asked, and only once, whatever the outcomes are.
 func (s *suite) exhausts(t tb) {
-	for _, in := range s.few {
-		for _, land := range landscapes {
-			for _, seed := range seeds {
+	for _, land := range landscapes {
+		for _, in := range s.exhaustible(land) {
+			for _, seed := range seeds[:min(s.most(2*len(seeds)), len(seeds))] {
 				s.asker(t, in, seed, land).exhausted()
 			}
 		}
@@ -208,7 +254,7 @@ func (s *suite) exhaustsRandom(t *rapid.T) {
 func (s *suite) farFromTheEnd(t tb) {
 	for _, in := range s.many {
 		for _, land := range landscapes {
-			s.asker(t, in, 5, land).run(500)
+			s.asker(t, in, 5, land).run(s.most(500))
 		}
 	}
 }
@@ -230,9 +276,9 @@ func (s *suite) evaluations(t tb) {
 // seed checks that a seed decides all that is asked, and that it decides anything.
 func (s *suite) seed(t tb) {
 	for _, in := range slices.Concat(s.few[3:], s.many) {
-		const n = 60
+		n := max(s.most(60), 16)
 		distinct := map[string]uint64{}
-		for seed := range uint64(8) {
+		for seed := range uint64(max(s.most(8), 3)) {
 			first, again := s.asker(t, in, seed, rough).run(n), s.asker(t, in, seed, rough).run(n)
 			if !slices.Equal(first, again) {
 				t.Fatalf("space %s: seed %d asks for other points the second time", in.Name(), seed)
@@ -252,10 +298,11 @@ func (s *suite) seed(t tb) {
 // instances checks that strategies at work at the same time do not touch each other.
 func (s *suite) instances(t tb) {
 	for _, in := range s.many {
-		alone := s.asker(t, in, 1, rough).run(200)
+		n := s.most(200)
+		alone := s.asker(t, in, 1, rough).run(n)
 		one, other := s.asker(t, in, 1, rough), s.asker(t, in, 2, rough)
-		for len(one.asked) < 200 {
-			one.round(200 - len(one.asked))
+		for len(one.asked) < n {
+			one.round(n - len(one.asked))
 			other.round(0)
 		}
 		if !slices.Equal(one.asked, alone) {
@@ -269,17 +316,20 @@ func (s *suite) clock(t tb) {
 	for _, in := range s.many {
 		fast, slow := s.asker(t, in, 1, rough), s.asker(t, in, 1, rough)
 		slow.seconds = 3600
-		if !slices.Equal(fast.run(200), slow.run(200)) {
+		if n := s.most(200); !slices.Equal(fast.run(n), slow.run(n)) {
 			t.Errorf("space %s: it asks for other points where evaluations are slow", in.Name())
 		}
 	}
 }
 
 // prefix checks that a run with a smaller budget asks for the first points of a run with a larger one: the budget
-// cuts the last batch, and has no other effect.
+// cuts the last batch, and has no other effect. A paced strategy is free to ask others.
 func (s *suite) prefix(t tb) {
+	if s.paced {
+		return
+	}
 	for _, in := range slices.Concat(s.few[3:], s.many) {
-		const most = 150
+		most := s.most(150)
 		for _, land := range []landscape{rough, landscapes[1], landscapes[2]} {
 			whole := s.asker(t, in, 4, land).run(min(most, points(in)))
 			for n := 1; n < len(whole); n += 1 + n/5 {
@@ -287,6 +337,34 @@ func (s *suite) prefix(t tb) {
 					t.Fatalf("space %s, %s: with a budget of %d it does not ask for the first of %d", in.Name(), land.name, n, len(whole))
 				}
 			}
+		}
+	}
+}
+
+// progress checks that a strategy copes with any readings of a budget, counted and by the clock, and asks the same where
+// it is shown the same: what is journaled decides.
+func (s *suite) progress(t tb) {
+	for _, in := range slices.Concat(s.few[3:4], s.many) {
+		n := min(s.most(200), points(in))
+		one, again := s.asker(t, in, 7, rough), s.asker(t, in, 7, rough)
+		rng := rand.New(rand.NewPCG(7, 7))
+		for i := 0; len(one.asked) < n; i++ {
+			p := space.Progress{Told: len(one.asked), Left: 1 - float64(len(one.asked))/float64(n)}
+			switch i % 4 {
+			case 0: // the clock has nearly run out
+				p.Left = 0
+			case 1: // the budget was raised
+				p.Left = 1
+			case 2:
+				p.Evaluations = 1 + rng.IntN(12)
+			}
+			if one.batch(p) == 0 {
+				t.Fatalf("space %s: it stops after %d points, shown %+v", in.Name(), len(one.asked), p)
+			}
+			again.batch(p)
+		}
+		if !slices.Equal(one.asked, again.asked) {
+			t.Errorf("space %s: it asks for other points where it is shown the same progress", in.Name())
 		}
 	}
 }
@@ -323,7 +401,7 @@ func (s *suite) whole(t tb, in *space.Space, seed uint64, ev search.Evaluator, s
 // jobs checks that the number of workers, and the order in which they finish, changes nothing.
 func (s *suite) jobs(t tb) {
 	for _, in := range slices.Concat(s.few[3:4], s.many) {
-		budget := search.Budget{Evaluations: min(150, points(in))}
+		budget := search.Budget{Evaluations: min(s.most(150), points(in))}
 		one := s.whole(t, in, 6, evaluator(rough, 0), search.Settings{Budget: budget})
 		for _, jobs := range []int{2, 8} {
 			more := s.whole(t, in, 6, evaluator(rough, 500*time.Microsecond), search.Settings{Budget: budget, Jobs: jobs})
@@ -337,14 +415,14 @@ func (s *suite) jobs(t tb) {
 // resume cuts recorded runs at random: at any batch, with any part of its outcomes known. Led through what is left,
 // the strategy asks for the same, and the run ends as the one that was not cut.
 func (s *suite) resume(t *rapid.T) {
-	in := rapid.SampledFrom(slices.Concat(s.few, s.many)).Draw(t, "space")
 	land := rapid.SampledFrom(landscapes).Draw(t, "landscape")
+	in := rapid.SampledFrom(slices.Concat(s.few, s.many)).Draw(t, "space")
 	seed := rapid.Uint64().Draw(t, "seed")
 	set := search.Settings{
-		Budget: search.Budget{Evaluations: rapid.IntRange(0, 200).Draw(t, "evaluations")},
+		Budget: search.Budget{Evaluations: rapid.IntRange(0, s.most(200)).Draw(t, "evaluations")},
 		Jobs:   rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "jobs"),
 	}
-	if points(in) > 1000 {
+	if points(in) > 1000 || s.dear {
 		set.Budget.Evaluations = max(set.Budget.Evaluations, 1)
 	}
 	whole := s.whole(t, in, seed, evaluator(land, 0), set)

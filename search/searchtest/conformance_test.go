@@ -160,6 +160,19 @@ func TestChecksFail(t *testing.T) {
 			}
 			return in
 		}, nil},
+		{"asks at random near the end", "progress", func(s *spoilt, p space.Progress, in []space.Proposal) []space.Proposal {
+			if p.Left < 0.5 {
+				s.restart(rand.Uint64())
+				return s.Strategy.Ask(p)
+			}
+			return in
+		}, nil},
+		{"asks nothing when the time is over", "progress", func(s *spoilt, p space.Progress, in []space.Proposal) []space.Proposal {
+			if p.Left == 0 {
+				return nil
+			}
+			return in
+		}, nil},
 		{"reads what has no meaning", "jobs", nil, func(s *spoilt, o space.Outcome) {
 			if o.Seconds > 50e-6 {
 				s.slow++

@@ -3,6 +3,7 @@ package strategies
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tune/search"
@@ -25,11 +26,15 @@ const Default = "evolve"
 type Strategy struct {
 	Name string
 	Doc  string // one line
+	// Paced says that what it asks depends on how much of the budget is left, so that a run with a smaller budget does
+	// not ask the first points of one with a larger.
+	Paced bool
 	// New makes the strategy for a space and a seed.
 	New func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)
 }
 
-// Hints are what is known before a run. A strategy makes of them what it can; the zero value says nothing.
+// Hints are what is known before a run. A strategy makes of them what it can: a model learns from all that the sources
+// measured, other strategies begin with their best points, random and grid take no hint. The zero value says nothing.
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
@@ -37,44 +42,62 @@ type Hints struct {
 	Sources []search.Source
 }
 
+// mostFirst is how many points of the sources together are asked first: more would put off what the strategy itself
+// would try, where the sources mislead.
+const mostFirst = 6
+
+// first returns the points to begin with, for strategies that do nothing else with sources.
+func (h Hints) first(s *space.Space) []space.Point {
+	return slices.Concat(h.Start, search.Leaders(s, h.Sources, mostFirst))
+}
+
 // Table returns every strategy, in the order in which they are listed.
 func Table() []Strategy {
-	return []Strategy{
-		{"auto", "a model and local search that share what they find; a bandit learns which of them pays",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return auto.New(s, seed, auto.Config{Start: h.Start, Sources: h.Sources})
-			}},
-		{"evolve", "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return evolve.New(s, seed, evolve.Config{Start: h.Start})
-			}},
-		{"surrogate", "Gaussian process with expected improvement",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return surrogate.New(s, seed, surrogate.Config{Start: h.Start, Sources: h.Sources})
-			}},
-		{"anneal", "simulated annealing: chains that cool, and start anew when frozen",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return anneal.New(s, seed, anneal.Config{Start: h.Start})
-			}},
-		{"ils", "iterated local search: descents through three neighbourhoods, and kicks between them",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return ils.New(s, seed, ils.Config{Start: h.Start})
-			}},
-		{"diffevo", "differential evolution over ordinals",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return diffevo.New(s, seed, diffevo.Config{Start: h.Start})
-			}},
-		{"swarm", "particle swarm over ordinals",
-			func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-				return swarm.New(s, seed, swarm.Config{Start: h.Start})
-			}},
-		{"random", "uniform random points, without replacement",
-			func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
-				return random.New(s, seed), nil
-			}},
-		{"grid", "every point, in canonical order",
-			func(s *space.Space, _ uint64, _ Hints) (search.Strategy, error) { return grid.New(s), nil }},
-	}
+	return []Strategy{{
+		Name: "auto", Paced: true,
+		Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return auto.New(s, seed, auto.Config{Start: h.Start, Sources: h.Sources})
+		},
+	}, {
+		Name: "evolve", Doc: "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return evolve.New(s, seed, evolve.Config{Start: h.first(s)})
+		},
+	}, {
+		Name: "surrogate", Doc: "Gaussian process with expected improvement; avoids what it learned to fail",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return surrogate.New(s, seed, surrogate.Config{Start: h.Start, Sources: h.Sources})
+		},
+	}, {
+		Name: "anneal", Doc: "simulated annealing: chains that cool, and start anew when frozen",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return anneal.New(s, seed, anneal.Config{Start: h.first(s)})
+		},
+	}, {
+		Name: "ils", Doc: "iterated local search: descents through three neighbourhoods, and kicks between them",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return ils.New(s, seed, ils.Config{Start: h.first(s)})
+		},
+	}, {
+		Name: "diffevo", Doc: "differential evolution over ordinals: the best and differences of members lead",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return diffevo.New(s, seed, diffevo.Config{Start: h.first(s)})
+		},
+	}, {
+		Name: "swarm", Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
+		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+			return swarm.New(s, seed, swarm.Config{Start: h.first(s)})
+		},
+	}, {
+		Name: "random", Doc: "uniform random points, without replacement",
+		New: func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
+			return random.New(s, seed), nil
+		},
+	}, {
+		Name: "grid", Doc: "every point, in canonical order",
+		New: func(s *space.Space, _ uint64, _ Hints) (search.Strategy, error) { return grid.New(s), nil },
+	}}
 }
 
 // Names lists the names of the table.

@@ -1,6 +1,7 @@
 package strategies_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,6 +21,12 @@ func TestConformance(t *testing.T) {
 		var options []searchtest.Option
 		if s.Name == "grid" {
 			options = append(options, searchtest.Seedless)
+		}
+		if s.Paced {
+			options = append(options, searchtest.Paced)
+		}
+		if s.Name == "auto" || s.Name == "surrogate" {
+			options = append(options, searchtest.Dear)
 		}
 		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) {
 			return s.New(in, seed, strategies.Hints{})
@@ -46,7 +53,8 @@ func TestTable(t *testing.T) {
 		t.Errorf("the default, %q, is not in the table", strategies.Default)
 	}
 	_, err := strategies.Lookup("evolv")
-	if err == nil || !strings.Contains(err.Error(), `unknown strategy "evolv": want evolve, random, grid`) || !strings.Contains(err.Error(), "did you mean") {
+	want := fmt.Sprintf(`unknown strategy "evolv": want %s (did you mean "evolve"?)`, strings.Join(strategies.Names(), ", "))
+	if err == nil || err.Error() != want {
 		t.Errorf("Lookup of a misspelt name: %v", err)
 	}
 }

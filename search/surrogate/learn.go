@@ -204,6 +204,9 @@ const (
 	elites = 4
 	// mostNeighbours bounds how many neighbours of one point come into the pool.
 	mostNeighbours = 200
+	// mostMisses is how many random points in a row are in the pool or asked before the space has, as good as
+	// certainly, few others.
+	mostMisses = 64
 )
 
 // fill drops the least promising candidates for others, and those that were asked by now.
@@ -242,12 +245,15 @@ func (u *Strategy) fill() {
 			u.add(p)
 		}
 	}
-	for tries := 2 * u.cfg.Pool; tries > 0 && len(u.pool) < u.cfg.Pool; tries-- {
+	for misses := 0; misses < mostMisses && len(u.pool) < u.cfg.Pool; misses++ {
 		p, err := u.space.Sample(u.rng)
 		if err != nil {
 			break
 		}
-		u.add(p)
+		before := len(u.pool)
+		if u.add(p); len(u.pool) > before {
+			misses = -1
+		}
 	}
 }
 

@@ -297,6 +297,16 @@ static struct {
 #define CREW_PAUSE() __asm__ volatile("")
 #endif
 
+// Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
+// system may put two threads on one. So every now and then a poll offers the core.
+static inline void crew_poll(int i)
+{
+	if (i % 1000 == 999)
+		sched_yield();
+	else
+		CREW_PAUSE();
+}
+
 static inline void crew_task(int worker, int64_t i)
 {
 	crew.job.task(crew.job.context, i, worker);
@@ -310,7 +320,7 @@ static void *crew_main(void *p)
 	const int worker = (int)(intptr_t)p;
 	for (uint64_t seen = 0;;) {
 		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
-			CREW_PAUSE();
+			crew_poll(i);
 		if (CREW_GENERATION(CREW_READ(crew.ticket)) == seen) {
 			pthread_mutex_lock(&crew.lock);
 			__atomic_fetch_add(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
@@ -374,12 +384,8 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
 	crew_publish(tasks);
 	crew_work(0, CREW_READ(crew.ticket));
-	// A thread may have lost its core; after a while the caller offers its own.
-	for (int i = 0; CREW_READ(crew.finished) < tasks; i++)
-		if (i < 10000)
-			CREW_PAUSE();
-		else
-			sched_yield();
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % 1000)
+		crew_poll(i);
 }
 
 static void crew_work(int worker, uint64_t mine)

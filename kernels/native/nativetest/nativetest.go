@@ -225,7 +225,7 @@ func (s suite) cases(t *testing.T) {
 
 func (s suite) casesOf(t *testing.T, p space.Point, seed uint64) []native.Case {
 	t.Helper()
-	cases, err := s.spec.Cases(p, seed)
+	cases, err := s.spec.Cases(t.Context(), p, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,11 +130,7 @@ func (w *child) confine() error {
 	if err := catchFaults(record); err != nil {
 		return err
 	}
-	// Where memory runs out, it is not tune that the system should choose.
-	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
-		_, _ = unix.Write(fd, []byte("1000"))
-		_ = unix.Close(fd)
-	}
+	sacrifice()
 	if err := setLimits(w.order.Limits); err != nil {
 		return err
 	}
@@ -147,7 +143,7 @@ func (w *child) confine() error {
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
-	return noProcesses()
+	return noProcesses(w.order.Tune)
 }
 
 // addressSpace returns the bytes of address space that this process has mapped.

@@ -29,6 +29,7 @@ type Result struct {
 	Stdout, Stderr string
 	Code           int           // exit status
 	Signal         string        // that ended it, such as "SIGSEGV"; "" where it exited
+	Cause          string        // what is known besides of a failure: that memory was wanting; or ""
 	Wall           time.Duration // from before its start to after its end
 	CPU            time.Duration // of all its processes that were waited for
 }
@@ -43,6 +44,9 @@ func (r Result) Err() error {
 		text = fmt.Sprintf("exit status %d", r.Code)
 	default:
 		return nil
+	}
+	if r.Cause != "" {
+		text += " (" + r.Cause + ")"
 	}
 	if words := lastWords(r.Stderr); words != "" {
 		text += ": " + words

@@ -28,11 +28,15 @@ type process struct {
 	ended    chan struct{} // closed once no process is left
 	result   news          // valid once ended is closed
 	failure  error         // why there is no result
+	killed   bool          // its supervisor was ended by a signal, before it could report
+	oomKills int64         // when it was started
+	start    int           // of its supervisor, in ticks since the system's start
 	once     sync.Once
 }
 
 // startProcess starts a supervisor and its process. The files are passed on from descriptor 4.
 func startProcess(executable string, o order, env []string, dir string, stdin *os.File, out *output, files ...*os.File) (*process, error) {
+	o.Tune = os.Getpid()
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -45,7 +49,7 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 	if executable == "" {
 		executable = "/proc/self/exe" // which holds when the file has been replaced, too
 	}
-	p := &process{lifeline: ours, output: out, started: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{lifeline: ours, output: out, started: make(chan struct{}), ended: make(chan struct{}), oomKills: oomKills()}
 	p.cmd = &exec.Cmd{
 		Path:       executable,
 		Args:       []string{supervisorName, string(text)},
@@ -57,14 +61,21 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 		// Ctrl-C is for tune, which then ends its workers.
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
+	if o.Command != nil {
+		// Whatever a command leaves behind is known by its session; see endLeftovers.
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
 	if stdin != nil {
 		p.cmd.Stdin = stdin
 	}
-	err = p.cmd.Start()
+	err = supervisors.start(p.cmd)
 	out.closeWriters()
 	if err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("starting a supervisor: %w", err)
+	}
+	if s, ok := readStat(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid)); ok {
+		p.start = s.start
 	}
 	out.begin()
 	go p.listen()
@@ -99,8 +110,16 @@ func (p *process) listen() {
 			p.result, p.failure = note, nil
 		}
 	}
-	_ = p.cmd.Wait() // The report said more than its exit status can.
+	_ = p.cmd.Wait() // Where there is a report, it said more than the exit status can.
+	supervisors.remove(p.cmd.Process.Pid)
 	_ = p.lifeline.Close()
+	if !p.result.Ended {
+		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			p.killed = true
+			p.failure = fmt.Errorf("its supervisor was ended by signal %s", unix.SignalName(status.Signal()))
+		}
+		supervisors.endLeftovers(p.start)
+	}
 	p.output.wait()
 }
 

@@ -26,6 +26,7 @@ const (
 type order struct {
 	Limits Limits
 	Core   int
+	Tune   int // its process
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
@@ -40,6 +41,8 @@ type news struct {
 	Signal int    `json:",omitempty"` // or the signal that ended it
 	User   int64  `json:",omitempty"` // CPU time of all of them, in nanoseconds
 	System int64  `json:",omitempty"`
+	Peak   int64  `json:",omitempty"` // the most memory that one of them had, in bytes
+	Excess string `json:",omitempty"` // why the supervisor ended them before their time
 }
 
 // request is a message to a worker. Exactly one of its parts is set.

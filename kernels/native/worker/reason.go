@@ -22,6 +22,8 @@ type death struct {
 	limits   Limits
 	stderr   string
 	vanished bool // the worker closed the connection and went on
+	starved  bool // the system has killed processes for want of memory since the worker's start
+	counted  bool // it would say if it had
 }
 
 // reason says what a candidate did, for its user.
@@ -47,7 +49,13 @@ func (d death) cause() string {
 		s := unix.Signal(d.result.Signal)
 		switch s {
 		case unix.SIGKILL:
-			return "was killed by the system, most likely because memory ran out"
+			switch {
+			case d.starved:
+				return "was killed by the system, because memory ran out"
+			case d.counted:
+				return fmt.Sprintf("was killed (SIGKILL) in the middle of %s, by itself or from outside; memory had not run out", d.during)
+			}
+			return fmt.Sprintf("was killed (SIGKILL) in the middle of %s, by itself or by the system, as when memory runs out", d.during)
 		case unix.SIGSEGV:
 			return "segmentation fault at an unknown address: a thread of its own overflowed its stack, or it handles signals itself"
 		case unix.SIGSYS:

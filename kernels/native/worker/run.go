@@ -43,6 +43,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := supervisors.adopt(); err != nil {
+		return Result{}, err
+	}
 	begin := time.Now()
 	o := order{Limits: limits, Core: c.Core, Path: path, Command: append([]string{c.Path}, c.Args...)}
 	p, err := startProcess("", o, c.Env, c.Dir, nil, out)
@@ -69,16 +72,38 @@ func Run(ctx context.Context, c Command) (Result, error) {
 			return Result{}, kernels.Reject(space.Crashed, "wrote more than %s of output", bytesText(limits.Output))
 		}
 	}
-	if p.failure != nil {
+	switch {
+	case p.failure != nil && (p.killed || p.pid != 0):
+		return Result{}, kernels.Reject(space.Crashed, "was ended with all that it had started, because %v: it may have killed it", p.failure)
+	case p.failure != nil:
 		return Result{}, fmt.Errorf("running %s: %w", c.Path, p.failure)
+	case p.result.Excess != "":
+		return Result{}, kernels.Reject(space.Crashed, "%s", p.result.Excess)
 	}
 	r := Result{Code: p.result.Code, Wall: time.Since(begin), CPU: time.Duration(p.result.User + p.result.System)}
 	r.Stdout, r.Stderr = out.texts()
-	if s := unix.Signal(p.result.Signal); s != 0 {
+	s := unix.Signal(p.result.Signal)
+	if s != 0 {
 		r.Signal = unix.SignalName(s)
-		if s == unix.SIGXCPU {
-			return r, kernels.Reject(space.Timeout, "ran past its limit of %s of CPU time", durationText(limits.CPU))
-		}
+	}
+	if s == unix.SIGXCPU {
+		return r, kernels.Reject(space.Timeout, "ran past its limit of %s of CPU time", durationText(limits.CPU))
+	}
+	if r.Code != 0 || s != 0 {
+		r.Cause = p.want(limits.Memory)
 	}
 	return r, nil
+}
+
+// want says what is known of a want of memory that a process may have failed for, "" for nothing.
+func (p *process) want(limit int64) string {
+	// A program that is refused memory has in most cases used nearly all that it may.
+	const nearly = 0.85
+	switch {
+	case float64(p.result.Peak) > nearly*float64(limit):
+		return fmt.Sprintf("its memory had grown to %s, and the limit is %s", bytesText(p.result.Peak>>20<<20), bytesText(limit))
+	case unix.Signal(p.result.Signal) == unix.SIGKILL && p.oomKills >= 0 && oomKills() > p.oomKills:
+		return "the system had run out of memory"
+	}
+	return ""
 }

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,7 +94,7 @@ func TestRunLeavesNoProcess(t *testing.T) {
 	if _, err := Run(ctx, sh("setsid sleep 1000 & setsid sleep 1000")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	if left := descendants(os.Getpid()); len(left) > 0 {
+	if left := descendants(os.Getpid(), processes(), nil); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 }
@@ -103,8 +106,165 @@ func TestRunEndsForkBombs(t *testing.T) {
 	if _, err := Run(ctx, sh("bomb() { sleep 0.02; bomb & bomb; }; bomb & setsid sh -c 'while :; do sleep 1000 & sleep 0.01; done'")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	if left := descendants(os.Getpid()); len(left) > 0 {
+	wantNoneLeft(t)
+}
+
+func wantNoneLeft(t *testing.T) {
+	t.Helper()
+	if left := descendants(os.Getpid(), processes(), nil); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
+	}
+}
+
+// compileProgram compiles a program, and returns its path.
+func compileProgram(t *testing.T, text string) string {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc: install it to run this test")
+	}
+	source := filepath.Join(t.TempDir(), "p.c")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := strings.TrimSuffix(source, ".c")
+	if out, err := exec.Command("gcc", "-w", "-O1", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+func wantRejection(t *testing.T, err error, status space.Status, reason string) {
+	t.Helper()
+	if r := kernels.AsRejection(err); r == nil || r.Status != status || !strings.Contains(r.Reason, reason) {
+		t.Errorf("got %v, want %v: %s", err, status, reason)
+	}
+}
+
+// A command that starts more than a program has a use for is ended at once, whatever groups and sessions its processes
+// are in. The bomb here is bounded, so that the machine survives a failure.
+func TestRunCountsProcesses(t *testing.T) {
+	bomb := compileProgram(t, `
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 3000; i++)
+		switch (fork()) {
+		case -1:
+			return 1;
+		case 0:
+			if (argv[1][0] == 's')
+				setsid();
+			if (argv[1][0] == 'g')
+				setpgid(0, 0);
+			if (argv[1][0] == 'z')
+				_exit(0);
+			sleep(30);
+			_exit(0);
+		}
+	sleep(30);
+}`)
+	for _, kind := range []string{"one group", "groups", "sessions", "zombies"} {
+		t.Run(kind, func(t *testing.T) {
+			begin := time.Now()
+			_, err := Run(t.Context(), Command{Path: bomb, Args: []string{kind}, Core: -1, Limits: Limits{Wall: 20 * time.Second}})
+			wantRejection(t, err, space.Crashed, "started more than 1024 processes at one time")
+			t.Logf("%v after %v", err, time.Since(begin))
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			wantNoneLeft(t)
+		})
+	}
+}
+
+// A command may kill its supervisor, and leave that one's session: it is the one to suffer for it.
+func TestRunSurvivesTheEndOfASupervisor(t *testing.T) {
+	marker := filepath.Join(t.TempDir(), "pids")
+	for _, c := range []struct {
+		name, script, reason string
+		status               space.Status
+	}{
+		{"killed", "kill -9 $PPID; sleep 1000", "its supervisor was ended by signal SIGKILL", space.Crashed},
+		{"terminated", "kill $PPID; sleep 1000", "its supervisor was ended by signal SIGTERM", space.Crashed},
+		{"with processes elsewhere", "parent=$PPID; setsid sh -c 'echo $$ >>" + marker + "; (echo $$; sleep 1000) & setsid sleep 1000 & sleep 1000' & sleep 0.2; setsid sh -c \"kill -9 $parent; sleep 1000\" & sleep 1000", "its supervisor was ended by signal SIGKILL", space.Crashed},
+		{"stopped", "kill -STOP $PPID; setsid sleep 1000 & sleep 1000", "ran past its limit of 1s", space.Timeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// Another command goes on meanwhile.
+			other := make(chan error)
+			go func() {
+				r, err := Run(t.Context(), sh("setsid sleep 0.5 & sleep 0.5; wait"))
+				other <- errors.Join(err, r.Err())
+			}()
+			command := sh(c.script)
+			command.Limits.Wall = time.Second
+			_, err := Run(t.Context(), command)
+			wantRejection(t, err, c.status, c.reason)
+			if err := <-other; err != nil {
+				t.Errorf("another command: %v", err)
+			}
+			wantNoneLeft(t)
+			text, _ := os.ReadFile(marker)
+			for _, pid := range strings.Fields(string(text)) {
+				n, err := strconv.Atoi(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantGone(t, n)
+			}
+		})
+	}
+}
+
+// What this process has started itself is not touched when a supervisor dies.
+func TestRunLeavesOthersAlone(t *testing.T) {
+	mine := exec.Command("sleep", "1000")
+	if err := mine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Run(t.Context(), sh("kill -9 $PPID; sleep 1000"))
+	wantRejection(t, err, space.Crashed, "SIGKILL")
+	if err := mine.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("a process that is none of the command's: %v", err)
+	}
+	_ = mine.Process.Kill()
+	if err := mine.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A command that takes all memory comes to its limit, and the reason says so; where the system has to choose, it chooses
+// the command.
+func TestRunBoundsMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("memory is not limited under the race detector")
+	}
+	eater := compileProgram(t, `
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	for (;;) {
+		char *p = malloc(1 << 20);
+		if (!p) {
+			fprintf(stderr, "no memory\n");
+			return 1;
+		}
+		memset(p, 1, 1 << 20);
+	}
+}`)
+	r, err := Run(t.Context(), Command{Path: eater, Core: -1, Limits: Limits{Memory: 128 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Err(); got == nil || !strings.HasPrefix(got.Error(), "exit status 1 (its memory had grown to 1") || !strings.HasSuffix(got.Error(), " MiB, and the limit is 128 MiB): no memory") {
+		t.Errorf("got %v", got)
+	}
+	r, err = Run(t.Context(), sh("cat /proc/self/oom_score_adj"))
+	if err != nil || r.Stdout != "1000\n" {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }
 

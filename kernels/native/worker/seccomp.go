@@ -5,6 +5,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,12 +23,13 @@ const (
 	dataNumber       = 0
 	dataArchitecture = 4
 	dataArgument0    = 16 // the low half, on little-endian machines
+	dataArgument1    = 24
 )
 
 // noProcesses installs a filter on all threads of this process: it may start threads, but no process, no session,
-// and send signals to nobody else. It cannot be removed.
-func noProcesses() error {
-	program := filter(uint32(os.Getpid()))
+// send signals to nobody else, and change nothing of tune, of the supervisor or of the system. It cannot be removed.
+func noProcesses(tune int) error {
+	program := filter(uint32(os.Getpid()), []uint32{uint32(tune), uint32(os.Getppid())})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
@@ -42,8 +44,9 @@ func noProcesses() error {
 	return nil
 }
 
-// filter returns the program for the process of the given id. Jumps count the instructions to skip.
-func filter(pid uint32) []unix.SockFilter {
+// filter returns the program for the process of the given id; the others are those that it must leave alone. Jumps count
+// the instructions to skip.
+func filter(pid uint32, others []uint32) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -79,13 +82,39 @@ func filter(pid uint32) []unix.SockFilter {
 			answer(seccompTrap))
 	}
 	// Limits of this process are its own to change; those of tune and of the supervisor are not.
+	for _, nr := range ownCalls {
+		p = append(p,
+			jump(unix.BPF_JEQ, nr, 0, 5),
+			load(dataArgument0),
+			jump(unix.BPF_JEQ, 0, 2, 0),
+			jump(unix.BPF_JEQ, pid, 1, 0),
+			answer(seccompTrap),
+			answer(seccompAllow))
+	}
+	// Runtimes pin their threads, whose numbers nobody knows ahead.
+	for _, other := range others {
+		p = append(p,
+			jump(unix.BPF_JEQ, unix.SYS_SCHED_SETAFFINITY, 0, 4),
+			load(dataArgument0),
+			jump(unix.BPF_JEQ, other, 0, 1),
+			answer(seccompTrap),
+			load(dataNumber))
+	}
+	// A program may be nice, alone.
 	p = append(p,
-		jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 5),
+		jump(unix.BPF_JEQ, unix.SYS_SETPRIORITY, 0, 7),
 		load(dataArgument0),
+		jump(unix.BPF_JEQ, unix.PRIO_PROCESS, 0, 4),
+		load(dataArgument1),
 		jump(unix.BPF_JEQ, 0, 1, 0),
 		jump(unix.BPF_JEQ, pid, 0, 1),
 		answer(seccompAllow),
 		answer(seccompTrap))
+	// Whoever asks to be scheduled in another way goes on without where that is refused. An endless loop in real time
+	// would stop the machine.
+	for _, nr := range scheduleCalls {
+		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompErrno|uint32(unix.EPERM)))
+	}
 	for _, nr := range refusedCalls {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompTrap))
 	}
@@ -95,12 +124,35 @@ func filter(pid uint32) []unix.SockFilter {
 // signalCalls may name this process only.
 var signalCalls = []uint32{unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO}
 
+// ownCalls name a process that may be this one only, also as 0.
+var ownCalls = []uint32{unix.SYS_PRLIMIT64, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES}
+
+// scheduleCalls change the policy that a thread is scheduled by.
+var scheduleCalls = []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_IOPRIO_SET}
+
 // refusedCalls are refused whatever their arguments; see also refusedHere.
-var refusedCalls = append([]uint32{
-	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETSID, unix.SYS_SETPGID, unix.SYS_PTRACE, unix.SYS_TKILL,
-	unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_PIDFD_GETFD,
-	unix.SYS_UNSHARE, unix.SYS_SETNS,
-}, refusedHere...)
+var refusedCalls = slices.Concat([]uint32{
+	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETSID, unix.SYS_SETPGID, unix.SYS_TKILL,
+	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_UNSHARE, unix.SYS_SETNS,
+}, reachingCalls, systemCalls, refusedHere)
+
+// reachingCalls reach into another process.
+var reachingCalls = []uint32{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
+}
+
+// systemCalls change the system for all.
+var systemCalls = []uint32{
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
+	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_REBOOT, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE,
+	unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_BPF, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_CLOCK_ADJTIME, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
+	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_VHANGUP,
+	// What is asked for by a ring of requests passes no filter.
+	unix.SYS_IO_URING_SETUP,
+}
 
 // refusal says in the user's words what a refused system call was for.
 func refusal(nr int64) string {
@@ -113,8 +165,13 @@ func refusal(nr int64) string {
 		return "tried to leave its session or group (setsid, setpgid)"
 	case unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL:
 		return "tried to send a signal to another process"
-	case unix.SYS_PRLIMIT64, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD:
+	case unix.SYS_SCHED_SETAFFINITY, unix.SYS_SETPRIORITY:
+		return "tried to change how another process is scheduled"
+	}
+	if call := uint32(nr); slices.Contains(ownCalls, call) || slices.Contains(reachingCalls, call) {
 		return "tried to reach into another process"
+	} else if slices.Contains(systemCalls, call) {
+		return fmt.Sprintf("tried to change the system that it runs on (system call %d)", nr)
 	}
 	if name := refusedName(nr); name != "" {
 		return "tried to start a process (" + name + ")"

@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 const auditArchitecture = 0xc000003e // AUDIT_ARCH_X86_64
 
 // refusedHere are the calls that only this architecture has.
-var refusedHere = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
+var refusedHere = []uint32{unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_IOPL, unix.SYS_IOPERM}
 
 func refusedName(nr int64) string {
 	switch nr {

@@ -30,7 +30,7 @@ func TestStress(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if left := descendants(os.Getpid()); len(left) > 8 {
+	if left := descendants(os.Getpid(), processes(), nil); len(left) > 8 {
 		t.Errorf("%d processes are left of four workers", len(left))
 	}
 }

@@ -3,16 +3,16 @@
 package worker
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
-	"sync/atomic"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,6 +45,27 @@ func Main() {
 // killPatience bounds the killing of what cannot be killed.
 const killPatience = 5 * time.Second
 
+// How often a supervisor looks: at what a command has started; whether a process ended, where the system cannot tell;
+// and whether those that it killed are gone.
+const (
+	watchInterval = 25 * time.Millisecond
+	askInterval   = 2 * time.Millisecond
+	killInterval  = time.Millisecond
+)
+
+// supervisor is the state of a supervisor process. It is one loop on one thread: when a fork bomb has taken all that
+// the system has, it still can do its part.
+type supervisor struct {
+	order   order
+	pid     int // of the worker or command, which leads its group
+	pidfd   int // -1 where the system has none, and once the process was reaped
+	census  census
+	result  news
+	began   time.Time // of the killing; zero before
+	scanned time.Time // when all descendants were last looked for; zero before
+	fresh   bool      // something was reaped since
+}
+
 // supervise starts the ordered process, waits for its end or for that of the lifeline, kills every process that
 // descends from this one, and reports.
 func supervise(o order) {
@@ -58,6 +79,10 @@ func supervise(o order) {
 		tell(news{Error: err.Error()})
 		unix.Exit(1)
 	}
+	// Collections and cores would need threads, and there is next to no garbage.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(64 << 20)
 	// Signals that reach the whole terminal are tune's to handle. They are caught rather than ignored, because
 	// the started process would inherit the latter.
 	signals := make(chan os.Signal, 8)
@@ -74,6 +99,9 @@ func supervise(o order) {
 	if o.Command != nil {
 		argv = []string{limiterName, os.Args[1]}
 		files = files[:3]
+		spareThreads(spares)
+	} else {
+		dropPrivileges()
 	}
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
@@ -85,6 +113,7 @@ func supervise(o order) {
 	if err != nil {
 		fail(fmt.Errorf("starting a worker: %w", err))
 	}
+	tell(news{PID: pid})
 	// From here on only the worker holds its ends of the pipes and of the socket: their end is its end.
 	if o.Command == nil {
 		_ = unix.Close(controlFD)
@@ -95,117 +124,135 @@ func supervise(o order) {
 			_ = unix.Dup3(null, fd, 0)
 		}
 	}
-	tell(news{PID: pid})
-
-	var killing atomic.Bool
-	go func() {
-		var buf [16]byte
-		for {
-			n, err := unix.Read(lifelineFD, buf[:])
-			if err == unix.EINTR || err == nil && n > 0 {
-				continue
-			}
-			break
+	s := supervisor{order: o, pid: pid, result: news{Ended: true}}
+	if s.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
+		s.pidfd = -1
+	}
+	for s.reap() {
+		if s.began.IsZero() {
+			s.watch()
+		} else if !s.kill() {
+			fail(fmt.Errorf("processes of it could not be ended within %s", killPatience))
 		}
-		killing.Store(true)
-		killDescendants(pid)
-		time.Sleep(killPatience)
-		unix.Exit(1)
-	}()
+	}
+	tell(s.result)
+	unix.Exit(0)
+}
 
-	result := news{Ended: true}
-	var usage unix.Rusage
+// watch waits for what ends the process: itself, tune, or the number of processes that it has started.
+func (s *supervisor) watch() {
+	wait := -1
+	switch {
+	case s.pidfd < 0:
+		wait = int(askInterval / time.Millisecond)
+	case s.order.Command != nil:
+		wait = int(watchInterval / time.Millisecond)
+	}
+	fds := []unix.PollFd{{Fd: lifelineFD, Events: unix.POLLIN}, {Fd: int32(s.pidfd), Events: unix.POLLIN}}
+	_, _ = unix.Poll(fds, wait)
+	if fds[0].Revents != 0 {
+		var buf [16]byte
+		if n, err := unix.Read(lifelineFD, buf[:]); n == 0 || err != nil && err != unix.EINTR {
+			s.beginKilling()
+			return
+		}
+	}
+	if s.order.Command == nil {
+		return // A worker's filter lets it start nothing.
+	}
+	if s.result.Excess = s.census.excess(); s.result.Excess != "" {
+		s.beginKilling()
+	}
+}
+
+// beginKilling ends the process and its group. The system does that at one blow: no member gets away by forking.
+func (s *supervisor) beginKilling() {
+	if s.began.IsZero() {
+		s.began = time.Now()
+		_ = unix.Kill(-s.pid, unix.SIGKILL)
+	}
+}
+
+// kill does one round of killing. It reports false where that has gone on for too long.
+func (s *supervisor) kill() bool {
+	now := time.Now()
+	switch {
+	case s.scanned.IsZero() && s.pidfd >= 0 && now.Sub(s.began) < askInterval:
+		// In most cases the group was all, and nothing has to be looked for.
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}, int(askInterval/time.Millisecond))
+		return true
+	case s.scanned.IsZero() || s.fresh || now.Sub(s.scanned) > watchInterval:
+		// A round may miss a process that is just being started. Its parent was seen and killed, so that this process
+		// inherits it before it can reap the parent, and then there is another round.
+		s.scanned, s.fresh = now, false
+		killDescendants()
+	}
+	_, _ = unix.Poll(nil, int(killInterval/time.Millisecond))
+	return now.Sub(s.began) < killPatience
+}
+
+// reap takes the processes that have ended, and reports whether there are others.
+func (s *supervisor) reap() bool {
 	for {
-		var status unix.WaitStatus
-		child, err := unix.Wait4(-1, &status, 0, &usage)
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
-			break // There is no child left: whatever descended from the worker has been reaped here.
+			return false // There is no child left: whatever descended from the worker has been reaped here.
 		}
-		result.User += usage.Utime.Nano()
-		result.System += usage.Stime.Nano()
-		if child == pid {
-			result.Code, result.Signal = status.ExitStatus(), 0
-			if status.Signaled() {
-				result.Code, result.Signal = 0, int(status.Signal())
-			}
-			if !killing.Swap(true) {
-				killDescendants(pid)
-				go func() {
-					time.Sleep(killPatience)
-					unix.Exit(1)
-				}()
-			}
+		// The first word after those that every signal has is the sender, at an offset of 16.
+		child := int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), 16)))
+		if child == 0 {
+			return true
+		}
+		if child == s.pid {
+			s.beginKilling() // As long as it was not reaped, nobody else's group can have its number.
+		}
+		var status unix.WaitStatus
+		var usage unix.Rusage
+		if _, err := unix.Wait4(child, &status, 0, &usage); err != nil {
 			continue
 		}
-		if killing.Load() {
-			killDescendants(pid)
-		}
-	}
-	tell(result)
-	unix.Exit(0)
-}
-
-// killDescendants kills the group of the worker, and every process that descends from this one. One round may
-// miss a process that is just being started; the caller begins another one with each process that it reaps,
-// until none is left.
-func killDescendants(group int) {
-	_ = unix.Kill(-group, unix.SIGKILL)
-	parents := processes()
-	self := os.Getpid()
-	for pid := range parents {
-		// An ID may be used again between reading and killing, but only once its process was reaped, which
-		// for our own descendants is done here or by one of them.
-		for up, steps := pid, 0; up > 1 && steps < len(parents); steps++ {
-			up = parents[up]
-			if up == self {
-				_ = unix.Kill(pid, unix.SIGKILL)
-				break
-			}
-		}
-	}
-}
-
-// processes returns the parent of each process that /proc shows.
-func processes() map[int]int {
-	parents := map[int]int{}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return parents
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
+		s.fresh = true
+		s.result.User += usage.Utime.Nano()
+		s.result.System += usage.Stime.Nano()
+		s.result.Peak = max(s.result.Peak, usage.Maxrss<<10)
+		if child != s.pid {
 			continue
 		}
-		if _, ppid, ok := processState("/proc/" + name + "/stat"); ok {
-			parents[pid] = ppid
+		if s.result.Code = status.ExitStatus(); status.Signaled() {
+			s.result.Code, s.result.Signal = 0, int(status.Signal())
+		}
+		if s.pidfd >= 0 {
+			_ = unix.Close(s.pidfd)
+			s.pidfd = -1
 		}
 	}
-	return parents
 }
 
-// processState reads the state and the parent of a process or thread from its stat file.
-func processState(path string) (state byte, parent int, ok bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, 0, false
+// spares is how many threads a supervisor has in store: more than its runtime is ever seen to use.
+const spares = 6
+
+// spareThreads makes the Go runtime start n threads and keep them. It would end the process where it needs another one
+// and the system has none, which is what a fork bomb brings about.
+func spareThreads(n int) {
+	var started, done sync.WaitGroup
+	leave := make(chan struct{})
+	for range n {
+		started.Add(1)
+		done.Go(func() {
+			// A goroutine that is locked waits on a thread of its own.
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started.Done()
+			<-leave
+		})
 	}
-	// The name, in parentheses, may hold anything.
-	i := bytes.LastIndexByte(text, ')')
-	if i < 0 {
-		return 0, 0, false
-	}
-	fields := strings.Fields(string(text[i+1:]))
-	if len(fields) < 2 {
-		return 0, 0, false
-	}
-	parent, err = strconv.Atoi(fields[1])
-	return fields[0][0], parent, err == nil
+	started.Wait()
+	close(leave)
+	done.Wait()
 }
 
 // limit takes on the limits of a command and becomes it.
@@ -219,6 +266,7 @@ func limit(o order) {
 			die(err)
 		}
 	}
+	sacrifice()
 	if err := setLimits(o.Limits); err != nil {
 		die(err)
 	}
@@ -234,6 +282,40 @@ func limit(o order) {
 		}
 	}
 	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
+}
+
+// keptCapabilities are those that a kernel may need where tune has them: to reach files, and to lock memory.
+const keptCapabilities = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_IPC_LOCK
+
+// dropPrivileges takes from what this thread starts what could harm tune and the system, where the system has a way to:
+// the capabilities of root, and the access to the memory of processes outside. Root without them may no longer open
+// /proc/PID/mem of a process that has them; other users may not reach out of a Landlock domain, which this is for, and
+// whose ruleset only names what a kernel does not do anyway. See capabilities(7) and landlock(7).
+func dropPrivileges() {
+	for c := uintptr(0); c < 64; c++ {
+		if keptCapabilities&(1<<c) == 0 {
+			// Others than root have none to drop, and are refused.
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+		}
+	}
+	attributes := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes.Handled_access_fs), 0)
+	if errno != 0 {
+		return
+	}
+	defer unix.Close(int(fd))
+	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == nil {
+		_, _, _ = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
+	}
+}
+
+// sacrifice makes this process and those that it starts the ones that the system chooses where memory runs out, rather
+// than tune.
+func sacrifice() {
+	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
+		_, _ = unix.Write(fd, []byte("1000"))
+		_ = unix.Close(fd)
+	}
 }
 
 // setLimits sets the limits that never change.

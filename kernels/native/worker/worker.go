@@ -487,10 +487,10 @@ func (n *instance) stuck() string {
 	if n.thread == 0 {
 		return ""
 	}
-	switch state, _, ok := processState(fmt.Sprintf("/proc/%d/task/%d/stat", n.pid, n.thread)); {
-	case ok && (state == 'T' || state == 't'):
+	switch thread, ok := readStat(fmt.Sprintf("/proc/%d/task/%d/stat", n.pid, n.thread)); {
+	case ok && (thread.state == 'T' || thread.state == 't'):
 		return "stopped its own process (SIGSTOP)"
-	case !ok || state == 'Z' || state == 'X':
+	case !ok || thread.state == 'Z' || thread.state == 'X':
 		// The thread may be gone because all of the process is about to be; then its end tells more.
 		if n.missed++; n.missed > 8 {
 			return "ended the thread that called it (pthread_exit)"
@@ -516,6 +516,9 @@ func (w *Worker) died() error {
 	n.kill()
 	d.fault, d.faulted = (*fault)(unsafe.Pointer(&n.shared[0])).read()
 	d.result, d.failure = n.result, n.failure
+	if kills := oomKills(); kills >= 0 && n.oomKills >= 0 {
+		d.counted, d.starved = true, kills > n.oomKills
+	}
 	flooded := n.output.flooded()
 	_, d.stderr = n.output.texts()
 	candidate := n.candidate

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"tune/kernels"
 	"tune/space"
@@ -362,6 +363,60 @@ var hostileCases = []struct {
 	{"file left open", 43, space.OK, ""},
 	{"truncates tune's memory", 44, space.Crashed, "segmentation fault|in no buffer|C"},
 	{"SIGTERM", 45, space.Crashed, "ended by signal SIGTERM in the middle of a call"},
+	{"SIGKILL", 46, space.Crashed, "was killed (SIGKILL) in the middle of a call, by itself or from outside; memory had not run out|by itself or by the system"},
+	{"changes the limits of its parent", 47, space.Crashed, "tried to reach into another process"},
+	{"pins its parent", 48, space.Crashed, "tried to change how another process is scheduled"},
+	{"pins tune", 49, space.Crashed, "tried to change how another process is scheduled"},
+	{"slows its parent down", 50, space.Crashed, "tried to change how another process is scheduled"},
+	{"slows all of its user down", 51, space.Crashed, "tried to change how another process is scheduled"},
+	{"tkill", 52, space.Crashed, "tried to send a signal to another process"},
+	{"writes to its parent's memory", 53, space.Crashed, "tried to reach into another process"},
+	{"traces its parent", 54, space.Crashed, "tried to reach into another process"},
+	{"mount", 55, space.Crashed, "tried to change the system that it runs on"},
+	{"sethostname", 56, space.Crashed, "tried to change the system that it runs on"},
+	{"swapon", 57, space.Crashed, "tried to change the system that it runs on"},
+	{"settimeofday", 58, space.Crashed, "tried to change the system that it runs on"},
+	{"unshare", 59, space.Crashed, "tried to leave its session or group"},
+	{"setns", 60, space.Crashed, "tried to leave its session or group"},
+	{"real time", 61, space.Crashed, "aborted"},
+	{"what a runtime needs", 62, space.OK, ""},
+	{"munmap of its output", 63, space.Crashed, "wrote past the end of buffer C|in no buffer|C"},
+	{"kills all", 64, space.Crashed, "tried to send a signal to another process"},
+	{"bpf", 65, space.Crashed, "tried to change the system that it runs on"},
+}
+
+// A kernel must not reach tune's memory by its file either.
+func TestMemoryOfTuneIsOutOfReach(t *testing.T) {
+	so := compileText(t, ".c", `
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+void tune_kernel(void *const *args, const int64_t *dims) {
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)dims[0]);
+	int32_t *opened = args[0];
+	*opened = open(path, O_RDWR) >= 0;
+}`)
+	open := func(w *Worker, pid int) bool {
+		if err := w.Map([]Buffer{{"opened", 4, Out}}, [][]byte{nil}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Call(t.Context(), []int64{int64(pid)}); err != nil {
+			t.Fatal(err)
+		}
+		return w.Outputs()[0][0] != 0
+	}
+	w := start(t, Options{Core: -1})
+	_, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if os.Getuid() != 0 && errno != 0 {
+		t.Skip("this user's processes are open to each other, and this system has no Landlock")
+	}
+	if open(w, os.Getpid()) || open(w, w.running.cmd.Process.Pid) {
+		t.Error("the kernel could open the memory of another process")
+	}
 }
 
 func TestHostileCandidates(t *testing.T) {
@@ -396,7 +451,7 @@ func TestHostileCandidates(t *testing.T) {
 				}
 			}
 			callGood(t, w, good)
-			harmless := c.branch == 20 || c.branch == 22
+			harmless := c.branch == 20 || c.branch == 22 || c.branch == 62
 			if !harmless {
 				if w.running == before {
 					t.Error("the worker was not replaced")
@@ -406,7 +461,7 @@ func TestHostileCandidates(t *testing.T) {
 		})
 	}
 	_ = w.Close()
-	if left := descendants(os.Getpid()); len(left) > 0 {
+	if left := descendants(os.Getpid(), processes(), nil); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 }
@@ -428,7 +483,7 @@ func wantGone(t *testing.T, pids ...int) {
 			if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 				break
 			}
-			if state, _, ok := processState(fmt.Sprintf("/proc/%d/stat", pid)); ok && state == 'Z' {
+			if s, ok := readStat(fmt.Sprintf("/proc/%d/stat", pid)); ok && s.state == 'Z' {
 				break // Dead, and waiting for a reaper that is not ours.
 			}
 			if time.Now().After(deadline) {
@@ -438,19 +493,6 @@ func wantGone(t *testing.T, pids ...int) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-}
-
-func descendants(of int) (pids []int) {
-	parents := processes()
-	for pid := range parents {
-		for up, steps := pid, 0; up > 1 && steps < 100; steps++ {
-			if up = parents[up]; up == of {
-				pids = append(pids, pid)
-				break
-			}
-		}
-	}
-	return pids
 }
 
 func TestExceptions(t *testing.T) {
@@ -572,7 +614,7 @@ func TestNothingOutlivesTune(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)
-		family := descendants(cmd.Process.Pid)
+		family := descendants(cmd.Process.Pid, processes(), nil)
 		if len(family) != 2 {
 			t.Errorf("tune has the descendants %v, want a supervisor and a worker", family)
 		}

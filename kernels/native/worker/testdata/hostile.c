@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,6 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/swap.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +57,18 @@ static void *overflow_there(void *arg)
 	(void)arg;
 	sink = overflow_stack(0);
 	return NULL;
+}
+
+/* The process that started the supervisor. */
+static pid_t tune(void)
+{
+	char path[64], text[512] = {0};
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)getppid());
+	int fd = open(path, O_RDONLY), pid = 0;
+	if (read(fd, text, sizeof text - 1) > 0)
+		sscanf(strrchr(text, ')'), ") %*c %d", &pid);
+	close(fd);
+	return pid;
 }
 
 static void flood(int fd)
@@ -238,6 +258,86 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		break;
 	case 45:
 		raise(SIGTERM);
+		break;
+	case 46:
+		raise(SIGKILL);
+		break;
+	case 47: {
+		/* What it is already, so that nothing is lost where this works. */
+		struct rlimit limit;
+		prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit);
+		prlimit(getppid(), RLIMIT_NOFILE, &limit, NULL);
+		break;
+	}
+	case 48:
+	case 49: {
+		pid_t pid = dims[0] == 48 ? getppid() : tune();
+		cpu_set_t set;
+		sched_getaffinity(pid, sizeof set, &set);
+		sched_setaffinity(pid, sizeof set, &set);
+		break;
+	}
+	case 50:
+		setpriority(PRIO_PROCESS, getppid(), 1);
+		break;
+	case 51:
+		setpriority(PRIO_USER, 12345, 1);
+		break;
+	case 52:
+		syscall(SYS_tkill, getppid(), 0);
+		break;
+	case 53: {
+		static char word[8];
+		struct iovec here = {word, 8}, there = {(void *)8, 8};
+		process_vm_writev(getppid(), &here, 1, &there, 1, 0);
+		break;
+	}
+	case 54:
+		ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
+		break;
+	case 55:
+		mount("none", "/nowhere", "tmpfs", 0, NULL);
+		break;
+	case 56:
+		sethostname(NULL, 65);
+		break;
+	case 57:
+		swapon("/nowhere", 0);
+		break;
+	case 58:
+		syscall(SYS_settimeofday, (void *)8, NULL);
+		break;
+	case 59:
+		unshare(0);
+		break;
+	case 60:
+		setns(-1, 0);
+		break;
+	case 61: {
+		struct sched_param param = {1};
+		if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+			abort();
+		break;
+	}
+	case 62: { /* runtimes pin their threads, and lower their priority */
+		cpu_set_t set;
+		pthread_getaffinity_np(pthread_self(), sizeof set, &set);
+		if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0)
+			abort();
+		if (setpriority(PRIO_PROCESS, 0, 19) != 0 || raise(SIGCONT) != 0)
+			abort();
+		memset(C, 0, bytes);
+		break;
+	}
+	case 63:
+		munmap((void *)((uintptr_t)C & ~4095ul), 4096);
+		C[0] = 1;
+		break;
+	case 64:
+		kill(-1, 0);
+		break;
+	case 65:
+		syscall(SYS_bpf, -1, NULL, 0);
 		break;
 	default:
 		memset(C, 0, bytes);

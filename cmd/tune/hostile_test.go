@@ -1,0 +1,328 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/results"
+)
+
+// hostileMode is a value of a parameter that chooses how a kernel behaves, and the outcome that tune has to find.
+type hostileMode struct{ name, code, status, reason string }
+
+// sourceModes are the bodies of cases in a function that copies n floats from in to out.
+var sourceModes = []hostileMode{
+	{"right", "copy(out, in, n);", "ok", ""},
+	{"right_too", "for (int i = n; i-- > 0;) out[i] = in[i];", "ok", ""},
+	{"wrong", "copy(out, in, n); out[n - 1] += 1;", "wrong answer", ""},
+	{"untouched", "", "wrong answer", ""},
+	{"no_code", "_Static_assert(MODE != no_code, \"does not compile\");", "compile failed", "does not compile"},
+	{"null_pointer", "*(volatile int *)8 = 1;", "crashed", "null pointer"},
+	{"aborts", "abort();", "crashed", "aborted"},
+	{"illegal", "__builtin_trap();", "crashed", ""},
+	{"endless", "for (;;) sink++;", "timeout", "ran past its limit"},
+	{"sleeps", "for (;;) pause();", "timeout", "ran past its limit"},
+	{"huge", "touch(malloc((size_t)1 << 42), (size_t)1 << 42);", "crashed", "limit on memory"},
+	{"eats", "for (;;) touch(malloc(16 << 20), 16 << 20);", "crashed", "limit on memory"},
+	{"forks", "for (;;) fork();", "crashed", "tried to start a process"},
+	{"execs", "execl(\"/bin/true\", \"true\", (char *)0);", "crashed", "tried to run a program"},
+	{"system_", "sink = system(\"sleep 1000 &\");", "crashed", "tried to start a process"},
+	{"daemon_", "setsid(); fork();", "crashed", "tried to leave its session"},
+	{"floods", "for (;;) puts(\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\");", "crashed", "of output"},
+	{"exits", "exit(0);", "crashed", "exited with status 0"},
+	{"past_output", "copy(out, in, n); ((char *)out)[4 * n] = 1;", "crashed", "past the end of buffer out"},
+	{"before_output", "copy(out, in, n); ((char *)out)[-1] = 1;", "crashed", "before the start of buffer out"},
+	{"far_past_output", "out[n + 4096] = 1;", "crashed", "past the end of buffer out"},
+	{"into_input", "copy(out, in, n); ((float *)in)[0] = 1;", "crashed", "wrote into its input in"},
+	{"leaves_thread", "copy(out, in, n); pthread_create(&thread, 0, wait_for_ever, 0);", "ok", ""},
+	{"ends_thread", "pthread_exit(0);", "crashed", ""},
+	{"jumps", "jmp_buf env; memset(&env, 0x41, sizeof env); longjmp(env, 1);", "crashed", ""},
+	{"recurses", "sink = recurse(0);", "crashed", "stack overflow"},
+	{"unmaps", "munmap((void *)((uintptr_t)out & ~4095ul), 4096); out[0] = 1;", "crashed", ""},
+	{"closes", "for (int fd = 0; fd < 256; fd++) close(fd);", "crashed", "closed the connection"},
+	{"kills_parent", "kill(getppid(), SIGKILL);", "crashed", "signal to another process"},
+	{"kills_all", "kill(-1, SIGKILL);", "crashed", "signal to another process"},
+	{"kills_itself", "raise(SIGKILL);", "crashed", "was killed (SIGKILL)"},
+	{"stops_itself", "raise(SIGSTOP);", "crashed", "stopped its own process"},
+	{"limits_parent", "struct rlimit l = {1, 1}; prlimit(getppid(), RLIMIT_CPU, &l, 0);", "crashed", "reach into another process"},
+	{"traces_parent", "ptrace(PTRACE_ATTACH, getppid(), 0, 0);", "crashed", "reach into another process"},
+	{"mounts", "mount(\"none\", \"/nowhere\", \"tmpfs\", 0, 0);", "crashed", "change the system"},
+	{"speaks", "for (int fd = 3; fd < 64; fd++) if (write(fd, \"{}\", 2) < 0) continue;", "crashed", "connection with tune"},
+	{"divides", "sink = 7 / zero;", "crashed", "division by zero"},
+}
+
+// commandModes are cases of a shell script that prints a number.
+var commandModes = []hostileMode{
+	{"right", "echo 3", "ok", ""},
+	{"best", "echo 2", "ok", ""},
+	{"fails", "echo oops >&2; exit 3", "crashed", "ended with status 3: oops"},
+	{"silent", ":", "wrong answer", "printed no number"},
+	{"faults", "kill -SEGV $$", "crashed", "signal SIGSEGV"},
+	{"kills_itself", "kill -KILL $$", "crashed", "signal SIGKILL"},
+	{"endless", "while :; do :; done", "timeout", "ran past its limit"},
+	{"sleeps", "sleep 1000", "timeout", "ran past its limit"},
+	{"floods", "yes", "crashed", "of output"},
+	{"daemons", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & sleep 0.1; echo 4", "ok", ""},
+	{"kills_parent", "kill -9 $PPID; sleep 1000", "crashed", "its supervisor was ended by signal SIGKILL"},
+	{"ends_parent", "setsid sh -c 'sleep 1000 & setsid sleep 1000' & sleep 0.1; kill $PPID; sleep 1000", "crashed", "its supervisor was ended by signal SIGTERM"},
+	// A bomb that ends by itself where it is not ended.
+	{"forks", "i=0; while [ $i -lt 3000 ]; do sleep 20 & i=$((i + 1)); done; wait", "crashed", "started more than 1024 processes at one time"},
+}
+
+func modeNames(modes []hostileMode) string {
+	var names []string
+	for _, m := range modes {
+		names = append(names, m.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func writeSourceKernel(t *testing.T, dir string) string {
+	var cases strings.Builder
+	for _, m := range sourceModes {
+		fmt.Fprintf(&cases, "\tcase %s: {\n\t\t%s\n\t\tbreak;\n\t}\n", m.name, m.code)
+	}
+	source := `#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <unistd.h>
+enum { ` + modeNames(sourceModes) + ` };
+static volatile int zero;
+static volatile long sink;
+static void copy(float *out, const float *in, int n) { memcpy(out, in, 4l * n); }
+static void *wait_for_ever(void *arg) { for (;;) pause(); }
+static void touch(volatile char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i += 4096)
+		p[i] = 1;
+}
+static int recurse(int depth)
+{
+	volatile char frame[4096];
+	frame[depth % 4096] = (char)depth;
+	return recurse(depth + 1) + frame[0];
+}
+void hostile(float *out, const float *in, int n)
+{
+	pthread_t thread;
+	switch (MODE) {
+` + cases.String() + `	}
+}
+void plain(float *out, const float *in, int n)
+{
+	for (int i = 0; i < n; i++)
+		out[i] = in[i];
+}
+`
+	write(t, filepath.Join(dir, "hostile.c"), source)
+	return write(t, filepath.Join(dir, "source.yaml"), `kernel: {name: hostile, shape: {n: 1000}}
+space:
+  parameters:
+    - {name: MODE, type: enum, values: [`+modeNames(sourceModes)+`]}
+source:
+  file: hostile.c
+  function: hostile
+  arguments:
+    - {name: out, type: float, length: n, access: write}
+    - {name: in, type: float, length: n, access: read, fill: {random: [-1, 1]}}
+    - {name: n, type: int, value: n}
+  reference: {function: plain, tolerance: exact}
+  compilers: [gcc]
+  flags: [-O1, -w, -pthread]
+  limits: {call: 500ms, memory: 64MiB}
+run:
+  strategy: grid
+  evals: `+strconv.Itoa(len(sourceModes))+`
+`)
+}
+
+func writeCommandKernel(t *testing.T, dir string) string {
+	var cases strings.Builder
+	for _, m := range commandModes {
+		fmt.Fprintf(&cases, "%s) %s;;\n", m.name, m.code)
+	}
+	write(t, filepath.Join(dir, "mode.sh"), "case {{MODE}} in\n"+cases.String()+"esac\n")
+	return write(t, filepath.Join(dir, "command.yaml"), `kernel: {name: hostile-command}
+space:
+  parameters:
+    - {name: MODE, type: enum, values: [`+modeNames(commandModes)+`]}
+command:
+  templates: [mode.sh]
+  run: . ./mode.sh
+  metric: {unit: points, exact: true}
+  limits: {run: 3s, output: 64KiB, memory: 256MiB}
+run:
+  strategy: grid
+  evals: `+strconv.Itoa(len(commandModes))+`
+`)
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestHostile: kernels that do whatever a kernel must not are outcomes, each with its status and a reason; tune goes on
+// to the best of the right ones, and nothing is left of any of them. After a kill -9 in the middle, nothing is left of
+// tune, and a resumed run comes to the same end.
+func TestHostile(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc: install it to run this test")
+	}
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	for _, c := range []struct {
+		name, config string
+		modes        []hostileMode
+		exact        bool // so that two runs have the same csv
+	}{
+		{"source", writeSourceKernel(t, dir), sourceModes, false},
+		{"command", writeCommandKernel(t, dir), commandModes, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// All that tune starts inherits this.
+			mark := "HOSTILE_TEST=" + t.TempDir()
+			start := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
+				cmd := exec.Command("tune", args...)
+				cmd.Env = append(os.Environ(), mark)
+				out := new(bytes.Buffer)
+				cmd.Stdout, cmd.Stderr = out, out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				return cmd, out
+			}
+			whole := filepath.Join(t.TempDir(), "whole")
+			began := time.Now()
+			cmd, out := start("run", "-c", c.config, "--dir", whole, "-q")
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("tune: %v\n%s", err, out)
+			}
+			took := time.Since(began)
+			wantNoneMarked(t, mark)
+			want := tuneOK(t, "export", whole, "-f", "csv")
+			checkModes(t, c.modes, want)
+			checkBest(t, c.modes, whole)
+
+			kills := 0
+			for i := range 3 {
+				run := filepath.Join(t.TempDir(), fmt.Sprint("run", i))
+				cmd, _ := start("run", "-c", c.config, "--dir", run, "-q")
+				time.Sleep(took * time.Duration(2*i+1) / 8)
+				_ = cmd.Process.Kill()
+				if cmd.Wait() != nil {
+					kills++
+				}
+				wantNoneMarked(t, mark)
+				if _, err := os.Stat(filepath.Join(run, results.SettingsName)); err != nil {
+					continue // It was killed before the run began.
+				}
+				before := tuneOK(t, "export", run, "-f", "csv")
+				cmd, out := start("resume", run, "-q")
+				if err := cmd.Wait(); err != nil {
+					t.Fatalf("tune resume: %v\n%s", err, out)
+				}
+				wantNoneMarked(t, mark)
+				got := tuneOK(t, "export", run, "-f", "csv")
+				checkModes(t, c.modes, got)
+				checkBest(t, c.modes, run)
+				if c.exact && got != want {
+					t.Errorf("the csv of a resumed run differs from that of a whole one:\n%s\n%s", got, want)
+				}
+				_, rows, _ := strings.Cut(before, "\n")
+				for row := range strings.Lines(rows) {
+					// Columns come with the first outcome that has metrics.
+					if strings.HasPrefix(got, strings.SplitAfterN(before, "\n", 2)[0]) && !strings.Contains(got, row) {
+						t.Errorf("what was recorded before the kill is not in the resumed run: %s", row)
+					}
+				}
+			}
+			if kills == 0 {
+				t.Error("all kills came too late")
+			}
+			t.Logf("%d modes in %v, killed %d times", len(c.modes), took, kills)
+		})
+	}
+}
+
+// checkModes checks the outcome of each mode.
+func checkModes(t *testing.T, modes []hostileMode, text string) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, mode, reason := slices.Index(rows[0], "status"), slices.Index(rows[0], "MODE"), slices.Index(rows[0], "reason")
+	if status < 0 || mode < 0 || reason < 0 || len(rows) != len(modes)+1 {
+		t.Fatalf("%d modes, and the csv is\n%s", len(modes), text)
+	}
+	for _, m := range modes {
+		i := slices.IndexFunc(rows, func(row []string) bool { return row[mode] == m.name })
+		if i < 0 {
+			t.Errorf("%s: no outcome", m.name)
+		} else if rows[i][status] != m.status || !strings.Contains(rows[i][reason], m.reason) {
+			t.Errorf("%s: got %s: %s; want %s: %s", m.name, rows[i][status], rows[i][reason], m.status, m.reason)
+		}
+	}
+}
+
+// checkBest checks that a right mode was exported.
+func checkBest(t *testing.T, modes []hostileMode, dir string) {
+	t.Helper()
+	var schedule struct{ Point map[string]any }
+	if err := json.Unmarshal([]byte(tuneOK(t, "export", dir)), &schedule); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(modes, func(m hostileMode) bool { return m.status == "ok" && m.name == schedule.Point["MODE"] }) {
+		t.Errorf("the best is %v", schedule.Point)
+	}
+}
+
+// wantNoneMarked wants no process within a second that has the mark in its environment.
+func wantNoneMarked(t *testing.T, mark string) {
+	t.Helper()
+	for end := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
+		files, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, f := range files {
+			if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte(mark)) {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+				left = append(left, filepath.Base(filepath.Dir(f))+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("processes are left: %s", strings.Join(left, "; "))
+			return
+		}
+	}
+}

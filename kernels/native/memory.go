@@ -1,0 +1,92 @@
+package native
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"tune/kernels/native/cpu"
+)
+
+// Sizer is implemented by a Spec that knows the buffers of its asked shape before its cases are made. New refuses what the
+// machine has no room for: a process that asks for more than there is gets killed, and others with it.
+type Sizer interface {
+	// Sizes returns the buffers of the asked case, and the bytes of the inputs and references that are kept for a seed.
+	Sizes() (buffers []Buffer, kept int64)
+}
+
+// entrants is how many candidates are compared at the end at the most, the baseline among them.
+const entrants = 6
+
+// Needs estimates the bytes of all that exists at once, at the end of a run: the cases of two seeds, of which each takes
+// the bytes kept; the shared memory of the workers that have checked; and that of each finalist, with the copies that it
+// is timed on. cold says whether these exceed the last-level cache.
+func Needs(buffers []Buffer, kept int64, cold bool) int64 {
+	var shared int64
+	for _, b := range buffers {
+		shared += int64(b.Len) * int64(b.Elem.Size())
+	}
+	copies := int64(1)
+	if cold {
+		copies = int64(coldCopies(buffers))
+	}
+	return 2*kept + int64(cpu.Cores())*shared + entrants*(1+copies)*shared
+}
+
+// Room returns an error where the machine has not so many bytes to spare. Where the system does not say what it has,
+// there is none.
+func Room(needs int64) error {
+	spare, ok := spareMemory()
+	if !ok || needs <= spare {
+		return nil
+	}
+	return &RoomError{Needs: needs, Spare: spare}
+}
+
+// RoomError says that a machine has too little memory for a shape.
+type RoomError struct{ Needs, Spare int64 } // bytes
+
+func (e *RoomError) Error() string {
+	const giga = 1e9
+	return fmt.Sprintf("to check and compare kernels on it needs about %.1f GB of memory, this machine has %.1f GB to spare", float64(e.Needs)/giga, float64(e.Spare)/giga)
+}
+
+// spareMemory returns the bytes that can be had without swapping, or ok = false where that is not known: what Linux calls
+// available, or less where a control group is limited to less.
+func spareMemory() (spare int64, ok bool) {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	for line := range bytes.Lines(data) {
+		var kilobytes int64
+		if n, _ := fmt.Sscanf(string(line), "MemAvailable: %d kB", &kilobytes); n == 1 {
+			spare, ok = kilobytes<<10, true
+		}
+	}
+	number := func(path string) (int64, bool) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no limit
+		return n, err == nil
+	}
+	limit, limited := number("/sys/fs/cgroup/memory.max")
+	used, known := number("/sys/fs/cgroup/memory.current")
+	if limited && known && (!ok || limit-used < spare) {
+		// Files that are cached count as used, and are given back.
+		spare, ok = max(limit-used, 0), true
+		if stat, err := os.ReadFile("/sys/fs/cgroup/memory.stat"); err == nil {
+			for line := range bytes.Lines(stat) {
+				var cached int64
+				if n, _ := fmt.Sscanf(string(line), "inactive_file %d", &cached); n == 1 {
+					spare += cached
+				}
+			}
+		}
+	}
+	return spare, ok
+}

@@ -1,0 +1,227 @@
+package strategies_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"tune/search"
+	"tune/search/functions"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// curve carries out a search and returns the best cost after each evaluation.
+func curve(t *testing.T, name string, in *space.Space, seed uint64, h strategies.Hints, n int, outcome func(space.Point) space.Outcome) []float64 {
+	t.Helper()
+	entry, err := strategies.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := entry.New(in, seed, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, out := math.Inf(1), make([]float64, 0, n)
+	_, err = search.Run(t.Context(), s, search.EvaluatorFunc(func(_ context.Context, t space.Trial) (space.Outcome, error) {
+		return outcome(t.Point), nil
+	}), search.Settings{Budget: search.Budget{Evaluations: n}, Observe: func(e search.Event) {
+		if e.Outcome.Status == space.OK {
+			best = min(best, e.Outcome.Cost)
+		}
+		out = append(out, best)
+	}})
+	if err != nil || len(out) != n {
+		t.Fatalf("%s: %d of %d evaluations: %v", name, len(out), n, err)
+	}
+	return out
+}
+
+// after is the mean over seeds of the best cost after n evaluations.
+func after(t *testing.T, name string, in *space.Space, seeds uint64, h strategies.Hints, n int, outcome func(space.Point) space.Outcome) float64 {
+	t.Helper()
+	sum := 0.0
+	for seed := range seeds {
+		sum += curve(t, name, in, seed, h, n, outcome)[n-1]
+	}
+	return sum / float64(seeds)
+}
+
+func right(cost func(space.Point) float64) func(space.Point) space.Outcome {
+	return func(p space.Point) space.Outcome { return space.Outcome{Status: space.OK, Cost: cost(p)} }
+}
+
+// guided lists the strategies that learn from outcomes.
+var guided = []string{"auto", "evolve", "surrogate", "anneal", "ils", "diffevo", "swarm"}
+
+// TestBeatsRandom: in the mean over 20 seeds, what a model has after 40 evaluations, and any other strategy after 160,
+// random search has not after 160.
+func TestBeatsRandom(t *testing.T) {
+	const most = 160
+	for _, f := range []functions.Function{functions.Step(5), functions.Rosenbrock(4)} {
+		random := after(t, "random", f.Space, 20, strategies.Hints{}, most, right(f.Cost))
+		for _, name := range guided {
+			t.Run(f.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				n := most
+				if name == "auto" || name == "surrogate" {
+					n = most / 4
+				}
+				if got := after(t, name, f.Space, 20, strategies.Hints{}, n, right(f.Cost)); got >= random {
+					t.Errorf("after %d evaluations it has %v, random search after %d has %v", n, got, most, random)
+				}
+			})
+		}
+	}
+}
+
+// TestFindsOptimum: the model finds the optimum of a space of 4,096 points within a hundredth of it, in most of 20 seeds.
+func TestFindsOptimum(t *testing.T) {
+	in, cost := bowl(t)
+	for _, name := range []string{"surrogate", "auto"} {
+		found := 0
+		for seed := range uint64(20) {
+			if curve(t, name, in, seed, strategies.Hints{}, 40, right(cost))[39] == 1 {
+				found++
+			}
+		}
+		if found < 16 {
+			t.Errorf("%s finds the optimum with %d seeds of 20", name, found)
+		}
+	}
+}
+
+// bowl is a space of 4,096 points and a cost that is 1 at its least, on a slanted ellipse.
+func bowl(t *testing.T) (*space.Space, func(space.Point) float64) {
+	t.Helper()
+	in, err := space.New("bowl", []space.Parameter{space.Range("x", 0, 63), space.Range("y", 0, 63)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, func(p space.Point) float64 {
+		x, y := float64(p.Int("x")-45)/16, float64(p.Int("y")-20)/16
+		return 1 + x*x + y*y + x*y
+	}
+}
+
+// TestFailingRegion: half of the space fails, and the best points are at its edge. What is learned of the region keeps
+// the evaluations out of it.
+func TestFailingRegion(t *testing.T) {
+	in, _ := bowl(t)
+	outcome := func(p space.Point) space.Outcome {
+		x, y := float64(p.Int("x")), float64(p.Int("y"))
+		if x >= 32 {
+			return space.Fail(space.Crashed, "too wide")
+		}
+		return space.Outcome{Status: space.OK, Cost: 100 - x + math.Abs(y-20)}
+	}
+	for _, name := range []string{"surrogate", "auto"} {
+		failed, all := 0, 0
+		for seed := range uint64(10) {
+			entry, err := strategies.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := entry.New(in, seed, strategies.Hints{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = search.Run(t.Context(), s, search.EvaluatorFunc(func(_ context.Context, t space.Trial) (space.Outcome, error) {
+				return outcome(t.Point), nil
+			}), search.Settings{Budget: search.Budget{Evaluations: 80}, Observe: func(e search.Event) {
+				if e.Trial.Number >= 30 {
+					all++
+					if e.Outcome.Status != space.OK {
+						failed++
+					}
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if failed*4 > all { // at random it is half of them
+			t.Errorf("%s: from the 30th evaluation on, %d of %d fail", name, failed, all)
+		}
+	}
+}
+
+// TestWarmStart: with a source that is right each strategy has at once what it would look for; with one that says the
+// opposite it comes, in the mean over 20 seeds, to what it finds without, given 100 evaluations.
+func TestWarmStart(t *testing.T) {
+	in, cost := bowl(t)
+	source := func(name string, cost func(space.Point) float64) search.Source {
+		s := search.Source{Name: name}
+		for p := range in.All() {
+			if p.Int("x")%3 == 0 && p.Int("y")%4 == 0 {
+				s.Observations = append(s.Observations, search.Observation{Point: p, Outcome: right(cost)(p)})
+			}
+		}
+		return s
+	}
+	truth := source("truth", func(p space.Point) float64 { return 7 * cost(p) })
+	reverse := source("reverse", func(p space.Point) float64 { return 7 / cost(p) })
+	for _, name := range guided {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := after(t, name, in, 20, strategies.Hints{Sources: []search.Source{truth}}, 6, right(cost)); got > 1.01 {
+				t.Errorf("after 6 evaluations it has %v, and the best of the source is 1", got)
+			}
+			cold := after(t, name, in, 20, strategies.Hints{}, 100, right(cost))
+			misled := after(t, name, in, 20, strategies.Hints{Sources: []search.Source{reverse}}, 100, right(cost))
+			if misled > cold+0.05 {
+				t.Errorf("misled, it has %v after 100 evaluations, else %v", misled, cold)
+			}
+		})
+	}
+}
+
+// TestFirstPoints: the best points of the sources come first, those of several by turns, and the start before them.
+func TestFirstPoints(t *testing.T) {
+	in, _ := bowl(t)
+	at := func(x, y int) space.Point {
+		p, err := in.Parse(fmt.Sprintf("x=%d y=%d", x, y))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	seen := func(p space.Point, cost float64) search.Observation {
+		return search.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: cost}}
+	}
+	h := strategies.Hints{Start: []space.Point{at(9, 9)}, Sources: []search.Source{
+		{Observations: []search.Observation{seen(at(1, 2), 5), seen(at(1, 1), 4)}},
+		{Observations: []search.Observation{seen(at(2, 1), 70), seen(at(2, 2), 80)}},
+	}}
+	want := []string{"x=9 y=9", "x=1 y=1", "x=2 y=1", "x=1 y=2", "x=2 y=2"}
+	for _, name := range guided {
+		first := len(want)
+		if name == "anneal" {
+			first = 3 // one for each chain; the next walks begin with the others
+		}
+		entry, err := strategies.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := entry.New(in, 1, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for len(keys) < len(want) {
+			batch := s.Ask(space.Progress{Told: len(keys), Left: 1})
+			var trials []space.Trial
+			var outcomes []space.Outcome
+			for _, p := range batch {
+				trials = append(trials, space.Trial{Number: len(keys), Proposal: p})
+				outcomes = append(outcomes, space.Outcome{Status: space.OK, Cost: float64(len(keys))})
+				keys = append(keys, p.Point.Key())
+			}
+			s.Tell(trials, outcomes)
+		}
+		if got := fmt.Sprint(keys[:first]); got != fmt.Sprint(want[:first]) {
+			t.Errorf("%s begins with %v, not %v", name, got, want[:first])
+		}
+	}
+}
