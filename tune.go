@@ -28,6 +28,7 @@ import (
 	"tune/results"
 	"tune/results/exchange"
 	"tune/search"
+	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -260,6 +261,10 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	}
 	strategy, err := entry.New(problem.Space(), settings.Seed, hints)
 	if err != nil {
+		return nil, err
+	}
+	// A batch is scored at the cheap fidelities first, where the problem has any.
+	if strategy, err = halving.New(problem.Space(), settings.Seed, strategy, halving.Config{Levels: kernels.Levels(problem)}); err != nil {
 		return nil, err
 	}
 	made := &session{

@@ -55,7 +55,7 @@ func (e *Evaluator) evaluate(ctx context.Context, trial space.Trial, out *space.
 		return err
 	}
 	return guard(func() error {
-		c, err := e.Problem.Build(ctx, trial.Point)
+		c, err := BuildAt(ctx, e.Problem, trial.Point, trial.Fidelity)
 		if err != nil {
 			return err
 		}

@@ -81,6 +81,40 @@ type Loader interface {
 	Load(io.Reader) (Candidate, error)
 }
 
+// Leveled is implemented by problems that have cheaper scores beside the full one. A cheap score may be that of another
+// program, which takes less time to generate.
+type Leveled interface {
+	// Levels returns how many there are: the fidelities 1, the dearest, to Levels.
+	Levels() int
+	// BuildAt generates the candidate of a point at a fidelity. At fidelity 0 it is that of Build.
+	BuildAt(ctx context.Context, p space.Point, fidelity int) (Candidate, error)
+}
+
+// BuildAt generates the candidate of a point at a fidelity, where the problem knows any but the full one.
+func BuildAt(ctx context.Context, p Problem, point space.Point, fidelity int) (Candidate, error) {
+	if l, ok := p.(Leveled); ok && fidelity > 0 {
+		return l.BuildAt(ctx, point, fidelity)
+	}
+	return p.Build(ctx, point)
+}
+
+// Levels returns how many cheaper fidelities a problem knows.
+func Levels(p Problem) int {
+	if l, ok := p.(Leveled); ok {
+		return l.Levels()
+	}
+	return 0
+}
+
+// Explainer is implemented by problems that can say what their generator makes of a point.
+type Explainer interface {
+	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.
+	Passes(p space.Point) []string
+	// Explain writes a summary, or what the named pass leaves behind. Where a pass breaks the program, the error
+	// names it.
+	Explain(ctx context.Context, w io.Writer, p space.Point, pass string) error
+}
+
 // Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
 // better than by scores of different moments.
 type Comparer interface {

@@ -42,7 +42,8 @@ func (a *app) benchSearchCommand() *cobra.Command {
 		Use:   "search [KERNEL]",
 		Short: "Compare strategies at an equal number of evaluations",
 		Long: `search runs each strategy on a kernel's space with each of the seeds 1..N, and prints the mean over seeds of the best
-cost so far, and at how many seeds each ended below random search. Nothing is written to disk.
+cost so far, and at how many seeds each ended below random search. Where a kernel has cheap scores, they are used as in a
+run, and each counts as an evaluation, but only full scores of checked candidates count as costs. Nothing is written to disk.
 
 With --data it runs them on measured spaces, of which the optimum is known, and prints, for each space and over all, the
 mean over seeds of optimum / best so far, the share of seeds that found the optimum, and the evaluations that were wasted

@@ -11,6 +11,7 @@
 //	tune replay DIR               prove that a run asks the points that it recorded
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
+//	tune explain POINT|DIR        what a generator makes of a point, and what bounds its cost
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
 //	tune bench search KERNEL      compare the strategies, on a kernel or, with --data, on measured spaces
 //	tune bench race --data FILE   judge racing on a space of which every repeat was measured
@@ -209,7 +210,8 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	a.asRun(root)
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
-		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.simCommand(), a.benchCommand(), a.importCommand(), a.initCommand(), a.checkCommand())
+		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
+		a.initCommand(), a.checkCommand())
 	return root
 }
 

@@ -21,7 +21,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "treehash",
 		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version: "2",
+		Version: "3",
 		Unit:    "cycles",
 		Exact:   true,
 		Shape: []kernels.Field{
@@ -56,9 +56,14 @@ type problem struct {
 type family struct {
 	name, doc  string
 	parameters []space.Parameter
-	// constraints hold between the parameters of the family.
-	constraints []string
-	build       func(context.Context, space.Point) (*sim.Program, error)
+	// build makes the program of a point, a quick one where the fidelity is that.
+	build func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error)
+	// bound returns a lower bound on the cycles of build's program, without making it; nil where the family is so
+	// fast that a bound saves nothing.
+	bound func(p space.Point) (int, error)
+	// passes and explain are those of kernels.Explainer; nil where the family has none.
+	passes  []string
+	explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 }
 
 // families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
@@ -68,23 +73,37 @@ func families(s tree.Shape, indices bool) []family {
 			name:       "scalar",
 			doc:        "one item a lane, in scalar registers",
 			parameters: scalar.Parameters(),
-			build: func(_ context.Context, p space.Point) (*sim.Program, error) {
+			build: func(_ context.Context, p space.Point, _ int) (*sim.Program, error) {
 				return scalar.Build(s, scalar.ConfigOf(p))
 			},
 		},
 		{
-			name:        "vector",
-			doc:         "8 items a group, in vector registers",
-			parameters:  vector.Parameters(s),
-			constraints: vector.Constraints(),
-			build: func(ctx context.Context, p space.Point) (*sim.Program, error) {
-				return vector.Build(ctx, s, vector.ConfigOf(p), indices)
+			name:       "vector",
+			doc:        "8 items a group, in vector registers",
+			parameters: vector.Parameters(s),
+			build: func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error) {
+				descents := finished
+				if fidelity == quick {
+					descents = quickly
+				}
+				return vector.Build(ctx, s, vector.ConfigOf(p), indices, descents)
+			},
+			bound: func(p space.Point) (int, error) {
+				b, err := vector.BoundOf(s, vector.ConfigOf(p), indices)
+				return b.Cycles(), err
+			},
+			passes: vector.Passes(),
+			explain: func(ctx context.Context, w io.Writer, p space.Point, pass string) error {
+				return vector.Explain(ctx, w, s, vector.ConfigOf(p), indices, finished, pass, traceSeed)
 			},
 		},
 	}
 }
 
 // presets are the named points of every shape, the baseline first.
+//
+// A search begins with one more, "vector": the defaults of the vector family. It is there so that the shortest run ends
+// with a program that is right; that it is not good is what the search is for.
 var presets = []struct{ name, doc, values string }{
 	{
 		"baseline", "one item at a time and one slot a bundle",
@@ -112,6 +131,11 @@ func newProblem(s tree.Shape, indices bool) (*problem, error) {
 		}
 		p.presets = append(p.presets, kernels.Preset{Name: preset.name, Doc: preset.doc, Point: point})
 	}
+	point, err := p.space.Make(map[string]any{"family": "vector", "spread": true})
+	if err != nil {
+		return nil, fmt.Errorf("preset vector: %w", err)
+	}
+	p.presets = append(p.presets, kernels.Preset{Name: "vector", Doc: "eight items a group, nothing tuned", Point: point, Start: true})
 	return p, nil
 }
 
@@ -122,7 +146,6 @@ func newSpace(fs []family) (*space.Space, error) {
 		names[i] = f.name
 	}
 	parameters := []space.Parameter{space.Enum("family", names...).Describe("the generator")}
-	var constraints []string
 	for _, f := range fs {
 		for _, p := range f.parameters {
 			when := fmt.Sprintf("family == '%s'", f.name)
@@ -131,9 +154,8 @@ func newSpace(fs []family) (*space.Space, error) {
 			}
 			parameters = append(parameters, p.If(when))
 		}
-		constraints = append(constraints, f.constraints...)
 	}
-	return space.New("treehash", parameters, constraints...)
+	return space.New("treehash", parameters)
 }
 
 // Space returns the points of every family.
@@ -142,22 +164,80 @@ func (p *problem) Space() *space.Space { return p.space }
 // Presets returns the baseline and the study.
 func (p *problem) Presets() []kernels.Preset { return p.presets }
 
+// How often the vector generator disturbs and improves a schedule: for the full score, and for a cheap one.
+const (
+	finished = 48
+	quickly  = 2
+)
+
+// The cheap fidelities: a program whose schedule was improved for a short time only, and a lower bound that takes no
+// schedule.
+const (
+	quick = 1 + iota
+	bounded
+	levels = bounded
+)
+
+// Levels returns the number of cheap fidelities.
+func (p *problem) Levels() int { return levels }
+
 // Build generates the program of a point.
 func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	return p.BuildAt(ctx, point, 0)
+}
+
+// BuildAt generates the program of a point at a fidelity.
+func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	f, err := p.family(point)
+	if err != nil {
+		return nil, err
+	}
+	if fidelity >= bounded && f.bound != nil {
+		cycles, err := f.bound(point)
+		if err != nil {
+			return nil, err
+		}
+		return estimate(cycles), nil
+	}
+	program, err := f.build(ctx, point, fidelity)
+	if err != nil {
+		return nil, err
+	}
+	return &candidate{checker: p.checker, program: program}, nil
+}
+
+func (p *problem) family(point space.Point) (*family, error) {
 	name := point.Str("family")
-	for _, f := range p.families {
-		if f.name == name {
-			program, err := f.build(ctx, point)
-			if err != nil {
-				return nil, err
-			}
-			return &candidate{checker: p.checker, program: program}, nil
+	for i := range p.families {
+		if p.families[i].name == name {
+			return &p.families[i], nil
 		}
 	}
 	return nil, fmt.Errorf("treehash: no family %q", name)
+}
+
+// Passes lists the passes of the generator of a point.
+func (p *problem) Passes(point space.Point) []string {
+	f, err := p.family(point)
+	if err != nil {
+		return nil
+	}
+	return f.passes
+}
+
+// Explain writes what the generator makes of a point.
+func (p *problem) Explain(ctx context.Context, w io.Writer, point space.Point, pass string) error {
+	f, err := p.family(point)
+	if err != nil {
+		return err
+	}
+	if f.explain == nil {
+		return fmt.Errorf("the generator of family %s has nothing to explain", f.name)
+	}
+	return f.explain(ctx, w, point, pass)
 }
 
 // Load reads a program in the exchange format.

@@ -37,7 +37,8 @@ type Config struct {
 	// Sources are what earlier runs measured, for package surrogate.
 	Sources []search.Source
 	// Arms are the strategies beside the model, by name: "ils", "anneal", "evolve"; nil for the first alone.
-	// More of them made it worse on every checkpoint that was measured (docs/design/search-auto.md).
+	// With all three, auto was behind "ils" alone at 200 and 500 evaluations in the one comparison that was made,
+	// of 8 seeds (docs/design/search-auto.md).
 	Arms []string
 }
 

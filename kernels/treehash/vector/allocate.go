@@ -2,80 +2,159 @@ package vector
 
 import (
 	"math/bits"
-	"slices"
 
 	"tune/kernels"
 	"tune/sim"
 	"tune/space"
 )
 
-// allocate gives every register its scratch words by a linear scan over the schedule (Poletto and Sarkar 1999).
-// A value is there from the cycle after its first write, and its words may be written again in the cycle of its
-// last read, because a cycle reads before it writes. Vectors fill scratch from the bottom in blocks of 8 words,
-// single words from the top.
-func allocate(g *graph, s *schedule) ([]uint32, error) {
-	n := len(g.width)
-	first, last := lifetimes(g, s)
-	words := peak(g, first, last, 1)
-	blocks := peak(g, first, last, sim.VLen)
-	singles := (words + sim.VLen - 1) / sim.VLen
-	const total = sim.ScratchWords / sim.VLen
-	if blocks+singles > total {
-		return nil, kernels.Reject(space.Invalid, "needs %d words of scratch at once (%d vectors and %d single words): the machine has %d",
-			blocks*sim.VLen+words, blocks, words, sim.ScratchWords)
-	}
-
-	// Registers are met by their first cycle, and those whose last cycle has come are freed before. Both
-	// orders are chains through the registers of a cycle.
-	begins, ends := newChains(s.cycles()+2, n), newChains(s.cycles()+2, n)
-	for r := n - 1; r >= 0; r-- {
-		begins.add(first[r], int32(r))
-		ends.add(last[r], int32(r))
-	}
-	addr := make([]uint32, n)
-	var freeBlocks, freeWords pool
-	freeBlocks.fill(blocks)
-	freeWords.fill(words)
-	for t := range begins.head {
-		for r := ends.head[t]; r >= 0; r = ends.next[r] {
-			if g.width[r] == 1 {
-				freeWords.put(int(sim.ScratchWords - 1 - addr[r]))
-			} else {
-				freeBlocks.put(int(addr[r] / sim.VLen))
-			}
-		}
-		for r := begins.head[t]; r >= 0; r = begins.next[r] {
-			if g.width[r] == 1 {
-				addr[r] = uint32(sim.ScratchWords - 1 - freeWords.take())
-			} else {
-				addr[r] = uint32(freeBlocks.take() * sim.VLen)
-			}
-		}
-	}
-	return addr, nil
+// allocation is where the registers and the buffers of copies are.
+type allocation struct {
+	addr []uint32 // of each register
+	// buffer is the buffer of each copy through memory, from copy 1.
+	buffer []int
 }
 
-// lifetimes returns for each register the cycle of its first write, and the cycle from which its words are free.
-func lifetimes(g *graph, s *schedule) (first, last []int32) {
+// lifetimes are, for each register, the cycle of its first write and the cycle from which its words are free: a value
+// is there from the cycle after it was written, and its words may be written again in the cycle of its last read.
+// The upper words of a window, of which only the lowest 8 are read for long, have an end of their own.
+type lifetimes struct {
+	first, last, upper []int32
+}
+
+func lifetimesOf(g *graph, s *schedule) lifetimes {
 	n := len(g.width)
-	first, last = make([]int32, n), make([]int32, n)
+	l := lifetimes{make([]int32, n), make([]int32, n), make([]int32, n)}
 	for r := range n {
-		// A value that nobody reads still must not be written over another one.
-		first[r], last[r] = s.first[g.def[r]], s.last[g.def[r]]+1
-	}
-	for r, more := range g.moreDefs {
-		for _, d := range more {
-			first[r], last[r] = min(first[r], s.first[d]), max(last[r], s.last[d]+1)
-		}
+		l.first[r] = 1 << 30
 	}
 	for i := range g.ops {
 		o := &g.ops[i]
+		if r := o.dst.reg; r >= 0 {
+			l.first[r] = min(l.first[r], s.first[i])
+			// A value that nobody reads still must not be written over another one.
+			l.last[r] = max(l.last[r], s.last[i]+1)
+			l.upper[r] = max(l.upper[r], s.last[i]+1)
+		}
 		for k := range int(o.nsrc) {
 			r := o.src[k].reg
-			last[r] = max(last[r], s.last[i])
+			if r < 0 {
+				continue
+			}
+			if o.src[k].lane >= vectorWidth {
+				l.upper[r] = max(l.upper[r], s.last[i])
+			} else {
+				l.last[r] = max(l.last[r], s.last[i])
+			}
 		}
 	}
-	return first, last
+	if g.copies > 0 {
+		for i := range g.ops {
+			if g.ops[i].buffer > 0 {
+				for _, r := range g.buffers {
+					l.last[r] = max(l.last[r], s.last[i])
+				}
+			}
+		}
+	}
+	return l
+}
+
+// demand returns the most words that are live at once.
+func demand(g *graph, l lifetimes, cycles int) int {
+	change := make([]int32, cycles+2)
+	for r, w := range g.width {
+		low := min(int32(w), vectorWidth)
+		change[l.first[r]] += low
+		change[l.last[r]] -= low
+		if high := int32(w) - low; high > 0 {
+			change[l.first[r]] += high
+			change[l.upper[r]] -= high
+		}
+	}
+	most, live := int32(0), int32(0)
+	for _, c := range change {
+		live += c
+		most = max(most, live)
+	}
+	return int(most)
+}
+
+// allocate gives every register its scratch words by a linear scan over the schedule (Poletto and Sarkar 1999), each
+// where it fits first: vectors from the bottom, on multiples of 8, single words from the top. The buffers of copies
+// through memory are given the same way.
+func allocate(g *graph, s *schedule) (*allocation, error) {
+	n := len(g.width)
+	l := lifetimesOf(g, s)
+	if words := demand(g, l, s.cycles); words > sim.ScratchWords {
+		return nil, kernels.Reject(space.Invalid, "needs %d words of scratch at once: the machine has %d", words, sim.ScratchWords)
+	}
+	// Registers are met by their first cycle, and those whose last cycle has come are freed before. All
+	// orders are chains through the registers of a cycle.
+	begins, ends, uppers := newChains(s.cycles+2, n), newChains(s.cycles+2, n), newChains(s.cycles+2, n)
+	for r := n - 1; r >= 0; r-- {
+		begins.add(l.first[r], int32(r))
+		ends.add(l.last[r], int32(r))
+		if g.width[r] == windowWidth {
+			uppers.add(l.upper[r], int32(r))
+		}
+	}
+	a := &allocation{addr: make([]uint32, n)}
+	var used scratch
+	for t := range begins.head {
+		for r := ends.head[t]; r >= 0; r = ends.next[r] {
+			used.free(int(a.addr[r]), min(int(g.width[r]), vectorWidth))
+		}
+		for r := uppers.head[t]; r >= 0; r = uppers.next[r] {
+			used.free(int(a.addr[r])+vectorWidth, windowWidth-vectorWidth)
+		}
+		for r := begins.head[t]; r >= 0; r = begins.next[r] {
+			at := used.take(int(g.width[r]))
+			if at < 0 {
+				return nil, kernels.Reject(space.Invalid, "needs %d words of scratch in one piece in cycle %d: what is free is too scattered", g.width[r], t)
+			}
+			a.addr[r] = uint32(at)
+		}
+	}
+	return a, a.assignBuffers(g, s)
+}
+
+// assignBuffers gives every copy through memory a buffer from its first store until its load.
+func (a *allocation) assignBuffers(g *graph, s *schedule) error {
+	if g.copies == 0 {
+		return nil
+	}
+	first, last := make([]int32, g.copies+1), make([]int32, g.copies+1)
+	for c := range first {
+		first[c] = 1 << 30
+	}
+	for i := range g.ops {
+		if c := g.ops[i].buffer; c > 0 {
+			first[c], last[c] = min(first[c], s.first[i]), max(last[c], s.last[i])
+		}
+	}
+	begins := newChains(s.cycles+2, g.copies+1)
+	for c := g.copies; c > 0; c-- {
+		begins.add(first[c], int32(c))
+	}
+	a.buffer = make([]int, g.copies+1)
+	free := make([]int32, len(g.buffers)) // the first cycle in which each may be stored into again
+	for t := range begins.head {
+		for c := begins.head[t]; c > 0; c = begins.next[c] {
+			a.buffer[c] = -1
+			for b, from := range free {
+				// A store beside the load that ends a copy comes after it.
+				if from <= first[c] {
+					a.buffer[c], free[b] = b, last[c]
+					break
+				}
+			}
+			if a.buffer[c] < 0 {
+				return kernels.Reject(space.Invalid, "copies more than %d records' children at once through memory", len(free))
+			}
+		}
+	}
+	return nil
 }
 
 // chains lists registers by cycle, without a slice for each cycle.
@@ -97,41 +176,41 @@ func (c chains) add(cycle, r int32) {
 	c.head[cycle] = r
 }
 
-// peak returns how many registers of a width are live at once at the most.
-func peak(g *graph, first, last []int32, width uint8) int {
-	change := make([]int32, slices.Max(last)+2)
-	for r, w := range g.width {
-		if w == width {
-			change[first[r]]++
-			change[last[r]]--
+// scratch has a bit for each word that is used.
+type scratch [sim.ScratchWords / 64]uint64
+
+// take returns the address of free words and marks them as used; -1 where there are none.
+func (s *scratch) take(words int) int {
+	if words == wordWidth {
+		for w := len(s) - 1; w >= 0; w-- {
+			if free := ^s[w]; free != 0 {
+				at := 64*w + 63 - bits.LeadingZeros64(free)
+				s.mark(at, 1)
+				return at
+			}
+		}
+		return -1
+	}
+	for at := 0; at+words <= sim.ScratchWords; at += vectorWidth {
+		if s.unused(at, vectorWidth) && (words == vectorWidth || s.unused(at+vectorWidth, words-vectorWidth)) {
+			s.mark(at, words)
+			return at
 		}
 	}
-	most, live := int32(0), int32(0)
-	for _, c := range change {
-		live += c
-		most = max(most, live)
-	}
-	return int(most)
+	return -1
 }
 
-// pool is a set of free places; take returns the lowest.
-type pool [sim.ScratchWords / 64]uint64
+// unused says whether up to 8 words from a multiple of 8 are free.
+func (s *scratch) unused(at, words int) bool { return s[at/64]>>(at%64)&(1<<words-1) == 0 }
 
-func (p *pool) fill(n int) {
-	for i := range n {
-		p.put(i)
+func (s *scratch) mark(at, words int) {
+	for i := at; i < at+words; i++ {
+		s[i/64] |= 1 << (i % 64)
 	}
 }
 
-func (p *pool) put(i int) { p[i/64] |= 1 << (i % 64) }
-
-func (p *pool) take() int {
-	for w := range p {
-		if p[w] != 0 {
-			i := bits.TrailingZeros64(p[w])
-			p[w] &^= 1 << i
-			return 64*w + i
-		}
+func (s *scratch) free(at, words int) {
+	for i := at; i < at+words; i++ {
+		s[i/64] &^= 1 << (i % 64)
 	}
-	panic("vector: no free place, though the peak was counted")
 }

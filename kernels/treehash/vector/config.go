@@ -7,44 +7,45 @@ import (
 	"tune/space"
 )
 
-// Where arithmetic on vectors may be executed.
-const (
-	ALUNever = "never" // on the vector engine alone
-	ALUShare = "share" // a fixed share of it lane by lane on the scalar engine
-	ALUIdle  = "idle"  // on the scalar engine whenever the vector engine's slots of a cycle are taken
-)
-
-// How the addresses of the values are made.
-const (
-	AddrLoad = "load" // a constant each, from the load engine
-	AddrFlow = "flow" // one constant, the others by add_imm
-	AddrALU  = "alu"  // one constant, the others by a chain of scalar additions
-)
-
 // Config is a point of the vector generator: every knob with its value. Parameters documents the knobs.
 type Config struct {
-	Levels      int    // tree levels held in scratch, 0..MaxLevels
-	Shallow     int    // groups that hold one level less
-	MaddLevels  int    // levels whose first selection is a multiply_add, 0..Levels-1
-	BiasFlow    int    // eighths of the address updates whose bias is selected on the flow engine, 0..8
-	Fuse        bool   // hash stages 2 and 3 as two multiply_adds and a xor
-	DeferC      bool   // the last stage's constant carried in the next node where that is held in scratch
-	Window      int    // groups in flight, at least 1
-	Stagger     int    // cycles between the starts of groups
-	ALU         string // ALUNever, ALUShare, ALUIdle
-	Share       int    // sixteenths of the movable work that ALUShare moves, 0..16
-	MaddFirst   bool   // the vector engine prefers what only it can execute
-	Addresses   string // AddrLoad, AddrFlow, AddrALU
-	LoadRound   int    // priority that a load gains a round, where a group's place is worth groupWeight
-	VectorRound int    // the same for arithmetic
-	FlowRound   int    // the same for the flow engine
-	SetupRound  int    // priority that set-up loses for each round that it is needed later
-	Laggards    int    // percent of the work after which the longest remaining chain goes first, 0..100
-	Shuffle     int    // seed that breaks the ties among equal priorities
+	// The algebra: which operations there are.
+	Levels       int  // tree levels held in scratch, 0..MaxLevels
+	Shallow      int  // groups that hold one level less, 0..Groups
+	Tables       int  // tables of records behind the levels in scratch, each of two levels of the tree
+	Fuse         bool // hash stages 2 and 3 as two multiply_adds and a xor
+	DeferC       bool // the last stage's constant carried in the next node where that is a copy
+	Madd1        int  // 32nds of the selections of level 1 that are multiply_adds
+	Madd2        int  // likewise of the first selections of level 2
+	Madd3        int  // likewise of the first selections of the levels from 3 on
+	FirstFlow    int  // parities that choose on the flow engine in first addresses, over 32 of them, 0..3*32
+	NextFlow     int  // likewise in addresses two levels below another, 0..2*32
+	ChainFlow    int  // likewise in addresses one level below another, 0..32
+	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
+	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
+	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
+	// 32nds of the constants that are computed from others where one operation does, and of the others those
+	// that the flow engine makes; what is left is loaded.
+	DeriveConstants, ConstantFlow int
+
+	// The schedule: what goes first.
+	Window      int  // groups in flight, at least 1
+	Lanes       bool // vector arithmetic may go to the scalar engine, lane by lane
+	MaddFirst   bool // the vector engine prefers what only it can execute
+	LoadRound   int  // priority that a load gains a round, where a group's place is worth groupWeight
+	VectorRound int  // the same for vector arithmetic
+	ScalarRound int  // the same for scalar arithmetic and stores
+	FlowRound   int  // the same for the flow engine
+	SetupRound  int  // priority that set-up loses for each round that it is needed later
+	Laggards    int  // percent of the work after which the longest remaining chain goes first, 0..100
+	Shuffle     int  // seed that breaks the ties among equal priorities, and drives the finisher
 }
 
 // MaxLevels bounds the levels of the tree that can be held in scratch: a sixth would fill most of it.
 const MaxLevels = 5
+
+// leastTableLevel is the uppermost level of a table: above, a table is no whole number of vectors.
+const leastTableLevel = 3
 
 // groupWeight is what one place in the order of groups is worth in a priority.
 const groupWeight = 100
@@ -55,33 +56,65 @@ func Groups(s tree.Shape) int { return (s.Batch + 7) / 8 }
 // levelLimit is the largest useful number of levels: all that a tree has, and all that the rounds reach.
 func levelLimit(s tree.Shape) int { return min(MaxLevels, s.Height+1, s.Rounds) }
 
+// recordReach is how far behind its first word a record's vector may reach out of its table.
+const recordReach = 5
+
+// tableLimit is the first level that no table may reach: they end with the tree, and are of no use beyond the last
+// round. A record is read with five words that follow it, which have to be part of the image.
+func tableLimit(s tree.Shape) int {
+	end := s.Height + 1
+	if 2*s.Batch < recordReach {
+		end--
+	}
+	return min(end, s.Rounds+1)
+}
+
+// maxTables bounds the tables.
+const maxTables = 4
+
 // Parameters returns the knobs for a shape.
 func Parameters(s tree.Shape) []space.Parameter {
 	groups := Groups(s)
 	levels := levelLimit(s)
-	ps := []space.Parameter{
+	return []space.Parameter{
 		space.Range("levels", 0, levels).WithDefault(min(2, levels)).
-			Describe("tree levels held in scratch and selected, not gathered"),
-		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 2").
+			Describe("tree levels held in scratch and selected, not read"),
+		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 4").
 			Describe("groups that hold one level less than `levels`"),
-		space.Range("madd_levels", 0, max(levels-1, 0)).WithDefault(0).If("levels >= 2").
-			Describe("levels whose first selection is a multiply_add instead of a vselect"),
-		space.Range("bias_flow", 0, 8).WithDefault(0).
-			Describe("eighths of the address updates whose bias is a select on the flow engine"),
+		space.Range("reach", leastTableLevel, max(leastTableLevel, tableLimit(s))).WithDefault(leastTableLevel).If("levels >= 3").
+			Describe("level that tables of records go down to from `levels` on, two levels each: " +
+				"a record is a node with its children, read at once"),
 		space.Bool("fuse").Describe("hash stages 2 and 3 as two multiply_adds and one xor"),
-		space.Bool("defer_c").If("levels >= 1").
-			Describe("carry the last hash constant in the next node where that is held in scratch"),
+		space.Bool("defer_c").Describe("carry the last hash constant in the next node where that is a copy"),
+		space.Range("madd_1", 0, shares).WithDefault(0).If("levels >= 2").
+			Describe("32nds of the selections of level 1 that are multiply_adds instead of vselects"),
+		space.Range("madd_2", 0, shares).WithDefault(0).If("levels >= 3").
+			Describe("32nds of the first selections of level 2 that are multiply_adds"),
+		space.Range("madd_3", 0, shares).WithDefault(0).If("levels >= 4").
+			Describe("32nds of the first selections of deeper levels that are multiply_adds"),
+		space.Range("first_flow", 0, 3*shares).WithDefault(0).
+			Describe("parities that choose on the flow engine in 32 addresses made from the root"),
+		space.Range("next_flow", 0, 2*shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
+			Describe("parities that choose on the flow engine in 32 addresses made from one two levels up"),
+		space.Range("chain_flow", 0, shares).WithDefault(0).
+			Describe("parities that choose on the flow engine in 32 addresses made from one a level up"),
+		space.Range("window_gather", 0, shares).WithDefault(0).
+			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
+		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
+			Describe("32nds of the copies out of records that the store engine makes, through memory"),
+		space.Range("address_flow", 0, shares).WithDefault(shares).
+			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
+		space.Range("derive_constants", 0, shares).WithDefault(0).
+			Describe("32nds of the constants that are computed on the scalar engine where two others give them"),
+		space.Range("constant_flow", 0, shares).WithDefault(0).
+			Describe("32nds of the other constants that are made on the flow engine, not loaded"),
 		space.Range("window", 1, groups).WithDefault(min(16, groups)).Describe("groups in flight"),
-		space.Range("group_stagger", 0, 40).WithDefault(0).Describe("cycles between the starts of groups"),
-		space.Enum("alu", ALUNever, ALUShare, ALUIdle).Describe("vector arithmetic on the scalar engine: " +
-			"never, a fixed share, or whenever the vector slots of a cycle are taken"),
-		space.Range("share", 1, 16).WithDefault(4).If("alu == 'share'").
-			Describe("sixteenths of the movable vector work that go to the scalar engine"),
+		space.Bool("spread").Describe("vector arithmetic goes to the scalar engine, lane by lane, where that has slots"),
 		space.Bool("madd_first").Describe("the vector engine prefers work that only it can execute"),
-		space.Enum("addresses", AddrLoad, AddrFlow, AddrALU).Describe("engine that makes the addresses of the values"),
 		space.Stepped("load_round", 0, 600, 20).WithDefault(0).
 			Describe("priority that a load gains each round; a place in the order of groups is worth 100"),
-		space.Stepped("vector_round", 0, 600, 20).WithDefault(0).Describe("the same for arithmetic"),
+		space.Stepped("vector_round", 0, 600, 20).WithDefault(0).Describe("the same for vector arithmetic"),
+		space.Stepped("scalar_round", 0, 600, 20).WithDefault(0).Describe("the same for scalar arithmetic and stores"),
 		space.Stepped("flow_round", 0, 600, 20).WithDefault(0).Describe("the same for the flow engine"),
 		space.Stepped("setup_round", 0, 600, 20).WithDefault(200).
 			Describe("priority that set-up loses for each round that it is needed later"),
@@ -89,21 +122,30 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("percent of the operations after which the longest remaining chain goes first"),
 		space.Range("shuffle", 0, 63).WithDefault(0).Describe("breaks ties among equal priorities"),
 	}
-	return ps
 }
 
-// Constraints returns the constraints on Parameters: a level beyond the last that is held cannot be selected.
-func Constraints() []string { return []string{"madd_levels < levels"} }
+// tablesTo returns how many tables fit between the levels in scratch and the level that they may reach. The knob is that
+// level, not their number, so that a step from one number of levels to another leaves the levels below as they are.
+func tablesTo(reach, levels int) int {
+	if levels < leastTableLevel {
+		return 0
+	}
+	return max(0, min(maxTables, (reach-levels)/2))
+}
 
 // ConfigOf reads the knobs of a point whose space holds Parameters.
 func ConfigOf(p space.Point) Config {
 	return Config{
-		Levels: p.Int("levels"), Shallow: p.Int("shallow"), MaddLevels: p.Int("madd_levels"),
-		BiasFlow: p.Int("bias_flow"), Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
-		Window: p.Int("window"), Stagger: p.Int("group_stagger"), ALU: p.Str("alu"), Share: p.Int("share"),
-		MaddFirst: p.Bool("madd_first"), Addresses: p.Str("addresses"),
-		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), FlowRound: p.Int("flow_round"),
-		SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"), Shuffle: p.Int("shuffle"),
+		Levels: p.Int("levels"), Shallow: p.Int("shallow"), Tables: tablesTo(p.Int("reach"), p.Int("levels")),
+		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
+		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
+		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
+		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), AddressFlow: p.Int("address_flow"),
+		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
+		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
+		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
+		FlowRound: p.Int("flow_round"), SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"),
+		Shuffle: p.Int("shuffle"),
 	}
 }
 
@@ -113,19 +155,29 @@ func (c Config) Validate(s tree.Shape) error {
 		return err
 	}
 	groups := Groups(s)
+	tables := tablesTo(tableLimit(s), c.Levels)
 	for _, f := range []struct {
 		name          string
 		got, low, top int
 	}{
 		{"Levels", c.Levels, 0, levelLimit(s)},
 		{"Shallow", c.Shallow, 0, groups},
-		{"MaddLevels", c.MaddLevels, 0, max(c.Levels-1, 0)},
-		{"BiasFlow", c.BiasFlow, 0, 8},
+		{"Tables", c.Tables, 0, tables},
+		{"Madd1", c.Madd1, 0, shares},
+		{"Madd2", c.Madd2, 0, shares},
+		{"Madd3", c.Madd3, 0, shares},
+		{"FirstFlow", c.FirstFlow, 0, 3 * shares},
+		{"NextFlow", c.NextFlow, 0, 2 * shares},
+		{"ChainFlow", c.ChainFlow, 0, shares},
+		{"WindowGather", c.WindowGather, 0, shares},
+		{"StoreCopies", c.StoreCopies, 0, shares},
+		{"AddressFlow", c.AddressFlow, 0, shares},
+		{"DeriveConstants", c.DeriveConstants, 0, shares},
+		{"ConstantFlow", c.ConstantFlow, 0, shares},
 		{"Window", c.Window, 1, groups},
-		{"Stagger", c.Stagger, 0, 1000},
-		{"Share", c.Share, 0, 16},
 		{"LoadRound", c.LoadRound, 0, 10000},
 		{"VectorRound", c.VectorRound, 0, 10000},
+		{"ScalarRound", c.ScalarRound, 0, 10000},
 		{"FlowRound", c.FlowRound, 0, 10000},
 		{"SetupRound", c.SetupRound, 0, 10000},
 		{"Laggards", c.Laggards, 0, 100},
@@ -134,12 +186,6 @@ func (c Config) Validate(s tree.Shape) error {
 		if f.got < f.low || f.got > f.top {
 			return fmt.Errorf("vector: %s is %d: want %d to %d", f.name, f.got, f.low, f.top)
 		}
-	}
-	if c.ALU != ALUNever && c.ALU != ALUShare && c.ALU != ALUIdle {
-		return fmt.Errorf("vector: ALU is %q: want %s, %s or %s", c.ALU, ALUNever, ALUShare, ALUIdle)
-	}
-	if c.Addresses != AddrLoad && c.Addresses != AddrFlow && c.Addresses != AddrALU {
-		return fmt.Errorf("vector: Addresses is %q: want %s, %s or %s", c.Addresses, AddrLoad, AddrFlow, AddrALU)
 	}
 	return nil
 }

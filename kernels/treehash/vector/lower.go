@@ -1,28 +1,29 @@
 package vector
 
 import (
-	"fmt"
-
 	"tune/kernels/treehash/tree"
 	"tune/sim"
 )
 
-// lower writes the kernel as operations on virtual registers: one group of 8 items after another, each
-// through all its rounds. Constants and tree nodes are made where they are first needed, so that the order of
-// the set-up follows its deadlines.
+// lower writes the kernel as operations on virtual registers: one group of 8 items after another, each through all
+// its rounds. Constants, tree nodes and tables are made where they are first needed, so that the order of the set-up
+// follows its deadlines.
 func lower(s tree.Shape, c Config, indices bool) *graph {
+	ops := 24 * Groups(s) * s.Rounds
 	b := &lowering{
-		shape: s, cfg: c, indices: indices,
-		g:       &graph{ops: make([]op, 0, 32*Groups(s)*s.Rounds)},
-		scalars: map[uint32]reg{}, vectors: map[uint32]reg{}, nodes: map[nodeKey]reg{}, blocks: map[nodeKey]block{},
+		plan: plan{s, c}, indices: indices,
+		g: &graph{ops: make([]op, 0, ops), arcs: make([]arc, 0, 3*ops)},
+		setup: setup{
+			scalars: map[uint32]reg{}, vectors: map[uint32]reg{}, nodes: map[nodeKey]reg{}, blocks: map[nodeKey]block{},
+			buffersReady: -1,
+		},
 	}
 	b.run()
 	return b.g
 }
 
 type lowering struct {
-	shape   tree.Shape
-	cfg     Config
+	plan
 	indices bool // whether the final indices are stored too
 	g       *graph
 
@@ -30,43 +31,17 @@ type lowering struct {
 	group, round int16
 	shared       bool
 
-	scalars map[uint32]reg // scalar constants
-	vectors map[uint32]reg // broadcast constants
-	nodes   map[nodeKey]reg
-	blocks  map[nodeKey]block
-	address operand // of the last value vector; the base that the next address is made from
-}
-
-// nodeKey names a broadcast tree node, or the difference of two: node `from` less node `less` (-1 for none).
-// xored nodes carry the last hash constant.
-type nodeKey struct {
-	from, less int
-	xored      bool
-}
-
-// block is a vector of tree nodes in scratch, and the number of its first.
-type block struct {
-	reg   reg
-	first int
+	setup
 }
 
 // item is where the 8 items of a group stand.
 type item struct {
 	value operand
-	// bits are the parities since the root, oldest first, while addr is not known.
-	bits []parity
-	// addr holds the addresses of the items' nodes where they are gathered; reg -1 elsewhere.
-	addr operand
+	bits  []parity // since the root, oldest first
+	addr  linear   // the last address that was made since the root
+	// left and right are the children in the record that was read last.
+	left, right operand
 }
-
-// parity is the low bit of a value. It is inverted where the hash's last constant, which is odd, has not
-// been applied to the value yet.
-type parity struct {
-	reg      operand
-	inverted bool
-}
-
-var noReg = operand{reg: -1, lane: -1}
 
 func (b *lowering) emit(code sim.Op, where place, words uint8, imm uint32, src ...operand) operand {
 	d := whole(b.g.newReg(words))
@@ -75,7 +50,7 @@ func (b *lowering) emit(code sim.Op, where place, words uint8, imm uint32, src .
 }
 
 func (b *lowering) emitTo(d operand, code sim.Op, where place, imm uint32, src ...operand) int32 {
-	o := op{code: code, place: where, dst: d, imm: imm, group: b.group, round: b.round, shared: b.shared, nsrc: uint8(len(src))}
+	o := op{code: code, place: where, units: 1, dst: d, imm: imm, group: b.group, round: b.round, shared: b.shared, nsrc: uint8(len(src))}
 	copy(o.src[:], src)
 	if code == sim.OpLoadOffset {
 		o.units = sim.VLen
@@ -84,52 +59,30 @@ func (b *lowering) emitTo(d operand, code sim.Op, where place, imm uint32, src .
 }
 
 func (b *lowering) valu(code sim.Op, src ...operand) operand {
-	return b.emit(code, onVALU, sim.VLen, 0, src...)
+	return b.emit(code, onVALU, vectorWidth, 0, src...)
 }
 
-// setUp runs f with its operations marked as shared by all groups; they keep the group and the round of
-// their first use, which is their deadline.
-func (b *lowering) setUp(f func() operand) operand {
-	before := b.shared
-	b.shared = true
-	r := f()
-	b.shared = before
-	return r
-}
-
-// scalar returns a register that holds a constant.
-func (b *lowering) scalar(v uint32) operand {
-	r, ok := b.scalars[v]
-	if !ok {
-		r = b.setUp(func() operand { return b.emit(sim.OpConst, onLoad, 1, v) }).reg
-		b.scalars[v] = r
+// fence returns an operation that takes no slot and stands behind the given ones.
+func (b *lowering) fence(before ...int32) int32 {
+	f := b.g.add(op{place: onNone, dst: noReg, group: b.group, round: b.round, shared: b.shared})
+	for _, o := range before {
+		b.g.after(o, f)
 	}
-	return whole(r)
-}
-
-// vector returns a register whose lanes all hold a constant.
-func (b *lowering) vector(v uint32) operand {
-	r, ok := b.vectors[v]
-	if !ok {
-		s := b.scalar(v)
-		r = b.setUp(func() operand { return b.valu(sim.OpVBroadcast, s) }).reg
-		b.vectors[v] = r
-		b.g.names = append(b.g.names, name{r, fmt.Sprintf("constant %#x", v)})
-	}
-	return whole(r)
+	return f
 }
 
 func (b *lowering) run() {
 	groups := Groups(b.shape)
 	last := make([]int32, groups) // each group's last operation
+	lenders := map[int]item{}
 	for g := range groups {
 		b.group, b.round = int16(g), 0
 		address := b.valueAddress(g)
 		first := int32(len(b.g.ops))
-		it := item{value: b.loadValues(g, address), addr: noReg}
+		it := item{value: b.loadValues(g, address), addr: linear{reg: noReg}}
 		if before := g - b.cfg.Window; before >= 0 {
 			for i := first; i < int32(len(b.g.ops)); i++ {
-				b.g.after = append(b.g.after, [2]int32{last[before], i})
+				b.g.after(last[before], i)
 			}
 		}
 		for r := range b.shape.Rounds {
@@ -138,65 +91,50 @@ func (b *lowering) run() {
 		}
 		b.round = int16(b.shape.Rounds)
 		last[g] = b.storeLanes(g, address, it.value)
-		if b.indices {
-			last[g] = b.storeLanes(g, b.indexAddress(g), b.finalIndex(it))
+		switch {
+		case !b.indices:
+		case b.lends(g):
+			lenders[g] = it
+		default:
+			last[g] = b.storeIndices(g, &it, nil)
+		}
+	}
+	// The copies of all groups stand before what overwrites the buffers.
+	for g := range groups {
+		if it, ok := lenders[g]; ok {
+			b.group = int16(g)
+			b.storeIndices(g, &it, b.copyLoads)
 		}
 	}
 }
 
-// lanes returns the number of items in a group: 8 but in the tail of the batch.
-func (b *lowering) lanes(g int) int { return min(sim.VLen, b.shape.Batch-sim.VLen*g) }
-
-// valueAddress returns a register with the address of the group's first value.
-func (b *lowering) valueAddress(g int) operand {
-	at := uint32(b.shape.ValueAddr() + sim.VLen*g)
-	if g == 0 || b.cfg.Addresses == AddrLoad {
-		b.address = b.scalar(at)
-		return b.address
-	}
-	before := b.address
-	b.address = b.setUp(func() operand {
-		if b.cfg.Addresses == AddrALU {
-			return b.emit(sim.OpAdd, onALU, 1, 0, before, b.scalar(sim.VLen))
-		}
-		// Every address is derived from the first, so that none waits for another.
-		base := b.scalar(uint32(b.shape.ValueAddr()))
-		return b.emit(sim.OpAddImm, onFlow, 1, uint32(sim.VLen*g), base)
-	})
-	return b.address
-}
-
-func (b *lowering) indexAddress(g int) operand {
-	return b.scalar(uint32(b.shape.IndexAddr() + sim.VLen*g))
-}
+// items returns the number of items in a group: 8 but in the tail of the batch.
+func (b *lowering) items(g int) int { return min(sim.VLen, b.shape.Batch-sim.VLen*g) }
 
 // loadValues loads the group's values. The lanes of a tail that hold no item are zero: they are hashed
 // along, which is harmless, and never stored.
 func (b *lowering) loadValues(g int, address operand) operand {
-	n := b.lanes(g)
+	n := b.items(g)
 	if n == sim.VLen {
-		return b.emit(sim.OpVLoad, onLoad, sim.VLen, 0, address)
+		return b.emit(sim.OpVLoad, onLoad, vectorWidth, 0, address)
 	}
-	v := b.valu(sim.OpVBroadcast, b.scalar(0))
-	cleared := int32(len(b.g.ops) - 1)
+	v := b.g.newPieces(vectorWidth)
+	b.emitTo(v, sim.OpVBroadcast, onVALU, 0, b.scalar(0))
 	for i := range n {
-		at := b.laneAddress(address, i)
-		o := b.emitTo(operand{v.reg, int8(i)}, sim.OpLoad, onLoad, 0, at)
-		b.g.after = append(b.g.after, [2]int32{cleared, o})
+		b.emitTo(v.at(i), sim.OpLoad, onLoad, 0, b.laneAddress(address, i))
 	}
 	return v
 }
 
 // storeLanes stores a group's vector and returns the number of the last operation.
 func (b *lowering) storeLanes(g int, address, v operand) int32 {
-	n := b.lanes(g)
+	n := b.items(g)
 	if n == sim.VLen {
 		return b.emitTo(noReg, sim.OpVStore, onStore, 0, address, v)
 	}
 	var o int32
 	for i := range n {
-		at := b.laneAddress(address, i)
-		o = b.emitTo(noReg, sim.OpStore, onStore, 0, at, operand{v.reg, int8(i)})
+		o = b.emitTo(noReg, sim.OpStore, onStore, 0, b.laneAddress(address, i), v.at(i))
 	}
 	return o
 }
@@ -205,54 +143,94 @@ func (b *lowering) laneAddress(address operand, lane int) operand {
 	if lane == 0 {
 		return address
 	}
-	return b.emit(sim.OpAddImm, onFlow, 1, uint32(lane), address)
-}
-
-// levels returns how many levels of the tree the group selects from scratch.
-func (b *lowering) levels(g int) int {
-	if g < b.cfg.Shallow {
-		return max(b.cfg.Levels-1, 0)
-	}
-	return b.cfg.Levels
+	return b.emit(sim.OpAddImm, onFlow, wordWidth, uint32(lane), address)
 }
 
 // step takes a group through one round.
 func (b *lowering) step(it *item, g, r int) {
-	depth := r % (b.shape.Height + 1)
-	next := (r + 1) % (b.shape.Height + 1)
-	lastRound := r == b.shape.Rounds-1
-	held := depth < b.levels(g)
-
-	var node operand
-	if held {
-		// The very first values come without a constant to carry.
-		node = b.selectNode(it.bits, depth, b.cfg.DeferC && r > 0)
-	} else {
-		if it.addr == noReg {
-			it.addr = b.firstAddress(it.bits, uint32(b.shape.TreeAddr()))
-		}
-		node = b.emit(sim.OpLoadOffset, onLoad, sim.VLen, 0, it.addr)
+	depth := b.depth(r)
+	switch b.lookup(g, r) {
+	case lookSelect:
+		it.value = b.valu(sim.OpVXor, it.value, b.selectNode(it.bits, depth, b.carried(g, r)))
+	case lookRecord:
+		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), recordStride, b.addressBits(it, depth))
+		b.readRecords(it, g, depth)
+	case lookChild:
+		// The parity of the round before chooses between the children.
+		node := b.vselect(it.bits[depth-1], it.left, it.right)
+		it.value = b.valu(sim.OpVXor, it.value, node)
+	case lookLone:
+		addr := b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)+1), recordStride, b.addressBits(it, depth))
+		it.addr = addr
+		node := b.gather(addr.reg, b.table(depth))
+		it.value = b.valu(sim.OpVXor, it.value, node)
+	case lookGather:
+		b.gatherNodes(it, depth)
 	}
-	it.value = b.valu(sim.OpVXor, it.value, node)
 
-	applyC := !b.cfg.DeferC || lastRound || next >= b.levels(g)
-	wantParity := next != 0 && (!lastRound || b.indices)
+	last, next := r == b.shape.Rounds-1, b.depth(r+1)
+	applyC := !b.carried(g, r+1)
 	it.value = b.hash(it.value, applyC)
-	if !wantParity {
-		it.bits, it.addr = nil, noReg
+	if next == 0 {
+		it.bits, it.addr = nil, linear{reg: noReg}
 		return
 	}
-	p := parity{b.valu(sim.OpVAnd, it.value, b.vector(1)), !applyC}
-	switch {
-	case it.addr == noReg || depth == 0:
-		// At the root the address is a constant, and so the bits still say all.
-		it.bits, it.addr = append(it.bits, p), noReg
-	case lastRound:
-		// An index, not an address, is wanted now.
-		it.addr = b.nextAddress(it.addr, p, uint32(b.shape.TreeAddr()))
-	default:
-		it.addr = b.nextAddress(it.addr, p, 0)
+	if !last || b.indices {
+		it.bits = append(it.bits, parity{b.valu(sim.OpVAnd, it.value, b.vector(1)), !applyC})
 	}
+}
+
+// addressBits returns how many parities of the address at a level choose on the flow engine.
+func (b *lowering) addressBits(it *item, depth int) int {
+	switch {
+	case it.addr.reg.reg < 0:
+		return b.flowBits(siteFirst)
+	case depth-it.addr.depth > 1:
+		return b.flowBits(siteNext)
+	}
+	return b.flowBits(siteChain)
+}
+
+// readRecords reads one record a lane: the left child, the node, the right child. The vectors that the lanes are
+// loaded into overlap in all but one word, so that the left children come to stand side by side; before the next
+// lane overwrites them, the node goes into the value and the right child is copied away.
+func (b *lowering) readRecords(it *item, g, depth int) {
+	ready := b.table(depth)
+	window, value := b.g.newPieces(windowWidth), b.g.newPieces(vectorWidth)
+	c := b.newCopy(g)
+	for l := range sim.VLen {
+		load := b.emitTo(window.at(l), sim.OpVLoad, onLoad, 0, it.addr.reg.at(l))
+		b.g.weakly(ready, load)
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(l+1))
+		c.lane(l, window.at(l+2))
+	}
+	it.value, it.left, it.right = value, window.at(0), c.vector()
+}
+
+// gather loads a word a lane, after a fence if there is one.
+func (b *lowering) gather(addr operand, ready int32) operand {
+	v := b.emit(sim.OpLoadOffset, onLoad, vectorWidth, 0, addr)
+	b.g.weakly(ready, int32(len(b.g.ops)-1))
+	return v
+}
+
+// gatherNodes reads the nodes from the tree. The number of a node in heap order, from 1, is the easiest to compute:
+// it doubles and takes the parity. A vector that is loaded from there has the node behind a few words.
+func (b *lowering) gatherNodes(it *item, depth int) {
+	onFlow := b.addressBits(it, depth)
+	const skip = tree.HeaderWords - 1
+	if share(b.cfg.WindowGather, b.turn()) == 0 {
+		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), 1, onFlow)
+		it.value = b.valu(sim.OpVXor, it.value, b.gather(it.addr.reg, -1))
+		return
+	}
+	it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)-skip), 1, onFlow)
+	value := b.g.newPieces(vectorWidth)
+	for l := range sim.VLen {
+		words := b.emit(sim.OpVLoad, onLoad, vectorWidth, 0, it.addr.reg.at(l))
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), words.at(skip))
+	}
+	it.value = value
 }
 
 // hash emits the six stages. Without applyC the last stage leaves out its xor with a constant.
@@ -284,85 +262,17 @@ func (b *lowering) hash(x operand, applyC bool) operand {
 	return b.valu(sim.OpVXor, x, v)
 }
 
-// firstAddress turns the parities since the root into addresses, by Horner's rule: the node at depth m has the
-// address base - 1 + 2^m + sum p_k 2^(m-1-k). An inverted parity is 1 - p, so its term changes sign and adds to
-// the constant.
-func (b *lowering) firstAddress(bits []parity, base uint32) operand {
-	m := len(bits)
-	constant := base - 1 + 1<<m
-	for k, p := range bits {
-		if p.inverted {
-			constant += 1 << (m - 1 - k)
-		}
+// storeIndices stores the numbers of the nodes at which the group's items end, behind the given operations.
+func (b *lowering) storeIndices(g int, it *item, before []int32) int32 {
+	index := b.vector(0)
+	if depth := b.depth(b.shape.Rounds); depth > 0 {
+		index = b.advance(it.addr, it.bits, 1<<depth-1, 1, b.addressBits(it, depth)).reg
 	}
-	if m == 0 {
-		return b.vector(constant)
+	o := b.storeLanes(g, b.indexAddress(g), index)
+	for _, c := range before {
+		b.g.weakly(c, o)
 	}
-	// sum holds sign * (the terms so far).
-	sum, negative := bits[0].reg, bits[0].inverted
-	if m == 1 {
-		return b.addSigned(b.vector(constant), bits[0])
-	}
-	for _, p := range bits[1 : m-1] {
-		sum = b.valu(sim.OpMultiplyAdd, sum, b.double(negative != p.inverted), p.reg)
-		negative = p.inverted
-	}
-	// All but the newest parity is summed first, because the newest comes last.
-	sum = b.valu(sim.OpMultiplyAdd, sum, b.double(negative), b.vector(constant))
-	return b.addSigned(sum, bits[m-1])
-}
-
-// double returns the vector constant 2, or -2.
-func (b *lowering) double(negative bool) operand {
-	two := int32(2)
-	if negative {
-		two = -2
-	}
-	return b.vector(uint32(two))
-}
-
-// addSigned returns x + p, or x - p for an inverted parity (whose 1 is in x already).
-func (b *lowering) addSigned(x operand, p parity) operand {
-	if p.inverted {
-		return b.valu(sim.OpVSub, x, p.reg)
-	}
-	return b.valu(sim.OpVAdd, x, p.reg)
-}
-
-// nextAddress moves addresses one level down: with a = base + i, a' = base + 2i + 1 + p = 2a + (1 - base) + p.
-// The result is less by `less`.
-func (b *lowering) nextAddress(addr operand, p parity, less uint32) operand {
-	bias := 1 - uint32(b.shape.TreeAddr()) - less
-	if b.onFlow() {
-		zero, one := b.vector(bias), b.vector(bias+1)
-		if p.inverted {
-			zero, one = one, zero
-		}
-		q := b.emit(sim.OpVSelect, onFlow, sim.VLen, 0, p.reg, one, zero)
-		return b.valu(sim.OpMultiplyAdd, addr, b.double(false), q)
-	}
-	if p.inverted {
-		bias++
-	}
-	t := b.valu(sim.OpMultiplyAdd, addr, b.double(false), b.vector(bias))
-	return b.addSigned(t, p)
-}
-
-// onFlow says whether this address update takes its bias from the flow engine, so that BiasFlow eighths of
-// them do, spread evenly over groups and rounds.
-func (b *lowering) onFlow() bool {
-	return (int(b.group)+int(b.round))%8*b.cfg.BiasFlow/8 != ((int(b.group)+int(b.round))%8+1)*b.cfg.BiasFlow/8
-}
-
-// finalIndex returns the indices after the last round.
-func (b *lowering) finalIndex(it item) operand {
-	switch {
-	case it.addr != noReg:
-		return it.addr
-	case len(it.bits) == 0:
-		return b.vector(0)
-	}
-	return b.firstAddress(it.bits, 0)
+	return o
 }
 
 // selectNode returns the nodes of a level that is held in scratch: a tree of selections, by the oldest
@@ -372,10 +282,11 @@ func (b *lowering) selectNode(bits []parity, depth int, xored bool) operand {
 	if depth == 0 {
 		return b.node(nodeKey{0, -1, xored})
 	}
+	madd := share([...]int{0, b.cfg.Madd1, b.cfg.Madd2, b.cfg.Madd3, b.cfg.Madd3}[depth], b.turn()) > 0
 	half := 1 << (depth - 1)
 	level := make([]operand, half)
 	for i := range level {
-		level[i] = b.selectPair(bits[0], first+i, first+half+i, depth <= b.cfg.MaddLevels, xored)
+		level[i] = b.selectPair(bits[0], first+i, first+half+i, madd, xored)
 	}
 	for _, p := range bits[1:] {
 		half /= 2
@@ -392,7 +303,7 @@ func (b *lowering) vselect(p parity, even, odd operand) operand {
 	if p.inverted {
 		even, odd = odd, even
 	}
-	return b.emit(sim.OpVSelect, onFlow, sim.VLen, 0, p.reg, odd, even)
+	return b.emit(sim.OpVSelect, onFlow, vectorWidth, 0, p.reg, odd, even)
 }
 
 func (b *lowering) selectPair(p parity, even, odd int, madd, xored bool) operand {
@@ -403,49 +314,4 @@ func (b *lowering) selectPair(p parity, even, odd int, madd, xored bool) operand
 		even, odd = odd, even
 	}
 	return b.valu(sim.OpMultiplyAdd, p.reg, b.node(nodeKey{odd, even, xored}), b.node(nodeKey{even, -1, xored}))
-}
-
-// node returns a broadcast tree node, or the broadcast difference of two.
-func (b *lowering) node(k nodeKey) operand {
-	r, ok := b.nodes[k]
-	if !ok {
-		r = b.setUp(func() operand {
-			v := b.treeWord(k.from, k.xored)
-			if k.less >= 0 {
-				v = b.emit(sim.OpSub, onALU, 1, 0, v, b.treeWord(k.less, k.xored))
-			}
-			return b.valu(sim.OpVBroadcast, v)
-		}).reg
-		b.nodes[k] = r
-		text := fmt.Sprintf("node %d", k.from)
-		if k.less >= 0 {
-			text += fmt.Sprintf(" less node %d", k.less)
-		}
-		if k.xored {
-			text += " ^ C"
-		}
-		b.g.names = append(b.g.names, name{r, text})
-	}
-	return whole(r)
-}
-
-// treeWord returns the scratch word that holds a node.
-func (b *lowering) treeWord(node int, xored bool) operand {
-	k := nodeKey{node / sim.VLen, -1, xored}
-	bl, ok := b.blocks[k]
-	if !ok {
-		if xored {
-			plain := b.treeWord(node, false)
-			bl = block{first: node - int(plain.lane)}
-			bl.reg = b.valu(sim.OpVXor, whole(plain.reg), b.vector(tree.Stages[5].C)).reg
-		} else {
-			// The image may end before a whole vector does; the last vector of the image then
-			// holds the nodes, at other lanes.
-			at := min(b.shape.TreeAddr()+node/sim.VLen*sim.VLen, b.shape.Words()-sim.VLen)
-			bl = block{first: at - b.shape.TreeAddr()}
-			bl.reg = b.emit(sim.OpVLoad, onLoad, sim.VLen, 0, b.scalar(uint32(at))).reg
-		}
-		b.blocks[k] = bl
-	}
-	return operand{bl.reg, int8(node - bl.first)}
 }

@@ -7,29 +7,34 @@ import (
 	"tune/sim"
 )
 
-// issue is one slot of the schedule: an operation, or one lane of it (-1 for the whole).
-type issue struct {
-	op   int32
-	lane int8
-}
-
-// schedule says what is issued when. Cycle t issues issues[start[t]:start[t+1]].
+// schedule says what is issued when.
 type schedule struct {
-	issues []issue
-	start  []int32
-	// first and last are the cycles of each operation's first and last slot.
+	cycles int
+	// first and last are the cycles of each operation's first and last slot. A fence has the cycle that it stands
+	// before as its last, and one more as its first.
 	first, last []int32
+	// lanes holds the cycle of each lane of the operations that are executed lane by lane, 8 for every operation;
+	// the first is -1 where the operation is one slot.
+	lanes []int32
 }
 
-// cycles returns the length of the schedule.
-func (s *schedule) cycles() int { return len(s.start) - 1 }
+func newSchedule(n int) *schedule {
+	s := &schedule{first: make([]int32, n), last: make([]int32, n), lanes: make([]int32, sim.VLen*n)}
+	for i := range n {
+		s.lanes[sim.VLen*i] = -1
+	}
+	return s
+}
+
+// spread says whether an operation is executed lane by lane.
+func (s *schedule) spread(i int32) bool { return s.lanes[sim.VLen*i] >= 0 }
 
 // priorities gives every operation a key; of two that are ready the smaller key goes first. A group's place
 // in the order counts against its progress through the rounds, so that the groups spread over the rounds and
 // every engine finds work.
 func priorities(g *graph, c Config) []int64 {
-	perRound := [...]int{onALU: c.VectorRound, onVALU: c.VectorRound, onLanes: c.VectorRound, onEither: c.VectorRound,
-		onLoad: c.LoadRound, onStore: c.VectorRound, onFlow: c.FlowRound}
+	perRound := [numPlaces]int{onALU: c.ScalarRound, onVALU: c.VectorRound, onEither: c.VectorRound,
+		onLoad: c.LoadRound, onStore: c.ScalarRound, onFlow: c.FlowRound}
 	keys := make([]int64, len(g.ops))
 	for i := range g.ops {
 		o := &g.ops[i]
@@ -60,28 +65,27 @@ func tie(i, seed uint32) uint32 {
 
 // listSchedule places every operation in the first cycle in which what it reads is there and its engine has a
 // slot, by priority (list scheduling, Graham 1969). An operation of several slots may spread over cycles.
-func listSchedule(ctx context.Context, g *graph, c Config) (*schedule, error) {
-	e := g.edges()
+func listSchedule(ctx context.Context, g *graph, e *edges, c Config) (*schedule, error) {
+	n := len(g.ops)
 	l := &list{
-		g: g, cfg: c, edges: e, keys: priorities(g, c), pending: e.preds,
-		out: &schedule{
-			issues: make([]issue, 0, 4*len(g.ops)), start: make([]int32, 1, 4096),
-			first: make([]int32, len(g.ops)), last: make([]int32, len(g.ops)),
-		},
-		gather: -1, lanes: -1,
-		switchAt: len(g.ops) * c.Laggards / 100,
+		g: g, cfg: c, edges: e, keys: priorities(g, c), pending: make([]int32, n), readyAt: make([]int32, n),
+		out: newSchedule(n), gather: -1, lanes: -1, switchAt: n * c.Laggards / 100,
 	}
 	for i := range l.pending {
-		if l.pending[i] == 0 {
-			l.ready = append(l.ready, int32(i))
+		l.pending[i] = e.predStart[i+1] - e.predStart[i]
+	}
+	for i := range l.pending {
+		if l.pending[i] == 0 && e.predStart[i+1] == e.predStart[i] {
+			l.release(int32(i))
 		}
 	}
-	for l.done < len(g.ops) {
+	for l.done < n {
 		if l.now&255 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		before := l.done
 		l.cycle()
-		if l.now > 64*len(g.ops)+1<<16 {
+		if l.done == before && l.gather < 0 && l.lanes < 0 && len(l.ready) == 0 {
 			return nil, fmt.Errorf("vector: the scheduler makes no progress at cycle %d", l.now)
 		}
 	}
@@ -92,7 +96,7 @@ type queue int
 
 // The queues of ready operations.
 const (
-	qALU    queue = iota // scalar slots, and lanes that were moved for good
+	qALU    queue = iota // scalar slots
 	qVector              // only the vector engine
 	qEither              // the vector engine or lanes
 	qLoad
@@ -101,60 +105,50 @@ const (
 	numQueues
 )
 
-var queueOf = [...]queue{onALU: qALU, onLanes: qALU, onVALU: qVector, onEither: qEither, onLoad: qLoad, onStore: qStore, onFlow: qFlow}
+var queueOf = [numPlaces]queue{onALU: qALU, onVALU: qVector, onEither: qEither, onLoad: qLoad, onStore: qStore, onFlow: qFlow}
 
 type list struct {
 	g       *graph
 	cfg     Config
-	edges   edges
+	edges   *edges
 	keys    []int64
 	pending []int32 // predecessors that are not complete
+	readyAt []int32 // the first cycle that the complete ones allow
 	out     *schedule
 
-	now     int
-	done    int
-	queues  [numQueues]opHeap
-	ready   []int32 // become ready in this cycle
-	next    []int32 // become ready in the next
-	delayed opHeap  // wait for their group's start, by cycle
+	now    int32
+	done   int
+	queues [numQueues]opHeap
+	ready  []int32 // become ready in the next cycle
 
 	// A gather and an operation in lanes that have begun, or -1, and their next lanes.
 	gather, lanes         int32
-	gatherLane, lanesLane uint8
+	gatherLane, lanesLane int32
 
 	switchAt int // operations after which the longest remaining chain goes first
 }
 
 func (l *list) cycle() {
-	for len(l.delayed) > 0 && l.delayed[0].key <= int64(l.now) {
-		l.ready = append(l.ready, l.delayed.pop())
-	}
-	for _, i := range l.ready {
-		l.queues[queueOf[l.g.ops[i].place]].push(l.keys[i], i)
-	}
-	l.ready = l.ready[:0]
 	if l.done >= l.switchAt {
 		l.switchToChains()
 	}
-
-	l.loads()
+	// Loads come last, because only they wait for readers of the same cycle.
+	l.vectors()
+	l.scalars()
 	for range sim.SlotLimit[sim.Store] {
 		if !l.one(qStore) {
 			break
 		}
 	}
 	l.one(qFlow)
-	l.vectors()
-	l.scalars()
+	l.loads()
 
-	// A cycle without a slot costs nothing, so it is not part of the program.
-	if n := int32(len(l.out.issues)); n > l.out.start[len(l.out.start)-1] {
-		l.out.start = append(l.out.start, n)
-	} else if len(l.delayed) > 0 && len(l.next) == 0 {
-		l.now = int(l.delayed[0].key) - 1
-	}
 	l.now++
-	l.ready, l.next = l.next, l.ready
+	ready := l.ready
+	for _, i := range ready {
+		l.queues[queueOf[l.g.ops[i].place]].push(l.keys[i], i)
+	}
+	l.ready = ready[:0]
 }
 
 // switchToChains reorders the queues by the length of the chain that hangs on each operation.
@@ -172,29 +166,42 @@ func (l *list) switchToChains() {
 	}
 }
 
-// slot is the cycle of the program that is being filled.
-func (l *list) slot() int32 { return int32(len(l.out.start) - 1) }
-
-func (l *list) begin(i int32) { l.out.first[i] = l.slot() }
-
-func (l *list) issue(i int32, lane int8) {
-	l.out.issues = append(l.out.issues, issue{i, lane})
+// release lets an operation go whose predecessors are complete.
+func (l *list) release(i int32) {
+	at := l.readyAt[i]
+	switch {
+	case l.g.ops[i].place == onNone:
+		l.out.first[i], l.out.last[i] = at, at-1
+		l.done++
+		l.propagate(i, at-1)
+	case at <= l.now:
+		l.queues[queueOf[l.g.ops[i].place]].push(l.keys[i], i)
+	default:
+		l.ready = append(l.ready, i)
+	}
 }
 
-// complete makes the successors of an operation ready in the next cycle.
-func (l *list) complete(i int32) {
-	l.out.last[i] = l.slot()
-	l.done++
-	for _, s := range l.edges.list[l.edges.start[i]:l.edges.start[i+1]] {
-		if l.pending[s]--; l.pending[s] == 0 {
-			o := &l.g.ops[s]
-			if start := l.cfg.Stagger * int(o.group); !o.shared && start > l.now+1 {
-				l.delayed.push(int64(start), s)
-			} else {
-				l.next = append(l.next, s)
-			}
+// propagate tells the successors of an operation the cycle of its last slot.
+func (l *list) propagate(i, last int32) {
+	fence := l.g.ops[i].place == onNone
+	for _, s := range l.edges.succs(i) {
+		at, to := last+1, s>>1
+		if s&1 == 1 && !fence {
+			at--
+		}
+		l.readyAt[to] = max(l.readyAt[to], at)
+		if l.pending[to]--; l.pending[to] == 0 {
+			l.release(to)
 		}
 	}
+}
+
+// complete notes an operation whose last slot is in this cycle.
+func (l *list) complete(i int32) {
+	l.out.last[i] = l.now
+	l.out.cycles = max(l.out.cycles, int(l.now)+1)
+	l.done++
+	l.propagate(i, l.now)
 }
 
 // one issues the first operation of a queue whose operations take one slot.
@@ -203,15 +210,14 @@ func (l *list) one(q queue) bool {
 		return false
 	}
 	i := l.queues[q].pop()
-	l.begin(i)
-	l.issue(i, -1)
+	l.out.first[i] = l.now
 	l.complete(i)
 	return true
 }
 
 // lane issues the next lane of an operation that is executed lane by lane, and reports whether it was the last.
-func (l *list) lane(i int32, lane *uint8) bool {
-	l.issue(i, int8(*lane))
+func (l *list) lane(i int32, lane *int32) bool {
+	l.out.lanes[sim.VLen*i+*lane] = l.now
 	*lane++
 	if *lane < sim.VLen {
 		return false
@@ -233,7 +239,7 @@ func (l *list) loads() {
 				continue
 			}
 			l.gather = l.queues[qLoad].pop()
-			l.begin(l.gather)
+			l.out.first[l.gather] = l.now
 		}
 		if l.lane(l.gather, &l.gatherLane) {
 			l.gather = -1
@@ -248,7 +254,7 @@ func (l *list) vectors() {
 		case len(*only) == 0 && len(*either) == 0:
 			return
 		case len(*either) == 0,
-			len(*only) > 0 && (l.cfg.MaddFirst || (*only)[0].key < (*either)[0].key):
+			len(*only) > 0 && (l.cfg.MaddFirst || (*only)[0].before((*either)[0])):
 			l.one(qVector)
 		default:
 			l.one(qEither)
@@ -256,25 +262,31 @@ func (l *list) vectors() {
 	}
 }
 
-// scalars fills the scalar engine: lanes that have begun, then its own operations, then what the vector engine
-// had no slot for.
+// scalars fills the scalar engine, by priority with its own operations, lanes that have begun, and what the vector
+// engine had no slot for.
 func (l *list) scalars() {
+	own, either := &l.queues[qALU], &l.queues[qEither]
 	for range sim.SlotLimit[sim.ALU] {
+		lanes := l.lanes >= 0 || len(*either) > 0
+		if len(*own) == 0 && !lanes {
+			return
+		}
+		if lanes && len(*own) > 0 {
+			var next keyed
+			if l.lanes >= 0 {
+				next = keyed{l.keys[l.lanes], l.lanes}
+			} else {
+				next = (*either)[0]
+			}
+			lanes = next.before((*own)[0])
+		}
+		if !lanes {
+			l.one(qALU)
+			continue
+		}
 		if l.lanes < 0 {
-			q := qALU
-			if len(l.queues[qALU]) == 0 {
-				q = qEither
-			}
-			if len(l.queues[q]) == 0 {
-				return
-			}
-			i := l.queues[q][0].op
-			if l.g.ops[i].place == onALU {
-				l.one(qALU)
-				continue
-			}
-			l.lanes = l.queues[q].pop()
-			l.begin(l.lanes)
+			l.lanes = either.pop()
+			l.out.first[l.lanes] = l.now
 		}
 		if l.lane(l.lanes, &l.lanesLane) {
 			l.lanes = -1

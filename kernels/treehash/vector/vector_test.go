@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,17 +22,18 @@ var headline = tree.Shape{Height: 10, Rounds: 16, Batch: 256}
 // randomConfig draws a configuration that Validate accepts; n(k) draws from [0, k).
 func randomConfig(s tree.Shape, n func(k int) int) Config {
 	c := Config{
-		Levels: n(levelLimit(s) + 1), BiasFlow: n(9), Fuse: n(2) == 0, Window: 1 + n(Groups(s)), Stagger: n(41),
-		ALU: []string{ALUNever, ALUShare, ALUIdle}[n(3)], Share: 1 + n(16), MaddFirst: n(2) == 0,
-		Addresses: []string{AddrLoad, AddrFlow, AddrALU}[n(3)],
-		LoadRound: 20 * n(31), VectorRound: 20 * n(31), FlowRound: 20 * n(31), SetupRound: 20 * n(31),
+		Levels: n(levelLimit(s) + 1), Fuse: n(2) == 0, DeferC: n(2) == 0, FirstFlow: n(3*shares + 1), NextFlow: n(2*shares + 1),
+		ChainFlow: n(shares + 1), WindowGather: n(shares + 1), AddressFlow: n(shares + 1),
+		DeriveConstants: n(shares + 1), ConstantFlow: n(shares + 1),
+		Window: 1 + n(Groups(s)), Lanes: n(4) > 0, MaddFirst: n(2) == 0,
+		LoadRound: 20 * n(31), VectorRound: 20 * n(31), ScalarRound: 20 * n(31), FlowRound: 20 * n(31), SetupRound: 20 * n(31),
 		Laggards: 5 * n(21), Shuffle: n(64),
 	}
-	if c.Levels >= 1 {
-		c.DeferC = n(2) == 0
-	}
 	if c.Levels >= 2 {
-		c.Shallow, c.MaddLevels = n(Groups(s)+1), n(c.Levels)
+		c.Shallow, c.Madd1, c.Madd2, c.Madd3 = n(Groups(s)+1)*n(2), n(shares+1), n(shares+1), n(shares+1)
+	}
+	if c.Levels >= leastTableLevel {
+		c.Tables, c.StoreCopies = n(tablesTo(tableLimit(s), c.Levels)+1), n(shares+1)
 	}
 	return c
 }
@@ -68,7 +70,7 @@ func TestEveryShape(t *testing.T) {
 		).Draw(t, "batch")}
 		c := randomConfig(s, n)
 		indices := rapid.Bool().Draw(t, "indices")
-		p, err := Build(ctx, s, c, indices)
+		p, err := Build(ctx, s, c, indices, n(4)-1)
 		if r := kernels.AsRejection(err); r != nil && r.Status == space.Invalid {
 			return
 		}
@@ -84,12 +86,70 @@ func TestEveryShape(t *testing.T) {
 	})
 }
 
+// TestManyPoints does the same for 2,000 points of each of a few shapes, in every way that a schedule may come about.
+func TestManyPoints(t *testing.T) {
+	points := 2000
+	if testing.Short() {
+		points = 200
+	}
+	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(3, uint64(s.Words())))
+			right := 0
+			for i := range points {
+				c, indices := randomConfig(s, r.IntN), r.IntN(2) == 0
+				p, err := Build(context.Background(), s, c, indices, i%3-1)
+				if kernels.AsRejection(err) != nil {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := run(p, s, uint64(i), indices); err != nil {
+					t.Fatalf("%+v, indices %v: %v", c, indices, err)
+				}
+				right++
+			}
+			if right < points*9/10 {
+				t.Errorf("%d of %d points fit", right, points)
+			}
+		})
+	}
+}
+
+// TestBound: no schedule is shorter than its bound.
+func TestBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for range 100 {
+		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
+		c := randomConfig(s, r.IntN)
+		g := lower(s, c, r.IntN(2) == 0)
+		chooseEngines(g, c)
+		e := g.edges()
+		greedy, err := listSchedule(context.Background(), g, e, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, err := newJustifier(g, e, 1).improve(context.Background(), greedy, 3, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := g.bound(e); best.cycles < b.Cycles() {
+			t.Fatalf("%v, %+v: %d cycles, and the bound is %+v", s, c, best.cycles, b)
+		}
+		if best.cycles > greedy.cycles {
+			t.Fatalf("%v, %+v: improved from %d to %d cycles", s, c, greedy.cycles, best.cycles)
+		}
+	}
+}
+
 // TestLargeShapes does the same with few draws where a program is long.
 func TestLargeShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i, s := range []tree.Shape{headline, headline, headline, {Height: 12, Rounds: 32, Batch: 512}, {Height: 1, Rounds: 32, Batch: 511}, {Height: 12, Rounds: 1, Batch: 509}} {
 		c := randomConfig(s, r.IntN)
-		p, err := Build(context.Background(), s, c, i%2 == 0)
+		p, err := Build(context.Background(), s, c, i%2 == 0, i-1)
 		if kernels.AsRejection(err) != nil {
 			continue
 		}
@@ -110,146 +170,105 @@ func TestPasses(t *testing.T) {
 		c := randomConfig(s, r.IntN)
 		image := tree.Image(s, 7)
 		want, wantIndices := tree.Reference(s, image)
-
-		g := lower(s, c, true)
-		mem := slices.Clone(image)
-		interpret(t, g, mem)
-		if !slices.Equal(mem[s.ValueAddr():], want) || !slices.Equal(mem[s.IndexAddr():s.ValueAddr()], wantIndices) {
-			t.Fatalf("lower: %v, %+v: wrong", s, c)
+		check := func(pass string, g *graph, order []int32) {
+			t.Helper()
+			mem := slices.Clone(image)
+			if err := interpret(g, order, mem); err != nil {
+				t.Fatalf("%s: %v, %+v: %v", pass, s, c, err)
+			}
+			if !slices.Equal(mem[s.ValueAddr():], want) || !slices.Equal(mem[s.IndexAddr():s.ValueAddr()], wantIndices) {
+				t.Fatalf("%s: %v, %+v: wrong", pass, s, c)
+			}
 		}
+		g := lower(s, c, true)
+		check("lower", g, nil)
 		chooseEngines(g, c)
-		sched, err := listSchedule(context.Background(), g, c)
+		e := g.edges()
+		sched, err := listSchedule(context.Background(), g, e, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkSchedule(t, g, sched)
-		addr, err := allocate(g, sched)
+		checkSchedule(t, g, e, sched)
+		for _, pass := range append(Passes(), "") {
+			if err := Explain(context.Background(), io.Discard, s, c, true, 1, pass, 7); err != nil && kernels.AsRejection(err) == nil {
+				t.Fatalf("explain %q: %v, %+v: %v", pass, s, c, err)
+			}
+		}
+		late, early := newJustifier(g, e, 1).roundTrip(sched, r.IntN(8))
+		for _, next := range []*schedule{late, early} {
+			checkSchedule(t, g, e, next)
+		}
+		sched = []*schedule{sched, late, early}[r.IntN(3)]
+		a, err := allocate(g, sched)
 		if kernels.AsRejection(err) != nil {
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cycles, err := run(emit(g, sched, addr), s, 7, true); err != nil {
+		if cycles, err := run(emit(g, sched, a), s, 7, true); err != nil {
 			t.Fatalf("allocate or emit: %v, %+v: %v", s, c, err)
-		} else if cycles != sched.cycles() {
-			t.Fatalf("the machine takes %d cycles, the schedule %d", cycles, sched.cycles())
+		} else if cycles != sched.cycles {
+			t.Fatalf("the machine takes %d cycles, the schedule %d", cycles, sched.cycles)
 		}
 	}
 }
 
-// interpret executes a graph in the order in which it was written, on registers instead of scratch.
-func interpret(t *testing.T, g *graph, mem []uint32) {
-	regs := make([][sim.VLen]uint32, len(g.width))
-	arith := map[sim.Op]func(a, b uint32) uint32{
-		sim.OpVAdd: func(a, b uint32) uint32 { return a + b },
-		sim.OpVSub: func(a, b uint32) uint32 { return a - b },
-		sim.OpVXor: func(a, b uint32) uint32 { return a ^ b },
-		sim.OpVAnd: func(a, b uint32) uint32 { return a & b },
-		sim.OpVShl: func(a, b uint32) uint32 { return a << b },
-		sim.OpVShr: func(a, b uint32) uint32 { return a >> b },
-	}
+// checkSchedule proves that a schedule keeps the arcs and the engines' limits.
+func checkSchedule(t *testing.T, g *graph, e *edges, s *schedule) {
+	t.Helper()
+	used := make([][sim.NumEngines]int, s.cycles)
 	for i := range g.ops {
-		o := &g.ops[i]
-		word := func(k int) uint32 { return regs[o.src[k].reg][max(o.src[k].lane, 0)] }
-		var d *[sim.VLen]uint32
-		if o.dst.reg >= 0 {
-			d = &regs[o.dst.reg]
-		}
-		lane := max(o.dst.lane, 0)
-		v := func(k, l int) uint32 { return regs[o.src[k].reg][l] }
-		switch o.code {
-		case sim.OpConst:
-			d[0] = o.imm
-		case sim.OpAddImm:
-			d[0] = word(0) + o.imm
-		case sim.OpAdd:
-			d[0] = word(0) + word(1)
-		case sim.OpSub:
-			d[0] = word(0) - word(1)
-		case sim.OpLoad:
-			d[lane] = mem[word(0)]
-		case sim.OpVLoad:
-			copy(d[:], mem[word(0):][:sim.VLen])
-		case sim.OpStore:
-			mem[word(0)] = word(1)
-		case sim.OpVStore:
-			copy(mem[word(0):][:sim.VLen], regs[o.src[1].reg][:])
-		case sim.OpLoadOffset:
-			for l := range sim.VLen {
-				d[l] = mem[v(0, l)]
+		o, n := &g.ops[i], int32(i)
+		switch {
+		case o.place == onNone:
+		case s.spread(n):
+			engine := sim.ALU
+			if o.place == onLoad {
+				engine = sim.Load
 			}
-		case sim.OpVBroadcast:
 			for l := range sim.VLen {
-				d[l] = word(0)
-			}
-		case sim.OpMultiplyAdd:
-			for l := range sim.VLen {
-				d[l] = v(0, l)*v(1, l) + v(2, l)
-			}
-		case sim.OpVSelect:
-			for l := range sim.VLen {
-				d[l] = v(2, l)
-				if v(0, l) != 0 {
-					d[l] = v(1, l)
+				at := s.lanes[sim.VLen*i+l]
+				used[at][engine]++
+				if at < s.first[i] || at > s.last[i] {
+					t.Fatalf("lane %d of operation %d is in cycle %d, not in %d to %d", l, i, at, s.first[i], s.last[i])
 				}
 			}
 		default:
-			f := arith[o.code]
-			if f == nil {
-				t.Fatalf("the interpreter does not know %v", o.code)
+			if s.first[i] != s.last[i] || o.units != 1 {
+				t.Fatalf("operation %d has one slot in %d to %d", i, s.first[i], s.last[i])
 			}
-			for l := range sim.VLen {
-				d[l] = f(v(0, l), v(1, l))
+			used[s.first[i]][o.code.Engine()]++
+		}
+		for _, a := range e.succs(n) {
+			gap := int32(1)
+			if a&1 == 1 || o.place == onNone {
+				gap = 0
+			}
+			end := s.last[i]
+			if o.place == onNone {
+				end++ // a fence stands before the cycle after its last
+			}
+			if to := a >> 1; s.first[to] < end+gap {
+				t.Fatalf("operation %d begins in cycle %d, and operation %d ends in %d", to, s.first[to], i, s.last[i])
 			}
 		}
 	}
-}
-
-// checkSchedule proves that a schedule issues every slot once, after what it reads, within the engines' limits.
-func checkSchedule(t *testing.T, g *graph, s *schedule) {
-	t.Helper()
-	issued := make([]int, len(g.ops))
-	for c := range s.cycles() {
-		var used [sim.NumEngines]int
-		for _, is := range s.issues[s.start[c]:s.start[c+1]] {
-			o := &g.ops[is.op]
-			issued[is.op]++
-			engine := o.code.Engine()
-			if is.lane >= 0 && engine == sim.VALU {
-				engine = sim.ALU
-			}
-			used[engine]++
-			for k := range int(o.nsrc) {
-				for _, d := range append(g.moreDefs[o.src[k].reg], g.def[o.src[k].reg]) {
-					if s.last[d] >= int32(c) {
-						t.Fatalf("operation %d reads in cycle %d what operation %d writes in cycle %d", is.op, c, d, s.last[d])
-					}
-				}
-			}
-		}
-		for e, n := range used {
+	for cycle, engines := range used {
+		for e, n := range engines {
 			if n > sim.SlotLimit[e] {
-				t.Fatalf("cycle %d uses %d slots of %v", c, n, sim.Engine(e))
+				t.Fatalf("cycle %d uses %d slots of %v", cycle, n, sim.Engine(e))
 			}
-		}
-	}
-	for _, a := range g.after {
-		if s.last[a[0]] >= s.first[a[1]] {
-			t.Fatalf("operation %d begins before operation %d has ended", a[1], a[0])
-		}
-	}
-	for i, n := range issued {
-		if n != 1 && n != sim.VLen {
-			t.Fatalf("operation %d has %d slots", i, n)
 		}
 	}
 }
 
-// TestIdeasPay pins the direction, not the size, of what each piece of algebra is for: fewer vector operations.
+// TestIdeasPay pins the direction, not the size, of what each piece of algebra is for.
 func TestIdeasPay(t *testing.T) {
-	base := Config{Levels: 4, Window: 32, ALU: ALUNever, Addresses: AddrFlow, Laggards: 100}
-	count := func(c Config) (vector, loads, flow int) {
+	base := Config{Levels: 4, Window: 32}
+	count := func(change func(*Config)) (vector, loads, flow int) {
+		c := base
+		change(&c)
 		for _, o := range lower(headline, c, false).ops {
 			switch o.place {
 			case onVALU:
@@ -262,34 +281,32 @@ func TestIdeasPay(t *testing.T) {
 		}
 		return
 	}
-	vector, loads, flow := count(base)
-	fused := base
-	fused.Fuse = true
-	if v, _, _ := count(fused); v != vector-headline.Rounds*32+1 {
+	vector, loads, flow := count(func(*Config) {})
+	if v, _, _ := count(func(c *Config) { c.Fuse = true }); v != vector-headline.Rounds*32+1 {
 		// One operation less a group and round; one more constant.
 		t.Errorf("fusing gives %d vector operations, from %d", v, vector)
 	}
-	deferred := base
-	deferred.DeferC = true
-	if v, _, _ := count(deferred); v >= vector-7*32+20 {
+	if v, _, _ := count(func(c *Config) { c.DeferC = true }); v >= vector-7*32+20 {
 		t.Errorf("deferring the last constant gives %d vector operations, from %d", v, vector)
 	}
-	shallow := base
-	shallow.Shallow = 32
-	if _, l, f := count(shallow); l <= loads || f >= flow {
+	if _, l, f := count(func(c *Config) { c.Shallow = 32 }); l <= loads || f >= flow {
 		t.Errorf("a level less gives %d loads and %d on flow, from %d and %d", l, f, loads, flow)
 	}
-	madd := base
-	madd.MaddLevels = 3
-	if v, _, f := count(madd); f != flow-2*32*(1+2+4) || v <= vector {
+	if v, _, f := count(func(c *Config) { c.Madd1, c.Madd2, c.Madd3 = 32, 32, 32 }); f != flow-2*32*(1+2+4) || v <= vector {
 		t.Errorf("selecting by multiply_add gives %d on flow, from %d", f, flow)
+	}
+	if _, l, _ := count(func(c *Config) { c.Tables = 2 }); l > loads-2*32*8+200 {
+		t.Errorf("two tables give %d loads, from %d", l, loads)
+	}
+	if v, _, _ := count(func(c *Config) { c.WindowGather = 32 }); v >= vector {
+		t.Errorf("the easier addresses give %d vector operations, from %d", v, vector)
 	}
 }
 
 func TestDoesNotFit(t *testing.T) {
 	// Arithmetic runs ahead of the loads it feeds, so that every group waits with its registers full.
-	c := Config{Levels: 5, Window: 32, ALU: ALUNever, Addresses: AddrLoad, LoadRound: 20, VectorRound: 500, Laggards: 5}
-	_, err := Build(context.Background(), headline, c, false)
+	c := Config{Levels: 5, Window: 32, LoadRound: 20, VectorRound: 500, Laggards: 5}
+	_, err := Build(context.Background(), headline, c, false, 0)
 	r := kernels.AsRejection(err)
 	if r == nil || r.Status != space.Invalid {
 		t.Fatalf("error is %v; want a rejection", err)
@@ -297,21 +314,21 @@ func TestDoesNotFit(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := Config{Levels: 2, Window: 1, ALU: ALUNever, Addresses: AddrLoad}
+	good := Config{Levels: 2, Window: 1}
 	if err := good.Validate(headline); err != nil {
 		t.Fatal(err)
 	}
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Levels = 6 }, func(c *Config) { c.Levels = -1 }, func(c *Config) { c.Window = 0 },
-		func(c *Config) { c.Window = 33 }, func(c *Config) { c.MaddLevels = 2 }, func(c *Config) { c.ALU = "" },
-		func(c *Config) { c.Addresses = "x" }, func(c *Config) { c.Laggards = 101 },
+		func(c *Config) { c.Window = 33 }, func(c *Config) { c.Tables = 1 }, func(c *Config) { c.Madd1 = 33 },
+		func(c *Config) { c.FirstFlow = -1 }, func(c *Config) { c.Laggards = 101 },
 	} {
 		bad := good
 		change(&bad)
 		if err := bad.Validate(headline); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
-		if _, err := Build(context.Background(), headline, bad, false); err == nil || kernels.AsRejection(err) != nil {
+		if _, err := Build(context.Background(), headline, bad, false, 0); err == nil || kernels.AsRejection(err) != nil {
 			t.Errorf("%+v: error is %v", bad, err)
 		}
 	}
@@ -320,20 +337,20 @@ func TestValidate(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c := Config{Levels: 2, Window: 16, ALU: ALUNever, Addresses: AddrLoad}
-	if _, err := Build(ctx, headline, c, false); !errors.Is(err, context.Canceled) {
+	c := Config{Levels: 2, Window: 16}
+	if _, err := Build(ctx, headline, c, false, -1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func BenchmarkBuild(b *testing.B) {
-	c := Config{Levels: 4, Window: 24, Stagger: 4, Fuse: true, DeferC: true, ALU: ALUIdle, Addresses: AddrFlow,
-		LoadRound: 360, VectorRound: 240, FlowRound: 220, Laggards: 90, SetupRound: 200}
+	c := Config{Levels: 3, Tables: 3, Window: 24, Fuse: true, DeferC: true, Lanes: true, FirstFlow: 32, NextFlow: 32,
+		WindowGather: 32, AddressFlow: 32, LoadRound: 360, VectorRound: 240, FlowRound: 220, ScalarRound: 240, Laggards: 90, SetupRound: 200}
 	ctx := context.Background()
 	b.Run("pass=all", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Build(ctx, headline, c, false); err != nil {
+			if _, err := Build(ctx, headline, c, false, -1); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -346,27 +363,28 @@ func BenchmarkBuild(b *testing.B) {
 	})
 	g := lower(headline, c, false)
 	chooseEngines(g, c)
+	e := g.edges()
 	b.Run("pass=schedule", func(b *testing.B) {
 		for b.Loop() {
-			listSchedule(ctx, g, c)
+			listSchedule(ctx, g, e, c)
 		}
 	})
-	s, _ := listSchedule(ctx, g, c)
+	s, _ := listSchedule(ctx, g, e, c)
 	b.Run("pass=allocate", func(b *testing.B) {
 		for b.Loop() {
 			allocate(g, s)
 		}
 	})
-	addr, err := allocate(g, s)
+	a, err := allocate(g, s)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("pass=emit", func(b *testing.B) {
 		for b.Loop() {
-			emit(g, s, addr)
+			emit(g, s, a)
 		}
 	})
-	p := emit(g, s, addr)
+	p := emit(g, s, a)
 	b.Run("pass=decode", func(b *testing.B) {
 		for b.Loop() {
 			sim.Decode(p)

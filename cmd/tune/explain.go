@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/kernels"
+	"tune/results"
+	"tune/space"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain POINT|SCHEDULE|DIR",
+		Short: "Show what a generator makes of a point, and what bounds its cost",
+		Long: `explain shows what the generator of a kernel makes of a point: how many slots each engine needs, what no schedule can be
+shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind. Each pass is executed on
+a tree on the way, and the first that is wrong is named. A point is given as text, as runs print it, or by the schedule or the
+directory of a run, which say the kernel and the shape too.`,
+		Example: `  tune explain runs/treehash-20260102-150405-1
+  tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
+  tune explain runs/treehash-20260102-150405-1 --pass plan`,
+		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
+	}
+	addSettings(c.Flags(), "kernel", "shape")
+	pass := c.Flags().String("pass", "", "print what the pass of this `name` leaves behind")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		kernel, shapeText, read, err := a.pointOf(args[0], set)
+		if err != nil {
+			return err
+		}
+		k, err := a.table.Lookup(kernel)
+		if err != nil {
+			return usage(err)
+		}
+		shape, err := kernels.ParseShape(k.Info().Shape, shapeText)
+		if err != nil {
+			return set.blame("shape", err)
+		}
+		problem, err := k.Problem(shape)
+		if err != nil {
+			return err
+		}
+		explainer, ok := problem.(kernels.Explainer)
+		if !ok {
+			return usage(fmt.Errorf("the generator of %s has nothing to explain", kernel))
+		}
+		point, err := read(problem.Space())
+		if err != nil {
+			return err
+		}
+		if passes := explainer.Passes(point); *pass != "" && !slices.Contains(passes, *pass) {
+			return usage(fmt.Errorf("--pass: unknown pass %q: want one of %s%s", *pass, strings.Join(passes, ", "), space.DidYouMean(*pass, passes)))
+		}
+		out := bufio.NewWriter(a.stdout)
+		if err := explainer.Explain(c.Context(), out, point, *pass); err != nil {
+			return errors.Join(out.Flush(), err)
+		}
+		return out.Flush()
+	}
+	return c
+}
+
+// pointOf returns the kernel and the shape of a point, and what reads the point in the space that they give.
+func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func(*space.Space) (space.Point, error), err error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		if !strings.Contains(arg, "=") {
+			return "", "", nil, fmt.Errorf("%w; a point is written as name=value, separated by spaces", err)
+		}
+		return set.kernel, set.shape, func(s *space.Space) (space.Point, error) {
+			p, err := s.Parse(arg)
+			return p, usage(err)
+		}, nil
+	}
+	if info.IsDir() {
+		arg = filepath.Join(arg, tune.ScheduleName)
+	}
+	schedule, err := results.ReadSchedule(arg)
+	if err != nil {
+		return "", "", nil, err
+	}
+	return schedule.Kernel, schedule.Shape, func(s *space.Space) (space.Point, error) {
+		p, err := s.UnmarshalPoint(schedule.Point)
+		if err != nil {
+			return p, fmt.Errorf("%s: the point: %w", arg, err)
+		}
+		return p, nil
+	}, nil
+}

@@ -1,0 +1,105 @@
+package vector
+
+import (
+	"cmp"
+	"slices"
+
+	"tune/kernels/treehash/tree"
+	"tune/sim"
+)
+
+// Bound is what no schedule of a graph can be shorter than.
+type Bound struct {
+	// Slots are those that each engine has to execute; what may go to either of alu and valu counts as valu.
+	Slots [sim.NumEngines]int
+	// Floors are the cycles that the engines need for them, each filled from the first cycle to the last. That of alu
+	// stands for alu and valu together, whose work may move from one to the other.
+	Floors [sim.NumEngines]int
+	// Dependence is the length of the longest chain of operations.
+	Dependence int
+	// Engines are, for each engine, the cycles that it needs with its head, in which nothing is ready for it, and its
+	// tail, in which what it has issued last is still being used. That of alu again is for alu and valu together.
+	Engines [sim.NumEngines]int
+}
+
+// Cycles is the greatest of the bounds.
+func (b Bound) Cycles() int {
+	return max(b.Dependence, slices.Max(b.Floors[:]), slices.Max(b.Engines[:]))
+}
+
+// arithmeticLanes is how many words the scalar and the vector engine compute in a cycle.
+var arithmeticLanes = sim.SlotLimit[sim.ALU] + sim.VLen*sim.SlotLimit[sim.VALU]
+
+// bound finds lower bounds without scheduling.
+//
+// For the head and the tail of an engine: of its slots, those that cannot be issued before cycle h and those that keep
+// the program busy for t cycles more need at least h + (their number / slots a cycle) + t cycles. All pairs of h and t
+// are tried.
+func (g *graph) bound(e *edges) Bound {
+	var b Bound
+	depth, height := g.depths(e), g.heights(e)
+	for i := range g.ops {
+		b.Dependence = max(b.Dependence, int(depth[i]+height[i]))
+	}
+	type weighed struct{ head, tail, slots int32 }
+	var work [sim.NumEngines][]weighed
+	for i := range g.ops {
+		o := &g.ops[i]
+		if o.place == onNone {
+			continue
+		}
+		engine, units := o.code.Engine(), int32(o.units)
+		b.Slots[engine] += int(units)
+		// A spread operation issues its lanes at any time between; its tail begins with the last.
+		w := weighed{depth[i], height[i] - o.least(), units}
+		switch {
+		case o.place == onEither:
+			w.slots = sim.VLen
+			work[sim.ALU] = append(work[sim.ALU], w)
+		case engine == sim.VALU:
+			work[sim.VALU] = append(work[sim.VALU], w)
+			w.slots = sim.VLen
+			work[sim.ALU] = append(work[sim.ALU], w)
+		default:
+			work[engine] = append(work[engine], w)
+		}
+	}
+	for engine, ws := range work {
+		limit := sim.SlotLimit[engine]
+		if engine == int(sim.ALU) {
+			limit = arithmeticLanes
+		}
+		total := 0
+		for _, w := range ws {
+			total += int(w.slots)
+		}
+		b.Floors[engine] = (total + limit - 1) / limit
+		// For each head, the slots with at least that head are counted by their tails.
+		slices.SortFunc(ws, func(x, y weighed) int { return cmp.Compare(y.head, x.head) })
+		byTail := make([]int, b.Dependence+1)
+		for k := 0; k < len(ws); {
+			head := ws[k].head
+			for ; k < len(ws) && ws[k].head == head; k++ {
+				byTail[ws[k].tail] += int(ws[k].slots)
+			}
+			slots := 0
+			for tail := len(byTail) - 1; tail >= 0; tail-- {
+				slots += byTail[tail]
+				if byTail[tail] > 0 {
+					b.Engines[engine] = max(b.Engines[engine], int(head)+(slots+limit-1)/limit+tail)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// BoundOf returns the bound of a configuration's graph.
+func BoundOf(s tree.Shape, c Config, indices bool) (Bound, error) {
+	if err := c.Validate(s); err != nil {
+		return Bound{}, err
+	}
+	g := lower(s, c, indices)
+	chooseEngines(g, c)
+	return g.bound(g.edges()), nil
+}

@@ -1,0 +1,393 @@
+// Package halving lets any strategy work on points that have cheap scores beside their full one: successive halving
+// over fidelities (Jamieson and Talwalkar 2016; Karnin, Koren and Somekh 2013), and local search around what it finds.
+//
+// The search goes in cycles of three parts:
+//
+//  1. Scouting. The strategy inside asks points, which are scored at the cheapest fidelity only, and hears of these
+//     scores. They are all on one scale, and thousands cost no more than a few full ones.
+//  2. Narrowing. The best that scouting found, no two of them alike, are scored at the next dearer fidelity, the best of
+//     these, one of Config.Keep, at the next, until the full one.
+//  3. Refining. Neighbours of the best full scores are narrowed in the same way, from the cheapest fidelity on, batch by
+//     batch, until some batches in a row find no better one.
+//
+// The first cycle is short, so that a short run has results, and each is longer than the one before, up to a limit.
+// Before all, a few points are scored fully at once, so that the shortest run has a result.
+//
+// A point that is far from the best is not promoted at all: one whose cost would stay above it by more than a margin even
+// if it fell as far as the best of the last promoted ones did.
+//
+// When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
+// cheapest first and then those that failed, so that every point is asked in the end.
+package halving
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/search"
+	"tune/search/code"
+	"tune/space"
+)
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Levels int // fidelities below the full one; 0 leaves the strategy as it is
+	Keep   int // one of so many points is promoted, and at least one of a batch; default 3, at least 2
+	Scouts int // points that the longest scouting asks; default 2048
+}
+
+// Validate reports hyper-parameters that make no sense.
+func (c Config) Validate() error {
+	switch {
+	case c.Levels < 0:
+		return fmt.Errorf("halving: levels is %d: want 0 or more", c.Levels)
+	case c.Keep < 0 || c.Keep == 1:
+		return fmt.Errorf("halving: keep is %d: want 2 or more", c.Keep)
+	case c.Scouts < 0:
+		return fmt.Errorf("halving: scouts is %d: want 1 or more", c.Scouts)
+	}
+	return nil
+}
+
+// New wraps a strategy of a space.
+func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Levels == 0 {
+		return inner, nil
+	}
+	if c.Keep == 0 {
+		c.Keep = 3
+	}
+	if c.Scouts == 0 {
+		c.Scouts = 2048
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
+	return &halving{
+		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), known: map[string]*candidate{},
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
+	}, nil
+}
+
+type halving struct {
+	space *space.Space
+	inner search.Strategy
+	cfg   Config
+	rng   *rand.Rand
+	code  *code.Code
+
+	known map[string]*candidate // by key
+	all   []*candidate          // in the order in which they became known
+
+	stage stage
+	batch []space.Trial // of the strategy inside, in its order, while it is scouted
+	group []*candidate  // that are to be scored at level
+	level int
+	asked []*candidate // of group, in the batch that was asked last
+
+	quota, scouted int // points that scouting may ask in this cycle, and has asked
+	stale          int // batches of neighbours in a row that found nothing better
+	before         float64
+
+	falls [][]float64  // of each fidelity, how far the last promoted costs fell until the full one
+	best  float64      // the least full cost
+	elite []*candidate // the best full scores, the least first
+}
+
+type stage int
+
+const (
+	opening   stage = iota // the first points at full fidelity
+	scouting               // a batch of the strategy inside at the cheapest
+	narrowing              // a group from level to level
+	emptying               // what is left, at full fidelity
+)
+
+// candidate is a point with its outcomes.
+type candidate struct {
+	point    space.Point
+	number   int             // of its first trial
+	outcomes []space.Outcome // at each fidelity, their status unset where it was not scored
+}
+
+const (
+	first       = 2     // points that are scored fully at the start
+	firstScouts = 32    // points of the first scouting
+	growth      = 4     // each scouting asks so many times the points of the one before
+	narrowed    = 16    // points that a scouting hands on
+	children    = 16    // neighbours in a batch
+	elites      = 6     // points whose neighbours are looked at
+	perPatience = 80    // scouted points for each batch of neighbours that may fail in a row
+	rest        = 16    // remaining points that are asked at once when the strategy inside has no more
+	memory      = 8     // promoted points that are remembered
+	margin      = 0.005 // share of the best cost by which a point may seem to stay above it
+)
+
+// Ask proposes what is not scored of the group, or goes on to the next group.
+func (h *halving) Ask(p space.Progress) []space.Proposal {
+	for {
+		h.asked = h.asked[:0]
+		for _, c := range h.group {
+			if !c.scored(h.level) {
+				h.asked = append(h.asked, c)
+			}
+		}
+		if len(h.asked) > 0 {
+			break
+		}
+		if !h.next(p) {
+			return nil
+		}
+	}
+	if p.Evaluations > 0 {
+		h.asked = h.asked[:min(len(h.asked), p.Evaluations)]
+	}
+	out := make([]space.Proposal, len(h.asked))
+	for i, c := range h.asked {
+		out[i] = space.Proposal{Point: c.point, Fidelity: h.level}
+	}
+	return out
+}
+
+// Tell keeps the outcomes.
+func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
+	for i, c := range h.asked[:len(trials)] {
+		if c.number < 0 {
+			c.number = trials[i].Number
+		}
+		c.outcomes[h.level] = outcomes[i]
+		if h.level == 0 && outcomes[i].Status == space.OK {
+			h.finished(c)
+		}
+	}
+}
+
+// next replaces a group that is scored by the next one. It is false where no point is left.
+func (h *halving) next(p space.Progress) bool {
+	switch h.stage {
+	case opening:
+		if len(h.batch) > 0 {
+			h.stage, h.group, h.level = scouting, h.candidates(h.batch), h.cfg.Levels
+			return true
+		}
+		if !h.askInside(p) {
+			return false
+		}
+		h.group, h.level = h.group[:min(first, len(h.group))], 0
+	case scouting:
+		h.tellInside()
+		if h.scouted < h.quota && h.askInside(p) {
+			return true
+		}
+		if h.scouted < h.quota { // the strategy inside has no more
+			h.stage, h.group = emptying, nil
+			return true
+		}
+		h.stage, h.group, h.level = narrowing, h.shortlist(), h.cfg.Levels-1
+		h.stale, h.before = -1, h.best
+	case narrowing:
+		if h.level > 0 {
+			if h.group = h.promoted(); len(h.group) > 0 {
+				h.level--
+				return true
+			}
+		}
+		if h.stale++; h.best < h.before {
+			h.stale, h.before = 0, h.best
+		}
+		h.group = nil
+		if h.stale < max(1, h.quota/perPatience) {
+			h.group, h.level = h.neighbours(), h.cfg.Levels
+		}
+		if len(h.group) == 0 {
+			h.stage, h.level = scouting, h.cfg.Levels
+			h.quota, h.scouted = min(growth*h.quota, h.cfg.Scouts), 0
+		}
+	case emptying:
+		h.group, h.level = h.remaining(), 0
+		return len(h.group) > 0
+	}
+	return true
+}
+
+// askInside makes the next batch of the strategy inside the group.
+func (h *halving) askInside(p space.Progress) bool {
+	h.batch = nil
+	// The budget limits what is asked of a batch, never the batch: its points may be known, and then it costs less.
+	p.Evaluations = 0
+	for _, proposal := range h.inner.Ask(p) {
+		h.batch = append(h.batch, space.Trial{Proposal: proposal})
+	}
+	h.scouted += len(h.batch)
+	h.group, h.level = h.candidates(h.batch), h.cfg.Levels
+	return len(h.batch) > 0
+}
+
+// tellInside tells the strategy inside the cheapest outcomes of its batch.
+func (h *halving) tellInside() {
+	if len(h.batch) == 0 {
+		return
+	}
+	outcomes := make([]space.Outcome, len(h.batch))
+	for i := range h.batch {
+		c := h.known[h.batch[i].Point.Key()]
+		h.batch[i].Number = c.number
+		outcomes[i] = c.outcomes[h.cfg.Levels]
+		outcomes[i].Fidelity = h.batch[i].Fidelity
+	}
+	h.inner.Tell(h.batch, outcomes)
+	h.batch = nil
+}
+
+func (h *halving) candidates(batch []space.Trial) []*candidate {
+	out := make([]*candidate, len(batch))
+	for i, t := range batch {
+		out[i] = h.candidate(t.Point)
+	}
+	return out
+}
+
+// candidate returns what is known of a point, from now on.
+func (h *halving) candidate(p space.Point) *candidate {
+	c, ok := h.known[p.Key()]
+	if !ok {
+		c = &candidate{point: p, number: -1, outcomes: make([]space.Outcome, h.cfg.Levels+1)}
+		h.known[p.Key()] = c
+		h.all = append(h.all, c)
+	}
+	return c
+}
+
+func (c *candidate) scored(level int) bool { return c.outcomes[level].Status != space.StatusUnset }
+
+// right says whether a point has a cost at a fidelity.
+func (c *candidate) right(level int) bool { return c.outcomes[level].Status == space.OK }
+
+// promotable says whether a point is right at the cheapest fidelity and was scored at no dearer one.
+func (h *halving) promotable(c *candidate) bool {
+	return c.right(h.cfg.Levels) && !slices.ContainsFunc(c.outcomes[:h.cfg.Levels], func(o space.Outcome) bool {
+		return o.Status != space.StatusUnset
+	})
+}
+
+// sortAt sorts points by their costs at a fidelity, those that failed behind; of equal ones the earlier stays first.
+func sortAt(cs []*candidate, level int) {
+	failed := func(c *candidate) int {
+		if c.right(level) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(cs, func(a, b *candidate) int {
+		if c := cmp.Compare(failed(a), failed(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.outcomes[level].Cost, b.outcomes[level].Cost)
+	})
+}
+
+// shortlist returns the best points of scouting. Of such that differ in a few parameters only it has the best.
+func (h *halving) shortlist() []*candidate {
+	var open []*candidate
+	for _, c := range h.all {
+		if h.promotable(c) && h.promising(c, h.cfg.Levels) {
+			open = append(open, c)
+		}
+	}
+	sortAt(open, h.cfg.Levels)
+	apart := len(h.space.Parameters()) / 6
+	var out []*candidate
+	for _, c := range open {
+		if len(out) == narrowed {
+			break
+		}
+		if !slices.ContainsFunc(out, func(o *candidate) bool { return distance(c.point, o.point) < apart }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// distance counts the parameters in which two points of a space differ.
+func distance(a, b space.Point) int {
+	x, y := a.Ordinals(), b.Ordinals()
+	n := 0
+	for i := range x {
+		if x[i] != y[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// promoted returns the best of the group at this level, as far as they are promising.
+func (h *halving) promoted() []*candidate {
+	var right []*candidate
+	for _, c := range h.group {
+		if c.right(h.level) {
+			right = append(right, c)
+		}
+	}
+	sortAt(right, h.level)
+	right = right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep]
+	return slices.DeleteFunc(right, func(c *candidate) bool { return !h.promising(c, h.level) })
+}
+
+// promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
+// from this fidelity tell.
+func (h *halving) promising(c *candidate, level int) bool {
+	falls := h.falls[level]
+	return len(falls) == 0 || c.outcomes[level].Cost-slices.Max(falls) <= h.best+margin*math.Abs(h.best)
+}
+
+// finished notes a full cost.
+func (h *halving) finished(c *candidate) {
+	cost := c.outcomes[0].Cost
+	h.best = min(h.best, cost)
+	for level := 1; level < len(c.outcomes); level++ {
+		if c.right(level) {
+			h.falls[level] = append(h.falls[level], c.outcomes[level].Cost-cost)
+			h.falls[level] = h.falls[level][max(0, len(h.falls[level])-memory):]
+		}
+	}
+	h.elite = append(h.elite, c)
+	sortAt(h.elite, 0)
+	h.elite = h.elite[:min(elites, len(h.elite))]
+}
+
+// neighbourTries is how often a neighbour is moved on until it is one that may be promoted.
+const neighbourTries = 20
+
+// neighbours returns points near the best ones, the nearer the better these are.
+func (h *halving) neighbours() []*candidate {
+	if len(h.elite) == 0 {
+		return nil
+	}
+	var out []*candidate
+	for range children {
+		ords := h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))].point.Ordinals()
+		h.code.Kick(ords, 1+h.rng.IntN(3))
+		for range neighbourTries {
+			if p, ok := h.space.Complete(ords); ok {
+				c, known := h.known[p.Key()]
+				if !known || h.promotable(c) && !slices.Contains(out, c) {
+					out = append(out, h.candidate(p))
+					break
+				}
+			}
+			h.code.Kick(ords, 1)
+		}
+	}
+	return out
+}
+
+// remaining returns the best of the points that have no full score.
+func (h *halving) remaining() []*candidate {
+	open := slices.DeleteFunc(slices.Clone(h.all), func(c *candidate) bool { return c.scored(0) })
+	sortAt(open, h.cfg.Levels)
+	return open[:min(rest, len(open))]
+}
