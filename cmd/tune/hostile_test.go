@@ -37,7 +37,7 @@ var sourceModes = []hostileMode{
 	{"endless", "for (;;) sink++;", "timeout", "ran past its limit"},
 	{"sleeps", "for (;;) pause();", "timeout", "ran past its limit"},
 	{"huge", "touch(malloc((size_t)1 << 42), (size_t)1 << 42);", "crashed", "limit on memory"},
-	{"eats", "for (;;) touch(malloc(16 << 20), 16 << 20);", "crashed", "limit on memory"},
+	{"eats", "for (;;) touch(malloc(16 << 20), 1);", "crashed", "limit on memory"},
 	{"forks", "for (;;) fork();", "crashed", "tried to start a process"},
 	{"execs", "execl(\"/bin/true\", \"true\", (char *)0);", "crashed", "tried to run a program"},
 	{"system_", "sink = system(\"sleep 1000 &\");", "crashed", "tried to start a process"},

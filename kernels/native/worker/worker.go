@@ -109,7 +109,10 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	if err != nil {
 		return fail(err)
 	}
-	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core}, nil, "", nil, out, theirs, n.record)
+	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for every
+	// one of them; what it reserves cannot be told from what a candidate left behind.
+	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
+	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core}, env, "", nil, out, theirs, n.record)
 	if err != nil {
 		out.discard()
 		return fail(err)
