@@ -12,7 +12,6 @@ import (
 // priors are what other runs say about points of the space.
 type priors struct {
 	sources []known
-	best    []space.Point // the best points of the sources, by turns
 }
 
 // known is one source, carried over to the space.
@@ -23,8 +22,6 @@ type known struct {
 }
 
 const (
-	// mostFirst is how many points of the sources together are asked first.
-	mostFirst = 6
 	// mostKept is how many points of a source stand for those that it lacks: half of them the best.
 	mostKept = 512
 	// sourceWeight is the prior of the sum of the sources' weights, and firmness how many observations it counts for.
@@ -34,7 +31,6 @@ const (
 
 func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 	p := &priors{}
-	var tops [][]space.Point
 	for _, source := range sources {
 		type point struct {
 			space.Point
@@ -66,7 +62,6 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 			costs[i] = q.cost
 		}
 		w := newWarp(costs)
-		var top []space.Point
 		distinct := points[:0]
 		for _, q := range points {
 			key := q.Key()
@@ -75,9 +70,6 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 			}
 			k.byKey[key] = w.at(q.cost)
 			distinct = append(distinct, q)
-			if len(top) < mostFirst {
-				top = append(top, q.Point)
-			}
 		}
 		if len(distinct) == 0 {
 			continue
@@ -95,14 +87,7 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 				at += stride - 1
 			}
 		}
-		p.sources, tops = append(p.sources, k), append(tops, top)
-	}
-	for rank := 0; rank < mostFirst && len(p.best) < mostFirst; rank++ {
-		for _, top := range tops {
-			if rank < len(top) && len(p.best) < mostFirst {
-				p.best = append(p.best, top[rank])
-			}
-		}
+		p.sources = append(p.sources, k)
 	}
 	return p
 }
