@@ -21,7 +21,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "treehash",
 		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version: "3",
+		Version: "4",
 		Unit:    "cycles",
 		Exact:   true,
 		Shape: []kernels.Field{
@@ -180,6 +180,9 @@ const (
 
 // Levels returns the number of cheap fidelities.
 func (p *problem) Levels() int { return levels }
+
+// Blind names the knobs that the bound does not depend on.
+func (p *problem) Blind() []string { return vector.ScheduleKnobs() }
 
 // Build generates the program of a point.
 func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
