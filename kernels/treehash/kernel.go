@@ -166,8 +166,8 @@ func (p *problem) Presets() []kernels.Preset { return p.presets }
 
 // How often the vector generator disturbs and improves a schedule: for the full score, and for a cheap one.
 const (
-	finished = 48
-	quickly  = 2
+	finished = 32
+	quickly  = 4
 )
 
 // The cheap fidelities: a program whose schedule was improved for a short time only, and a lower bound that takes no
