@@ -13,8 +13,8 @@
 // The first cycle is short, so that a short run has results, and each is longer than the one before, up to a limit.
 // Before all, a few points are scored fully at once, so that the shortest run has a result.
 //
-// A point that is far from the best is not promoted at all: one whose cost would stay above it by more than a margin even
-// if it fell as far as the best of the last promoted ones did.
+// A point that is far from the best is not promoted at all: one whose cost would stay above it even if it fell as far as
+// the best of the last promoted ones did.
 //
 // The cheapest score may be blind to some parameters, as a bound on a program's length is to the order in which it is
 // scheduled. Points that differ in nothing else then have one cheapest score in common, which is asked once. What
@@ -154,17 +154,16 @@ func (c *candidate) at(level int) *space.Outcome {
 }
 
 const (
-	first       = 2     // points that are scored fully at the start
-	firstScouts = 32    // points of the first scouting
-	growth      = 4     // each scouting asks so many times the points of the one before
-	narrowed    = 16    // points that a scouting hands on
-	grafts      = 2     // how often blind parameters are grafted on each of them
-	children    = 16    // neighbours in a batch
-	elites      = 6     // points whose neighbours are looked at
-	perPatience = 80    // scouted points for each batch of neighbours that may fail in a row
-	rest        = 16    // remaining points that are asked at once when the strategy inside has no more
-	memory      = 8     // promoted points that are remembered
-	margin      = 0.005 // share of the best cost by which a point may seem to stay above it
+	first       = 2  // points that are scored fully at the start
+	firstScouts = 32 // points of the first scouting
+	growth      = 4  // each scouting asks so many times the points of the one before
+	narrowed    = 16 // points that a scouting hands on
+	grafts      = 2  // how often blind parameters are grafted on each of them
+	children    = 16 // neighbours in a batch
+	elites      = 8  // points whose neighbours are looked at
+	perPatience = 80 // scouted points for each batch of neighbours that may fail in a row
+	rest        = 16 // remaining points that are asked at once when the strategy inside has no more
+	memory      = 32 // promoted points that are remembered
 )
 
 // Ask proposes what is not scored of the group, or goes on to the next group.
@@ -447,7 +446,7 @@ func (h *halving) promoted() []*candidate {
 // from this fidelity tell.
 func (h *halving) promising(cost float64, level int) bool {
 	falls := h.falls[level]
-	return len(falls) == 0 || cost-slices.Max(falls) <= h.best+margin*math.Abs(h.best)
+	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
 }
 
 // finished notes a full cost.
@@ -462,6 +461,13 @@ func (h *halving) finished(c *candidate) {
 	}
 	h.elite = append(h.elite, c)
 	sortAt(h.elite, 0)
+	// Of points that are one to the cheapest score the best is enough: luck with the others is no merit.
+	seen := map[*view]bool{}
+	h.elite = slices.DeleteFunc(h.elite, func(c *candidate) bool {
+		again := seen[c.view]
+		seen[c.view] = true
+		return again
+	})
 	h.elite = h.elite[:min(elites, len(h.elite))]
 }
 
