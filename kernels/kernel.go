@@ -203,6 +203,10 @@ type Simulated interface {
 	Seconds(space.Point) float64
 }
 
+// BoundMetric names the metric of a cheap score that says what the full one cannot fall below. A search need not look
+// further at a point whose bound is no better than what it has.
+const BoundMetric = "bound"
+
 // Score is what a right candidate costs.
 type Score struct {
 	Cost    float64 // in Info.Unit

@@ -58,9 +58,9 @@ type family struct {
 	parameters []space.Parameter
 	// build makes the program of a point, a quick one where the fidelity is that.
 	build func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error)
-	// bound returns a lower bound on the cycles of build's program, without making it; nil where the family is so
-	// fast that a bound saves nothing.
-	bound func(p space.Point) (int, error)
+	// bound says what is known of the cycles of build's program without making it; nil where the family is so fast that
+	// this saves nothing.
+	bound func(p space.Point) (vector.Bound, error)
 	// passes and explain are those of kernels.Explainer; nil where the family has none.
 	passes  []string
 	explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
@@ -88,9 +88,8 @@ func families(s tree.Shape, indices bool) []family {
 				}
 				return vector.Build(ctx, s, vector.ConfigOf(p), indices, descents)
 			},
-			bound: func(p space.Point) (int, error) {
-				b, err := vector.BoundOf(s, vector.ConfigOf(p), indices)
-				return b.Cycles(), err
+			bound: func(p space.Point) (vector.Bound, error) {
+				return vector.BoundOf(s, vector.ConfigOf(p), indices)
 			},
 			passes: vector.Passes(),
 			explain: func(ctx context.Context, w io.Writer, p space.Point, pass string) error {
@@ -199,11 +198,11 @@ func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) 
 		return nil, err
 	}
 	if fidelity >= bounded && f.bound != nil {
-		cycles, err := f.bound(point)
+		b, err := f.bound(point)
 		if err != nil {
 			return nil, err
 		}
-		return estimate(cycles), nil
+		return estimate(b), nil
 	}
 	program, err := f.build(ctx, point, fidelity)
 	if err != nil {

@@ -14,7 +14,8 @@
 // Before all, a few points are scored fully at once, so that the shortest run has a result.
 //
 // A point that is far from the best is not promoted at all: one whose cost would stay above it even if it fell as far as
-// the best of the last promoted ones did.
+// the best of the last promoted ones did, and one whose cheapest score has a bound, as a metric of that name, that is no
+// better than the best.
 //
 // The cheapest score may be blind to some parameters, as a bound on a program's length is to the order in which it is
 // scheduled. Points that differ in nothing else then have one cheapest score in common, which is asked once. What
@@ -42,7 +43,7 @@ import (
 type Config struct {
 	Levels int // fidelities below the full one; 0 leaves the strategy as it is
 	Keep   int // one of so many points is promoted, and at least one of a batch; default 3, at least 2
-	Scouts int // points that the longest scouting asks; default 2048
+	Scouts int // points that the longest scouting asks; default 512
 	// Blind names the parameters that the cheapest score does not depend on; none by default.
 	Blind []string
 }
@@ -72,7 +73,7 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		c.Keep = 3
 	}
 	if c.Scouts == 0 {
-		c.Scouts = 2048
+		c.Scouts = 512
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
@@ -161,7 +162,7 @@ const (
 	grafts      = 2  // how often blind parameters are grafted on each of them
 	children    = 16 // neighbours in a batch
 	elites      = 8  // points whose neighbours are looked at
-	perPatience = 80 // scouted points for each batch of neighbours that may fail in a row
+	perPatience = 20 // scouted points for each batch of neighbours that may fail in a row
 	rest        = 16 // remaining points that are asked at once when the strategy inside has no more
 	memory      = 32 // promoted points that are remembered
 )
@@ -353,7 +354,7 @@ func sortAt(cs []*candidate, level int) {
 func (h *halving) shortlist() []*candidate {
 	var open []*view
 	for _, v := range h.views {
-		if v.outcome.Status == space.OK && !v.handed && h.promising(v.outcome.Cost, h.cfg.Levels) {
+		if v.outcome.Status == space.OK && !v.handed && h.promising(v, v.outcome.Cost, h.cfg.Levels) {
 			open = append(open, v)
 		}
 	}
@@ -435,16 +436,24 @@ func (h *halving) promoted() []*candidate {
 	slices.SortStableFunc(right, func(a, b forecast) int { return cmp.Compare(a.cost, b.cost) })
 	var out []*candidate
 	for _, f := range right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep] {
-		if h.promising(f.c.at(h.level).Cost, h.level) {
+		if h.promising(f.c.view, f.c.at(h.level).Cost, h.level) {
 			out = append(out, f.c)
 		}
 	}
 	return out
 }
 
+// boundMetric names the metric of a cheapest score below which the full one cannot be.
+const boundMetric = "bound"
+
 // promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
 // from this fidelity tell.
-func (h *halving) promising(cost float64, level int) bool {
+func (h *halving) promising(v *view, cost float64, level int) bool {
+	for _, m := range v.outcome.Metrics {
+		if m.Name == boundMetric && m.Value >= h.best {
+			return false
+		}
+	}
 	falls := h.falls[level]
 	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"tune/kernels/treehash/tree"
@@ -25,6 +26,22 @@ type Bound struct {
 // Cycles is the greatest of the bounds.
 func (b Bound) Cycles() int {
 	return max(b.Dependence, slices.Max(b.Floors[:]), slices.Max(b.Engines[:]))
+}
+
+// forecastPower is how little an engine counts that has some cycles to spare. With 64 forecasts agreed best with the
+// cycles of schedules.
+const forecastPower = 64
+
+// Forecast is about what a schedule takes. Where several engines are nearly full at once, no schedule reaches the bound:
+// the forecast is the norm of the engines' bounds with a high power, which is near the greatest alone, and above it where
+// others are close.
+func (b Bound) Forecast() float64 {
+	greatest := float64(b.Cycles())
+	sum := 0.0
+	for _, c := range b.Engines {
+		sum += math.Pow(float64(c)/greatest, forecastPower)
+	}
+	return greatest * math.Pow(max(sum, 1), 1.0/forecastPower)
 }
 
 // arithmeticLanes is how many words the scalar and the vector engine compute in a cycle.

@@ -23,7 +23,7 @@ type Config struct {
 	ChainFlow    int  // likewise in addresses one level below another, 0..32
 	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
-	CopyBuffers  int  // buffers for those copies, at least 1 where there are any; a small batch has fewer
+	CopyBuffers  int  // 16ths of StoreCopies that there are buffers for those copies, 0..16
 	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
 	// 32nds of the constants that are computed from others where one operation does, and of the others those
 	// that the flow engine makes; what is left is loaded.
@@ -103,8 +103,8 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
 		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("32nds of the copies out of records that the store engine makes, through memory"),
-		space.Range("copy_buffers", 1, maxBuffers).WithDefault(4).If("store_copies > 0").
-			Describe("copies through memory that may be under way at once, each with 8 words of scratch for its addresses"),
+		space.Range("copy_buffers", 1, bufferShares).WithDefault(bufferShares / 2).If("store_copies > 0").
+			Describe("copies through memory that may be under way at once, in 16ths of store_copies"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
 		space.Range("derive_constants", 0, shares).WithDefault(0).
@@ -180,7 +180,7 @@ func (c Config) Validate(s tree.Shape) error {
 		{"ChainFlow", c.ChainFlow, 0, shares},
 		{"WindowGather", c.WindowGather, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
-		{"CopyBuffers", c.CopyBuffers, min(c.StoreCopies, 1), maxBuffers},
+		{"CopyBuffers", c.CopyBuffers, 0, bufferShares},
 		{"AddressFlow", c.AddressFlow, 0, shares},
 		{"DeriveConstants", c.DeriveConstants, 0, shares},
 		{"ConstantFlow", c.ConstantFlow, 0, shares},

@@ -6,6 +6,10 @@ import "tune/sim"
 // whole group are, and 8 of scratch for their addresses.
 const maxBuffers = 16
 
+// bufferShares is what the number of buffers counts in. How many are needed grows with the copies that are made, so the
+// knob is their ratio.
+const bufferShares = 16
+
 // transfer brings 8 words that come one after another into one vector: on the scalar engine, or through memory, by
 // the store engine, which has little else to do.
 type transfer struct {
@@ -56,8 +60,11 @@ func (c *transfer) vector() operand {
 	return d
 }
 
-// buffers returns how many buffers there are: the index words of the last whole groups.
-func (b *lowering) buffers() int { return min(b.cfg.CopyBuffers, b.shape.Batch/sim.VLen) }
+// buffers returns how many buffers there are: each is the index words of one of the last whole groups.
+func (b *lowering) buffers() int {
+	wanted := (b.cfg.StoreCopies*b.cfg.CopyBuffers + bufferShares - 1) / bufferShares
+	return min(max(wanted, 1), maxBuffers, b.shape.Batch/sim.VLen)
+}
 
 // bufferGroup returns the group whose index words are the i-th buffer. The last groups end last, so that their
 // indices wait the least for the copies of others.
