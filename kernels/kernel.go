@@ -124,6 +124,12 @@ type Comparer interface {
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
+// Confined is implemented by a Comparer that may have no room for many finalists.
+type Confined interface {
+	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.
+	MostFinalists() int
+}
+
 // Threaded is implemented by problems whose points use different numbers of threads.
 type Threaded interface {
 	// Threads returns how many threads a point uses, the calling one included: 1 is serial.
