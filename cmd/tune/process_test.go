@@ -290,6 +290,9 @@ func TestTwo(t *testing.T) {
 func TestBudget(t *testing.T) { testBudget(t, []time.Duration{time.Second}, 8) }
 
 func testBudget(t *testing.T, budgets []time.Duration, most int) {
+	if raceDetector {
+		t.Skip("the race detector makes everything several times slower")
+	}
 	for _, budget := range budgets {
 		var off []time.Duration
 		for kept := 0; kept < 2; {
