@@ -137,6 +137,11 @@ func (g *process) whiten(y []float64) []float64 {
 	return z
 }
 
+// spread is the most likely variance of the signal that whitened values are of.
+func spread(z []float64) float64 {
+	return max(dot(z, z)/float64(len(z)), leastVariance)
+}
+
 // evidence returns the logarithm of the likelihood of y at points x, with the best variance of the signal, and writes
 // its gradient with respect to the hyper-parameters, the noise last.
 func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) float64 {
@@ -160,7 +165,7 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 		inverse[j] = col
 	}
 	z := g.whiten(y)
-	signal := max(dot(z, z)/float64(n), leastVariance)
+	signal := spread(z)
 	alpha := make([]float64, n) // K⁻¹·y
 	for j := range n {
 		alpha[j] = dot(inverse[j], z[j:])
@@ -203,6 +208,13 @@ const (
 	noiseMean, noiseSpread   = -8, 1.5
 )
 
+// The bounds of the hyper-parameters.
+const (
+	leastLog   = -10
+	mostWeight = 6
+	mostNoise  = 0
+)
+
 // prior returns the means of the prior.
 func prior(groups int) hyper {
 	return hyper{slices.Repeat([]float64{weightMean}, groups), noiseMean}
@@ -243,10 +255,10 @@ func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
 			case d < 0:
 				theta[i] -= step[i]
 			}
-			theta[i] = min(max(theta[i], -10), 6)
+			theta[i] = min(max(theta[i], leastLog), mostWeight)
 			before[i] = d
 		}
-		theta[k-1] = min(theta[k-1], 0)
+		theta[k-1] = min(theta[k-1], mostNoise)
 	}
 	return hyper{best[:k-1], best[k-1]}
 }

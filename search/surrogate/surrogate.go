@@ -37,6 +37,9 @@ type Config struct {
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates whose promise is known; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
+	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to 64 evaluations;
+	// default 8, and 1 is the most probable set alone.
+	Samples int
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
@@ -55,6 +58,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Initial, 8)
 	set(&c.Pool, 1000)
 	set(&c.Most, 200)
+	set(&c.Samples, 8)
 	return c
 }
 
@@ -70,6 +74,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("surrogate: pool is %d: want 1 or more", c.Pool)
 	case c.Most < 16:
 		return fmt.Errorf("surrogate: most is %d: want 16 or more", c.Most)
+	case c.Samples < 1:
+		return fmt.Errorf("surrogate: samples is %d: want 1 or more", c.Samples)
 	}
 	return nil
 }
@@ -88,20 +94,25 @@ type Strategy struct {
 	good int // of them right
 	best int // the right one that costs least; -1 before the first
 
-	process *process
-	hyper   hyper
-	rows    []int // of seen, for each row of the process that is not a guess
-	refit   int   // observations at which the hyper-parameters are learned again
+	models []model
+	hyper  hyper // where the search for hyper-parameters goes on
+	rows   []int // of seen, for each row of the processes that is not a guess
+	refit  int   // observations at which the hyper-parameters are learned again
 
-	pool    []*candidate
-	pooled  map[string]bool // keys of the pool
-	gone    map[string]bool // keys of candidates that others asked for
-	whole   bool            // the pool began with all points of the space
-	around  map[int]bool    // observations whose neighbours were in the pool since the last fit
-	signal  float64         // standard deviation
-	target  float64         // the least value seen
-	z, zBad []float64       // whitened values and failures; zBad is nil where nothing failed
-	trend   trend
+	pool   []*candidate
+	pooled map[string]bool // keys of the pool
+	gone   map[string]bool // keys of candidates that others asked for
+	whole  bool            // the pool began with all points of the space
+	around map[int]bool    // observations whose neighbours were in the pool since the last fit
+	target float64         // the least value seen
+	trend  trend
+}
+
+// model is a process with one sample of the hyper-parameters.
+type model struct {
+	*process
+	signal  float64   // standard deviation
+	z, zBad []float64 // whitened values and failures; zBad is nil where nothing failed
 }
 
 // observation is a point that was told.
@@ -114,16 +125,21 @@ type observation struct {
 
 // candidate is a point of the pool.
 type candidate struct {
-	point     space.Point
-	key       string
-	x         []float64
-	prior     []float64
+	point   space.Point
+	key     string
+	x       []float64
+	prior   []float64
+	views   []view // one of each model
+	promise float64
+}
+
+// view is what one model says of a candidate.
+type view struct {
 	scaled    []float64
 	v         []float64 // solution of L·v = k(candidate, observed)
 	explained float64   // v·v: the variance that the observations took away
 	mean      float64
 	bad       float64 // probability of failing
-	promise   float64
 }
 
 // New returns the strategy for a space.
@@ -228,9 +244,7 @@ func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 // Tell learns the outcomes of the last batch.
 func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	// What was guessed is known by now, apart from the values; a batch that was cut short leaves guesses behind.
-	if u.process != nil {
-		u.forget(len(u.rows) + len(trials))
-	}
+	u.forget(len(u.rows) + len(trials))
 	u.Learn(trials, outcomes)
 }
 
@@ -251,42 +265,53 @@ func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 				u.best = n
 			}
 		}
-		if u.process != nil {
-			if len(u.process.x) == len(u.rows) {
-				u.process.observe(u.process.scaled(o.x))
+		if len(u.models) > 0 {
+			if len(u.models[0].x) == len(u.rows) {
+				for _, m := range u.models {
+					m.observe(m.scaled(o.x))
+				}
 			}
 			u.rows = append(u.rows, n)
 		}
 	}
 }
 
-// forget drops all rows of the process after the first n.
+// forget drops all rows of the processes after the first n.
 func (u *Strategy) forget(n int) {
-	if n >= len(u.process.x) {
+	if len(u.models) == 0 || n >= len(u.models[0].x) {
 		return
 	}
-	u.process.x, u.process.chol = u.process.x[:n], u.process.chol[:n]
+	for _, m := range u.models {
+		m.x, m.chol = m.x[:n], m.chol[:n]
+	}
 	for _, c := range u.pool {
-		if n < len(c.v) {
-			c.v = c.v[:n]
-			c.explained = dot(c.v, c.v)
+		for k := range c.views {
+			if w := &c.views[k]; n < len(w.v) {
+				w.v = w.v[:n]
+				w.explained = dot(w.v, w.v)
+			}
 		}
 	}
 }
 
 // guess takes the point of a candidate as observed, whatever its value.
 func (u *Strategy) guess(c *candidate) {
-	u.process.observe(c.scaled)
+	for k, m := range u.models {
+		m.observe(c.views[k].scaled)
+	}
 	for _, c := range u.pool {
 		u.update(c)
 	}
 }
 
-// update brings a candidate up to the rows of the process.
+// update brings a candidate up to the rows of the processes.
 func (u *Strategy) update(c *candidate) {
-	n := len(c.v)
-	c.v = u.process.project(c.scaled, c.v)
-	for _, t := range c.v[n:] {
-		c.explained += t * t
+	for k := range c.views {
+		w := &c.views[k]
+		n := len(w.v)
+		w.v = u.models[k].project(w.scaled, w.v)
+		for _, t := range w.v[n:] {
+			w.explained += t * t
+		}
 	}
 }
