@@ -155,10 +155,10 @@ func (u *Strategy) learn() {
 		steps = laterSteps
 	}
 	y := u.standardise(some)
-	u.hyper = fit(x, y, u.enc.group, u.hyper, steps)
+	u.hyper = fit(x, y, u.enc.group, u.belief, u.hyper, steps)
 	hypers := []hyper{u.hyper}
 	if len(u.seen) <= sampledUntil && u.cfg.Samples > 1 {
-		hypers = sampleHypers(x, y, u.enc.group, u.hyper, u.cfg.Samples, u.rng)
+		hypers = sampleHypers(x, y, u.enc.group, u.belief, u.hyper, u.cfg.Samples, u.rng)
 	}
 	u.models = u.models[:0]
 	for _, h := range hypers {

@@ -24,6 +24,12 @@ type hyper struct {
 	noise  float64   // variance
 }
 
+// split is the inverse of appending the noise to the weights.
+func split(theta []float64) hyper {
+	k := len(theta) - 1
+	return hyper{theta[:k], theta[k]}
+}
+
 // additive is the share of the kernel that is a sum over groups.
 const additive = 0.5
 
@@ -202,11 +208,36 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 	return -logDet - float64(n)/2*math.Log(signal)
 }
 
-// The prior of the hyper-parameters: lengths near 1.3 times the range of a parameter, and little noise.
+// belief is the prior of the hyper-parameters: independent normal variables, the weights of the groups first, the noise
+// last.
+type belief struct{ mean, spread []float64 }
+
+// The prior: lengths near 1.3 times the range of a parameter, longer ones where there are two values only, since a
+// switch matters less often than a size, and little noise.
 const (
 	weightMean, weightSpread = -0.5, 1.5
+	switchMean, switchSpread = -2, 2
 	noiseMean, noiseSpread   = -8, 1.5
 )
+
+// newBelief returns the prior for groups of which it is known whether each is a switch.
+func newBelief(switches []bool) belief {
+	var b belief
+	for _, is := range switches {
+		mean, spread := weightMean, weightSpread
+		if is {
+			mean, spread = switchMean, switchSpread
+		}
+		b.mean, b.spread = append(b.mean, mean), append(b.spread, spread)
+	}
+	b.mean, b.spread = append(b.mean, noiseMean), append(b.spread, noiseSpread)
+	return b
+}
+
+// hyper returns the means.
+func (b belief) hyper() hyper {
+	return split(b.mean)
+}
 
 // The bounds of the hyper-parameters.
 const (
@@ -215,28 +246,19 @@ const (
 	mostNoise  = 0
 )
 
-// prior returns the means of the prior.
-func prior(groups int) hyper {
-	return hyper{slices.Repeat([]float64{weightMean}, groups), noiseMean}
-}
-
 // fit returns the most probable hyper-parameters found from h on in so many steps, by Rprop (Igel and Hüsken, "Improving the Rprop
 // learning algorithm", 2000), which looks at the signs of the gradient only.
-func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
+func fit(x [][]float64, y []float64, group []int, b belief, h hyper, steps int) hyper {
 	k := len(h.weight) + 1
 	theta := append(slices.Clone(h.weight), h.noise)
 	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{0.4}, k)
 	best, most := slices.Clone(theta), math.Inf(-1)
 	for range steps {
-		v := evidence(x, y, group, hyper{theta[:k-1], theta[k-1]}, grad)
+		v := evidence(x, y, group, split(theta), grad)
 		for i, t := range theta {
-			mean, spread := weightMean, weightSpread
-			if i == k-1 {
-				mean, spread = noiseMean, noiseSpread
-			}
-			d := (t - mean) / spread
+			d := (t - b.mean[i]) / b.spread[i]
 			v -= d * d / 2
-			grad[i] -= d / spread
+			grad[i] -= d / b.spread[i]
 		}
 		if v > most {
 			most = v
@@ -260,5 +282,5 @@ func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
 		}
 		theta[k-1] = min(theta[k-1], mostNoise)
 	}
-	return hyper{best[:k-1], best[k-1]}
+	return split(best)
 }

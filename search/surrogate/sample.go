@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// posterior is the logarithm of the density of the hyper-parameters, up to a constant.
-func posterior(x [][]float64, y []float64, group []int, h hyper) float64 {
-	g := newProcess(group, h)
+// posterior is the logarithm of the density of the hyper-parameters, the noise last, up to a constant.
+func posterior(x [][]float64, y []float64, group []int, b belief, theta []float64) float64 {
+	g := newProcess(group, split(theta))
 	for _, v := range x {
 		g.observe(g.scaled(v))
 	}
@@ -16,16 +16,11 @@ func posterior(x [][]float64, y []float64, group []int, h hyper) float64 {
 	for i, row := range g.chol {
 		v -= math.Log(row[i])
 	}
-	for _, w := range h.weight {
-		v += logNormal(w, weightMean, weightSpread)
+	for i, t := range theta {
+		d := (t - b.mean[i]) / b.spread[i]
+		v -= d * d / 2
 	}
-	return v + logNormal(h.noise, noiseMean, noiseSpread)
-}
-
-// logNormal is the logarithm of the density of a normal variable, up to a constant.
-func logNormal(x, mean, deviation float64) float64 {
-	d := (x - mean) / deviation
-	return -d * d / 2
+	return v
 }
 
 // sliceWidth is how wide a slice is at first: about as wide as the posterior where little is known.
@@ -33,11 +28,9 @@ const sliceWidth = 3
 
 // sampleHypers draws n times from the posterior, by slice sampling of one hyper-parameter after the other, from a likely
 // point on (Neal, "Slice sampling", 2003; the slice is not stepped out).
-func sampleHypers(x [][]float64, y []float64, group []int, from hyper, n int, rng *rand.Rand) []hyper {
+func sampleHypers(x [][]float64, y []float64, group []int, b belief, from hyper, n int, rng *rand.Rand) []hyper {
 	theta := append(slices.Clone(from.weight), from.noise)
-	last := len(theta) - 1
-	density := func() float64 { return posterior(x, y, group, hyper{theta[:last], theta[last]}) }
-	now := density()
+	now := posterior(x, y, group, b, theta)
 	out := make([]hyper, n)
 	for k := range out {
 		for i, was := range theta {
@@ -45,12 +38,12 @@ func sampleHypers(x [][]float64, y []float64, group []int, from hyper, n int, rn
 			low := was - sliceWidth*rng.Float64()
 			high := low + sliceWidth
 			low, high = max(low, leastLog), min(high, mostWeight)
-			if i == last {
+			if i == len(theta)-1 {
 				high = min(high, mostNoise)
 			}
 			for {
 				theta[i] = low + (high-low)*rng.Float64()
-				if now = density(); now >= level {
+				if now = posterior(x, y, group, b, theta); now >= level {
 					break
 				}
 				// The slice has the old value in it, so that this comes to an end.
@@ -61,7 +54,7 @@ func sampleHypers(x [][]float64, y []float64, group []int, from hyper, n int, rn
 				}
 			}
 		}
-		out[k] = hyper{slices.Clone(theta[:last]), theta[last]}
+		out[k] = split(slices.Clone(theta))
 	}
 	return out
 }

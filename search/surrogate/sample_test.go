@@ -22,7 +22,7 @@ func TestSampleHypers(t *testing.T) {
 	total := 0.0
 	for w := float64(leastLog); w <= mostWeight; w += 0.05 {
 		for e := float64(leastLog); e <= mostNoise; e += 0.05 {
-			d := math.Exp(posterior(x, y, group, hyper{[]float64{w}, e}))
+			d := math.Exp(posterior(x, y, group, newBelief([]bool{false}), []float64{w, e}))
 			total += d
 			for i, v := range []float64{w, e} {
 				sum[i] += d * v
@@ -32,7 +32,8 @@ func TestSampleHypers(t *testing.T) {
 	}
 	const draws = 20000
 	var got, gotSquare [2]float64
-	for _, h := range sampleHypers(x, y, group, prior(1), draws, rand.New(rand.NewPCG(1, 1))) {
+	b := newBelief([]bool{false})
+	for _, h := range sampleHypers(x, y, group, b, b.hyper(), draws, rand.New(rand.NewPCG(1, 1))) {
 		for i, v := range []float64{h.weight[0], h.noise} {
 			got[i] += v / draws
 			gotSquare[i] += v * v / draws
@@ -55,14 +56,17 @@ func TestPosterior(t *testing.T) {
 	x, y, group := line()
 	grad := make([]float64, 2)
 	constant := math.NaN()
-	for _, h := range []hyper{prior(1), {[]float64{3}, -2}, {[]float64{-6}, -9}} {
-		d := posterior(x, y, group, h) - evidence(x, y, group, h, grad) -
-			logNormal(h.weight[0], weightMean, weightSpread) - logNormal(h.noise, noiseMean, noiseSpread)
+	b := newBelief([]bool{true})
+	for _, theta := range [][]float64{b.mean, {3, -2}, {-6, -9}} {
+		d := posterior(x, y, group, b, theta) - evidence(x, y, group, split(theta), grad)
+		for i, t := range theta {
+			d += math.Pow((t-b.mean[i])/b.spread[i], 2) / 2
+		}
 		if math.IsNaN(constant) {
 			constant = d
 		}
 		if math.Abs(d-constant) > 1e-9 {
-			t.Errorf("at %v they differ by %v, elsewhere by %v", h, d, constant)
+			t.Errorf("at %v they differ by %v, elsewhere by %v", theta, d, constant)
 		}
 	}
 }

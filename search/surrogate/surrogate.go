@@ -95,6 +95,7 @@ type Strategy struct {
 	best int // the right one that costs least; -1 before the first
 
 	models []model
+	belief belief
 	hyper  hyper // where the search for hyper-parameters goes on
 	rows   []int // of seen, for each row of the processes that is not a guess
 	refit  int   // observations at which the hyper-parameters are learned again
@@ -155,7 +156,8 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if u.fresh == nil {
 		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
 	}
-	u.hyper = prior(u.enc.groups)
+	u.belief = newBelief(u.enc.switches)
+	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
 	u.first = slices.Concat(c.Start, search.Leaders(s, c.Sources, mostFirst), []space.Point{code.Centre(s)})
 	return u, nil
@@ -204,8 +206,31 @@ func (u *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// spreadOver is how many random points the farthest is chosen from.
-const spreadOver = 6
+const (
+	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
+	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
+	spreadOver = 6
+	alignedOf  = 4
+)
+
+// aligned returns the most aligned of some random points.
+func (u *Strategy) aligned() (space.Point, error) {
+	best, err := u.space.Sample(u.rng)
+	if !u.enc.aligns {
+		return best, err
+	}
+	most := u.enc.alignment(best)
+	for range alignedOf - 1 {
+		p, err := u.space.Sample(u.rng)
+		if err != nil {
+			return p, err
+		}
+		if a := u.enc.alignment(p); a > most {
+			best, most = p, a
+		}
+	}
+	return best, nil
+}
 
 // initial returns the next point to begin with.
 func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
@@ -219,7 +244,7 @@ func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 	var far space.Point
 	most := -1.0
 	for range spreadOver {
-		p, err := u.space.Sample(u.rng)
+		p, err := u.aligned()
 		if err != nil {
 			break
 		}
