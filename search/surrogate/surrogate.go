@@ -33,7 +33,7 @@ const mostFirst = 6
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Initial int // points before the model is asked; default 8, at least 2
+	Initial int // points before the model is asked; default 4, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates whose promise is known; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
@@ -55,7 +55,7 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	set(&c.Initial, 8)
+	set(&c.Initial, 4)
 	set(&c.Pool, 1000)
 	set(&c.Most, 200)
 	set(&c.Samples, 8)
@@ -210,7 +210,7 @@ const (
 	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
 	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
 	spreadOver = 6
-	alignedOf  = 4
+	alignedOf  = 8
 )
 
 // aligned returns the most aligned of some random points.
