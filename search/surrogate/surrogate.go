@@ -4,9 +4,11 @@
 // GPU kernels", 2021).
 //
 //  1. The first points are those that are known to be good, the best of other runs, the middle of the space, and some
-//     that are far from each other.
+//     that are far from each other and have aligned values.
 //  2. The model learns the logarithm of the cost, flattened where it is bad, as a sum of functions of one parameter
 //     and one of all of them. Which parameters matter is learned as well: at first often, then ever more seldom.
+//     While little is known several answers are kept, drawn from their posterior, and what they expect is averaged
+//     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012).
 //  3. A pool of candidates has the neighbours of the best points and a stream of random points, or all points of a
 //     small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
 //     it is to fail, which the same process learns.
@@ -33,7 +35,7 @@ const mostFirst = 6
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Initial int // points before the model is asked; default 4, at least 2
+	Initial int // points before the model is asked; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates whose promise is known; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
@@ -55,7 +57,7 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	set(&c.Initial, 4)
+	set(&c.Initial, 6)
 	set(&c.Pool, 1000)
 	set(&c.Most, 200)
 	set(&c.Samples, 8)
