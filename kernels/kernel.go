@@ -29,6 +29,8 @@ type Info struct {
 	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the
 	// first of these that the score has.
 	Rate string
+	// Strategy is the name of the search strategy that does best on the kernel; "" where that is not known.
+	Strategy string
 }
 
 // Problem is one concrete instance of a kernel.
