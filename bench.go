@@ -8,7 +8,6 @@ import (
 
 	"tune/kernels"
 	"tune/search"
-	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -100,12 +99,8 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 // run returns the best cost so far of one run at each checkpoint. Until a first candidate is valid, the baseline
 // is what a user has.
 func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
-	strategy, err := entry.New(problem.Space(), seed, strategies.Hints{Start: kernels.Starts(problem)})
-	if err != nil {
-		return nil, err
-	}
-	// As in a run, a batch is scored at the cheap fidelities first. Each score counts as an evaluation.
-	strategy, err = halving.New(problem.Space(), seed, strategy, halving.Config{Levels: kernels.Levels(problem)})
+	// Each score counts as an evaluation, the cheap ones too.
+	strategy, err := newStrategy(entry, problem, seed, strategies.Hints{Start: kernels.Starts(problem)})
 	if err != nil {
 		return nil, err
 	}

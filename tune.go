@@ -258,12 +258,8 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	strategy, err := entry.New(problem.Space(), settings.Seed, hints)
+	strategy, err := newStrategy(entry, problem, settings.Seed, hints)
 	if err != nil {
-		return nil, err
-	}
-	// A batch is scored at the cheap fidelities first, where the problem has any.
-	if strategy, err = halving.New(problem.Space(), settings.Seed, strategy, halving.Config{Levels: kernels.Levels(problem)}); err != nil {
 		return nil, err
 	}
 	made := &session{
@@ -278,6 +274,15 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 		made.data = &data
 	}
 	return made, nil
+}
+
+// newStrategy makes the strategy of a run. A batch is scored at the cheap fidelities first, where the problem has any.
+func newStrategy(entry strategies.Strategy, problem kernels.Problem, seed uint64, hints strategies.Hints) (search.Strategy, error) {
+	inner, err := entry.New(problem.Space(), seed, hints)
+	if err != nil {
+		return nil, err
+	}
+	return halving.New(problem.Space(), seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
 }
 
 // simulated reports whether evaluations take the time that they once took.

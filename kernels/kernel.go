@@ -108,6 +108,20 @@ func Levels(p Problem) int {
 	return 0
 }
 
+// Blind is implemented by leveled problems whose cheapest score does not depend on all parameters.
+type Blind interface {
+	// Blind names those that it does not depend on.
+	Blind() []string
+}
+
+// BlindTo names the parameters that the cheapest score of a problem does not depend on.
+func BlindTo(p Problem) []string {
+	if b, ok := p.(Blind); ok {
+		return b.Blind()
+	}
+	return nil
+}
+
 // Explainer is implemented by problems that can say what their generator makes of a point.
 type Explainer interface {
 	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.

@@ -148,8 +148,14 @@ func (c *Code) mutable(ords []int) []int {
 }
 
 // Kick changes so many different parameters of a vector, or all that there are.
-func (c *Code) Kick(ords []int, count int) {
-	at := c.mutable(ords)
+func (c *Code) Kick(ords []int, count int) { c.kick(ords, c.mutable(ords), count) }
+
+// KickAmong is Kick for some of the parameters.
+func (c *Code) KickAmong(ords, some []int, count int) {
+	c.kick(ords, slices.DeleteFunc(c.mutable(ords), func(i int) bool { return !slices.Contains(some, i) }), count)
+}
+
+func (c *Code) kick(ords, at []int, count int) {
 	for k := range min(count, len(at)) {
 		j := k + c.rng.IntN(len(at)-k)
 		at[k], at[j] = at[j], at[k]

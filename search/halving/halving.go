@@ -13,8 +13,13 @@
 // The first cycle is short, so that a short run has results, and each is longer than the one before, up to a limit.
 // Before all, a few points are scored fully at once, so that the shortest run has a result.
 //
-// A point that is far from the best is not promoted at all: one whose cost would stay above it by more than a margin even
-// if it fell as far as the best of the last promoted ones did.
+// A point that is far from the best is not promoted at all: one whose cost would stay above it even if it fell as far as
+// the best of the last promoted ones did.
+//
+// The cheapest score may be blind to some parameters, as a bound on a program's length is to the order in which it is
+// scheduled. Points that differ in nothing else then have one cheapest score in common, which is asked once. What
+// scouting finds has no good values of these parameters but by chance, so they are grafted: from the best full scores
+// and at random.
 //
 // When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
 // cheapest first and then those that failed, so that every point is asked in the end.
@@ -22,6 +27,7 @@ package halving
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -37,6 +43,8 @@ type Config struct {
 	Levels int // fidelities below the full one; 0 leaves the strategy as it is
 	Keep   int // one of so many points is promoted, and at least one of a batch; default 3, at least 2
 	Scouts int // points that the longest scouting asks; default 2048
+	// Blind names the parameters that the cheapest score does not depend on; none by default.
+	Blind []string
 }
 
 // Validate reports hyper-parameters that make no sense.
@@ -67,10 +75,21 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 		c.Scouts = 2048
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
-	return &halving{
+	h := &halving{
 		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), known: map[string]*candidate{},
-		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
-	}, nil
+		seen: map[string]*view{}, quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
+	}
+	for i, p := range s.Parameters() {
+		if slices.Contains(c.Blind, p.Name) {
+			h.blind = append(h.blind, i)
+		} else {
+			h.sighted = append(h.sighted, i)
+		}
+	}
+	if len(h.blind) != len(c.Blind) {
+		return nil, fmt.Errorf("halving: blind is %v: want different parameters of the space", c.Blind)
+	}
+	return h, nil
 }
 
 type halving struct {
@@ -79,9 +98,13 @@ type halving struct {
 	cfg   Config
 	rng   *rand.Rand
 	code  *code.Code
+	// blind are the parameters that the cheapest score does not depend on, sighted the others.
+	blind, sighted []int
 
 	known map[string]*candidate // by key
 	all   []*candidate          // in the order in which they became known
+	seen  map[string]*view      // by the ordinals of the sighted parameters
+	views []*view               // in the order in which they became known
 
 	stage stage
 	batch []space.Trial // of the strategy inside, in its order, while it is scouted
@@ -110,21 +133,37 @@ const (
 // candidate is a point with its outcomes.
 type candidate struct {
 	point    space.Point
-	number   int             // of its first trial
-	outcomes []space.Outcome // at each fidelity, their status unset where it was not scored
+	view     *view
+	outcomes []space.Outcome // at each fidelity but the cheapest, their status unset where it was not scored
+}
+
+// view is what the cheapest score sees of points that differ in blind parameters only.
+type view struct {
+	point   space.Point // the first of them
+	number  int         // of the trial that scored it; -1 before
+	outcome space.Outcome
+	handed  bool // whether one of them was scored at another fidelity
+}
+
+// at returns the outcome at a fidelity.
+func (c *candidate) at(level int) *space.Outcome {
+	if level == len(c.outcomes) {
+		return &c.view.outcome
+	}
+	return &c.outcomes[level]
 }
 
 const (
-	first       = 2     // points that are scored fully at the start
-	firstScouts = 32    // points of the first scouting
-	growth      = 4     // each scouting asks so many times the points of the one before
-	narrowed    = 16    // points that a scouting hands on
-	children    = 16    // neighbours in a batch
-	elites      = 6     // points whose neighbours are looked at
-	perPatience = 80    // scouted points for each batch of neighbours that may fail in a row
-	rest        = 16    // remaining points that are asked at once when the strategy inside has no more
-	memory      = 8     // promoted points that are remembered
-	margin      = 0.005 // share of the best cost by which a point may seem to stay above it
+	first       = 2  // points that are scored fully at the start
+	firstScouts = 32 // points of the first scouting
+	growth      = 4  // each scouting asks so many times the points of the one before
+	narrowed    = 16 // points that a scouting hands on
+	grafts      = 2  // how often blind parameters are grafted on each of them
+	children    = 16 // neighbours in a batch
+	elites      = 8  // points whose neighbours are looked at
+	perPatience = 80 // scouted points for each batch of neighbours that may fail in a row
+	rest        = 16 // remaining points that are asked at once when the strategy inside has no more
+	memory      = 32 // promoted points that are remembered
 )
 
 // Ask proposes what is not scored of the group, or goes on to the next group.
@@ -132,7 +171,7 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 	for {
 		h.asked = h.asked[:0]
 		for _, c := range h.group {
-			if !c.scored(h.level) {
+			if !c.scored(h.level) && !(h.level == h.cfg.Levels && slices.ContainsFunc(h.asked, c.alike)) {
 				h.asked = append(h.asked, c)
 			}
 		}
@@ -156,10 +195,12 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 // Tell keeps the outcomes.
 func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, c := range h.asked[:len(trials)] {
-		if c.number < 0 {
-			c.number = trials[i].Number
+		*c.at(h.level) = outcomes[i]
+		if h.level == h.cfg.Levels {
+			c.view.number = trials[i].Number
+			continue
 		}
-		c.outcomes[h.level] = outcomes[i]
+		c.view.handed = true
 		if h.level == 0 && outcomes[i].Status == space.OK {
 			h.finished(c)
 		}
@@ -234,9 +275,9 @@ func (h *halving) tellInside() {
 	}
 	outcomes := make([]space.Outcome, len(h.batch))
 	for i := range h.batch {
-		c := h.known[h.batch[i].Point.Key()]
-		h.batch[i].Number = c.number
-		outcomes[i] = c.outcomes[h.cfg.Levels]
+		v := h.known[h.batch[i].Point.Key()].view
+		h.batch[i].Number = v.number
+		outcomes[i] = v.outcome
 		outcomes[i].Fidelity = h.batch[i].Fidelity
 	}
 	h.inner.Tell(h.batch, outcomes)
@@ -255,21 +296,39 @@ func (h *halving) candidates(batch []space.Trial) []*candidate {
 func (h *halving) candidate(p space.Point) *candidate {
 	c, ok := h.known[p.Key()]
 	if !ok {
-		c = &candidate{point: p, number: -1, outcomes: make([]space.Outcome, h.cfg.Levels+1)}
+		c = &candidate{point: p, view: h.view(p), outcomes: make([]space.Outcome, h.cfg.Levels)}
 		h.known[p.Key()] = c
 		h.all = append(h.all, c)
 	}
 	return c
 }
 
-func (c *candidate) scored(level int) bool { return c.outcomes[level].Status != space.StatusUnset }
+// view returns what the cheapest score sees of a point.
+func (h *halving) view(p space.Point) *view {
+	ords := p.Ordinals()
+	key := make([]byte, 0, 2*len(h.sighted))
+	for _, i := range h.sighted {
+		key = binary.AppendVarint(key, int64(ords[i]))
+	}
+	v, ok := h.seen[string(key)]
+	if !ok {
+		v = &view{point: p, number: -1}
+		h.seen[string(key)] = v
+		h.views = append(h.views, v)
+	}
+	return v
+}
+
+func (c *candidate) alike(o *candidate) bool { return c.view == o.view }
+
+func (c *candidate) scored(level int) bool { return c.at(level).Status != space.StatusUnset }
 
 // right says whether a point has a cost at a fidelity.
-func (c *candidate) right(level int) bool { return c.outcomes[level].Status == space.OK }
+func (c *candidate) right(level int) bool { return c.at(level).Status == space.OK }
 
-// promotable says whether a point is right at the cheapest fidelity and was scored at no dearer one.
-func (h *halving) promotable(c *candidate) bool {
-	return c.right(h.cfg.Levels) && !slices.ContainsFunc(c.outcomes[:h.cfg.Levels], func(o space.Outcome) bool {
+// open says whether a point is scored at no dearer fidelity than the cheapest, and did not fail there.
+func (c *candidate) open() bool {
+	return (c.right(len(c.outcomes)) || !c.scored(len(c.outcomes))) && !slices.ContainsFunc(c.outcomes, func(o space.Outcome) bool {
 		return o.Status != space.StatusUnset
 	})
 }
@@ -286,37 +345,67 @@ func sortAt(cs []*candidate, level int) {
 		if c := cmp.Compare(failed(a), failed(b)); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.outcomes[level].Cost, b.outcomes[level].Cost)
+		return cmp.Compare(a.at(level).Cost, b.at(level).Cost)
 	})
 }
 
 // shortlist returns the best points of scouting. Of such that differ in a few parameters only it has the best.
 func (h *halving) shortlist() []*candidate {
-	var open []*candidate
-	for _, c := range h.all {
-		if h.promotable(c) && h.promising(c, h.cfg.Levels) {
-			open = append(open, c)
+	var open []*view
+	for _, v := range h.views {
+		if v.outcome.Status == space.OK && !v.handed && h.promising(v.outcome.Cost, h.cfg.Levels) {
+			open = append(open, v)
 		}
 	}
-	sortAt(open, h.cfg.Levels)
-	apart := len(h.space.Parameters()) / 6
-	var out []*candidate
-	for _, c := range open {
-		if len(out) == narrowed {
+	slices.SortStableFunc(open, func(a, b *view) int { return cmp.Compare(a.outcome.Cost, b.outcome.Cost) })
+	apart := len(h.sighted) / 6
+	var chosen []*view
+	for _, v := range open {
+		if len(chosen) == narrowed {
 			break
 		}
-		if !slices.ContainsFunc(out, func(o *candidate) bool { return distance(c.point, o.point) < apart }) {
-			out = append(out, c)
+		if !slices.ContainsFunc(chosen, func(o *view) bool { return h.distance(v.point, o.point) < apart }) {
+			chosen = append(chosen, v)
+		}
+	}
+	var out []*candidate
+	for _, v := range chosen {
+		if len(h.blind) == 0 {
+			out = append(out, h.candidate(v.point))
+			continue
+		}
+		for range grafts {
+			ords := v.point.Ordinals()
+			h.graft(ords)
+			if p, ok := h.space.Complete(ords); ok {
+				if c := h.candidate(p); !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
 		}
 	}
 	return out
 }
 
-// distance counts the parameters in which two points of a space differ.
-func distance(a, b space.Point) int {
+// graft gives the blind parameters of a vector the values of one of the best points, or random ones.
+func (h *halving) graft(ords []int) {
+	if len(h.elite) > 0 && h.rng.IntN(2) == 0 {
+		from := h.elite[h.rng.IntN(len(h.elite))].point
+		for _, i := range h.blind {
+			ords[i] = from.Ordinal(i)
+		}
+		return
+	}
+	for _, i := range h.blind {
+		ords[i] = h.rng.IntN(h.code.Sizes[i])
+	}
+}
+
+// distance counts the parameters in which the cheapest score sees two points differ.
+func (h *halving) distance(a, b space.Point) int {
 	x, y := a.Ordinals(), b.Ordinals()
 	n := 0
-	for i := range x {
+	for _, i := range h.sighted {
 		if x[i] != y[i] {
 			n++
 		}
@@ -324,38 +413,61 @@ func distance(a, b space.Point) int {
 	return n
 }
 
-// promoted returns the best of the group at this level, as far as they are promising.
+// promoted returns the best of the group at this level, as far as they are promising. What counts is the full cost that
+// they may have: that at this level less one of the last falls, drawn for each. Where the falls differ by more than the
+// costs do, the costs tell little, and chance has its say.
 func (h *halving) promoted() []*candidate {
-	var right []*candidate
+	type forecast struct {
+		c    *candidate
+		cost float64
+	}
+	var right []forecast
 	for _, c := range h.group {
-		if c.right(h.level) {
-			right = append(right, c)
+		if !c.right(h.level) {
+			continue
+		}
+		cost := c.at(h.level).Cost
+		if falls := h.falls[h.level]; len(falls) > 0 {
+			cost -= falls[h.rng.IntN(len(falls))]
+		}
+		right = append(right, forecast{c, cost})
+	}
+	slices.SortStableFunc(right, func(a, b forecast) int { return cmp.Compare(a.cost, b.cost) })
+	var out []*candidate
+	for _, f := range right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep] {
+		if h.promising(f.c.at(h.level).Cost, h.level) {
+			out = append(out, f.c)
 		}
 	}
-	sortAt(right, h.level)
-	right = right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep]
-	return slices.DeleteFunc(right, func(c *candidate) bool { return !h.promising(c, h.level) })
+	return out
 }
 
 // promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
 // from this fidelity tell.
-func (h *halving) promising(c *candidate, level int) bool {
+func (h *halving) promising(cost float64, level int) bool {
 	falls := h.falls[level]
-	return len(falls) == 0 || c.outcomes[level].Cost-slices.Max(falls) <= h.best+margin*math.Abs(h.best)
+	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
 }
 
 // finished notes a full cost.
 func (h *halving) finished(c *candidate) {
 	cost := c.outcomes[0].Cost
 	h.best = min(h.best, cost)
-	for level := 1; level < len(c.outcomes); level++ {
+	for level := 1; level <= h.cfg.Levels; level++ {
 		if c.right(level) {
-			h.falls[level] = append(h.falls[level], c.outcomes[level].Cost-cost)
+			h.falls[level] = append(h.falls[level], c.at(level).Cost-cost)
 			h.falls[level] = h.falls[level][max(0, len(h.falls[level])-memory):]
 		}
 	}
 	h.elite = append(h.elite, c)
 	sortAt(h.elite, 0)
+	// Of points that are one to the cheapest score the best is enough: luck with the others is no merit.
+	seen := map[*view]bool{}
+	h.elite = slices.DeleteFunc(h.elite, func(c *candidate) bool {
+		again := seen[c.view]
+		seen[c.view] = true
+		return again
+	})
 	h.elite = h.elite[:min(elites, len(h.elite))]
 }
 
@@ -370,12 +482,11 @@ func (h *halving) neighbours() []*candidate {
 	var out []*candidate
 	for range children {
 		ords := h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))].point.Ordinals()
-		h.code.Kick(ords, 1+h.rng.IntN(3))
+		h.vary(ords)
 		for range neighbourTries {
 			if p, ok := h.space.Complete(ords); ok {
-				c, known := h.known[p.Key()]
-				if !known || h.promotable(c) && !slices.Contains(out, c) {
-					out = append(out, h.candidate(p))
+				if c := h.candidate(p); c.open() && !slices.Contains(out, c) {
+					out = append(out, c)
 					break
 				}
 			}
@@ -383,6 +494,22 @@ func (h *halving) neighbours() []*candidate {
 		}
 	}
 	return out
+}
+
+// vary changes a few parameters of a vector: any of them, or only those that the cheapest score is blind to, or it
+// grafts those as well.
+func (h *halving) vary(ords []int) {
+	few := 1 + h.rng.IntN(3)
+	if len(h.blind) > 0 {
+		switch h.rng.IntN(4) {
+		case 0:
+			h.code.KickAmong(ords, h.blind, few)
+			return
+		case 1:
+			h.graft(ords)
+		}
+	}
+	h.code.Kick(ords, few)
 }
 
 // remaining returns the best of the points that have no full score.

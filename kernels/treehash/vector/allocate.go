@@ -100,7 +100,7 @@ func allocate(g *graph, s *schedule) (*allocation, error) {
 		}
 	}
 	a := &allocation{addr: make([]uint32, n)}
-	var used scratch
+	used := newScratch()
 	for t := range begins.head {
 		for r := ends.head[t]; r >= 0; r = ends.next[r] {
 			used.free(int(a.addr[r]), min(int(g.width[r]), vectorWidth))
@@ -176,14 +176,25 @@ func (c chains) add(cycle, r int32) {
 	c.head[cycle] = r
 }
 
-// scratch has a bit for each word that is used.
-type scratch [sim.ScratchWords / 64]uint64
+// scratch has a bit for each word that is used, and one for each vector that is not used at all.
+type scratch struct {
+	words   [sim.ScratchWords / 64]uint64
+	vectors [sim.ScratchWords / vectorWidth / 64]uint64
+}
+
+func newScratch() *scratch {
+	s := &scratch{}
+	for i := range s.vectors {
+		s.vectors[i] = ^uint64(0)
+	}
+	return s
+}
 
 // take returns the address of free words and marks them as used; -1 where there are none.
 func (s *scratch) take(words int) int {
 	if words == wordWidth {
-		for w := len(s) - 1; w >= 0; w-- {
-			if free := ^s[w]; free != 0 {
+		for w := len(s.words) - 1; w >= 0; w-- {
+			if free := ^s.words[w]; free != 0 {
 				at := 64*w + 63 - bits.LeadingZeros64(free)
 				s.mark(at, 1)
 				return at
@@ -191,26 +202,38 @@ func (s *scratch) take(words int) int {
 		}
 		return -1
 	}
-	for at := 0; at+words <= sim.ScratchWords; at += vectorWidth {
-		if s.unused(at, vectorWidth) && (words == vectorWidth || s.unused(at+vectorWidth, words-vectorWidth)) {
-			s.mark(at, words)
-			return at
+	for i, free := range s.vectors {
+		for ; free != 0; free &= free - 1 {
+			at := vectorWidth * (64*i + bits.TrailingZeros64(free))
+			if words == vectorWidth || s.unused(at+vectorWidth, words-vectorWidth) {
+				s.mark(at, words)
+				return at
+			}
 		}
 	}
 	return -1
 }
 
-// unused says whether up to 8 words from a multiple of 8 are free.
-func (s *scratch) unused(at, words int) bool { return s[at/64]>>(at%64)&(1<<words-1) == 0 }
-
-func (s *scratch) mark(at, words int) {
-	for i := at; i < at+words; i++ {
-		s[i/64] |= 1 << (i % 64)
-	}
+// unused says whether words of one vector are there and free.
+func (s *scratch) unused(at, words int) bool {
+	return at < sim.ScratchWords && s.words[at/64]>>(at%64)&(1<<words-1) == 0
 }
 
+// mark notes words as used: some of one vector, or that and some of the next.
+func (s *scratch) mark(at, words int) {
+	if words > vectorWidth {
+		s.mark(at+vectorWidth, words-vectorWidth)
+		words = vectorWidth
+	}
+	s.words[at/64] |= (1<<words - 1) << (at % 64)
+	v := at / vectorWidth
+	s.vectors[v/64] &^= 1 << (v % 64)
+}
+
+// free frees words of one vector.
 func (s *scratch) free(at, words int) {
-	for i := at; i < at+words; i++ {
-		s[i/64] &^= 1 << (i % 64)
+	s.words[at/64] &^= (1<<words - 1) << (at % 64)
+	if v := at / vectorWidth; s.unused(v*vectorWidth, vectorWidth) {
+		s.vectors[v/64] |= 1 << (v % 64)
 	}
 }

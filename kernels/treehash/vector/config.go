@@ -23,6 +23,7 @@ type Config struct {
 	ChainFlow    int  // likewise in addresses one level below another, 0..32
 	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
+	CopyBuffers  int  // buffers for those copies, at least 1 where there are any; a small batch has fewer
 	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
 	// 32nds of the constants that are computed from others where one operation does, and of the others those
 	// that the flow engine makes; what is left is loaded.
@@ -102,6 +103,8 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
 		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("32nds of the copies out of records that the store engine makes, through memory"),
+		space.Range("copy_buffers", 1, maxBuffers).WithDefault(4).If("store_copies > 0").
+			Describe("copies through memory that may be under way at once, each with 8 words of scratch for its addresses"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
 		space.Range("derive_constants", 0, shares).WithDefault(0).
@@ -124,6 +127,12 @@ func Parameters(s tree.Shape) []space.Parameter {
 	}
 }
 
+// ScheduleKnobs names the parameters that say in which order the operations are scheduled, and not what they are: a
+// bound does not depend on them.
+func ScheduleKnobs() []string {
+	return []string{"madd_first", "load_round", "vector_round", "scalar_round", "flow_round", "setup_round", "laggards", "shuffle"}
+}
+
 // tablesTo returns how many tables fit between the levels in scratch and the level that they may reach. The knob is that
 // level, not their number, so that a step from one number of levels to another leaves the levels below as they are.
 func tablesTo(reach, levels int) int {
@@ -140,7 +149,7 @@ func ConfigOf(p space.Point) Config {
 		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
-		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), AddressFlow: p.Int("address_flow"),
+		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), AddressFlow: p.Int("address_flow"),
 		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
 		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
@@ -171,6 +180,7 @@ func (c Config) Validate(s tree.Shape) error {
 		{"ChainFlow", c.ChainFlow, 0, shares},
 		{"WindowGather", c.WindowGather, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
+		{"CopyBuffers", c.CopyBuffers, min(c.StoreCopies, 1), maxBuffers},
 		{"AddressFlow", c.AddressFlow, 0, shares},
 		{"DeriveConstants", c.DeriveConstants, 0, shares},
 		{"ConstantFlow", c.ConstantFlow, 0, shares},

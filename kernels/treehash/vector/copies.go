@@ -4,7 +4,7 @@ import "tune/sim"
 
 // maxBuffers bounds the buffers for copies through memory. Each takes 8 words of memory, which the index words of a
 // whole group are, and 8 of scratch for their addresses.
-const maxBuffers = 6
+const maxBuffers = 16
 
 // transfer brings 8 words that come one after another into one vector: on the scalar engine, or through memory, by
 // the store engine, which has little else to do.
@@ -57,7 +57,7 @@ func (c *transfer) vector() operand {
 }
 
 // buffers returns how many buffers there are: the index words of the last whole groups.
-func (b *lowering) buffers() int { return min(maxBuffers, b.shape.Batch/sim.VLen) }
+func (b *lowering) buffers() int { return min(b.cfg.CopyBuffers, b.shape.Batch/sim.VLen) }
 
 // bufferGroup returns the group whose index words are the i-th buffer. The last groups end last, so that their
 // indices wait the least for the copies of others.

@@ -29,6 +29,9 @@ func newSchedule(n int) *schedule {
 // spread says whether an operation is executed lane by lane.
 func (s *schedule) spread(i int32) bool { return s.lanes[sim.VLen*i] >= 0 }
 
+// flowFirst is what set-up on the flow engine is ahead of everything else: more than any place and progress are worth.
+const flowFirst = 1 << 24
+
 // priorities gives every operation a key; of two that are ready the smaller key goes first. A group's place
 // in the order counts against its progress through the rounds, so that the groups spread over the rounds and
 // every engine finds work.
@@ -41,6 +44,11 @@ func priorities(g *graph, c Config) []int64 {
 		rank := groupWeight * int(o.group)
 		if o.shared {
 			rank += c.SetupRound * int(o.round)
+			// Set-up on the flow engine is short, and the lookups that it would wait behind take all of that
+			// engine's cycles.
+			if o.place == onFlow {
+				rank -= flowFirst
+			}
 		} else {
 			rank += groupWeight - perRound[o.place]*int(o.round)
 		}

@@ -34,6 +34,7 @@ func randomConfig(s tree.Shape, n func(k int) int) Config {
 	}
 	if c.Levels >= leastTableLevel {
 		c.Tables, c.StoreCopies = n(tablesTo(tableLimit(s), c.Levels)+1), n(shares+1)
+		c.CopyBuffers = 1 + n(maxBuffers)
 	}
 	return c
 }
