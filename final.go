@@ -74,7 +74,11 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 // than none must not be exported.
 func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
-	for len(ranking) > 0 && len(finalists) < mostFinalists {
+	most := mostFinalists
+	if c, ok := x.problem.(kernels.Confined); ok {
+		most = max(min(most, c.MostFinalists()), 1)
+	}
+	for len(ranking) > 0 && len(finalists) < most {
 		if len(finalists) > 0 && !x.until.IsZero() && time.Until(x.until) < finalLimit/4 {
 			break
 		}

@@ -132,6 +132,42 @@ func TestFinal(t *testing.T) {
 	}
 }
 
+// confinedToy has room for few finalists.
+type confinedToy struct {
+	measuredToy
+	room int
+}
+
+type confinedProblem struct {
+	*measuredProblem
+	room int
+}
+
+func (k confinedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &confinedProblem{p.(*measuredProblem), k.room}, nil
+}
+
+func (p *confinedProblem) MostFinalists() int { return p.room }
+
+// TestFinalConfined: as many finalists are compared as there is room for.
+func TestFinalConfined(t *testing.T) {
+	for room, want := range map[int][]int{1: {2}, 3: {2, 4, 6}, 9: {2, 4, 6, 8, 10}} {
+		var asked []int
+		k := confinedToy{newMeasuredToy(), room}
+		k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+			asked = finalists
+			return honest(p, baseline, finalists, limit)
+		}
+		if report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}}); !slices.Equal(asked, want) || report.Schedule.Key != "n=2" {
+			t.Errorf("room for %d: the finalists are %v, want %v; %s is exported", room, asked, want, report.Schedule.Key)
+		}
+	}
+}
+
 // TestFinalOrder: a finalist that the ranking has behind wins if it is the faster one, and what is exported stays so.
 func TestFinalOrder(t *testing.T) {
 	k := newMeasuredToy()

@@ -12,6 +12,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ import (
 type Options struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
-	Strategy string // a name of package strategies; "" means its default
+	Strategy string // a name of package strategies; "" means the kernel's own, or else the default
 	Seed     uint64
 	Budget   search.Budget
 	Jobs     int    // candidates evaluated at once; 0 means 1
@@ -128,13 +129,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Began.IsZero() {
 		o.Began = time.Now()
 	}
-	if o.Strategy == "" {
-		o.Strategy = strategies.Default
-	}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	info := o.Kernel.Info()
+	o.Strategy = cmp.Or(o.Strategy, info.Strategy, strategies.Default)
 	settings := results.Settings{
 		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
 		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),

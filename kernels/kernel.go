@@ -29,6 +29,8 @@ type Info struct {
 	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the
 	// first of these that the score has.
 	Rate string
+	// Strategy is the name of the search strategy that does best on the kernel; "" where that is not known.
+	Strategy string
 }
 
 // Problem is one concrete instance of a kernel.
@@ -136,6 +138,12 @@ type Comparer interface {
 	// an interval needs it goes on to some times that. A finalist that dies has the *Rejection in its
 	// comparison; a baseline that dies is the error.
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
+}
+
+// Confined is implemented by a Comparer that may have no room for many finalists.
+type Confined interface {
+	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.
+	MostFinalists() int
 }
 
 // Threaded is implemented by problems whose points use different numbers of threads.

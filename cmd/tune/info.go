@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -30,7 +31,7 @@ func (a *app) listCommand() *cobra.Command {
 		fmt.Fprintln(w, "kernels")
 		for _, k := range a.table {
 			info := k.Info()
-			fmt.Fprintf(w, "  %s\t%s (cost in %s)\n", info.Name, info.Doc, info.Unit)
+			fmt.Fprintf(w, "  %s\t%s (cost in %s; strategy %s)\n", info.Name, info.Doc, info.Unit, cmp.Or(info.Strategy, strategies.Default))
 			for _, f := range info.Shape {
 				want := fmt.Sprintf("%d to %d", f.Min, f.Max)
 				if len(f.Options) > 0 {
@@ -63,12 +64,13 @@ func (a *app) listJSON() any {
 		Options []string `json:"options,omitempty"`
 	}
 	type kernel struct {
-		Name    string  `json:"name"`
-		Doc     string  `json:"doc"`
-		Version string  `json:"version"`
-		Unit    string  `json:"unit"`
-		Exact   bool    `json:"exact"`
-		Shape   []field `json:"shape"`
+		Name     string  `json:"name"`
+		Doc      string  `json:"doc"`
+		Version  string  `json:"version"`
+		Unit     string  `json:"unit"`
+		Exact    bool    `json:"exact"`
+		Strategy string  `json:"strategy"`
+		Shape    []field `json:"shape"`
 	}
 	type entry struct {
 		Name string `json:"name"`
@@ -81,7 +83,7 @@ func (a *app) listJSON() any {
 	}{[]kernel{}, []entry{}, []entry{}}
 	for _, k := range a.table {
 		info := k.Info()
-		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, []field{}}
+		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, cmp.Or(info.Strategy, strategies.Default), []field{}}
 		for _, f := range info.Shape {
 			jf := field{Name: f.Name, Doc: f.Doc, Default: f.Default, Options: f.Options}
 			if len(f.Options) == 0 {

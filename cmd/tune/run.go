@@ -98,8 +98,10 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if err != nil {
 		return set.blame("shape", err)
 	}
-	if _, err := strategies.Lookup(set.strategy); err != nil {
-		return set.blame("strategy", err)
+	if set.strategy != "" {
+		if _, err := strategies.Lookup(set.strategy); err != nil {
+			return set.blame("strategy", err)
+		}
 	}
 	earlier, err := readEarlier(from)
 	if err != nil {

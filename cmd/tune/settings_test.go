@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings{kernel: "treehash", strategy: "evolve", seed: 1, out: "runs", from: map[string]string{}}
+	want := settings{kernel: "treehash", seed: 1, out: "runs", from: map[string]string{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

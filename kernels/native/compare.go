@@ -29,6 +29,9 @@ type entrant struct {
 	err     error     // what ended it
 }
 
+// MostFinalists returns how many finalists the memory of this machine has room for beside the baseline.
+func (p *Problem) MostFinalists() int { return p.most }
+
 func (e *entrant) slow() bool { return e.m.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker. Where one of them has several threads

@@ -17,13 +17,11 @@ type Sizer interface {
 	Sizes() (buffers []Buffer, kept int64)
 }
 
-// entrants is how many candidates are compared at the end at the most, the baseline among them.
-const entrants = 6
-
 // Needs estimates the bytes of all that exists at once, at the end of a run: the cases of two seeds, of which each takes
-// the bytes kept; the shared memory of the workers that have checked; and that of each finalist, with the copies that it
-// is timed on. cold says whether these exceed the last-level cache.
-func Needs(buffers []Buffer, kept int64, cold bool) int64 {
+// the bytes kept; the shared memory of the workers that have checked; and that of the baseline, of each finalist and of
+// the serial point that may join them, with the copies that they are timed on. cold says whether these exceed the
+// last-level cache.
+func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	var shared int64
 	for _, b := range buffers {
 		shared += int64(b.Len) * int64(b.Elem.Size())
@@ -32,7 +30,24 @@ func Needs(buffers []Buffer, kept int64, cold bool) int64 {
 	if cold {
 		copies = int64(coldCopies(buffers))
 	}
-	return 2*kept + int64(cpu.Cores())*shared + entrants*(1+copies)*shared
+	return 2*kept + int64(cpu.Cores())*shared + int64(finalists+2)*(1+copies)*shared
+}
+
+// manyFinalists is more than anyone compares.
+const manyFinalists = 16
+
+// finalistsIn returns how many finalists there is room for beside the baseline; an error where there is none for one.
+func finalistsIn(buffers []Buffer, kept int64, cold bool) (int, error) {
+	least := Needs(buffers, kept, cold, 1)
+	spare, ok := spareMemory()
+	if !ok {
+		return manyFinalists, nil
+	}
+	if least > spare {
+		return 0, &RoomError{Needs: least, Spare: spare}
+	}
+	each := Needs(buffers, kept, cold, 2) - least
+	return 1 + int(min((spare-least)/max(each, 1), manyFinalists-1)), nil
 }
 
 // Room returns an error where the machine has not so many bytes to spare. Where the system does not say what it has,

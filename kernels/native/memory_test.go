@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"tune/kernels/native/cpu"
 )
 
 // TestRoom: what the machine has no room for is refused, and what is small is not.
@@ -23,12 +25,35 @@ func TestRoom(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	buffers := []Buffer{{Elem: F32, Len: 1 << 28, Mode: In}, {Elem: F64, Len: 1 << 27, Mode: Out}}
 	const size = 2 << 30
-	if n := Needs(buffers, 3<<30, false); n < 2*3<<30+2*6*size || n > 2*3<<30+2*6*size+1024*size {
-		t.Errorf("%d bytes", n)
+	for finalists := 1; finalists <= 5; finalists++ {
+		least := int64(2*3<<30 + 2*(finalists+2)*size)
+		if n := Needs(buffers, 3<<30, false, finalists); n < least || n > least+1024*size {
+			t.Errorf("%d bytes for %d finalists", n, finalists)
+		}
 	}
 	// Copies of large buffers would be no colder.
-	if warm, cold := Needs(buffers, 0, false), Needs(buffers, 0, true); warm != cold {
+	if warm, cold := Needs(buffers, 0, false, 5), Needs(buffers, 0, true, 5); warm != cold {
 		t.Errorf("%d bytes warm, %d cold", warm, cold)
+	}
+}
+
+// TestFinalistsIn: where memory is short fewer are compared, and one at least.
+func TestFinalistsIn(t *testing.T) {
+	spare, ok := spareMemory()
+	if !ok {
+		t.Skip("this system does not say how much memory it has")
+	}
+	if n, err := finalistsIn([]Buffer{{Elem: F32, Len: 1000, Mode: Out}}, 0, true); n != manyFinalists || err != nil {
+		t.Errorf("%d finalists of a small shape, %v", n, err)
+	}
+	// So large that three finalists have room.
+	length := int(spare) / 4 / (2*(3+2) + cpu.Cores())
+	n, err := finalistsIn([]Buffer{{Elem: F32, Len: length, Mode: Out}}, 0, false)
+	if n < 1 || n > 5 || err != nil {
+		t.Errorf("%d finalists, %v", n, err)
+	}
+	if n, err := finalistsIn([]Buffer{{Elem: F32, Len: int(spare) / 4, Mode: Out}}, 0, false); err == nil {
+		t.Errorf("%d finalists of a buffer as large as the memory", n)
 	}
 }
 

@@ -523,8 +523,8 @@ func TestCompare(t *testing.T) {
 		}
 		return c
 	}
-	baseline := build("plain", 4)
-	finalists := []kernels.Candidate{build("repeat", 4), build("plain", 2), build("crash", 1), build("repeat", 2), build("later", 1)}
+	baseline := build("plain", 64)
+	finalists := []kernels.Candidate{build("repeat", 64), build("plain", 16), build("crash", 1), build("repeat", 16), build("later", 1)}
 	final, err := p.Compare(t.Context(), baseline, finalists, 3*time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -546,7 +546,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if r := c[final.Best].Ratio; r < 1.2 || c[final.Best].Indistinct {
-		t.Errorf("half the work is %.2f times as fast, told apart from the baseline: %v", r, !c[final.Best].Indistinct)
+		t.Errorf("a quarter of the work is %.2f times as fast, told apart from the baseline: %v", r, !c[final.Best].Indistinct)
 	}
 	if c[0].Ratio < 0.8 || c[0].Ratio > 1.25 || c[0].Indistinct {
 		t.Errorf("the same as the baseline has %+v", c[0])
@@ -620,7 +620,7 @@ func TestCanceled(t *testing.T) {
 	if err := kernels.Verify(ctx, c, []uint64{1}); err != context.DeadlineExceeded {
 		t.Errorf("Verify returned %v", err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 1800*time.Millisecond {
 		t.Errorf("it took %v", d)
 	}
 	for what, err := range map[string]error{"Check": c.Check(ctx, 1), "Score": func() error { _, err := c.Score(ctx, 0); return err }()} {

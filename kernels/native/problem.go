@@ -21,13 +21,14 @@ type Options struct {
 	Limits worker.Limits
 }
 
-// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer and
-// kernels.Threaded.
+// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
+// kernels.Confined and kernels.Threaded.
 type Problem struct {
 	spec   Spec
 	host   *Host
 	limits worker.Limits
 	work   Work
+	most   int // how many finalists there is room for
 	cases  caseCache
 
 	mu   sync.Mutex
@@ -38,6 +39,7 @@ var (
 	_ kernels.Problem  = (*Problem)(nil)
 	_ kernels.Loader   = (*Problem)(nil)
 	_ kernels.Comparer = (*Problem)(nil)
+	_ kernels.Confined = (*Problem)(nil)
 	_ kernels.Threaded = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 )
@@ -50,13 +52,14 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if err := o.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, work: spec.Work()}
+	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, work: spec.Work(), most: manyFinalists}
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}
 	if sizer, ok := spec.(Sizer); ok {
 		buffers, kept := sizer.Sizes()
-		if err := Room(Needs(buffers, kept, p.work.Cold)); err != nil {
+		var err error
+		if p.most, err = finalistsIn(buffers, kept, p.work.Cold); err != nil {
 			return nil, fmt.Errorf("this shape is too large: %w", err)
 		}
 	}

@@ -19,11 +19,12 @@ type Kernel struct{}
 // Info describes the kernel.
 func (Kernel) Info() kernels.Info {
 	return kernels.Info{
-		Name:    "treehash",
-		Doc:     "hash a batch of values down a tree, on the simulated VLIW machine",
-		Version: "4",
-		Unit:    "cycles",
-		Exact:   true,
+		Name:     "treehash",
+		Doc:      "hash a batch of values down a tree, on the simulated VLIW machine",
+		Version:  "4",
+		Unit:     "cycles",
+		Exact:    true,
+		Strategy: "evolve",
 		Shape: []kernels.Field{
 			{Name: "height", Doc: "levels of the tree below its root", Default: "10", Min: 1, Max: tree.MaxHeight},
 			{Name: "rounds", Doc: "levels that each item goes down", Default: "16", Min: 1, Max: tree.MaxRounds},

@@ -64,16 +64,23 @@ func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error
 	return c, nil
 }
 
+// kept returns the bytes that are kept of a call for a seed: as many as its buffers have.
+func (c call) kept() (n int64) {
+	for _, b := range c.buffers {
+		n += int64(b.Bytes())
+	}
+	return n
+}
+
 // room returns an error where the machine has no room for a call; an *argumentError, about the largest buffer.
 func (s *source) room(c call) error {
-	largest, kept := -1, int64(0)
+	largest := -1
 	for i, b := range c.buffers {
-		kept += int64(b.Bytes())
 		if largest < 0 || b.Bytes() > c.buffers[largest].Bytes() {
 			largest = i
 		}
 	}
-	if err := native.Room(native.Needs(c.buffers, kept, s.cold)); err != nil && largest >= 0 {
+	if err := native.Room(native.Needs(c.buffers, c.kept(), s.cold, 1)); err != nil && largest >= 0 {
 		return &argumentError{c.index[largest], "length", err}
 	}
 	return nil

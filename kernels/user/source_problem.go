@@ -26,6 +26,7 @@ type sourceSpec struct {
 	// shapes are all that candidates are checked on, the asked one first, each with the space that says which
 	// points exist there.
 	shapes []checkShape
+	asked  call // at the asked shape, of its first point
 	work   native.Work
 	limits worker.Limits
 	info   kernels.Info
@@ -42,6 +43,7 @@ type checkShape struct {
 var (
 	_ native.Spec        = (*sourceSpec)(nil)
 	_ native.CaseClasser = (*sourceSpec)(nil)
+	_ native.Sizer       = (*sourceSpec)(nil)
 )
 
 // newSourceProblem makes the problem of a source at a shape.
@@ -92,13 +94,16 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	if spec.work, err = s.work(constants); err != nil {
 		return nil, err
 	}
-	for _, shape := range spec.shapes {
+	for i, shape := range spec.shapes {
 		c, err := s.shapeCase(shape.space.Default(), shape.constants)
 		if err == nil {
 			err = s.room(c)
 		}
 		if err != nil {
 			return nil, s.explain(err)
+		}
+		if i == 0 {
+			spec.asked = c
 		}
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
@@ -135,6 +140,9 @@ func installed(names []string) ([]string, error) {
 
 // Space returns the points at the asked shape.
 func (s *sourceSpec) Space() *space.Space { return s.space }
+
+// Sizes returns the buffers of the asked shape, and what is kept of them for a seed.
+func (s *sourceSpec) Sizes() ([]native.Buffer, int64) { return s.asked.buffers, s.asked.kept() }
 
 // Presets returns the baseline.
 func (s *sourceSpec) Presets() []kernels.Preset { return baselinePreset(s.space) }

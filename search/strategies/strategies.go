@@ -19,8 +19,8 @@ import (
 	"tune/space"
 )
 
-// Default is the strategy that a run takes where none is named.
-const Default = "evolve"
+// Default is the strategy that a run takes where none is named, and the kernel names none.
+const Default = "auto"
 
 // Strategy is one entry of the table.
 type Strategy struct {

@@ -25,12 +25,16 @@ func TestConformance(t *testing.T) {
 		if s.Paced {
 			options = append(options, searchtest.Paced)
 		}
-		if s.Name == "auto" || s.Name == "surrogate" {
+		dear := s.Name == "auto" || s.Name == "surrogate"
+		if dear {
 			options = append(options, searchtest.Dear)
 		}
 		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) {
 			return s.New(in, seed, strategies.Hints{})
 		}, options...)
+		if dear && testing.Short() {
+			continue
+		}
 		// A strategy that begins with given points keeps its promises.
 		searchtest.Conformance(t, s.Name+" from a start", func(in *space.Space, seed uint64) (search.Strategy, error) {
 			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default(), in.Default()}})

@@ -18,9 +18,10 @@ import (
 //   - Any other parameter is a corner of a simplex, so that all different values are equally far apart.
 //   - A parameter with a condition has a feature that says whether it is active.
 type encoder struct {
-	params []encoded
-	group  []int // of each feature, ascending
-	groups int
+	params   []encoded
+	group    []int  // of each feature, ascending
+	switches []bool // of each group: whether it has two values
+	aligns   bool   // whether some parameter has values that are more aligned than others
 }
 
 // encoded is the part of one parameter.
@@ -31,7 +32,9 @@ type encoded struct {
 	lo, hi float64
 	first  int // feature
 	width  int
-	active int // the feature that says whether it is active; -1 where it always is
+	// aligned says that the second feature is the alignment.
+	aligned bool
+	active  int // the feature that says whether it is active; -1 where it always is
 }
 
 // listedDomain is the largest domain whose features are kept in a table.
@@ -44,16 +47,16 @@ func newEncoder(s *space.Space) *encoder {
 		switch n := p.Len(); {
 		case n < 2:
 		case code.Ordered(p):
-			c.order(p)
+			e.aligns = c.order(p) || e.aligns
 			for range c.width {
-				e.add(1)
+				e.add(1, n == 2)
 			}
 		case n == 2:
 			c.width, c.table = 1, [][]float64{{0}, {1}}
-			e.add(1)
+			e.add(1, true)
 		case n <= listedDomain:
 			c.width = n
-			e.add(n)
+			e.add(n, false)
 			for o := range n {
 				row := make([]float64, n)
 				row[o] = math.Sqrt2 / 2
@@ -62,7 +65,7 @@ func newEncoder(s *space.Space) *encoder {
 		}
 		if p.When != "" {
 			c.active = len(e.group)
-			e.add(1)
+			e.add(1, true)
 		}
 		e.params = append(e.params, c)
 	}
@@ -70,15 +73,26 @@ func newEncoder(s *space.Space) *encoder {
 }
 
 // add adds a group of features.
-func (e *encoder) add(features int) {
+func (e *encoder) add(features int, two bool) {
 	for range features {
-		e.group = append(e.group, e.groups)
+		e.group = append(e.group, len(e.switches))
 	}
-	e.groups++
+	e.switches = append(e.switches, two)
 }
 
-// order encodes an ordered parameter.
-func (c *encoded) order(p space.Parameter) {
+// alignment sums over the parameters how often 2 divides the values, where that says what their sizes do not.
+func (e *encoder) alignment(p space.Point) float64 {
+	sum := 0.0
+	for i := range e.params {
+		if c, o := &e.params[i], p.Ordinal(i); c.aligned && o >= 0 {
+			sum += c.table[o][1]
+		}
+	}
+	return sum
+}
+
+// order encodes an ordered parameter, and reports whether its alignment is a feature.
+func (c *encoded) order(p space.Parameter) bool {
 	n := p.Len()
 	a, _ := p.At(0).Number()
 	b, _ := p.At(n - 1).Number()
@@ -88,10 +102,10 @@ func (c *encoded) order(p space.Parameter) {
 	}
 	c.width = 1
 	if n > listedDomain {
-		return
+		return false
 	}
 	twos, varied := valuations(p)
-	if varied {
+	if c.aligned = varied; varied {
 		c.width = 2
 	}
 	for o := range n {
@@ -102,6 +116,7 @@ func (c *encoded) order(p space.Parameter) {
 		}
 		c.table = append(c.table, row)
 	}
+	return varied
 }
 
 func (c *encoded) scale(v float64) float64 {

@@ -91,7 +91,7 @@ func (u *Strategy) standardise(rows []int) []float64 {
 
 // prepare brings the model up to date.
 func (u *Strategy) prepare() {
-	if n := len(u.seen); u.process == nil || n >= u.refit {
+	if n := len(u.seen); len(u.models) == 0 || n >= u.refit {
 		u.learn()
 		// Lengths are soon known well enough.
 		u.refit = n + max(n*3/10, 2)
@@ -101,24 +101,33 @@ func (u *Strategy) prepare() {
 	}
 	u.fill()
 	y := u.standardise(u.rows)
-	u.z = u.process.whiten(y)
-	u.signal = math.Sqrt(max(dot(u.z, u.z)/float64(len(y)), leastVariance))
-	u.zBad = nil
+	var bad []float64
 	if u.good < len(u.seen) {
-		bad := make([]float64, len(u.rows))
+		bad = make([]float64, len(u.rows))
 		for k, i := range u.rows {
 			if math.IsInf(u.seen[i].cost, 1) {
 				bad[k] = 1
 			}
 		}
-		u.zBad = u.process.whiten(bad)
+	}
+	for k := range u.models {
+		m := &u.models[k]
+		m.z = m.whiten(y)
+		m.signal = math.Sqrt(spread(m.z))
+		m.zBad = nil
+		if bad != nil {
+			m.zBad = m.whiten(bad)
+		}
 	}
 	for _, c := range u.pool {
 		u.update(c)
-		c.mean = u.trend.at(c.prior)/u.trend.scale + dot(c.v[:len(u.z)], u.z)
-		c.bad = 0
-		if u.zBad != nil {
-			c.bad = min(max(dot(c.v[:len(u.z)], u.zBad), 0), 1)
+		for k, m := range u.models {
+			w := &c.views[k]
+			w.mean = u.trend.at(c.prior)/u.trend.scale + dot(w.v[:len(m.z)], m.z)
+			w.bad = 0
+			if m.zBad != nil {
+				w.bad = min(max(dot(w.v[:len(m.z)], m.zBad), 0), 1)
+			}
 		}
 	}
 }
@@ -128,6 +137,9 @@ const (
 	fitMost = 112
 	// firstSteps and laterSteps are how long they are sought: what was found before is near.
 	firstSteps, laterSteps = 20, 10
+	// sampledUntil is the number of observations up to which the hyper-parameters are sampled: later they are known
+	// well enough.
+	sampledUntil = 64
 )
 
 // learn chooses what the process observes, and its hyper-parameters.
@@ -139,13 +151,22 @@ func (u *Strategy) learn() {
 		x[k] = u.seen[i].x
 	}
 	steps := firstSteps
-	if u.process != nil && len(some) >= 32 {
+	if len(u.models) > 0 && len(some) >= 32 {
 		steps = laterSteps
 	}
-	u.hyper = fit(x, u.standardise(some), u.enc.group, u.hyper, steps)
-	u.process = newProcess(u.enc.group, u.hyper)
-	for _, i := range u.rows {
-		u.process.observe(u.process.scaled(u.seen[i].x))
+	y := u.standardise(some)
+	u.hyper = fit(x, y, u.enc.group, u.belief, u.hyper, steps)
+	hypers := []hyper{u.hyper}
+	if len(u.seen) <= sampledUntil && u.cfg.Samples > 1 {
+		hypers = sampleHypers(x, y, u.enc.group, u.belief, u.hyper, u.cfg.Samples, u.rng)
+	}
+	u.models = u.models[:0]
+	for _, h := range hypers {
+		m := model{process: newProcess(u.enc.group, h)}
+		for _, i := range u.rows {
+			m.observe(m.scaled(u.seen[i].x))
+		}
+		u.models = append(u.models, m)
 	}
 	for _, c := range u.pool {
 		u.admit(c)
@@ -177,7 +198,10 @@ func (u *Strategy) sample(n int, part bool) []int {
 
 // admit computes a candidate for a new process.
 func (u *Strategy) admit(c *candidate) {
-	c.scaled, c.v, c.explained = u.process.scaled(c.x), c.v[:0], 0
+	c.views = slices.Grow(c.views[:0], len(u.models))[:len(u.models)]
+	for k, m := range u.models {
+		c.views[k] = view{scaled: m.scaled(c.x), v: c.views[k].v[:0]}
+	}
 	u.update(c)
 }
 
@@ -261,8 +285,7 @@ func (u *Strategy) fill() {
 func (u *Strategy) pick() *candidate {
 	best := -1
 	for i, c := range u.pool {
-		deviation := u.signal * math.Sqrt(max(1-c.explained, leastVariance))
-		c.promise = logExpected((u.target-c.mean)/deviation) + math.Log(deviation) + math.Log(max(1-c.bad, 1e-3))
+		c.promise = u.promise(c)
 		if best < 0 || c.promise > u.pool[best].promise {
 			best = i
 		}
@@ -274,6 +297,22 @@ func (u *Strategy) pick() *candidate {
 	u.pool = slices.Delete(u.pool, best, best+1)
 	delete(u.pooled, c.key)
 	return c
+}
+
+// promise is the logarithm of the expected improvement, summed over the models.
+func (u *Strategy) promise(c *candidate) float64 {
+	most, sum := math.Inf(-1), 0.0 // the sum is in units of the exponential of the most
+	for k, m := range u.models {
+		w := &c.views[k]
+		deviation := m.signal * math.Sqrt(max(1-w.explained, leastVariance))
+		p := logExpected((u.target-w.mean)/deviation) + math.Log(deviation) + math.Log(max(1-w.bad, 1e-3))
+		if p > most {
+			sum, most = sum*math.Exp(most-p)+1, p
+		} else {
+			sum += math.Exp(p - most)
+		}
+	}
+	return most + math.Log(sum)
 }
 
 // logExpected is the logarithm of φ(z) + z·Φ(z), the expected improvement of a standard normal variable on −z; far out

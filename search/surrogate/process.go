@@ -24,6 +24,12 @@ type hyper struct {
 	noise  float64   // variance
 }
 
+// split is the inverse of appending the noise to the weights.
+func split(theta []float64) hyper {
+	k := len(theta) - 1
+	return hyper{theta[:k], theta[k]}
+}
+
 // additive is the share of the kernel that is a sum over groups.
 const additive = 0.5
 
@@ -137,6 +143,11 @@ func (g *process) whiten(y []float64) []float64 {
 	return z
 }
 
+// spread is the most likely variance of the signal that whitened values are of.
+func spread(z []float64) float64 {
+	return max(dot(z, z)/float64(len(z)), leastVariance)
+}
+
 // evidence returns the logarithm of the likelihood of y at points x, with the best variance of the signal, and writes
 // its gradient with respect to the hyper-parameters, the noise last.
 func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) float64 {
@@ -160,7 +171,7 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 		inverse[j] = col
 	}
 	z := g.whiten(y)
-	signal := max(dot(z, z)/float64(n), leastVariance)
+	signal := spread(z)
 	alpha := make([]float64, n) // K⁻¹·y
 	for j := range n {
 		alpha[j] = dot(inverse[j], z[j:])
@@ -197,34 +208,57 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 	return -logDet - float64(n)/2*math.Log(signal)
 }
 
-// The prior of the hyper-parameters: lengths near 1.3 times the range of a parameter, and little noise.
+// belief is the prior of the hyper-parameters: independent normal variables, the weights of the groups first, the noise
+// last.
+type belief struct{ mean, spread []float64 }
+
+// The prior: lengths near 1.3 times the range of a parameter, longer ones where there are two values only, since a
+// switch matters less often than a size, and little noise.
 const (
 	weightMean, weightSpread = -0.5, 1.5
+	switchMean, switchSpread = -2, 2
 	noiseMean, noiseSpread   = -8, 1.5
 )
 
-// prior returns the means of the prior.
-func prior(groups int) hyper {
-	return hyper{slices.Repeat([]float64{weightMean}, groups), noiseMean}
+// newBelief returns the prior for groups of which it is known whether each is a switch.
+func newBelief(switches []bool) belief {
+	var b belief
+	for _, is := range switches {
+		mean, spread := weightMean, weightSpread
+		if is {
+			mean, spread = switchMean, switchSpread
+		}
+		b.mean, b.spread = append(b.mean, mean), append(b.spread, spread)
+	}
+	b.mean, b.spread = append(b.mean, noiseMean), append(b.spread, noiseSpread)
+	return b
 }
+
+// hyper returns the means.
+func (b belief) hyper() hyper {
+	return split(b.mean)
+}
+
+// The bounds of the hyper-parameters.
+const (
+	leastLog   = -10
+	mostWeight = 6
+	mostNoise  = 0
+)
 
 // fit returns the most probable hyper-parameters found from h on in so many steps, by Rprop (Igel and Hüsken, "Improving the Rprop
 // learning algorithm", 2000), which looks at the signs of the gradient only.
-func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
+func fit(x [][]float64, y []float64, group []int, b belief, h hyper, steps int) hyper {
 	k := len(h.weight) + 1
 	theta := append(slices.Clone(h.weight), h.noise)
 	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{0.4}, k)
 	best, most := slices.Clone(theta), math.Inf(-1)
 	for range steps {
-		v := evidence(x, y, group, hyper{theta[:k-1], theta[k-1]}, grad)
+		v := evidence(x, y, group, split(theta), grad)
 		for i, t := range theta {
-			mean, spread := weightMean, weightSpread
-			if i == k-1 {
-				mean, spread = noiseMean, noiseSpread
-			}
-			d := (t - mean) / spread
+			d := (t - b.mean[i]) / b.spread[i]
 			v -= d * d / 2
-			grad[i] -= d / spread
+			grad[i] -= d / b.spread[i]
 		}
 		if v > most {
 			most = v
@@ -243,10 +277,10 @@ func fit(x [][]float64, y []float64, group []int, h hyper, steps int) hyper {
 			case d < 0:
 				theta[i] -= step[i]
 			}
-			theta[i] = min(max(theta[i], -10), 6)
+			theta[i] = min(max(theta[i], leastLog), mostWeight)
 			before[i] = d
 		}
-		theta[k-1] = min(theta[k-1], 0)
+		theta[k-1] = min(theta[k-1], mostNoise)
 	}
-	return hyper{best[:k-1], best[k-1]}
+	return split(best)
 }

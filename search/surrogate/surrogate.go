@@ -4,9 +4,11 @@
 // GPU kernels", 2021).
 //
 //  1. The first points are those that are known to be good, the best of other runs, the middle of the space, and some
-//     that are far from each other.
+//     that are far from each other and have aligned values.
 //  2. The model learns the logarithm of the cost, flattened where it is bad, as a sum of functions of one parameter
 //     and one of all of them. Which parameters matter is learned as well: at first often, then ever more seldom.
+//     While little is known several answers are kept, drawn from their posterior, and what they expect is averaged
+//     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012).
 //  3. A pool of candidates has the neighbours of the best points and a stream of random points, or all points of a
 //     small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
 //     it is to fail, which the same process learns.
@@ -33,10 +35,13 @@ const mostFirst = 6
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Initial int // points before the model is asked; default 8, at least 2
+	Initial int // points before the model is asked; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates whose promise is known; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
+	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to 64 evaluations;
+	// default 8, and 1 is the most probable set alone.
+	Samples int
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
@@ -52,9 +57,10 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	set(&c.Initial, 8)
+	set(&c.Initial, 6)
 	set(&c.Pool, 1000)
 	set(&c.Most, 200)
+	set(&c.Samples, 8)
 	return c
 }
 
@@ -70,6 +76,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("surrogate: pool is %d: want 1 or more", c.Pool)
 	case c.Most < 16:
 		return fmt.Errorf("surrogate: most is %d: want 16 or more", c.Most)
+	case c.Samples < 1:
+		return fmt.Errorf("surrogate: samples is %d: want 1 or more", c.Samples)
 	}
 	return nil
 }
@@ -88,20 +96,26 @@ type Strategy struct {
 	good int // of them right
 	best int // the right one that costs least; -1 before the first
 
-	process *process
-	hyper   hyper
-	rows    []int // of seen, for each row of the process that is not a guess
-	refit   int   // observations at which the hyper-parameters are learned again
+	models []model
+	belief belief
+	hyper  hyper // where the search for hyper-parameters goes on
+	rows   []int // of seen, for each row of the processes that is not a guess
+	refit  int   // observations at which the hyper-parameters are learned again
 
-	pool    []*candidate
-	pooled  map[string]bool // keys of the pool
-	gone    map[string]bool // keys of candidates that others asked for
-	whole   bool            // the pool began with all points of the space
-	around  map[int]bool    // observations whose neighbours were in the pool since the last fit
-	signal  float64         // standard deviation
-	target  float64         // the least value seen
-	z, zBad []float64       // whitened values and failures; zBad is nil where nothing failed
-	trend   trend
+	pool   []*candidate
+	pooled map[string]bool // keys of the pool
+	gone   map[string]bool // keys of candidates that others asked for
+	whole  bool            // the pool began with all points of the space
+	around map[int]bool    // observations whose neighbours were in the pool since the last fit
+	target float64         // the least value seen
+	trend  trend
+}
+
+// model is a process with one sample of the hyper-parameters.
+type model struct {
+	*process
+	signal  float64   // standard deviation
+	z, zBad []float64 // whitened values and failures; zBad is nil where nothing failed
 }
 
 // observation is a point that was told.
@@ -114,16 +128,21 @@ type observation struct {
 
 // candidate is a point of the pool.
 type candidate struct {
-	point     space.Point
-	key       string
-	x         []float64
-	prior     []float64
+	point   space.Point
+	key     string
+	x       []float64
+	prior   []float64
+	views   []view // one of each model
+	promise float64
+}
+
+// view is what one model says of a candidate.
+type view struct {
 	scaled    []float64
 	v         []float64 // solution of L·v = k(candidate, observed)
 	explained float64   // v·v: the variance that the observations took away
 	mean      float64
 	bad       float64 // probability of failing
-	promise   float64
 }
 
 // New returns the strategy for a space.
@@ -139,7 +158,8 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if u.fresh == nil {
 		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
 	}
-	u.hyper = prior(u.enc.groups)
+	u.belief = newBelief(u.enc.switches)
+	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
 	u.first = slices.Concat(c.Start, search.Leaders(s, c.Sources, mostFirst), []space.Point{code.Centre(s)})
 	return u, nil
@@ -188,8 +208,31 @@ func (u *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// spreadOver is how many random points the farthest is chosen from.
-const spreadOver = 6
+const (
+	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
+	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
+	spreadOver = 6
+	alignedOf  = 8
+)
+
+// aligned returns the most aligned of some random points.
+func (u *Strategy) aligned() (space.Point, error) {
+	best, err := u.space.Sample(u.rng)
+	if !u.enc.aligns {
+		return best, err
+	}
+	most := u.enc.alignment(best)
+	for range alignedOf - 1 {
+		p, err := u.space.Sample(u.rng)
+		if err != nil {
+			return p, err
+		}
+		if a := u.enc.alignment(p); a > most {
+			best, most = p, a
+		}
+	}
+	return best, nil
+}
 
 // initial returns the next point to begin with.
 func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
@@ -203,7 +246,7 @@ func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 	var far space.Point
 	most := -1.0
 	for range spreadOver {
-		p, err := u.space.Sample(u.rng)
+		p, err := u.aligned()
 		if err != nil {
 			break
 		}
@@ -228,9 +271,7 @@ func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 // Tell learns the outcomes of the last batch.
 func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	// What was guessed is known by now, apart from the values; a batch that was cut short leaves guesses behind.
-	if u.process != nil {
-		u.forget(len(u.rows) + len(trials))
-	}
+	u.forget(len(u.rows) + len(trials))
 	u.Learn(trials, outcomes)
 }
 
@@ -251,42 +292,53 @@ func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 				u.best = n
 			}
 		}
-		if u.process != nil {
-			if len(u.process.x) == len(u.rows) {
-				u.process.observe(u.process.scaled(o.x))
+		if len(u.models) > 0 {
+			if len(u.models[0].x) == len(u.rows) {
+				for _, m := range u.models {
+					m.observe(m.scaled(o.x))
+				}
 			}
 			u.rows = append(u.rows, n)
 		}
 	}
 }
 
-// forget drops all rows of the process after the first n.
+// forget drops all rows of the processes after the first n.
 func (u *Strategy) forget(n int) {
-	if n >= len(u.process.x) {
+	if len(u.models) == 0 || n >= len(u.models[0].x) {
 		return
 	}
-	u.process.x, u.process.chol = u.process.x[:n], u.process.chol[:n]
+	for _, m := range u.models {
+		m.x, m.chol = m.x[:n], m.chol[:n]
+	}
 	for _, c := range u.pool {
-		if n < len(c.v) {
-			c.v = c.v[:n]
-			c.explained = dot(c.v, c.v)
+		for k := range c.views {
+			if w := &c.views[k]; n < len(w.v) {
+				w.v = w.v[:n]
+				w.explained = dot(w.v, w.v)
+			}
 		}
 	}
 }
 
 // guess takes the point of a candidate as observed, whatever its value.
 func (u *Strategy) guess(c *candidate) {
-	u.process.observe(c.scaled)
+	for k, m := range u.models {
+		m.observe(c.views[k].scaled)
+	}
 	for _, c := range u.pool {
 		u.update(c)
 	}
 }
 
-// update brings a candidate up to the rows of the process.
+// update brings a candidate up to the rows of the processes.
 func (u *Strategy) update(c *candidate) {
-	n := len(c.v)
-	c.v = u.process.project(c.scaled, c.v)
-	for _, t := range c.v[n:] {
-		c.explained += t * t
+	for k := range c.views {
+		w := &c.views[k]
+		n := len(w.v)
+		w.v = u.models[k].project(w.scaled, w.v)
+		for _, t := range w.v[n:] {
+			w.explained += t * t
+		}
 	}
 }

@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, c := range []surrogate.Config{{Initial: 1}, {Batch: -1}, {Pool: -1}, {Most: 15}} {
+	for _, c := range []surrogate.Config{{Initial: 1}, {Batch: -1}, {Pool: -1}, {Most: 15}, {Samples: -1}} {
 		if c.Validate() == nil {
 			t.Errorf("%+v is valid", c)
 		}

@@ -40,10 +40,11 @@ func TestPause(t *testing.T) {
 		return len(pids) > 1 || len(pids) == 1 && tc.compilers[0].Name == "clang"
 	})
 	resume, again := tc.Pause(), tc.Pause()
+	// A driver that has just begun a compiler sleeps until that has loaded its program (D), which a stopped one never does.
 	stopped := func() bool {
 		for _, pid := range pids {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil || !strings.Contains(string(stat), ") T ") {
+			if err != nil || !strings.Contains(string(stat), ") T ") && !strings.Contains(string(stat), ") D ") {
 				return false
 			}
 		}

@@ -421,7 +421,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 
 func TestHostileCandidates(t *testing.T) {
 	hostile, good := compile(t, "hostile.c"), compile(t, "good.c")
-	w := start(t, Options{Core: -1, Limits: Limits{Wall: 2 * time.Second, CPU: 700 * time.Millisecond, Memory: 64 << 20}})
+	w := start(t, Options{Core: -1, Limits: Limits{Wall: 4 * time.Second, CPU: 2 * time.Second, Memory: 64 << 20}})
 	for _, c := range hostileCases {
 		t.Run(c.name, func(t *testing.T) {
 			if raceDetector && (strings.Contains(c.reason, "limit on memory") || c.name == "threads without end") {
@@ -477,7 +477,7 @@ func containsOne(text, alternatives string) bool {
 
 func wantGone(t *testing.T, pids ...int) {
 	t.Helper()
-	deadline := time.Now().Add(time.Second)
+	deadline := time.Now().Add(5 * time.Second)
 	for _, pid := range pids {
 		for {
 			if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
@@ -587,7 +587,7 @@ func TestCancel(t *testing.T) {
 	if err := w.Call(ctx, []int64{6, hostileLen}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's error", err)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > 8*time.Second {
 		t.Errorf("cancelling took %v", took)
 	}
 	if err := w.Call(t.Context(), nil); !errors.Is(err, errNothingLoaded) {
