@@ -258,7 +258,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	strategy, err := newStrategy(entry, problem, settings.Seed, hints)
+	strategy, err := newStrategy(entry, problem, problem.Space(), settings.Seed, hints)
 	if err != nil {
 		return nil, err
 	}
@@ -276,13 +276,14 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	return made, nil
 }
 
-// newStrategy makes the strategy of a run. A batch is scored at the cheap fidelities first, where the problem has any.
-func newStrategy(entry strategies.Strategy, problem kernels.Problem, seed uint64, hints strategies.Hints) (search.Strategy, error) {
-	inner, err := entry.New(problem.Space(), seed, hints)
+// newStrategy makes the strategy of a run in a space of a problem's points. A batch is scored at the cheap fidelities
+// first, where the problem has any.
+func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Space, seed uint64, hints strategies.Hints) (search.Strategy, error) {
+	inner, err := entry.New(s, seed, hints)
 	if err != nil {
 		return nil, err
 	}
-	return halving.New(problem.Space(), seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
+	return halving.New(s, seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
 }
 
 // simulated reports whether evaluations take the time that they once took.
