@@ -52,6 +52,16 @@ func right(cost func(space.Point) float64) func(space.Point) space.Outcome {
 	return func(p space.Point) space.Outcome { return space.Outcome{Status: space.OK, Cost: cost(p)} }
 }
 
+// dear reports whether a strategy thinks for long.
+func dear(name string) bool { return name == "auto" || name == "surrogate" }
+
+// inShort skips what is about how well strategies search, and takes long with those that think.
+func inShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short tests leave out how well a model searches")
+	}
+}
+
 // guided lists the strategies that learn from outcomes.
 var guided = []string{"auto", "evolve", "surrogate", "anneal", "ils", "diffevo", "swarm"}
 
@@ -68,7 +78,8 @@ func TestBeatsRandom(t *testing.T) {
 			t.Run(f.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				n, seeds := most, uint64(20)
-				if name == "auto" || name == "surrogate" {
+				if dear(name) {
+					inShort(t)
 					n, seeds = most/4, 8
 				}
 				if got := after(t, name, f.Space, seeds, strategies.Hints{}, n, right(f.Cost)); got >= random {
@@ -81,6 +92,7 @@ func TestBeatsRandom(t *testing.T) {
 
 // TestFindsOptimum: the model finds the optimum of a space of 4,096 points within a hundredth of it, in most of 20 seeds.
 func TestFindsOptimum(t *testing.T) {
+	inShort(t)
 	in, cost := bowl(t)
 	for _, name := range []string{"surrogate", "auto"} {
 		found := 0
@@ -111,6 +123,7 @@ func bowl(t *testing.T) (*space.Space, func(space.Point) float64) {
 // TestFailingRegion: half of the space fails, and the best points are at its edge. What is learned of the region keeps
 // the evaluations out of it.
 func TestFailingRegion(t *testing.T) {
+	inShort(t)
 	in, _ := bowl(t)
 	outcome := func(p space.Point) space.Outcome {
 		x, y := float64(p.Int("x")), float64(p.Int("y"))
@@ -169,8 +182,9 @@ func TestWarmStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seeds := uint64(20)
-			if name == "auto" || name == "surrogate" {
-				seeds = 8 // they think for longer
+			if dear(name) {
+				inShort(t)
+				seeds = 8
 			}
 			if got := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{truth}}, 6, right(cost)); got > 1.01 {
 				t.Errorf("after 6 evaluations it has %v, and the best of the source is 1", got)

@@ -25,14 +25,13 @@ func TestConformance(t *testing.T) {
 		if s.Paced {
 			options = append(options, searchtest.Paced)
 		}
-		dear := s.Name == "auto" || s.Name == "surrogate"
-		if dear {
+		if dear(s.Name) {
 			options = append(options, searchtest.Dear)
 		}
 		searchtest.Conformance(t, s.Name, func(in *space.Space, seed uint64) (search.Strategy, error) {
 			return s.New(in, seed, strategies.Hints{})
 		}, options...)
-		if dear && testing.Short() {
+		if dear(s.Name) && testing.Short() {
 			continue
 		}
 		// A strategy that begins with given points keeps its promises.
