@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines.
 CONCURRENT := . ./cmd/... ./search/... ./results/... ./kernels/...
 
-.PHONY: all build cc test stress race lint fmt generate bench fuzz demo clean
+.PHONY: all build cc test stress race lint fmt generate bench fuzz demo record record-all shapes ablation clean
 
 all: build
 
@@ -27,6 +27,40 @@ demo: build cc
 	$(BIN) run --config treehash --dir $$dir; \
 	$(BIN) verify $$dir/best.json; \
 	$(BIN) sim $$dir/best.program.json --seed 2026
+
+# An hour of the main job, with the chart of how the best cost fell; the same where the indices are outputs too.
+record: build
+	$(call record,values)
+
+record-all: build
+	$(call record,all)
+
+define record
+	@dir=runs/record-$(1)-$$(date +%Y%m%d-%H%M%S); set -e; \
+	$(BIN) run treehash --shape outputs=$(1) --budget 1h --seed 1 --dir $$dir; \
+	$(BIN) verify $$dir/best.json; \
+	$(BIN) export $$dir --format svg --output $$dir/convergence.svg; \
+	$(BIN) explain $$dir; \
+	echo "chart     $$dir/convergence.svg"
+endef
+
+# Five minutes for each of some other shapes, and what no schedule of the best program's operations can be shorter than.
+SHAPES := height=8,rounds=12,batch=128 height=10,rounds=16,batch=512 height=12,rounds=20,batch=64 height=5,rounds=10,batch=100
+shapes: build
+	@stamp=$$(date +%Y%m%d-%H%M%S); set -e; for shape in $(SHAPES); do \
+	dir=runs/shape-$$shape-$$stamp; \
+	$(BIN) run treehash --shape $$shape --budget 5m --seed 1 --dir $$dir; \
+	$(BIN) verify $$dir/best.json; \
+	$(BIN) explain $$dir; \
+	done
+
+# What each idea of the vector generator is worth: two minutes with it switched off, for each of three seeds.
+ablation: build
+	$(BIN) bench ablate treehash --budget 2m --seeds 3 $(foreach idea,$(IDEAS),--off $(idea))
+
+IDEAS := reach=3 fuse=false defer_c=false store_copies=0 window_gather=0 spread=false \
+	madd_1=0,madd_2=0,madd_3=0 first_flow=0,next_flow=0,chain_flow=0 derive_constants=0 constant_flow=0 address_flow=0 \
+	madd_first=false laggards=100 load_round=0,vector_round=0,scalar_round=0,flow_round=0
 
 test: cc
 	$(GO) test ./...

@@ -36,8 +36,11 @@ type Curve struct {
 }
 
 // Median returns the median over seeds of the best cost in the end.
-func (c Curve) Median() float64 {
-	s := slices.Sorted(slices.Values(c.Best))
+func (c Curve) Median() float64 { return median(c.Best) }
+
+// median returns the middle value, or the mean of both.
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
@@ -100,7 +103,7 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 // is what a user has.
 func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
 	// Each score counts as an evaluation, the cheap ones too.
-	strategy, err := newStrategy(entry, problem, seed, strategies.Hints{Start: kernels.Starts(problem)})
+	strategy, err := newStrategy(entry, problem, problem.Space(), seed, strategies.Hints{Start: kernels.Starts(problem)})
 	if err != nil {
 		return nil, err
 	}

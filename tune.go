@@ -27,6 +27,7 @@ import (
 
 	"tune/kernels"
 	"tune/results"
+	"tune/results/chart"
 	"tune/results/exchange"
 	"tune/search"
 	"tune/search/halving"
@@ -258,7 +259,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	strategy, err := newStrategy(entry, problem, settings.Seed, hints)
+	strategy, err := newStrategy(entry, problem, problem.Space(), settings.Seed, hints)
 	if err != nil {
 		return nil, err
 	}
@@ -276,13 +277,14 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	return made, nil
 }
 
-// newStrategy makes the strategy of a run. A batch is scored at the cheap fidelities first, where the problem has any.
-func newStrategy(entry strategies.Strategy, problem kernels.Problem, seed uint64, hints strategies.Hints) (search.Strategy, error) {
-	inner, err := entry.New(problem.Space(), seed, hints)
+// newStrategy makes the strategy of a run in a space of a problem's points. A batch is scored at the cheap fidelities
+// first, where the problem has any.
+func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Space, seed uint64, hints strategies.Hints) (search.Strategy, error) {
+	inner, err := entry.New(s, seed, hints)
 	if err != nil {
 		return nil, err
 	}
-	return halving.New(problem.Space(), seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
+	return halving.New(s, seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
 }
 
 // simulated reports whether evaluations take the time that they once took.
@@ -733,10 +735,11 @@ func Replay(table kernels.Table, dir string) (int, error) {
 }
 
 // Formats are what Export can write.
-var Formats = []string{"json", "program", "trace", "csv", string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)}
+var Formats = slices.Concat([]string{"json", "program", "trace", "csv"}, chart.Formats,
+	[]string{string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)})
 
-// Export writes a run in one of Formats: its schedule, its program or the program's trace, or its outcomes as
-// text or in a format of package exchange. Whatever is not in the run directory, or not as it was exported, is made from the journal.
+// Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a
+// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was exported, is made from the journal.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
@@ -755,7 +758,22 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
 		return s.exchangeFormat(run, f, w)
 	}
+	if slices.Contains(chart.Formats, format) {
+		return s.chart(run, format, w)
+	}
 	return s.exportFile(ctx, run, format, w)
+}
+
+// chart draws the best cost over time.
+func (s *session) chart(run *results.Run, format string, w io.Writer) error {
+	c := chart.Run{Unit: s.info.Unit, End: run.History.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
+	for _, e := range results.Convergence(run.History) {
+		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
+	}
+	if len(c.Steps) == 0 {
+		return ErrNoValid
+	}
+	return chart.WriteRun(w, format, c)
 }
 
 // ErrNoValid says that a run has no right candidate to export.

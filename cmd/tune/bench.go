@@ -33,7 +33,7 @@ at run time). The ratio is the median over the pairs, with its 95 % interval.`,
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand())
+	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchAblateCommand())
 	return c
 }
 

@@ -383,13 +383,15 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Write a run's schedule, program, trace or outcomes, or a file of measurements in another form",
 		Long: `export writes a run in one of these formats: json (the schedule), program (the exchange format of the machine), trace
 (Chrome trace events, for Perfetto), csv (the journal as text: an outcome a line, in the order told, and nothing that
-depends on the clock), t4 (the results format T4), kerneltuner (a cache file of Kernel Tuner; times become milliseconds),
-or recorded (tune's own form of a measured space, which the kernel recorded searches again).
+depends on the clock), svg and png (a chart of the best cost over time), t4 (the results format T4), kerneltuner (a cache
+file of Kernel Tuner; times become milliseconds), or recorded (tune's own form of a measured space, which the kernel recorded
+searches again).
 
 It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
 has keeps every value as it was written, and the keys that tune does not know.`,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
   tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
+  tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),

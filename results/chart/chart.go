@@ -89,7 +89,7 @@ func (p Panel) plot(legend bool) (*plot.Plot, error) {
 	out := plot.New()
 	out.Title.Text = p.Title
 	out.X.Label.Text, out.Y.Label.Text = "evaluations", "optimum / best so far"
-	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, evaluationTicks{}
+	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	out.Add(plotter.NewGrid())
 	least := 1.0
 	for i, c := range p.Curves {
@@ -139,16 +139,16 @@ func (p Panel) plot(legend bool) (*plot.Plot, error) {
 // possible.
 const shownFrom = 10
 
-// evaluationTicks labels 1, 2, 5, 10, 20, … of a logarithmic axis.
-type evaluationTicks struct{}
+// logTicks labels …, 0.5, 1, 2, 5, 10, 20, … of a logarithmic axis.
+type logTicks struct{}
 
-// Ticks returns the marks between two numbers of evaluations.
-func (evaluationTicks) Ticks(low, high float64) []plot.Tick {
+// Ticks returns the marks between two positive numbers.
+func (logTicks) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for power := 1.0; power <= high; power *= 10 {
+	for e := int(math.Floor(math.Log10(low))); e <= int(math.Log10(high))+1; e++ {
 		for _, m := range []float64{1, 2, 5} {
-			if v := m * power; v >= low && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+			if v := m * math.Pow10(e); v >= low && v <= high {
+				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.6g", v)})
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package chart_test
 import (
 	"bytes"
 	"image/png"
+	"io"
 	"strings"
 	"testing"
 
@@ -61,5 +62,38 @@ func TestWrite(t *testing.T) {
 	}
 	if err := chart.Write(&bytes.Buffer{}, "svg", nil); err == nil {
 		t.Error("nothing was drawn")
+	}
+}
+
+func TestWriteRun(t *testing.T) {
+	run := chart.Run{
+		Title: "treehash", Unit: "cycles", End: 120,
+		Steps: []chart.Step{{Seconds: 0.01, Cost: 5000}, {Seconds: 0.2, Cost: 1000}, {Seconds: 60, Cost: 900}},
+	}
+	for _, format := range chart.Formats {
+		var a, b bytes.Buffer
+		if err := chart.WriteRun(&a, format, run); err != nil {
+			t.Fatal(err)
+		}
+		if err := chart.WriteRun(&b, format, run); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Errorf("%s: the same run gives different bytes", format)
+		}
+		if format == "svg" {
+			for _, want := range []string{"treehash", "best so far, cycles", ">100<", ">0.5<"} {
+				if !strings.Contains(a.String(), want) {
+					t.Errorf("%s has no %q", format, want)
+				}
+			}
+		}
+	}
+	// One step, at once, and none.
+	if err := chart.WriteRun(io.Discard, "svg", chart.Run{Steps: []chart.Step{{Cost: -1}}}); err != nil {
+		t.Error(err)
+	}
+	if err := chart.WriteRun(io.Discard, "svg", chart.Run{}); err == nil {
+		t.Error("a run without a cost is drawn")
 	}
 }

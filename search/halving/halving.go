@@ -23,7 +23,8 @@
 // and at random.
 //
 // When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
-// cheapest first and then those that failed, so that every point is asked in the end.
+// cheapest first and then those that failed, so that every point is asked in the end. The first of them follow as well
+// when a whole cycle has nothing to ask.
 package halving
 
 import (
@@ -116,6 +117,7 @@ type halving struct {
 	quota, scouted int // points that scouting may ask in this cycle, and has asked
 	stale          int // batches of neighbours in a row that found nothing better
 	before         float64
+	idle           bool // nothing was asked in this cycle
 
 	falls [][]float64  // of each fidelity, how far the last promoted costs fell until the full one
 	best  float64      // the least full cost
@@ -177,6 +179,7 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 			}
 		}
 		if len(h.asked) > 0 {
+			h.idle = false
 			break
 		}
 		if !h.next(p) {
@@ -248,6 +251,10 @@ func (h *halving) next(p space.Progress) bool {
 		if len(h.group) == 0 {
 			h.stage, h.level = scouting, h.cfg.Levels
 			h.quota, h.scouted = min(growth*h.quota, h.cfg.Scouts), 0
+			if h.idle { // all that is promising is known
+				h.group, h.level = h.remaining(), 0
+			}
+			h.idle = true
 		}
 	case emptying:
 		h.group, h.level = h.remaining(), 0

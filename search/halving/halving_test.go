@@ -2,6 +2,7 @@ package halving_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"tune/search"
@@ -18,6 +19,10 @@ func TestConformance(t *testing.T) {
 			return halving.New(s, seed, random.New(s, seed), c)
 		})
 	}
+	searchtest.Conformance(t, "blind", func(s *space.Space, seed uint64) (search.Strategy, error) {
+		first := s.Parameters()[0].Name
+		return halving.New(s, seed, random.New(s, seed), halving.Config{Levels: 2, Blind: []string{first}})
+	})
 	searchtest.Conformance(t, "evolve", func(s *space.Space, seed uint64) (search.Strategy, error) {
 		inner, err := evolve.New(s, seed, evolve.Config{})
 		if err != nil {
@@ -58,10 +63,93 @@ func TestPromotes(t *testing.T) {
 	}
 }
 
+// blindSearch searches a plane whose cheap score knows nothing of y, and returns every evaluation.
+func blindSearch(t *testing.T, evaluations int, metrics func(x float64) []space.Metric) (trials []space.Trial, best search.Best) {
+	t.Helper()
+	s, err := space.New("plane", []space.Parameter{space.Range("x", 0, 9999), space.Range("y", 0, 999)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := evolve.New(s, 1, evolve.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	strategy, err := halving.New(s, 1, inner, halving.Config{Levels: 1, Blind: []string{"y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := search.Run(t.Context(), strategy, search.EvaluatorFunc(func(_ context.Context, trial space.Trial) (space.Outcome, error) {
+		trials = append(trials, trial)
+		x, y := trial.Point.Float("x"), trial.Point.Float("y")
+		o := space.Outcome{Status: space.OK, Cost: 1000 + math.Abs(x-7777), Fidelity: trial.Fidelity}
+		if trial.Fidelity == 0 {
+			o.Cost += math.Abs(y - 222)
+		} else if metrics != nil {
+			o.Metrics = metrics(x)
+		}
+		return o, nil
+	}), search.Settings{Budget: search.Budget{Evaluations: evaluations}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trials, r.Best
+}
+
+// TestBlind: points that the cheap score cannot tell apart have it once, and the search finds good values of what that
+// score is blind to.
+func TestBlind(t *testing.T) {
+	trials, best := blindSearch(t, 1200, nil)
+	seen := map[int]bool{}
+	for _, trial := range trials {
+		if x := trial.Point.Int("x"); trial.Fidelity == 1 {
+			if seen[x] {
+				t.Fatalf("the cheap score at x = %d is asked again", x)
+			}
+			seen[x] = true
+		}
+	}
+	if best.Outcome.Cost > 1005 {
+		t.Errorf("the best is %v at %v", best.Outcome, best.Trial.Point)
+	}
+}
+
+// TestBound: what cannot be better than the best is not scored in full, but before all else.
+func TestBound(t *testing.T) {
+	const tightness = 0.98
+	trials, _ := blindSearch(t, 1200, func(x float64) []space.Metric {
+		return []space.Metric{{Name: "bound", Value: 1000 + tightness*math.Abs(x-7777)}}
+	})
+	best, before, full := math.Inf(1), math.Inf(1), 0
+	for _, trial := range trials {
+		if trial.Fidelity > 0 {
+			before = best
+			continue
+		}
+		x := math.Abs(trial.Point.Float("x") - 7777)
+		// The first points have no bound yet, and those of a batch are decided on together.
+		if full++; full > 2 && 1000+tightness*x >= before {
+			t.Errorf("x = %v off is scored in full after %v", x, before)
+		}
+		best = min(best, 1000+x+math.Abs(trial.Point.Float("y")-222))
+	}
+	if full < 50 {
+		t.Errorf("%d full scores", full)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	for _, c := range []halving.Config{{Levels: -1}, {Levels: 1, Keep: 1}, {Levels: 1, Keep: -3}, {Levels: 1, Scouts: -1}} {
 		if _, err := halving.New(nil, 0, nil, c); err == nil {
 			t.Errorf("%+v is accepted", c)
+		}
+	}
+	s, err := space.New("line", []space.Parameter{space.Range("x", 0, 9), space.Bool("y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, blind := range [][]string{{"z"}, {"x", "x"}} {
+		if _, err := halving.New(s, 0, random.New(s, 0), halving.Config{Levels: 1, Blind: blind}); err == nil {
+			t.Errorf("blind to %v is accepted", blind)
 		}
 	}
 }

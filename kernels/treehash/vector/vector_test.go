@@ -139,8 +139,160 @@ func TestBound(t *testing.T) {
 		if b := g.bound(e); best.cycles < b.Cycles() {
 			t.Fatalf("%v, %+v: %d cycles, and the bound is %+v", s, c, best.cycles, b)
 		}
+		if b := g.bound(e); b.Forecast() < float64(b.Cycles()) {
+			t.Fatalf("%v, %+v: the forecast %v is below the bound %d", s, c, b.Forecast(), b.Cycles())
+		}
 		if best.cycles > greedy.cycles {
 			t.Fatalf("%v, %+v: improved from %d to %d cycles", s, c, greedy.cycles, best.cycles)
+		}
+	}
+}
+
+// TestScheduleKnobs: no bound depends on them.
+func TestScheduleKnobs(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	for range 40 {
+		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
+		sp, err := space.New("vector", Parameters(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := sp.Sample(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := p.Ordinals()
+		for i, parameter := range sp.Parameters() {
+			if slices.Contains(ScheduleKnobs(), parameter.Name) {
+				q[i] = r.IntN(parameter.Len())
+			}
+		}
+		other, ok := sp.Complete(q)
+		if !ok {
+			t.Fatalf("%v is no point", q)
+		}
+		a, err := BoundOf(s, ConfigOf(p), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := BoundOf(s, ConfigOf(other), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a != b {
+			t.Errorf("%v: %+v at %s, and %+v at %s", s, a, p.Key(), b, other.Key())
+		}
+	}
+}
+
+// naivePack is packer.pack by the book: of the operations whose predecessors are placed the one with the least key is
+// next, and the first cycle that has room is found by looking at every one.
+func naivePack(p *packer, keys []int32, lastFirst bool) *schedule {
+	n := int32(len(keys))
+	s := newSchedule(int(n))
+	var used [sim.NumEngines][]int
+	room := func(e sim.Engine, at int32) int {
+		for int(at) >= len(used[e]) {
+			used[e] = append(used[e], 0)
+		}
+		return sim.SlotLimit[e] - used[e][at]
+	}
+	first := func(e sim.Engine, at int32) int32 {
+		for room(e, at) == 0 {
+			at++
+		}
+		return at
+	}
+	placed := make([]bool, n)
+	for range n {
+		next := int32(-1)
+		for i := range n {
+			ready := !placed[i] && !slices.ContainsFunc(p.arcs[p.start[i]:p.start[i+1]], func(a int32) bool { return !placed[a>>1] })
+			if ready && (next < 0 || keys[i] < keys[next] || keys[i] == keys[next] && lastFirst) {
+				next = i
+			}
+		}
+		i, est := next, int32(0)
+		placed[i] = true
+		for _, a := range p.arcs[p.start[i]:p.start[i+1]] {
+			est = max(est, s.last[a>>1]+1-a&1)
+		}
+		lanes := func(e sim.Engine) (out []int32) {
+			for at := est; len(out) < sim.VLen; at++ {
+				for k := 0; k < room(e, at) && len(out) < sim.VLen; k++ {
+					out = append(out, at)
+				}
+			}
+			return out
+		}
+		spread := func(e sim.Engine, at []int32) {
+			for l, t := range at {
+				used[e][t]++
+				s.lanes[sim.VLen*i+int32(l)] = t
+			}
+			s.first[i], s.last[i] = at[0], at[sim.VLen-1]
+		}
+		engine := sim.Engine(p.kinds[i])
+		switch p.kinds[i] {
+		case fenceKind:
+			s.first[i], s.last[i] = est, est-1
+			continue
+		case gatherKind:
+			spread(sim.Load, lanes(sim.Load))
+			s.cycles = max(s.cycles, int(s.last[i])+1)
+			continue
+		case eitherKind:
+			engine = sim.VALU
+			if at := lanes(sim.ALU); at[sim.VLen-1] < first(sim.VALU, est) {
+				spread(sim.ALU, at)
+				s.cycles = max(s.cycles, int(s.last[i])+1)
+				continue
+			}
+		}
+		at := first(engine, est)
+		used[engine][at]++
+		s.first[i], s.last[i] = at, at
+		s.cycles = max(s.cycles, int(at)+1)
+	}
+	return s
+}
+
+// TestRoundTrip compares the packer, which is fast because it takes operations in a sorted order, with the naive one.
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	for range 25 {
+		s := tree.Shape{Height: 1 + r.IntN(6), Rounds: 1 + r.IntN(7), Batch: 1 + r.IntN(20)}
+		c := randomConfig(s, r.IntN)
+		g := lower(s, c, r.IntN(2) == 0)
+		chooseEngines(g, c)
+		e := g.edges()
+		sched, err := listSchedule(context.Background(), g, e, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := newJustifier(g, e, 1)
+		late, early := j.roundTrip(sched, 0)
+
+		keys := make([]int32, len(g.ops))
+		for i := range keys {
+			keys[i] = -sched.last[i]
+		}
+		wantLate := naivePack(&j.backward, keys, true)
+		wantLate.reverse(g)
+		for i := range keys {
+			keys[i] = late.first[i]
+		}
+		wantEarly := naivePack(&j.forward, keys, false)
+		for _, pair := range [][2]*schedule{{late, wantLate}, {early, wantEarly}} {
+			got, want := pair[0], pair[1]
+			if got.cycles != want.cycles || !slices.Equal(got.first, want.first) || !slices.Equal(got.last, want.last) {
+				t.Fatalf("%v, %+v: the packers differ: %d and %d cycles", s, c, got.cycles, want.cycles)
+			}
+			for i := range int32(len(g.ops)) {
+				if got.spread(i) != want.spread(i) || got.spread(i) && !slices.Equal(got.lanes[sim.VLen*i:sim.VLen*i+sim.VLen], want.lanes[sim.VLen*i:sim.VLen*i+sim.VLen]) {
+					t.Fatalf("%v, %+v: the lanes of operation %d differ", s, c, i)
+				}
+			}
 		}
 	}
 }

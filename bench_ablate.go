@@ -1,0 +1,116 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tune/kernels"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// AblationBench measures what the choices of a space are worth: it searches the whole space, and then the space without
+// one of them, with the same seeds and budget. Costs have to be exact, because those of different runs are compared.
+type AblationBench struct {
+	Kernel   kernels.Kernel
+	Shape    kernels.Shape
+	Strategy string // a name of package strategies
+	// Off are the choices to do without: each fixes some parameters to a value, as it is written in keys.
+	Off    []map[string]string
+	Seeds  []uint64
+	Budget search.Budget // of each search
+	Jobs   int
+	// Observe is called after each search; nil observes nothing.
+	Observe func(done, total int)
+}
+
+// Ablation is what became of the searches of one space.
+type Ablation struct {
+	Fixed map[string]string `json:"fixed,omitempty"` // nil for the whole space
+	// Best has the best cost of each seed's search, and Evaluations how many outcomes it had, cheap ones included.
+	Best        []float64 `json:"best"`
+	Evaluations []int     `json:"evals"`
+	Median      float64   `json:"median"`
+}
+
+// Run carries out every search. The first element is the whole space. Nothing is written to disk.
+func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
+	if info := b.Kernel.Info(); !info.Exact {
+		return nil, fmt.Errorf("the costs of %s are measured, and do not compare from one run to another: an ablation wants exact ones", info.Name)
+	}
+	problem, err := b.Kernel.Problem(b.Shape)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := strategies.Lookup(b.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	// What cannot be fixed is said before the first search.
+	off := append([]map[string]string{nil}, b.Off...)
+	spaces := make([]*space.Space, len(off))
+	for i, values := range off {
+		if spaces[i], err = problem.Space().Fix(values); err != nil {
+			return nil, err
+		}
+	}
+	var out []Ablation
+	for i, s := range spaces {
+		a := Ablation{Fixed: off[i]}
+		for _, seed := range b.Seeds {
+			r, err := b.search(ctx, problem, s, off[i], entry, seed)
+			if err != nil {
+				return nil, fmt.Errorf("%v, seed %d: %w", off[i], seed, err)
+			}
+			a.Best, a.Evaluations = append(a.Best, r.Best.Outcome.Cost), append(a.Evaluations, r.Told)
+			if b.Observe != nil {
+				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(spaces)*len(b.Seeds))
+			}
+		}
+		a.Median = median(a.Best)
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// search looks for the best point of a space that was fixed to the given values.
+func (b AblationBench) search(ctx context.Context, problem kernels.Problem, s *space.Space, fixed map[string]string,
+	entry strategies.Strategy, seed uint64) (search.Result, error) {
+	var starts []space.Point
+	for _, p := range kernels.Starts(problem) {
+		start, ok := search.AdaptValues(s, func(name string) (space.Value, bool) {
+			if _, ok := fixed[name]; ok {
+				return space.Value{}, false // the default, which is that value
+			}
+			return p.Value(name)
+		})
+		if ok {
+			starts = append(starts, start)
+		}
+	}
+	strategy, err := newStrategy(entry, problem, s, seed, strategies.Hints{Start: starts})
+	if err != nil {
+		return search.Result{}, err
+	}
+	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
+	r, err := search.Run(ctx, strategy, search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
+		// The problem knows the points of its own space alone.
+		point, ok := search.Adapt(problem.Space(), t.Point)
+		if !ok {
+			return space.Outcome{}, fmt.Errorf("%s is no point of the whole space", t.Point.Key())
+		}
+		t.Point = point
+		return evaluator.Evaluate(ctx, t)
+	}), search.Settings{Budget: b.Budget, Jobs: b.Jobs})
+	switch {
+	case err != nil:
+		return r, err
+	case r.Stop == search.Interrupted:
+		return r, context.Cause(ctx)
+	case r.Best.Outcome.Status != space.OK:
+		return r, errors.New("no point was right within the budget")
+	}
+	return r, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/kernels"
+	"tune/search/strategies"
+)
+
+func (a *app) benchAblateCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ablate KERNEL",
+		Short: "Measure what the choices of a space are worth",
+		Long: `ablate searches the space of a kernel with each of the seeds 1..N, and then, with the same seeds and budget, the space in
+which one choice is fixed: --off NAME=VALUE leaves the points that have this value wherever the parameter is active, and
+NAME=VALUE,NAME=VALUE fixes several at once. It prints the best cost of each search, the median over the seeds, and how much
+worse that is than in the whole space. Nothing is written to disk. Costs have to be exact.`,
+		Example: `  tune bench ablate treehash --off fuse=false --off defer_c=false --off store_copies=0,window_gather=0 --budget 2m --seeds 3
+  tune bench ablate treehash --off spread=false --evals 2000 --json`,
+		Args: exactly(1, "a kernel"),
+	}
+	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
+	off := c.Flags().StringArray("off", nil, "`choice` to do without, name=value,…; may be given again")
+	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		if set.jobs == 0 {
+			set.jobs = runtime.NumCPU()
+		}
+		if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
+			set.budget.Wall = defaultBudget
+		}
+		if *seeds < 1 {
+			return usage(fmt.Errorf("--seeds: %d: want a whole number, 1 or more", *seeds))
+		}
+		k, err := a.table.Lookup(args[0])
+		if err != nil {
+			return usage(err)
+		}
+		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+		if err != nil {
+			return set.blame("shape", err)
+		}
+		problem, err := k.Problem(shape)
+		if err != nil {
+			return set.blame("shape", err)
+		}
+		b := tune.AblationBench{
+			Kernel: k, Shape: shape, Strategy: cmp.Or(set.strategy, k.Info().Strategy, strategies.Default),
+			Budget: set.budget, Jobs: set.jobs,
+		}
+		for _, text := range *off {
+			values, err := parseChoice(text)
+			if err == nil {
+				_, err = problem.Space().Fix(values)
+			}
+			if err != nil {
+				return usage(fmt.Errorf("--off: %w", err))
+			}
+			b.Off = append(b.Off, values)
+		}
+		for s := range *seeds {
+			b.Seeds = append(b.Seeds, uint64(s)+1)
+		}
+		if a.terminal {
+			b.Observe = func(done, total int) { fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d searches", done, total) }
+		}
+		rows, err := b.Run(c.Context())
+		if a.terminal {
+			fmt.Fprint(a.stderr, "\r\x1b[K")
+		}
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(a.stdout, rows)
+		}
+		return a.printAblations(rows, b.Seeds, k.Info().Unit)
+	}
+	return c
+}
+
+// parseChoice reads name=value,….
+func parseChoice(text string) (map[string]string, error) {
+	values := map[string]string{}
+	for field := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(field), "=")
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("%s: want name=value,…", quoted(text))
+		}
+		if _, twice := values[name]; twice {
+			return nil, fmt.Errorf("%s: %s is there twice", quoted(text), name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// printAblations prints a table in Markdown, as the README shows it.
+func (a *app) printAblations(rows []tune.Ablation, seeds []uint64, unit string) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	head := []string{"fixed"}
+	for _, s := range seeds {
+		head = append(head, fmt.Sprintf("seed %d", s))
+	}
+	head = append(head, "median "+unit, "worth")
+	row(head...)
+	row(slices.Repeat([]string{"---"}, len(head))...)
+	for i, r := range rows {
+		var fixed []string
+		for _, name := range slices.Sorted(maps.Keys(r.Fixed)) {
+			fixed = append(fixed, name+"="+r.Fixed[name])
+		}
+		cells := []string{strings.Join(fixed, " ")}
+		if i == 0 {
+			cells[0] = "nothing"
+		}
+		for _, b := range r.Best {
+			cells = append(cells, fmt.Sprintf("%g", b))
+		}
+		worth := "–"
+		if i > 0 {
+			worth = fmt.Sprintf("%+g", r.Median-rows[0].Median)
+		}
+		row(append(cells, fmt.Sprintf("%g", r.Median), worth)...)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,73 @@
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Run is how the best cost of one run fell.
+type Run struct {
+	Title string
+	Unit  string // of the costs
+	// Steps are the moments at which there was a better cost, in order; there is at least one.
+	Steps []Step
+	End   float64 // seconds that the run took
+}
+
+// Step is a better cost.
+type Step struct{ Seconds, Cost float64 }
+
+// What the axes leave out: the first moments, and costs far above the best.
+const (
+	leastSeconds = 0.5
+	mostAbove    = 1.25
+)
+
+// WriteRun draws the best cost so far over time. The same run gives the same bytes.
+func WriteRun(w io.Writer, format string, r Run) error {
+	if len(r.Steps) == 0 {
+		return fmt.Errorf("chart: the run has no cost to draw")
+	}
+	out := plot.New()
+	out.Title.Text = r.Title
+	out.X.Label.Text, out.Y.Label.Text = "seconds", "best so far, "+r.Unit
+	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
+	out.Add(plotter.NewGrid())
+	out.X.Min, out.X.Max = leastSeconds, math.Max(r.End, 2*leastSeconds)
+	best := r.Steps[len(r.Steps)-1].Cost
+	var points plotter.XYs
+	for _, s := range r.Steps {
+		at := plotter.XY{X: math.Max(s.Seconds, leastSeconds), Y: math.Min(s.Cost, mostAbove*best)}
+		if n := len(points); n > 0 && points[n-1].X == at.X {
+			points = points[:n-1]
+		}
+		points = append(points, at)
+	}
+	points = append(points, plotter.XY{X: out.X.Max, Y: best})
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return fmt.Errorf("chart: %w", err)
+	}
+	line.StepStyle, line.Color, line.Width = plotter.PostStep, palette[0], vg.Points(1.5)
+	out.Add(line)
+	margin := math.Max((points[0].Y-best)/20, math.Abs(best)/200)
+	out.Y.Min, out.Y.Max = best-margin, points[0].Y+margin
+
+	canvas, err := draw.NewFormattedCanvas(panelWidth, panelHeight, format)
+	if err != nil {
+		return fmt.Errorf("chart: %w", err)
+	}
+	page := draw.New(canvas)
+	page.SetColor(color.White)
+	page.Fill(page.Rectangle.Path())
+	out.Draw(draw.Crop(page, vg.Centimeter/4, -vg.Centimeter/2, vg.Centimeter/4, -vg.Centimeter/4))
+	_, err = canvas.WriteTo(w)
+	return err
+}
