@@ -36,21 +36,20 @@ func Summarise(h space.History) Summary {
 	if s.Evaluations > 0 {
 		s.ValidShare = float64(counts[space.OK]) / float64(s.Evaluations)
 	}
-	if steps := Convergence(h); len(steps) > 0 {
-		s.Best = &steps[len(steps)-1]
+	if ranking := Ranking(h); len(ranking) > 0 {
+		s.Best = &ranking[0]
 	}
 	return s
 }
 
-// Convergence returns the trials that were, in the order of their numbers, better than every one
-// before: the last is the incumbent, and of equals it is the one asked first. Costs of reduced
-// fidelity do not count, because they cannot be compared with full ones.
+// Convergence returns the trials that were, when they ended, better than every one that had ended before. Of several
+// that ended at once the one asked first counts first. Costs of reduced fidelity do not count, because they cannot be
+// compared with full ones.
 func Convergence(h space.History) []space.Entry {
+	right := rightInOrder(h)
+	slices.SortStableFunc(right, func(a, b space.Entry) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	var steps []space.Entry
-	for _, e := range inOrder(h) {
-		if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
-			continue
-		}
+	for _, e := range right {
 		if len(steps) == 0 || e.Outcome.Better(steps[len(steps)-1].Outcome) {
 			steps = append(steps, e)
 		}
@@ -61,11 +60,16 @@ func Convergence(h space.History) []space.Entry {
 // Ranking returns the right outcomes of full fidelity, the cheapest first, and of equals the one asked
 // first: the incumbent, and whatever takes its place should it not stand its last check.
 func Ranking(h space.History) []space.Entry {
-	ranking := slices.DeleteFunc(inOrder(h), func(e space.Entry) bool {
-		return e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0
-	})
+	ranking := rightInOrder(h)
 	slices.SortStableFunc(ranking, func(a, b space.Entry) int { return cmp.Compare(a.Outcome.Cost, b.Outcome.Cost) })
 	return ranking
+}
+
+// rightInOrder returns the right outcomes of full fidelity by trial number.
+func rightInOrder(h space.History) []space.Entry {
+	return slices.DeleteFunc(inOrder(h), func(e space.Entry) bool {
+		return e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0
+	})
 }
 
 // inOrder returns the entries of a history by trial number.

@@ -138,6 +138,24 @@ func TestSummarise(t *testing.T) {
 		t.Errorf("the incumbents are %v, want %v", steps, want)
 	}
 
+	// A later trial may end first.
+	h = history(ok(5, 0), ok(7, 0), ok(5, 0), ok(3, 1))
+	for i, seconds := range []float64{9, 1, 4, 2} {
+		e := h.Entries[i]
+		e.Elapsed = seconds
+		h.Entries[i] = e
+	}
+	steps = nil
+	for _, e := range Convergence(h) {
+		steps = append(steps, e.Number)
+	}
+	if want := []int{1, 2}; !slices.Equal(steps, want) {
+		t.Errorf("over time the incumbents are %v, want %v", steps, want)
+	}
+	if best := Summarise(h).Best; best == nil || best.Number != 0 {
+		t.Errorf("of equals %+v is the best, want the one asked first", best)
+	}
+
 	for name, h := range map[string]space.History{"empty": {}, "none right": history(space.Fail(space.Crashed, ""), ok(1, 2))} {
 		if s := Summarise(h); s.Best != nil || len(Convergence(h)) != 0 || math.IsNaN(s.ValidShare) {
 			t.Errorf("%s: summary is %+v", name, s)

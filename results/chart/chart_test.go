@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image/png"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -95,5 +96,32 @@ func TestWriteRun(t *testing.T) {
 	}
 	if err := chart.WriteRun(io.Discard, "svg", chart.Run{}); err == nil {
 		t.Error("a run without a cost is drawn")
+	}
+}
+
+// Whatever the costs are, they are drawn, and in the SVG no coordinate is lost.
+func TestWriteRunCosts(t *testing.T) {
+	for name, costs := range map[string][]float64{
+		"negative":        {5, -1, -10},
+		"down to zero":    {5, 3, 0},
+		"zero":            {0},
+		"tiny":            {1e-300, 5e-324},
+		"huge":            {math.MaxFloat64, 1.6e308},
+		"huge, then zero": {math.MaxFloat64, 0},
+		"huge either way": {math.MaxFloat64, -math.MaxFloat64},
+	} {
+		run := chart.Run{Title: name, Unit: "cycles", End: 10}
+		for i, cost := range costs {
+			run.Steps = append(run.Steps, chart.Step{Seconds: float64(i + 1), Cost: cost})
+		}
+		var b bytes.Buffer
+		if err := chart.WriteRun(&b, "svg", run); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, lost := range []string{"NaN", "Inf"} {
+			if strings.Contains(b.String(), lost) {
+				t.Errorf("%s: the drawing has %s", name, lost)
+			}
+		}
 	}
 }

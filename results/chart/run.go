@@ -24,11 +24,14 @@ type Run struct {
 // Step is a better cost.
 type Step struct{ Seconds, Cost float64 }
 
-// What the axes leave out: the first moments, and costs far above the best.
+// What the axes leave out: the first moments, and costs further above the best than this part of it.
 const (
 	leastSeconds = 0.5
-	mostAbove    = 1.25
+	mostAbove    = 0.25
 )
+
+// mostCost is the greatest magnitude of a cost that an axis can show; a greater one is shown as this.
+const mostCost = 1e300
 
 // WriteRun draws the best cost so far over time. The same run gives the same bytes.
 func WriteRun(w io.Writer, format string, r Run) error {
@@ -41,10 +44,15 @@ func WriteRun(w io.Writer, format string, r Run) error {
 	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	out.Add(plotter.NewGrid())
 	out.X.Min, out.X.Max = leastSeconds, math.Max(r.End, 2*leastSeconds)
-	best := r.Steps[len(r.Steps)-1].Cost
+	shown := func(cost float64) float64 { return max(-mostCost, min(cost, mostCost)) }
+	best := shown(r.Steps[len(r.Steps)-1].Cost)
+	ceiling := best + mostAbove*math.Abs(best)
+	if best == 0 {
+		ceiling = mostCost // zero has no parts
+	}
 	var points plotter.XYs
 	for _, s := range r.Steps {
-		at := plotter.XY{X: math.Max(s.Seconds, leastSeconds), Y: math.Min(s.Cost, mostAbove*best)}
+		at := plotter.XY{X: math.Max(s.Seconds, leastSeconds), Y: min(shown(s.Cost), ceiling)}
 		if n := len(points); n > 0 && points[n-1].X == at.X {
 			points = points[:n-1]
 		}
