@@ -637,10 +637,10 @@ func (x *exporter) reproduce(trial int) []string {
 		kernel = "-c " + kernels.ShellWord(x.file)
 	}
 	if x.data != nil {
-		kernel += " --data " + x.data.Path
+		kernel += " --data " + kernels.ShellWord(x.data.Path)
 	}
 	for _, from := range set.From {
-		kernel += " --from " + from.Path
+		kernel += " --from " + kernels.ShellWord(from.Path)
 	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {

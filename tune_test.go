@@ -688,6 +688,20 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
+// TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
+func TestReproduceQuotes(t *testing.T) {
+	x := exporter{batches: []space.Batch{{Count: 4}}, session: &session{
+		info: kernels.Info{Exact: true},
+		data: &results.Source{Path: "my data/$(it).json"},
+		settings: results.Settings{Kernel: "recorded", Strategy: "s", Seed: 7,
+			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
+	}}
+	want := []string{"tune run recorded --data 'my data/$(it).json' --from 'old run;1' --from plain --strategy s --seed 7 --evals 3"}
+	if got := x.reproduce(2); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestReproducePaced: a strategy that fits itself to its budget is given the budget that the run had.
 func TestReproducePaced(t *testing.T) {
 	batch := func(first, count, limit int) space.Batch {
