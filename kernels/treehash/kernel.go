@@ -161,7 +161,7 @@ func newSpace(fs []family) (*space.Space, error) {
 // Space returns the points of every family.
 func (p *problem) Space() *space.Space { return p.space }
 
-// Presets returns the baseline and the study.
+// Presets returns the baseline, the study, and the point that searches begin with.
 func (p *problem) Presets() []kernels.Preset { return p.presets }
 
 // How often the vector generator disturbs and improves a schedule: for the full score, and for a cheap one.
@@ -170,8 +170,8 @@ const (
 	quickly  = 4
 )
 
-// The cheap fidelities: a program whose schedule was improved for a short time only, and a lower bound that takes no
-// schedule.
+// The cheap fidelities: a program whose schedule was improved for a short time only, and a forecast from lower bounds,
+// which takes no schedule. A family without bounds builds its program there too.
 const (
 	quick = 1 + iota
 	bounded
@@ -181,7 +181,7 @@ const (
 // Levels returns the number of cheap fidelities.
 func (p *problem) Levels() int { return levels }
 
-// Blind names the knobs that the bound does not depend on.
+// Blind names the knobs that the forecast does not depend on.
 func (p *problem) Blind() []string { return vector.ScheduleKnobs() }
 
 // Build generates the program of a point.

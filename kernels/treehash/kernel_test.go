@@ -67,7 +67,7 @@ func TestMetrics(t *testing.T) {
 	want := []space.Metric{
 		// 29 of 36 slots are arithmetic, 3 load, 2 store and 2 select; the flow engine also pauses twice.
 		{Name: "alu", Value: 29 * 4096},
-		{Name: "bound", Value: 9899},
+		{Name: "floor", Value: 9899},
 		{Name: "flow", Value: 2*4096 + 2},
 		{Name: "load", Value: 3*4096 + 14 + 262},
 		{Name: "store", Value: 2 * 4096},

@@ -133,8 +133,8 @@ func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 }
 
 // Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The
-// metrics are the slots that it executed on each engine, and the cycles that the busiest engine needs for
-// them at the least.
+// metrics are the slots that it executed on each engine, and as floor the cycles that the busiest engine needs
+// for them at the least.
 func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
 	if err := ctx.Err(); err != nil {
 		return kernels.Score{}, err
@@ -150,13 +150,13 @@ func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
 		}
 	}
 	slots := sim.Utilisation(c.program, visits).Slots
-	bound := 0
+	floor := 0
 	var metrics []space.Metric
 	for e := range sim.Debug {
 		metrics = append(metrics, space.Metric{Name: e.String(), Value: float64(slots[e])})
-		bound = max(bound, (slots[e]+sim.SlotLimit[e]-1)/sim.SlotLimit[e])
+		floor = max(floor, (slots[e]+sim.SlotLimit[e]-1)/sim.SlotLimit[e])
 	}
-	metrics = append(metrics, space.Metric{Name: "bound", Value: float64(bound)})
+	metrics = append(metrics, space.Metric{Name: "floor", Value: float64(floor)})
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return kernels.Score{Cost: float64(c.cycles), Metrics: metrics}, nil
 }
