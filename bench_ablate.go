@@ -1,9 +1,13 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"tune/kernels"
 	"tune/search"
@@ -35,6 +39,15 @@ type Ablation struct {
 	Median      float64   `json:"median"`
 }
 
+// Choice is what was fixed, as name=value with spaces between; "" for the whole space.
+func (a Ablation) Choice() string {
+	var fixed []string
+	for _, name := range slices.Sorted(maps.Keys(a.Fixed)) {
+		fixed = append(fixed, name+"="+a.Fixed[name])
+	}
+	return strings.Join(fixed, " ")
+}
+
 // Run carries out every search. The first element is the whole space. Nothing is written to disk.
 func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
 	if info := b.Kernel.Info(); !info.Exact {
@@ -62,7 +75,7 @@ func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
 		for _, seed := range b.Seeds {
 			r, err := b.search(ctx, problem, s, off[i], entry, seed)
 			if err != nil {
-				return nil, fmt.Errorf("%v, seed %d: %w", off[i], seed, err)
+				return nil, fmt.Errorf("%s, seed %d: %w", cmp.Or(a.Choice(), "the whole space"), seed, err)
 			}
 			a.Best, a.Evaluations = append(a.Best, r.Best.Outcome.Cost), append(a.Evaluations, r.Told)
 			if b.Observe != nil {

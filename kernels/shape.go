@@ -62,6 +62,9 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 		}
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		i := slices.Index(names, name)
+		if len(fields) == 0 {
+			return Shape{}, fmt.Errorf("shape: the kernel has none: leave out %q", part)
+		}
 		if i < 0 {
 			return Shape{}, fmt.Errorf("shape: unknown field %q: want %s%s", name, strings.Join(names, ", "), space.DidYouMean(name, names))
 		}

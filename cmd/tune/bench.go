@@ -99,7 +99,7 @@ on configurations that failed. More files may stand after the first. The result 
 		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
 			return err
 		}
-		k, err := a.table.Lookup(args[0])
+		k, err := a.lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}

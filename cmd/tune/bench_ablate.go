@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -29,6 +30,8 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		Args: exactly(1, "a kernel"),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
+	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)"
+	c.Flags().Lookup("evals").Usage = "`number` of evaluations of each search"
 	off := c.Flags().StringArray("off", nil, "`choice` to do without, name=value,…; may be given again")
 	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
@@ -46,7 +49,10 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		if *seeds < 1 {
 			return usage(fmt.Errorf("--seeds: %d: want a whole number, 1 or more", *seeds))
 		}
-		k, err := a.table.Lookup(args[0])
+		if len(*off) == 0 {
+			return usage(errors.New("--off is missing: it says which choice to do without, as name=value,…"))
+		}
+		k, err := a.lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}
@@ -69,6 +75,9 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 			}
 			if err != nil {
 				return usage(fmt.Errorf("--off: %w", err))
+			}
+			if slices.ContainsFunc(b.Off, func(other map[string]string) bool { return maps.Equal(other, values) }) {
+				return usage(fmt.Errorf("--off: %s is there twice", text))
 			}
 			b.Off = append(b.Off, values)
 		}
@@ -121,14 +130,7 @@ func (a *app) printAblations(rows []tune.Ablation, seeds []uint64, unit string) 
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)
 	for i, r := range rows {
-		var fixed []string
-		for _, name := range slices.Sorted(maps.Keys(r.Fixed)) {
-			fixed = append(fixed, name+"="+r.Fixed[name])
-		}
-		cells := []string{strings.Join(fixed, " ")}
-		if i == 0 {
-			cells[0] = "nothing"
-		}
+		cells := []string{cmp.Or(r.Choice(), "nothing")}
 		for _, b := range r.Best {
 			cells = append(cells, fmt.Sprintf("%g", b))
 		}

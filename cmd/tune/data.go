@@ -40,6 +40,14 @@ func runsOf(s results.Schedule, dir string) []string {
 	return []string{dir, filepath.Join(dir, s.Run), filepath.Join(filepath.Dir(dir), s.Run), filepath.Join(settingDefault("out"), s.Run)}
 }
 
+// lookup returns a kernel for a command that takes no file of measurements.
+func (a *app) lookup(name string) (kernels.Kernel, error) {
+	if name == recorded.Name {
+		return nil, errors.New("the kernel recorded is made of a file of measurements: tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
+	}
+	return a.table.Lookup(name)
+}
+
 // tableOfData returns the kernels with the one of a schedule's measurements: the copy in the run's directory, or the file
 // that they came from.
 func (a *app) tableOfData(s results.Schedule, dir string) (table kernels.Table, closeTable func(), err error) {

@@ -41,7 +41,7 @@ directory of a run, which say the kernel and the shape too.`,
 		if err != nil {
 			return err
 		}
-		k, err := a.table.Lookup(kernel)
+		k, err := a.lookup(kernel)
 		if err != nil {
 			return usage(err)
 		}

@@ -79,7 +79,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 		s, err := readSpace(name)
 		return s, nil, err
 	}
-	k, err := a.table.Lookup(name)
+	k, err := a.lookup(name)
 	if err != nil {
 		if _, serr := os.Stat(name); serr == nil {
 			err = fmt.Errorf("%w; for the file write ./%s", err, name)
