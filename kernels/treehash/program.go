@@ -134,8 +134,8 @@ func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 
 // Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The
 // metrics are the slots that it executed on each engine, and as floor the cycles that the busiest engine needs
-// for them at the least.
-func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
+// for them at the least. At the cheapest fidelity, where a search asks for a bound, it has that name.
+func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
 	if err := ctx.Err(); err != nil {
 		return kernels.Score{}, err
 	}
@@ -156,7 +156,11 @@ func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
 		metrics = append(metrics, space.Metric{Name: e.String(), Value: float64(slots[e])})
 		floor = max(floor, (slots[e]+sim.SlotLimit[e]-1)/sim.SlotLimit[e])
 	}
-	metrics = append(metrics, space.Metric{Name: "floor", Value: float64(floor)})
+	name := "floor"
+	if fidelity >= bounded {
+		name = kernels.BoundMetric
+	}
+	metrics = append(metrics, space.Metric{Name: name, Value: float64(floor)})
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return kernels.Score{Cost: float64(c.cycles), Metrics: metrics}, nil
 }
