@@ -218,14 +218,18 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		if err != nil {
 			return usage(err)
 		}
-		table, closeTable, err := a.tableOf(args[0])
+		dir, err := runDir(args[0])
+		if err != nil {
+			return err
+		}
+		table, closeTable, err := a.tableOf(dir)
 		if err != nil {
 			return err
 		}
 		defer closeTable()
 		d := newDisplay(a.stderr, a.width, *quiet, a.began)
 		started := false
-		report, err := tune.Resume(c.Context(), table, args[0], tune.Changes{
+		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) },
 		})
@@ -238,6 +242,17 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		return a.finish(report, err, *asJSON)
 	}
 	return c
+}
+
+// runDir returns the directory of a run that is named by it, or by the schedule in it.
+func runDir(arg string) (string, error) {
+	if info, err := os.Stat(arg); err != nil || info.IsDir() {
+		return arg, nil // what is not there is told when it is opened
+	}
+	if filepath.Base(arg) != tune.ScheduleName {
+		return "", usage(fmt.Errorf("%s is a file: want the directory of a run, or the %s in it", arg, tune.ScheduleName))
+	}
+	return filepath.Dir(arg), nil
 }
 
 // finish prints a report and turns it into an exit code.
@@ -351,12 +366,16 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		table, closeTable, err := a.tableOf(args[0])
+		dir, err := runDir(args[0])
+		if err != nil {
+			return err
+		}
+		table, closeTable, err := a.tableOf(dir)
 		if err != nil {
 			return err
 		}
 		defer closeTable()
-		n, err := tune.Replay(table, args[0])
+		n, err := tune.Replay(table, dir)
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`
