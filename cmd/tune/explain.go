@@ -22,16 +22,17 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain POINT|SCHEDULE|DIR",
 		Short: "Show what a generator makes of a point, and what bounds its cost",
 		Long: `explain shows what the generator of a kernel makes of a point: how many slots each engine needs, what no schedule can be
-shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind. Each pass is executed on
-a tree on the way, and the first that is wrong is named. A point is given as text, as runs print it, or by the schedule or the
-directory of a run, which say the kernel and the shape too.`,
+shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind; the passes of the vector
+family are plan, lower, engines, list, schedule and allocate. What each pass after plan leaves is executed on a tree on the way,
+after allocate as a program on the machine, and the first pass that is wrong is named. A point is given as text, as runs print it,
+or by the schedule or the directory of a run, which say the kernel and the shape too.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
   tune explain runs/treehash-20260102-150405-1 --pass plan`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
 	}
 	addSettings(c.Flags(), "kernel", "shape")
-	pass := c.Flags().String("pass", "", "print what the pass of this `name` leaves behind")
+	pass := c.Flags().String("pass", "", "print what the pass of this `name` leaves behind: plan, lower, engines, list, schedule, or allocate")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
@@ -87,6 +88,11 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 	}
 	if info.IsDir() {
 		arg = filepath.Join(arg, tune.ScheduleName)
+	}
+	for _, name := range []string{"kernel", "shape"} {
+		if flag := "--" + name; set.from[name] == flag {
+			return "", "", nil, usage(fmt.Errorf("%s: %s says it: leave it out", flag, arg))
+		}
 	}
 	schedule, err := results.ReadSchedule(arg)
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 func Passes() []string { return []string{"plan", "lower", "engines", "list", "schedule", "allocate"} }
 
 // Explain says what the passes make of a configuration: a summary with bounds where pass is "", and all that a pass
-// leaves behind where it names one. Each pass is verified on the way, by an interpreter of the operations: the first
-// whose operations, in the order that it gives them, are wrong on the tree of the seed, is the error. The number of
-// descents is that of Build.
+// leaves behind where it names one. From lower on each pass is verified on the way: the operations, in the order that it
+// gives them, by an interpreter, and those of allocate by the machine, as the program that is emitted from them. The
+// first pass that is wrong on the tree of the seed is the error, and so is that the registers do not fit. The number
+// of descents is that of Build.
 func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices bool, descents int, pass string, seed uint64) error {
 	if err := c.Validate(s); err != nil {
 		return err
@@ -37,6 +38,9 @@ func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices b
 		return g.dump(w, nil, nil)
 	}
 	chooseEngines(g, c)
+	if err := verifyPass("engines", g, nil, s, indices, seed); err != nil {
+		return err
+	}
 	if pass == "engines" {
 		return g.dump(w, nil, nil)
 	}
@@ -63,18 +67,17 @@ func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices b
 	if pass == "schedule" {
 		return g.dump(w, final, nil)
 	}
-	a, misfit := allocate(g, final)
-	if pass == "allocate" {
-		if misfit != nil {
-			return misfit
-		}
+	a, err := allocate(g, final)
+	if err == nil {
+		err = verifyProgram(emit(g, final, a), s, indices, seed)
+	}
+	switch {
+	case pass == "":
+		summarise(w, g, b, greedy, final) // of what does not fit too
+	case err == nil:
 		return g.dump(w, final, a)
 	}
-	summarise(w, g, b, greedy, final)
-	if misfit != nil {
-		fmt.Fprintf(w, "%v\n", misfit)
-	}
-	return nil
+	return err
 }
 
 // verifyPass executes a graph in the order of a schedule, or as it was written, on the tree of a seed.
@@ -88,9 +91,26 @@ func verifyPass(pass string, g *graph, s *schedule, shape tree.Shape, indices bo
 		// Within a cycle what reads stands before what writes, as the numbers of the operations have it.
 		slices.SortStableFunc(order, func(a, b int32) int { return int(s.last[a] - s.last[b]) })
 	}
+	return verify(pass, shape, indices, seed, func(image []uint32) error { return interpret(g, order, image) })
+}
+
+// verifyProgram executes what is emitted after allocate on the machine.
+func verifyProgram(p *sim.Program, shape tree.Shape, indices bool, seed uint64) error {
+	return verify("allocate", shape, indices, seed, func(image []uint32) error {
+		code, err := sim.Decode(p)
+		if err != nil {
+			return err
+		}
+		_, err = sim.NewMachine().Run(code, image, sim.Limits{})
+		return err
+	})
+}
+
+// verify compares what an execution leaves in the image of a tree with the reference.
+func verify(pass string, shape tree.Shape, indices bool, seed uint64, execute func(image []uint32) error) error {
 	image := tree.Image(shape, seed)
 	values, wantIndices := tree.Reference(shape, image)
-	if err := interpret(g, order, image); err != nil {
+	if err := execute(image); err != nil {
 		return fmt.Errorf("pass %s: %w", pass, err)
 	}
 	if !slices.Equal(image[shape.ValueAddr():], values) {

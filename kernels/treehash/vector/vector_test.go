@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -463,6 +464,39 @@ func TestDoesNotFit(t *testing.T) {
 	r := kernels.AsRejection(err)
 	if r == nil || r.Status != space.Invalid {
 		t.Fatalf("error is %v; want a rejection", err)
+	}
+	for _, pass := range []string{"", "allocate"} {
+		var out strings.Builder
+		err := Explain(context.Background(), &out, headline, c, false, 0, pass, 7)
+		if kernels.AsRejection(err) == nil {
+			t.Errorf("explain %q: error is %v; want a rejection", pass, err)
+		}
+		if summary := strings.Contains(out.String(), "no schedule below"); summary != (pass == "") {
+			t.Errorf("explain %q prints %q", pass, out.String())
+		}
+	}
+}
+
+// TestVerifyNames: what a pass made wrong is named, before and after there is a program.
+func TestVerifyNames(t *testing.T) {
+	s := tree.Shape{Height: 3, Rounds: 3, Batch: 8}
+	c := Config{Levels: 2, Window: 1}
+	p, err := Build(context.Background(), s, c, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := verifyProgram(p, s, false, 7); err != nil {
+		t.Fatal(err)
+	}
+	p.Bundles = p.Bundles[:len(p.Bundles)-1]
+	if err := verifyProgram(p, s, false, 7); err == nil || err.Error() != "pass allocate: the values are wrong on the tree of seed 7" {
+		t.Errorf("without its last bundle: %v", err)
+	}
+	g := lower(s, c, false)
+	chooseEngines(g, c)
+	g.ops = g.ops[:len(g.ops)-1]
+	if err := verifyPass("engines", g, nil, s, false, 7); err == nil || err.Error() != "pass engines: the values are wrong on the tree of seed 7" {
+		t.Errorf("without its last operation: %v", err)
 	}
 }
 
