@@ -284,7 +284,11 @@ func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Sp
 	if err != nil {
 		return nil, err
 	}
-	return halving.New(s, seed, inner, halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)})
+	c := halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)}
+	if !entry.Hintless {
+		c.First = search.Leaders(s, hints.Sources, search.MostLeaders)
+	}
+	return halving.New(s, seed, inner, c)
 }
 
 // simulated reports whether evaluations take the time that they once took.

@@ -83,6 +83,10 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 	return best, best >= 0
 }
 
+// MostLeaders is how many points of all sources together a strategy begins with: more would put off what it would try
+// itself, where the sources mislead.
+const MostLeaders = 6
+
 // Leaders returns points of a space that other runs found to be good: the best of each source, by turns, carried over by
 // [Adapt], and at most n of them. A point that failed in its source, or that came before, is left out. The order of the
 // observations of a source matters only between equal costs.

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE COMMAND…      runs a command that must exit with the code
 //	json FILE PATH[OP VALUE]…  FILE, which may be stdout, is one JSON value that has each path; OP is = for
-//	                         the same text, ~ for a match, # for the number of elements
+//	                         the same text, ~ for a match, @ for the number of elements
 //	setjson FILE PATH VALUE  changes a value of a JSON file
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -132,11 +132,11 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-var assertion = regexp.MustCompile(`^([^=~#]*)([=~#]?)(.*)$`)
+var assertion = regexp.MustCompile(`^([^=~@]*)([=~@]?)(.*)$`)
 
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
-		ts.Fatalf("usage: json FILE PATH[OP VALUE]…")
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: json FILE PATH[OP VALUE]… (with @ for a number of elements: # begins a comment)")
 	}
 	root, err := parseJSON(ts.ReadFile(args[0]))
 	if err != nil {
@@ -154,7 +154,7 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 			ok = got == m[3]
 		case "~":
 			ok = regexp.MustCompile(m[3]).MatchString(got)
-		case "#":
+		case "@":
 			n := -1
 			switch v := v.(type) {
 			case []any:

@@ -2,8 +2,11 @@ package treehash
 
 import (
 	"compress/gzip"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"tune/kernels"
@@ -49,6 +52,53 @@ func TestSpaceGolden(t *testing.T) {
 		if a, b := got.Default().Key(), want.Default().Key(); a != b {
 			t.Errorf("%s: the default is %s, on record is %s", shapeText, a, b)
 		}
+	}
+}
+
+// TestCostGolden compares the costs of some points at every fidelity with those on record: where one has changed, points
+// build to other programs, or are scored otherwise, and Info.Version has to change too.
+func TestCostGolden(t *testing.T) {
+	shape, err := kernels.ParseShape(Kernel{}.Info().Shape, "height=4,rounds=6,batch=32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Kernel{}.Problem(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"323 315 315", "322 314 314", "84 84 84", "84.2 90 90", "150 148 148",
+		"162 158 158", "162 159 159", "151 150 150", "299 292 292", "324 317 317",
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var got []string
+	for len(got) < len(want) {
+		point, err := p.Space().Sample(rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var costs []string
+		for fidelity := kernels.Levels(p); fidelity >= 0; fidelity-- {
+			cost := "–" // this point is not valid
+			c, err := kernels.BuildAt(t.Context(), p, point, fidelity)
+			if err == nil {
+				err = c.Check(t.Context(), 1)
+			}
+			if err == nil {
+				var score kernels.Score
+				if score, err = c.Score(t.Context(), 0); err == nil {
+					cost = fmt.Sprintf("%.3g", score.Cost)
+				}
+			}
+			if err != nil && kernels.AsRejection(err) == nil {
+				t.Fatal(err)
+			}
+			costs = append(costs, cost)
+		}
+		got = append(got, strings.Join(costs, " "))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("version %s: the costs are\n%q, on record are\n%q", Kernel{}.Info().Version, got, want)
 	}
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	Scouts int // points that the longest scouting asks; default 512
 	// Blind names the parameters that the cheapest score does not depend on; none by default.
 	Blind []string
+	// First are points that are scored fully before all others, such as the best of earlier runs.
+	First []space.Point
 }
 
 // Validate reports hyper-parameters that make no sense.
@@ -157,7 +159,7 @@ func (c *candidate) at(level int) *space.Outcome {
 }
 
 const (
-	first       = 2  // points that are scored fully at the start
+	opened      = 2  // points of the strategy inside that are scored fully at the start
 	firstScouts = 32 // points of the first scouting
 	growth      = 4  // each scouting asks so many times the points of the one before
 	narrowed    = 16 // points that a scouting hands on
@@ -222,7 +224,12 @@ func (h *halving) next(p space.Progress) bool {
 		if !h.askInside(p) {
 			return false
 		}
-		h.group, h.level = h.group[:min(first, len(h.group))], 0
+		h.group, h.level = h.group[:min(opened, len(h.group))], 0
+		for _, p := range h.cfg.First {
+			if c := h.candidate(p); !slices.Contains(h.group, c) {
+				h.group = append(h.group, c)
+			}
+		}
 	case scouting:
 		h.tellInside()
 		if h.scouted < h.quota && h.askInside(p) {

@@ -153,3 +153,35 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestFirst: given points are scored fully before all that is scouted.
+func TestFirst(t *testing.T) {
+	s, err := space.New("line", []space.Parameter{space.Range("x", 0, 9999), space.Range("y", 0, 9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given []space.Point
+	for _, text := range []string{"x=5 y=1", "x=9000 y=9", "x=5 y=2"} {
+		p, err := s.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given = append(given, p)
+	}
+	strategy, err := halving.New(s, 1, random.New(s, 1), halving.Config{Levels: 2, Blind: []string{"y"}, First: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := map[string]bool{}
+	for _, p := range strategy.Ask(space.Progress{Evaluations: 100}) {
+		if p.Fidelity != 0 || full[p.Point.Key()] {
+			t.Errorf("it begins with %s at fidelity %d", p.Point, p.Fidelity)
+		}
+		full[p.Point.Key()] = true
+	}
+	for _, p := range given {
+		if !full[p.Key()] {
+			t.Errorf("%s is not among the first, %v", p, full)
+		}
+	}
+}

@@ -29,6 +29,8 @@ type Strategy struct {
 	// Paced says that what it asks depends on how much of the budget is left, so that a run with a smaller budget does
 	// not ask the first points of one with a larger.
 	Paced bool
+	// Hintless says that it begins with no given point.
+	Hintless bool
 	// New makes the strategy for a space and a seed.
 	New func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)
 }
@@ -42,13 +44,9 @@ type Hints struct {
 	Sources []search.Source
 }
 
-// mostFirst is how many points of the sources together are asked first: more would put off what the strategy itself
-// would try, where the sources mislead.
-const mostFirst = 6
-
 // first returns the points to begin with, for strategies that do nothing else with sources.
 func (h Hints) first(s *space.Space) []space.Point {
-	return slices.Concat(h.Start, search.Leaders(s, h.Sources, mostFirst))
+	return slices.Concat(h.Start, search.Leaders(s, h.Sources, search.MostLeaders))
 }
 
 // Table returns every strategy, in the order in which they are listed.
@@ -90,12 +88,12 @@ func Table() []Strategy {
 			return swarm.New(s, seed, swarm.Config{Start: h.first(s)})
 		},
 	}, {
-		Name: "random", Doc: "uniform random points, without replacement",
+		Name: "random", Hintless: true, Doc: "uniform random points, without replacement",
 		New: func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
 			return random.New(s, seed), nil
 		},
 	}, {
-		Name: "grid", Doc: "every point, in canonical order",
+		Name: "grid", Hintless: true, Doc: "every point, in canonical order",
 		New: func(s *space.Space, _ uint64, _ Hints) (search.Strategy, error) { return grid.New(s), nil },
 	}}
 }

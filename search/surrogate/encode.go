@@ -12,7 +12,7 @@ import (
 // model learns a weight for each group.
 //
 //   - An ordered parameter is a number in [0, 1]: the place of its logarithm between those of the ends where all values
-//     are positive and span a factor of four, else of the value itself.
+//     are positive and span a factor of four, else of the value itself, or of its ordinal where the values are one number.
 //   - Listed or stepped integers that are not all powers of two are besides the number of times that 2 divides them, a
 //     group of its own: alignment matters to kernels as much as size.
 //   - Any other parameter is a corner of a simplex, so that all different values are equally far apart.
@@ -100,6 +100,8 @@ func (c *encoded) order(p space.Parameter) bool {
 	if c.lo > 0 && c.hi/4 >= c.lo {
 		c.log, c.lo, c.hi = true, math.Log(c.lo), math.Log(c.hi)
 	}
+	// Different values may be one number to a float, or so close that their difference is none.
+	together := c.hi/2-c.lo/2 == 0
 	c.width = 1
 	if n > listedDomain {
 		return false
@@ -109,8 +111,10 @@ func (c *encoded) order(p space.Parameter) bool {
 		c.width = 2
 	}
 	for o := range n {
-		v, _ := p.At(o).Number()
-		row := []float64{c.scale(v)}
+		row := []float64{float64(o) / float64(n-1)}
+		if v, _ := p.At(o).Number(); !together {
+			row[0] = c.scale(v)
+		}
 		if varied {
 			row = append(row, twos[o])
 		}

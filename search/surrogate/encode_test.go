@@ -1,6 +1,7 @@
 package surrogate
 
 import (
+	"math"
 	"testing"
 
 	"tune/space"
@@ -40,5 +41,29 @@ func TestAligned(t *testing.T) {
 	}
 	if p := in.Default(); u.enc.alignment(p) != 4./6 {
 		t.Errorf("the alignment of %s is %v", p, u.enc.alignment(p))
+	}
+}
+
+// TestTogether: values that a float cannot tell apart are told apart by their order.
+func TestTogether(t *testing.T) {
+	for name, p := range map[string]space.Parameter{
+		"large": space.Range("a", 1<<53, 1<<53+1), "small": space.Floats("a", 0, 5e-324), "far": space.Floats("a", -math.MaxFloat64, math.MaxFloat64),
+	} {
+		in, err := space.New(name, []space.Parameter{p, space.Range("b", 1, 5)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := newEncoder(in)
+		seen := map[float64]bool{}
+		for p := range in.All() {
+			x := e.encode(p)[0]
+			if !(x >= 0 && x <= 1) {
+				t.Errorf("%s: the feature of %s is %v", name, p, x)
+			}
+			seen[x] = true
+		}
+		if len(seen) != 2 {
+			t.Errorf("%s: two values have the features %v", name, seen)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func sampleHypers(x [][]float64, y []float64, group []int, b belief, from hyper,
 			}
 			for {
 				theta[i] = low + (high-low)*rng.Float64()
-				if now = posterior(x, y, group, b, theta); now >= level {
+				if now = posterior(x, y, group, b, theta); !(now < level) {
 					break
 				}
 				// The slice has the old value in it, so that this comes to an end.

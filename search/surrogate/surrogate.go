@@ -30,9 +30,6 @@ import (
 	"tune/space"
 )
 
-// mostFirst is how many points of the sources together are asked first.
-const mostFirst = 6
-
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
 	Initial int // points before the model is asked; default 6, at least 2
@@ -161,7 +158,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	u.belief = newBelief(u.enc.switches)
 	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
-	u.first = slices.Concat(c.Start, search.Leaders(s, c.Sources, mostFirst), []space.Point{code.Centre(s)})
+	u.first = slices.Concat(c.Start, search.Leaders(s, c.Sources, search.MostLeaders), []space.Point{code.Centre(s)})
 	return u, nil
 }
 

@@ -1,7 +1,6 @@
 package vector
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -58,7 +57,6 @@ func (g *graph) bound(e *edges) Bound {
 	for i := range g.ops {
 		b.Dependence = max(b.Dependence, int(depth[i]+height[i]))
 	}
-	type weighed struct{ head, tail, slots int32 }
 	var work [sim.NumEngines][]weighed
 	for i := range g.ops {
 		o := &g.ops[i]
@@ -91,24 +89,43 @@ func (g *graph) bound(e *edges) Bound {
 			total += int(w.slots)
 		}
 		b.Floors[engine] = (total + limit - 1) / limit
-		// For each head, the slots with at least that head are counted by their tails.
-		slices.SortFunc(ws, func(x, y weighed) int { return cmp.Compare(y.head, x.head) })
-		byTail := make([]int, b.Dependence+1)
-		for k := 0; k < len(ws); {
-			head := ws[k].head
-			for ; k < len(ws) && ws[k].head == head; k++ {
-				byTail[ws[k].tail] += int(ws[k].slots)
-			}
-			slots := 0
-			for tail := len(byTail) - 1; tail >= 0; tail-- {
+		b.Engines[engine] = headAndTail(ws, limit, b.Dependence, b.Floors[engine])
+	}
+	return b
+}
+
+// weighed is an operation's slots with the cycles that pass before and after them at the least.
+type weighed struct{ head, tail, slots int32 }
+
+// headAndTail returns the greatest bound of all pairs of a head and a tail, which is no less than the floor. Heads and
+// tails are at most top.
+func headAndTail(ws []weighed, limit, top, floor int) int {
+	byHead := newChains(top+1, len(ws))
+	for k, w := range ws {
+		byHead.add(w.head, int32(k))
+	}
+	// The slots with at least some head are counted by their tails.
+	byTail := make([]int, top+1)
+	best, total, longest := floor, 0, 0
+	for head := top; head >= 0; head-- {
+		if byHead.head[head] < 0 {
+			continue
+		}
+		for k := byHead.head[head]; k >= 0; k = byHead.next[k] {
+			w := ws[k]
+			byTail[w.tail] += int(w.slots)
+			total, longest = total+int(w.slots), max(longest, int(w.tail))
+		}
+		// Shorter tails gain nothing where not even all slots would.
+		slots, all := 0, head+(total+limit-1)/limit
+		for tail := longest; tail >= 0 && all+tail > best; tail-- {
+			if byTail[tail] > 0 {
 				slots += byTail[tail]
-				if byTail[tail] > 0 {
-					b.Engines[engine] = max(b.Engines[engine], int(head)+(slots+limit-1)/limit+tail)
-				}
+				best = max(best, head+(slots+limit-1)/limit+tail)
 			}
 		}
 	}
-	return b
+	return best
 }
 
 // BoundOf returns the bound of a configuration's graph.

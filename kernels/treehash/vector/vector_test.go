@@ -149,6 +149,39 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestHeadAndTail compares with all pairs of a head and a tail, counted one by one.
+func TestHeadAndTail(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	for range 300 {
+		top, limit := 1+r.IntN(30), 1+r.IntN(8)
+		ws := make([]weighed, 1+r.IntN(60))
+		total := 0
+		for i := range ws {
+			head := r.IntN(top + 1)
+			ws[i] = weighed{int32(head), int32(r.IntN(top - head + 1)), int32(1 + r.IntN(8))}
+			total += int(ws[i].slots)
+		}
+		floor := (total + limit - 1) / limit
+		want := floor
+		for head := range int32(top + 1) {
+			for tail := range int32(top + 1) {
+				slots := 0
+				for _, w := range ws {
+					if w.head >= head && w.tail >= tail {
+						slots += int(w.slots)
+					}
+				}
+				if slots > 0 {
+					want = max(want, int(head+tail)+(slots+limit-1)/limit)
+				}
+			}
+		}
+		if got := headAndTail(ws, limit, top, floor); got != want {
+			t.Fatalf("%d, want %d: %v, %d slots a cycle", got, want, ws, limit)
+		}
+	}
+}
+
 // TestScheduleKnobs: no bound depends on them.
 func TestScheduleKnobs(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
