@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,6 +80,26 @@ func TestMetrics(t *testing.T) {
 	for i, m := range out.Metrics {
 		if m != want[i] {
 			t.Errorf("metric %v, want %v", m, want[i])
+		}
+	}
+}
+
+// TestCheapestBounds: whatever the family, the cheapest score has a bound, and no score above it claims one.
+func TestCheapestBounds(t *testing.T) {
+	p := problem(t, "height=4,rounds=4,batch=16")
+	for _, preset := range p.Presets() {
+		for fidelity := range kernels.Levels(p) + 1 {
+			out, err := (&kernels.Evaluator{Problem: p}).Evaluate(t.Context(),
+				space.Trial{Proposal: space.Proposal{Point: preset.Point, Fidelity: fidelity}})
+			if err != nil || out.Status != space.OK {
+				t.Fatalf("%s at fidelity %d: %v, %v", preset.Name, fidelity, out, err)
+			}
+			has := func(name string) bool {
+				return slices.ContainsFunc(out.Metrics, func(m space.Metric) bool { return m.Name == name })
+			}
+			if cheapest := fidelity == kernels.Levels(p); has(kernels.BoundMetric) != cheapest || has("floor") == cheapest {
+				t.Errorf("%s at fidelity %d has the metrics %v", preset.Name, fidelity, out.Metrics)
+			}
 		}
 	}
 }

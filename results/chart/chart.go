@@ -1,5 +1,5 @@
 // Package chart draws how well strategies do over the evaluations that they spend: a curve for each, with the band that
-// most seeds are in, a panel for each space.
+// most seeds are in, a panel for each space. WriteRun draws how the best cost of one run fell over time.
 package chart
 
 import (
