@@ -43,7 +43,8 @@ func runsOf(s results.Schedule, dir string) []string {
 // lookup returns a kernel for a command that takes no file of measurements.
 func (a *app) lookup(name string) (kernels.Kernel, error) {
 	if name == recorded.Name {
-		return nil, errors.New("the kernel recorded is made of a file of measurements: tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
+		return nil, errors.New("the kernel recorded is made of a file of measurements: " +
+			"tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
 	}
 	return a.table.Lookup(name)
 }
