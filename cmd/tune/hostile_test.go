@@ -48,7 +48,7 @@ var sourceModes = []hostileMode{
 	{"before_output", "copy(out, in, n); ((char *)out)[-1] = 1;", "crashed", "before the start of buffer out"},
 	{"far_past_output", "out[n + 4096] = 1;", "crashed", "past the end of buffer out"},
 	{"into_input", "copy(out, in, n); ((float *)in)[0] = 1;", "crashed", "wrote into its input in"},
-	{"leaves_thread", "copy(out, in, n); pthread_create(&thread, 0, wait_for_ever, 0);", "ok", ""},
+	{"leaves_thread", "static int left; copy(out, in, n); if (!left++) pthread_create(&thread, 0, wait_for_ever, 0);", "ok", ""},
 	{"ends_thread", "pthread_exit(0);", "crashed", ""},
 	{"jumps", "jmp_buf env; memset(&env, 0x41, sizeof env); longjmp(env, 1);", "crashed", ""},
 	{"recurses", "sink = recurse(0);", "crashed", "stack overflow"},
