@@ -269,7 +269,7 @@ func TestHostile(t *testing.T) {
 					}
 				}
 			}
-			if kills == 0 {
+			if kills == 0 && !raceDetector {
 				t.Error("all kills came too late")
 			}
 			t.Logf("%d modes in %v, killed %d times", len(c.modes), took, kills)
