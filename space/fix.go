@@ -35,8 +35,11 @@ func (s *Space) Fix(values map[string]string) (*Space, error) {
 	}
 	var rows [][]int
 	for p := range s.All() {
-		row := p.Ordinals()
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(fixed)), func(i int) bool { return row[i] != fixed[i] }) {
+		row, keep := p.Ordinals(), true
+		for i, want := range fixed {
+			keep = keep && row[i] == want
+		}
+		if keep {
 			rows = append(rows, row)
 		}
 	}

@@ -108,13 +108,10 @@ on configurations that failed. More files may stand after the first. The result 
 			return set.blame("shape", err)
 		}
 		b := tune.SearchBench{Kernel: k, Shape: shape, Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
-		if a.terminal {
-			b.Observe = func(done, total int) { fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d runs", done, total) }
-		}
+		observe, end := a.counter("runs")
+		b.Observe = observe
 		curves, err := b.Run(c.Context())
-		if a.terminal {
-			fmt.Fprint(a.stderr, "\r\x1b[K")
-		}
+		end()
 		if err != nil {
 			return err
 		}

@@ -84,13 +84,10 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		for s := range *seeds {
 			b.Seeds = append(b.Seeds, uint64(s)+1)
 		}
-		if a.terminal {
-			b.Observe = func(done, total int) { fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d searches", done, total) }
-		}
+		observe, end := a.counter("searches")
+		b.Observe = observe
 		rows, err := b.Run(c.Context())
-		if a.terminal {
-			fmt.Fprint(a.stderr, "\r\x1b[K")
-		}
+		end()
 		if err != nil {
 			return err
 		}

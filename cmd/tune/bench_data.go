@@ -156,17 +156,10 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON
 	if b.From, err = readEarlier(f.from); err != nil {
 		return err
 	}
-	if a.terminal {
-		b.Observe = func(done, total int) {
-			if done%max(1, total/200) == 0 {
-				fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d searches", done, total)
-			}
-		}
-	}
+	observe, end := a.counter("searches")
+	b.Observe = observe
 	r, err := b.Run(c.Context())
-	if a.terminal {
-		fmt.Fprint(a.stderr, "\r\x1b[K")
-	}
+	end()
 	if err != nil {
 		return err
 	}

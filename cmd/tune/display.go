@@ -170,3 +170,17 @@ func number(v float64) string {
 	}
 	return s
 }
+
+// counter returns what shows on a terminal how many of some work are done, and what removes that line; elsewhere nothing
+// is shown. The line changes at most some 200 times.
+func (a *app) counter(of string) (observe func(done, total int), end func()) {
+	if !a.terminal {
+		return nil, func() {}
+	}
+	observe = func(done, total int) {
+		if done%max(1, total/200) == 0 {
+			fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d %s", done, total, of)
+		}
+	}
+	return observe, func() { fmt.Fprint(a.stderr, "\r\x1b[K") }
+}

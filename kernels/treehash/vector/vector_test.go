@@ -120,19 +120,26 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
+// randomSchedule takes a random configuration as far as its first schedule.
+func randomSchedule(t *testing.T, r *rand.Rand, s tree.Shape) (Config, *graph, *edges, *schedule) {
+	t.Helper()
+	c := randomConfig(s, r.IntN)
+	g := lower(s, c, r.IntN(2) == 0)
+	chooseEngines(g, c)
+	e := g.edges()
+	first, err := listSchedule(context.Background(), g, e, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, g, e, first
+}
+
 // TestBound: no schedule is shorter than its bound.
 func TestBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range 100 {
 		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
-		c := randomConfig(s, r.IntN)
-		g := lower(s, c, r.IntN(2) == 0)
-		chooseEngines(g, c)
-		e := g.edges()
-		greedy, err := listSchedule(context.Background(), g, e, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, g, e, greedy := randomSchedule(t, r, s)
 		best, err := newJustifier(g, e, 1).improve(context.Background(), greedy, 3, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -296,14 +303,7 @@ func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	for range 25 {
 		s := tree.Shape{Height: 1 + r.IntN(6), Rounds: 1 + r.IntN(7), Batch: 1 + r.IntN(20)}
-		c := randomConfig(s, r.IntN)
-		g := lower(s, c, r.IntN(2) == 0)
-		chooseEngines(g, c)
-		e := g.edges()
-		sched, err := listSchedule(context.Background(), g, e, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, g, e, sched := randomSchedule(t, r, s)
 		j := newJustifier(g, e, 1)
 		late, early := j.roundTrip(sched, 0)
 
