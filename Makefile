@@ -3,8 +3,8 @@ GO ?= go
 BIN := bin/tune
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
-# The packages whose code runs on several goroutines.
-CONCURRENT := . ./cmd/... ./search/... ./results/... ./kernels/...
+# The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
+CONCURRENT := . ./cmd/... ./search ./search/searchtest ./results/... ./kernels/...
 
 .PHONY: all build cc test stress race lint fmt generate bench fuzz demo record record-all shapes ablation clean
 
