@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tune/kernels"
+	"tune/kernels/native/timing"
 	"tune/space"
 )
 
@@ -113,6 +114,29 @@ func (cc *caseCache) settle(e *caseEntry, ended bool) {
 // where they are not behind (see verifyTimed).
 const repeatSeconds = 0.05
 
+// A call of the asked case that takes so many times as long as one of the best candidate is ended, but none that is short:
+// such a candidate cannot win, and to wait for it can cost what is left of a budget. A check shares the machine with
+// others, so that the bound is far from what a race of timed candidates would take.
+const (
+	hopelessCall = 10
+	shortCall    = time.Second
+)
+
+// patience returns how long a call of the asked case may take, and 0 where nothing is known to compare it with. What
+// all is compared with is never cut short.
+func (c *candidate) patience() time.Duration {
+	p := c.problem
+	if c.point.Equal(p.spec.Presets()[0].Point) {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.best == 0 {
+		return 0
+	}
+	return max(timing.Seconds(hopelessCall*p.best), shortCall)
+}
+
 // Check runs the candidate on the cases of its point, with the inputs of a seed, in a worker.
 func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	p := c.problem
@@ -140,7 +164,11 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 					return err
 				}
 			}
-			took, err := c.checkCase(ctx, w, one)
+			within := p.limits.Wall
+			if patience := c.patience(); i == 0 && patience > 0 {
+				within = min(patience, within)
+			}
+			took, err := c.checkCase(ctx, w, one, within)
 			if i == 0 {
 				c.took = took
 			}
@@ -156,10 +184,14 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 }
 
 // checkCase calls the loaded candidate on a case and verifies what it wrote. It returns how many seconds the first call
-// took.
-func (c *candidate) checkCase(ctx context.Context, w runner, one Case) (took float64, err error) {
+// took, which is ended after some time.
+func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within time.Duration) (took float64, err error) {
 	start := time.Now()
-	if err := w.Call(ctx, one.Dims); err != nil {
+	if err := w.CallWithin(ctx, one.Dims, within); err != nil {
+		r := kernels.AsRejection(err)
+		if r != nil && r.Status == space.Timeout && within < c.problem.limits.Wall {
+			err = kernels.Reject(r.Status, "%s, more than %d times what the best takes", r.Reason, hopelessCall)
+		}
 		return 0, err
 	}
 	took = time.Since(start).Seconds()

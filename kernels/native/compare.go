@@ -167,6 +167,9 @@ func (r *rounds) run(ctx context.Context) error {
 		case late > 0 && round >= 2:
 			r.dropSlower()
 		}
+		if r.threaded {
+			settle(ctx)
+		}
 		s, err := r.drift.sample(ctx, 1)
 		if err != nil {
 			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
@@ -192,6 +195,9 @@ func (r *rounds) run(ctx context.Context) error {
 				e.samples = append(e.samples, e.samples[0])
 				continue
 			}
+			if r.threaded {
+				settle(ctx)
+			}
 			s, err := e.m.turn(ctx)
 			if err != nil && (e == base || !kernelFault(err)) {
 				return err
@@ -213,6 +219,16 @@ func (r *rounds) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// settle waits until the threads of the entrant before have given up their core: after a call they look out for the next
+// one for a while, those of OpenBLAS for 2^26 cycles.
+func settle(ctx context.Context) {
+	const while = 30 * time.Millisecond
+	select {
+	case <-time.After(while):
+	case <-ctx.Done():
+	}
 }
 
 // turnSamples is how many samples make one turn, where calls are not too slow for that.

@@ -55,6 +55,7 @@ type runner interface {
 	Map(buffers []worker.Buffer, inputs [][]byte) error
 	Load(so string) error
 	Call(ctx context.Context, dims []int64) error
+	CallWithin(ctx context.Context, dims []int64, wall time.Duration) error
 	Outputs() [][]byte
 	Time(context.Context, worker.TimeRequest) ([]float64, error)
 	Close() error

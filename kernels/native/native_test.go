@@ -423,6 +423,27 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// TestHopeless: a call that takes many times as long as the best is not waited for, but one that is short is.
+func TestHopeless(t *testing.T) {
+	spec := newPoly(t, 2000)
+	p := problem(t, spec, testHost(t))
+	score(t, p, spec.point(t, "plain", 2))
+	check := func(form string, work int) error {
+		c, err := p.Build(t.Context(), spec.point(t, form, work))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Check(t.Context(), 1)
+	}
+	if err := check("plain", 512); err != nil {
+		t.Errorf("256 times the work: %v", err)
+	}
+	const want = "ran past its limit of 1s, more than 10 times what the best takes"
+	if r := kernels.AsRejection(check("loop", 1)); r == nil || r.Status != space.Timeout || !strings.Contains(r.Reason, want) {
+		t.Errorf("an endless loop: %v", r)
+	}
+}
+
 // TestRoof: what is faster than the machine can be is not believed.
 func TestRoof(t *testing.T) {
 	spec := newPoly(t, 1000)

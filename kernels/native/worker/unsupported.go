@@ -40,6 +40,9 @@ func (*Worker) Load(string) error { return errUnsupported }
 // Call returns an error.
 func (*Worker) Call(context.Context, []int64) error { return errUnsupported }
 
+// CallWithin returns an error.
+func (*Worker) CallWithin(context.Context, []int64, time.Duration) error { return errUnsupported }
+
 // Time returns an error.
 func (*Worker) Time(context.Context, TimeRequest) ([]float64, error) { return nil, errUnsupported }
 

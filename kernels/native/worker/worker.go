@@ -297,6 +297,11 @@ func (w *Worker) unload(ctx context.Context) {
 // returns a *kernels.Rejection where the candidate is at fault; it is then no longer loaded, unless all it did was
 // to write round its buffers.
 func (w *Worker) Call(ctx context.Context, dims []int64) error {
+	return w.CallWithin(ctx, dims, w.limits.Wall)
+}
+
+// CallWithin is Call with a limit of its own on the wall time, where that is below the worker's.
+func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
 	if !w.loaded {
 		return errNothingLoaded
 	}
@@ -306,7 +311,7 @@ func (w *Worker) Call(ctx context.Context, dims []int64) error {
 	if w.memory != nil {
 		w.memory.reset()
 	}
-	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, w.limits.Wall, w.limits.CPU); err != nil {
+	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU); err != nil {
 		return err
 	}
 	if w.memory != nil {
