@@ -14,6 +14,10 @@ import (
 // remember is what was marked; elsewhere it samples, and scans the space in canonical order once sampling
 // finds nothing new.
 type Fresh struct {
+	// Later, where it is set, says which points are kept back: they count as seen until nothing else is left, and then
+	// it becomes nil.
+	Later func(space.Point) bool
+
 	space *space.Space
 	rng   *rand.Rand
 
@@ -43,8 +47,12 @@ func NewFresh(s *space.Space, rng *rand.Rand) *Fresh {
 	return f
 }
 
-// Mark notes that a point is seen, and reports whether it was not before.
+// Mark notes that a point is seen, and reports whether it was not before. It is false, and notes nothing, where the point
+// is kept back.
 func (f *Fresh) Mark(p space.Point) bool {
+	if f.late(p) {
+		return false
+	}
 	if f.seen != nil {
 		i, ok := f.space.Index(p)
 		if !ok {
@@ -64,6 +72,8 @@ func (f *Fresh) Mark(p space.Point) bool {
 	return true
 }
 
+func (f *Fresh) late(p space.Point) bool { return f.Later != nil && f.Later(p) }
+
 // Seen reports whether a point was drawn or marked.
 func (f *Fresh) Seen(p space.Point) bool {
 	if f.seen == nil {
@@ -82,9 +92,17 @@ func (f *Fresh) Draw() (space.Point, bool) {
 			i := f.perm.at(f.next)
 			f.next++
 			if _, known := f.seen[i]; !known {
+				p := f.space.At(i)
+				if f.late(p) {
+					continue
+				}
 				f.seen[i] = struct{}{}
-				return f.space.At(i), true
+				return p, true
 			}
+		}
+		if f.Later != nil {
+			f.Later, f.next = nil, 0
+			return f.Draw()
 		}
 		return space.Point{}, false
 	}
@@ -102,6 +120,10 @@ func (f *Fresh) Draw() (space.Point, bool) {
 	}
 	for {
 		p, ok := f.scan()
+		if !ok && f.Later != nil {
+			f.Later, f.scan = nil, InOrder(f.space)
+			continue
+		}
 		if !ok {
 			return space.Point{}, false
 		}

@@ -189,6 +189,42 @@ func TestDrawExhausts(t *testing.T) {
 }
 
 // A point of another space is never new.
+// TestLater: what is kept back comes last, whether points are numbered or not, and cannot be marked before.
+func TestLater(t *testing.T) {
+	even := func(p space.Point) bool { return p.Ordinal(0)%2 == 0 }
+	for _, params := range [][]space.Parameter{
+		{space.Range("x", 0, 99)},
+		{space.Range("x", 0, 1499), space.Range("y", 0, 1499)},
+	} {
+		var constraints []string
+		if len(params) > 1 {
+			constraints = []string{"(31*x*x + 17*y) % 9973 == 5"}
+		}
+		s, err := space.New("later", params, constraints...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := NewFresh(s, rng(1))
+		f.Later = even
+		all, early := 0, 0
+		for p := range s.All() {
+			if all++; !even(p) {
+				early++
+			} else if f.Mark(p) {
+				t.Fatalf("%v is marked", p)
+			}
+		}
+		for i := range all {
+			if p, ok := f.Draw(); !ok || even(p) != (i >= early) {
+				t.Fatalf("draw %d of %d, of which %d are not kept back, is %v, %v", i, all, early, p, ok)
+			}
+		}
+		if p, ok := f.Draw(); ok {
+			t.Errorf("after all points comes %v", p)
+		}
+	}
+}
+
 func TestMarkForeign(t *testing.T) {
 	f := NewFresh(line(t, 10), rng(1))
 	if f.Mark(line(t, 11).At(3)) {

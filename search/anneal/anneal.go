@@ -190,11 +190,23 @@ func (a *Strategy) sample(cost float64) {
 	a.sorted = slices.Insert(a.sorted, k, cost)
 }
 
-// Learn hears of outcomes that another strategy asked for.
+// Learn hears of outcomes that another strategy asked for. Where one of them is the best of all, the chain at the worst
+// point begins a walk from there.
 func (a *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	before := a.best
 	for i, t := range trials {
 		a.note(t.Point, outcomes[i])
 	}
+	if a.best == before {
+		return
+	}
+	worst := 0
+	for k, c := range a.chains {
+		if w := a.chains[worst]; !w.at.IsZero() && (c.at.IsZero() || c.cost >= w.cost) {
+			worst = k
+		}
+	}
+	a.chains[worst] = chain{at: a.bestAt, cost: a.best, best: a.best, temperature: a.cfg.Temperature}
 }
 
 // note keeps what is known of a point.

@@ -25,6 +25,8 @@ type Config struct {
 	Patience   int     // batches without any success before all but the best are replaced; default 8
 	// Start are points that the population begins with.
 	Start []space.Point
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
 }
 
 func (c Config) withDefaults() Config {
@@ -65,12 +67,12 @@ func (c Config) Validate() error {
 }
 
 // New returns the strategy for a space.
-func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x64696666))
-	return &diffevo{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, nil)}, nil
+	return &Strategy{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh)}, nil
 }
 
 type member struct {
@@ -78,7 +80,8 @@ type member struct {
 	cost float64
 }
 
-type diffevo struct {
+// Strategy is the search. It also learns from points that others asked for.
+type Strategy struct {
 	cfg  Config
 	rng  *rand.Rand
 	code *code.Code
@@ -90,7 +93,7 @@ type diffevo struct {
 }
 
 // Ask proposes challengers of the next members, or newcomers until the population is complete.
-func (d *diffevo) Ask(p space.Progress) []space.Proposal {
+func (d *Strategy) Ask(p space.Progress) []space.Proposal {
 	if d.stale >= d.cfg.Patience && len(d.members) > 0 {
 		d.stale, d.next = 0, 0
 		d.members = []member{d.members[d.best()]}
@@ -112,7 +115,7 @@ func (d *diffevo) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-func (d *diffevo) best() int {
+func (d *Strategy) best() int {
 	best := 0
 	for i, m := range d.members {
 		if m.cost < d.members[best].cost {
@@ -123,7 +126,7 @@ func (d *diffevo) best() int {
 }
 
 // mix returns the challenger of member k.
-func (d *diffevo) mix(k int) []float64 {
+func (d *Strategy) mix(k int) []float64 {
 	n := len(d.members)
 	a := (k + 1 + d.rng.IntN(n-1)) % n
 	b := a
@@ -142,7 +145,7 @@ func (d *diffevo) mix(k int) []float64 {
 }
 
 // Tell lets challengers take their places.
-func (d *diffevo) Tell(trials []space.Trial, outcomes []space.Outcome) {
+func (d *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	success := false
 	for i, t := range trials {
 		m := member{d.code.Vector(t.Point), code.Cost(outcomes[i])}
@@ -156,5 +159,25 @@ func (d *diffevo) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 	if d.stale++; success {
 		d.stale = 0
+	}
+}
+
+// Learn hears of outcomes that another strategy asked for: what is better than the worst member takes its place.
+func (d *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		m := member{d.code.Vector(t.Point), code.Cost(outcomes[i])}
+		if len(d.members) < d.cfg.Population {
+			d.members = append(d.members, m)
+			continue
+		}
+		worst := 0
+		for k := range d.members {
+			if d.members[k].cost >= d.members[worst].cost {
+				worst = k
+			}
+		}
+		if m.cost < d.members[worst].cost {
+			d.members[worst] = m
+		}
 	}
 }

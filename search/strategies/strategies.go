@@ -3,7 +3,7 @@ package strategies
 
 import (
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"strings"
 
 	"tune/search"
@@ -16,6 +16,7 @@ import (
 	"tune/search/random"
 	"tune/search/surrogate"
 	"tune/search/swarm"
+	"tune/search/warm"
 	"tune/space"
 )
 
@@ -36,7 +37,8 @@ type Strategy struct {
 }
 
 // Hints are what is known before a run. A strategy makes of them what it can: a model learns from all that the sources
-// measured, other strategies begin with their best points, random and grid take no hint. The zero value says nothing.
+// measured, strategies without one begin with their best points and ask last what was bad in them (package warm), random
+// and grid take no hint. The zero value says nothing.
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
@@ -44,9 +46,14 @@ type Hints struct {
 	Sources []search.Source
 }
 
-// first returns the points to begin with, for strategies that do nothing else with sources.
-func (h Hints) first(s *space.Space) []space.Point {
-	return slices.Concat(h.Start, search.Leaders(s, h.Sources, search.MostLeaders))
+// warmed makes a strategy that has no model begin with the sources.
+func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*search.Fresh) (S, error)) (search.Strategy, error) {
+	fresh := search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	inner, err := make(fresh)
+	if err != nil {
+		return nil, err
+	}
+	return warm.New(s, inner, fresh, h.Start, h.Sources), nil
 }
 
 // Table returns every strategy, in the order in which they are listed.
@@ -60,7 +67,9 @@ func Table() []Strategy {
 	}, {
 		Name: "evolve", Doc: "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
 		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return evolve.New(s, seed, evolve.Config{Start: h.first(s)})
+			return warmed(s, seed, h, func(fresh *search.Fresh) (*evolve.Strategy, error) {
+				return evolve.New(s, seed, evolve.Config{Start: h.Start, Fresh: fresh})
+			})
 		},
 	}, {
 		Name: "surrogate", Doc: "Gaussian process with expected improvement; avoids what it learned to fail",
@@ -70,22 +79,30 @@ func Table() []Strategy {
 	}, {
 		Name: "anneal", Doc: "simulated annealing: chains that cool, and start anew when frozen",
 		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return anneal.New(s, seed, anneal.Config{Start: h.first(s)})
+			return warmed(s, seed, h, func(fresh *search.Fresh) (*anneal.Strategy, error) {
+				return anneal.New(s, seed, anneal.Config{Start: h.Start, Fresh: fresh})
+			})
 		},
 	}, {
 		Name: "ils", Doc: "iterated local search: descents through three neighbourhoods, and kicks between them",
 		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return ils.New(s, seed, ils.Config{Start: h.first(s)})
+			return warmed(s, seed, h, func(fresh *search.Fresh) (*ils.Strategy, error) {
+				return ils.New(s, seed, ils.Config{Start: h.Start, Fresh: fresh})
+			})
 		},
 	}, {
 		Name: "diffevo", Doc: "differential evolution over ordinals: the best and differences of members lead",
 		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return diffevo.New(s, seed, diffevo.Config{Start: h.first(s)})
+			return warmed(s, seed, h, func(fresh *search.Fresh) (*diffevo.Strategy, error) {
+				return diffevo.New(s, seed, diffevo.Config{Start: h.Start, Fresh: fresh})
+			})
 		},
 	}, {
 		Name: "swarm", Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
 		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return swarm.New(s, seed, swarm.Config{Start: h.first(s)})
+			return warmed(s, seed, h, func(fresh *search.Fresh) (*swarm.Strategy, error) {
+				return swarm.New(s, seed, swarm.Config{Start: h.Start, Fresh: fresh})
+			})
 		},
 	}, {
 		Name: "random", Hintless: true, Doc: "uniform random points, without replacement",

@@ -38,7 +38,34 @@ func TestConformance(t *testing.T) {
 		searchtest.Conformance(t, s.Name+" from a start", func(in *space.Space, seed uint64) (search.Strategy, error) {
 			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default(), in.Default()}})
 		}, options...)
+		if s.Hintless || dear(s.Name) {
+			continue
+		}
+		// So does one that begins with a source that knows much of the space, right where the landscape is a slope and
+		// misleading elsewhere, and one that knows little.
+		searchtest.Conformance(t, s.Name+" from sources", func(in *space.Space, seed uint64) (search.Strategy, error) {
+			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default()}, Sources: []search.Source{measured(in, 300), measured(in, 10)}})
+		}, options...)
 	}
+}
+
+// measured returns a source that has up to n points of a space, each of which costs the sum of its ordinals.
+func measured(in *space.Space, n int) search.Source {
+	var s search.Source
+	for p := range in.All() {
+		if len(s.Observations) == n {
+			break
+		}
+		o := space.Outcome{Status: space.OK}
+		for _, ordinal := range p.Ordinals() {
+			o.Cost += float64(ordinal)
+		}
+		if len(s.Observations)%7 == 6 {
+			o = space.Fail(space.Crashed, "there")
+		}
+		s.Observations = append(s.Observations, search.Observation{Point: p, Outcome: o})
+	}
+	return s
 }
 
 func TestTable(t *testing.T) {

@@ -25,6 +25,8 @@ type Config struct {
 	Patience  int     // batches without a better point before the particles scatter; default 12
 	// Start are points that the particles begin at.
 	Start []space.Point
+	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	Fresh *search.Fresh
 }
 
 func (c Config) withDefaults() Config {
@@ -69,12 +71,12 @@ func (c Config) Validate() error {
 }
 
 // New returns the strategy for a space.
-func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
+func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x7377726D))
-	w := &swarm{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, nil), cost: math.Inf(1)}
+	w := &Strategy{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), cost: math.Inf(1)}
 	w.particles = make([]particle, w.cfg.Particles)
 	return w, nil
 }
@@ -85,7 +87,8 @@ type particle struct {
 	cost              float64
 }
 
-type swarm struct {
+// Strategy is the search. It also learns from points that others asked for.
+type Strategy struct {
 	cfg  Config
 	rng  *rand.Rand
 	code *code.Code
@@ -99,7 +102,7 @@ type swarm struct {
 }
 
 // Ask moves the next particles.
-func (w *swarm) Ask(p space.Progress) []space.Proposal {
+func (w *Strategy) Ask(p space.Progress) []space.Proposal {
 	if w.stale >= w.cfg.Patience {
 		w.stale = 0
 		clear(w.particles)
@@ -119,7 +122,7 @@ func (w *swarm) Ask(p space.Progress) []space.Proposal {
 }
 
 // fly moves a particle within the bounds. At a bound it stops.
-func (w *swarm) fly(p *particle) {
+func (w *Strategy) fly(p *particle) {
 	for i := range p.x {
 		all := p.best[i]
 		if w.best != nil {
@@ -135,7 +138,7 @@ func (w *swarm) fly(p *particle) {
 }
 
 // Tell updates what the particles are drawn to. A particle goes on from the point that was evaluated for it.
-func (w *swarm) Tell(trials []space.Trial, outcomes []space.Outcome) {
+func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	w.stale++
 	for i, t := range trials {
 		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), code.Cost(outcomes[i])
@@ -148,6 +151,28 @@ func (w *swarm) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		p.x = append(p.x[:0], x...)
 		if cost < p.cost {
 			p.best, p.cost = x, cost
+		}
+		if cost < w.cost {
+			w.best, w.cost, w.stale = x, cost, 0
+		}
+	}
+}
+
+// Learn hears of outcomes that another strategy asked for: a better one becomes the best of the particle whose own is the
+// worst.
+func (w *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	for i, t := range trials {
+		x, cost := w.code.Vector(t.Point), code.Cost(outcomes[i])
+		worst := -1
+		for k, p := range w.particles {
+			if p.x != nil && (worst < 0 || p.cost >= w.particles[worst].cost) {
+				worst = k
+			}
+		}
+		if worst >= 0 && cost < w.particles[worst].cost {
+			p := &w.particles[worst]
+			p.best, p.cost = x, cost
+			p.x = append(p.x[:0], x...)
 		}
 		if cost < w.cost {
 			w.best, w.cost, w.stale = x, cost, 0
