@@ -188,7 +188,6 @@ func TestDrawExhausts(t *testing.T) {
 	}
 }
 
-// A point of another space is never new.
 // TestLater: what is kept back comes last, whether points are numbered or not, and cannot be marked before.
 func TestLater(t *testing.T) {
 	even := func(p space.Point) bool { return p.Ordinal(0)%2 == 0 }
@@ -225,6 +224,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
+// A point of another space is never new.
 func TestMarkForeign(t *testing.T) {
 	f := NewFresh(line(t, 10), rng(1))
 	if f.Mark(line(t, 11).At(3)) {
