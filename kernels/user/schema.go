@@ -139,7 +139,7 @@ var workObject = &object{"metric", []field{
 
 var sourceLimits = &object{"limits", []field{
 	{name: "compile", doc: "time for one compilation, with a unit", form: formDuration},
-	{name: "call", doc: "time for one call, with a unit", form: formDuration},
+	{name: "call", doc: "time for one call, with a unit; one that takes ten times as long as the best, and over a second, is ended too", form: formDuration},
 	{name: "memory", doc: "address space, with a unit: 4GiB", form: formSize},
 }}
 
