@@ -156,8 +156,8 @@ func (e *encoder) encode(p space.Point) []float64 {
 	return x
 }
 
-// mostTwos is the largest valuation that counts: what is aligned to 64 is aligned.
-const mostTwos = 6
+// mostTwos is the largest valuation that counts: what is aligned to 256 is aligned.
+const mostTwos = 8
 
 // valuations returns, for integers, how often 2 divides each, scaled to [0, 1], and whether that says what the size
 // does not: there are four values or more, and not all are powers of two.
