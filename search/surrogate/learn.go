@@ -95,7 +95,10 @@ func (u *Strategy) prepare() {
 		u.learn()
 		// Lengths are soon known well enough.
 		u.refit = n + max(n*3/10, 2)
-		if n > fitMost {
+		switch {
+		case n >= narrowFrom:
+			u.refit = n + u.cfg.Most/2
+		case n > fitMost:
 			u.refit = n + n/2
 		}
 	}
@@ -235,14 +238,18 @@ func (u *Strategy) add(p space.Point) {
 }
 
 const (
+	// narrowFrom is the number of observations from which on the pool is half as large, and the processes are made anew
+	// before they grow: what is promising is known to be near the best points by then.
+	narrowFrom = 512
 	// stream is the share of the pool that gives way to random points at each batch.
 	stream = 0.1
 	// elites is how many of the best points have their neighbours in the pool.
 	elites = 4
-	// climbed is how many of the most promising candidates have, so that from batch to batch the pool climbs.
+	// climbed is how many of the most promising candidates have as well, while little is known, so that from batch to
+	// batch the pool climbs. Later random points serve better.
 	climbed = 2
 	// mostNeighbours and mostAhead bound how many neighbours of an observation and of a candidate come into the pool.
-	mostNeighbours, mostAhead = 200, 40
+	mostNeighbours, mostAhead = 100, 40
 	// mostMisses is how many random points in a row are in the pool or asked before the space has, as good as
 	// certainly, few others.
 	mostMisses = 64
@@ -254,7 +261,8 @@ func (u *Strategy) fill() {
 		u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool { return u.gone[c.key] })
 		clear(u.gone)
 	}
-	if n, ok := u.space.Len(); ok && n <= uint64(u.cfg.Pool) {
+	size := u.cfg.Pool
+	if n, ok := u.space.Len(); ok && n <= uint64(size) {
 		if !u.whole {
 			u.whole = true
 			for i := range n {
@@ -263,14 +271,19 @@ func (u *Strategy) fill() {
 		}
 		return
 	}
+	if len(u.seen) >= narrowFrom {
+		size = max(size/2, 1)
+	}
 	var promising []*candidate
-	if keep := int((1 - stream) * float64(u.cfg.Pool)); len(u.pool) > keep {
+	if keep := int((1 - stream) * float64(size)); len(u.pool) > keep {
 		slices.SortStableFunc(u.pool, func(a, b *candidate) int { return cmp.Compare(b.promise, a.promise) })
 		for _, c := range u.pool[keep:] {
 			delete(u.pooled, c.key)
 		}
 		u.pool = u.pool[:keep]
-		promising = slices.Clone(u.pool[:min(climbed, keep)])
+		if len(u.seen) <= sampledUntil {
+			promising = slices.Clone(u.pool[:min(climbed, keep)])
+		}
 	}
 	for _, i := range u.ranked()[:min(elites, u.good)] {
 		if u.around[i] {
@@ -285,7 +298,7 @@ func (u *Strategy) fill() {
 			u.surround(c.point, mostAhead)
 		}
 	}
-	for misses := 0; misses < mostMisses && len(u.pool) < u.cfg.Pool; misses++ {
+	for misses := 0; misses < mostMisses && len(u.pool) < size; misses++ {
 		p, err := u.space.Sample(u.rng)
 		if err != nil {
 			break

@@ -34,7 +34,7 @@ import (
 type Config struct {
 	Initial int // points before the model is asked; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
-	Pool    int // candidates whose promise is known; default 1000
+	Pool    int // candidates whose promise is known, half as many from 512 evaluations on; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
 	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to 64 evaluations;
 	// default 8, and 1 is the most probable set alone.
@@ -211,7 +211,7 @@ const (
 	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
 	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
 	spreadOver = 6
-	alignedOf  = 8
+	alignedOf  = 16
 )
 
 // aligned returns the most aligned of some random points.
