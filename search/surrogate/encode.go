@@ -32,9 +32,9 @@ type encoded struct {
 	lo, hi float64
 	first  int // feature
 	width  int
-	// aligned says that the second feature is the alignment.
-	aligned bool
-	active  int // the feature that says whether it is active; -1 where it always is
+	// twos is how often 2 divides each value, where that is a feature, the second one; else nil.
+	twos   []int
+	active int // the feature that says whether it is active; -1 where it always is
 }
 
 // listedDomain is the largest domain whose features are kept in a table.
@@ -80,12 +80,16 @@ func (e *encoder) add(features int, two bool) {
 	e.switches = append(e.switches, two)
 }
 
+// mostTwos is the largest valuation that counts among the points to begin with. Only up to featureTwos is it a feature:
+// what is aligned to 64 is aligned, and a longer scale would put blocks of 16 and 32 too close together.
+const mostTwos, featureTwos = 8, 6
+
 // alignment sums over the parameters how often 2 divides the values, where that says what their sizes do not.
-func (e *encoder) alignment(p space.Point) float64 {
-	sum := 0.0
+func (e *encoder) alignment(p space.Point) int {
+	sum := 0
 	for i := range e.params {
-		if c, o := &e.params[i], p.Ordinal(i); c.aligned && o >= 0 {
-			sum += c.table[o][1]
+		if c, o := &e.params[i], p.Ordinal(i); c.twos != nil && o >= 0 {
+			sum += min(c.twos[o], mostTwos)
 		}
 	}
 	return sum
@@ -106,8 +110,7 @@ func (c *encoded) order(p space.Parameter) bool {
 	if n > listedDomain {
 		return false
 	}
-	twos, varied := valuations(p)
-	if c.aligned = varied; varied {
+	if c.twos = valuations(p); c.twos != nil {
 		c.width = 2
 	}
 	for o := range n {
@@ -115,12 +118,12 @@ func (c *encoded) order(p space.Parameter) bool {
 		if v, _ := p.At(o).Number(); !together {
 			row[0] = c.scale(v)
 		}
-		if varied {
-			row = append(row, twos[o])
+		if c.twos != nil {
+			row = append(row, float64(min(c.twos[o], featureTwos))/featureTwos)
 		}
 		c.table = append(c.table, row)
 	}
-	return varied
+	return c.twos != nil
 }
 
 func (c *encoded) scale(v float64) float64 {
@@ -156,23 +159,24 @@ func (e *encoder) encode(p space.Point) []float64 {
 	return x
 }
 
-// mostTwos is the largest valuation that counts: what is aligned to 64 is aligned.
-const mostTwos = 6
-
-// valuations returns, for integers, how often 2 divides each, scaled to [0, 1], and whether that says what the size
-// does not: there are four values or more, and not all are powers of two.
-func valuations(p space.Parameter) (twos []float64, varied bool) {
+// valuations returns, for integers, how often 2 divides each, or nil where that does not say more than the size: there
+// are less than four values, or all are powers of two.
+func valuations(p space.Parameter) (twos []int) {
 	if p.Type == space.TypePow2 || p.Len() < 4 {
-		return nil, false
+		return nil
 	}
+	varied := false
 	for o := range p.Len() {
 		v, ok := p.At(o).Any().(int64)
 		if !ok {
-			return nil, false
+			return nil
 		}
 		u := uint64(max(v, -v))
-		twos = append(twos, float64(min(bits.TrailingZeros64(u), mostTwos))/mostTwos)
+		twos = append(twos, bits.TrailingZeros64(u))
 		varied = varied || u&(u-1) != 0
 	}
-	return twos, varied
+	if !varied {
+		return nil
+	}
+	return twos
 }

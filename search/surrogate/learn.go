@@ -95,7 +95,10 @@ func (u *Strategy) prepare() {
 		u.learn()
 		// Lengths are soon known well enough.
 		u.refit = n + max(n*3/10, 2)
-		if n > fitMost {
+		switch {
+		case n >= narrowFrom:
+			u.refit = n + u.cfg.Most/2
+		case n > fitMost:
 			u.refit = n + n/2
 		}
 	}
@@ -172,6 +175,7 @@ func (u *Strategy) learn() {
 		u.admit(c)
 	}
 	clear(u.around)
+	clear(u.climbed)
 }
 
 // ranked lists the observations, the best first.
@@ -205,6 +209,18 @@ func (u *Strategy) admit(c *candidate) {
 	u.update(c)
 }
 
+// surround puts neighbours of a point into the pool, all or so many.
+func (u *Strategy) surround(p space.Point, most int) {
+	near := u.space.Neighbours(p, space.AnyValue)
+	if len(near) > most {
+		u.rng.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+		near = near[:most]
+	}
+	for _, q := range near {
+		u.add(q)
+	}
+}
+
 // add puts a point into the pool.
 func (u *Strategy) add(p space.Point) {
 	if u.fresh.Seen(p) {
@@ -222,12 +238,18 @@ func (u *Strategy) add(p space.Point) {
 }
 
 const (
+	// narrowFrom is the number of observations from which on the pool is half as large, and the processes are made anew
+	// before they grow: what is promising is known to be near the best points by then.
+	narrowFrom = 512
 	// stream is the share of the pool that gives way to random points at each batch.
 	stream = 0.1
 	// elites is how many of the best points have their neighbours in the pool.
 	elites = 4
-	// mostNeighbours bounds how many neighbours of one point come into the pool.
-	mostNeighbours = 200
+	// climbed is how many of the most promising candidates have as well, while little is known, so that from batch to
+	// batch the pool climbs. Later random points serve better.
+	climbed = 2
+	// mostNeighbours and mostAhead bound how many neighbours of an observation and of a candidate come into the pool.
+	mostNeighbours, mostAhead = 100, 40
 	// mostMisses is how many random points in a row are in the pool or asked before the space has, as good as
 	// certainly, few others.
 	mostMisses = 64
@@ -239,7 +261,8 @@ func (u *Strategy) fill() {
 		u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool { return u.gone[c.key] })
 		clear(u.gone)
 	}
-	if n, ok := u.space.Len(); ok && n <= uint64(u.cfg.Pool) {
+	size := u.cfg.Pool
+	if n, ok := u.space.Len(); ok && n <= uint64(size) {
 		if !u.whole {
 			u.whole = true
 			for i := range n {
@@ -248,28 +271,34 @@ func (u *Strategy) fill() {
 		}
 		return
 	}
-	if keep := int((1 - stream) * float64(u.cfg.Pool)); len(u.pool) > keep {
+	if len(u.seen) >= narrowFrom {
+		size = max(size/2, 1)
+	}
+	var promising []*candidate
+	if keep := int((1 - stream) * float64(size)); len(u.pool) > keep {
 		slices.SortStableFunc(u.pool, func(a, b *candidate) int { return cmp.Compare(b.promise, a.promise) })
 		for _, c := range u.pool[keep:] {
 			delete(u.pooled, c.key)
 		}
 		u.pool = u.pool[:keep]
+		if len(u.seen) <= sampledUntil {
+			promising = slices.Clone(u.pool[:min(climbed, keep)])
+		}
 	}
 	for _, i := range u.ranked()[:min(elites, u.good)] {
 		if u.around[i] {
 			continue
 		}
 		u.around[i] = true
-		near := u.space.Neighbours(u.seen[i].point, space.AnyValue)
-		if len(near) > mostNeighbours {
-			u.rng.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
-			near = near[:mostNeighbours]
-		}
-		for _, p := range near {
-			u.add(p)
+		u.surround(u.seen[i].point, mostNeighbours)
+	}
+	for _, c := range promising {
+		if !u.climbed[c.key] {
+			u.climbed[c.key] = true
+			u.surround(c.point, mostAhead)
 		}
 	}
-	for misses := 0; misses < mostMisses && len(u.pool) < u.cfg.Pool; misses++ {
+	for misses := 0; misses < mostMisses && len(u.pool) < size; misses++ {
 		p, err := u.space.Sample(u.rng)
 		if err != nil {
 			break
@@ -301,25 +330,45 @@ func (u *Strategy) pick() *candidate {
 
 // promise is the logarithm of the expected improvement, summed over the models.
 func (u *Strategy) promise(c *candidate) float64 {
-	most, sum := math.Inf(-1), 0.0 // the sum is in units of the exponential of the most
-	for k, m := range u.models {
-		w := &c.views[k]
-		deviation := m.signal * math.Sqrt(max(1-w.explained, leastVariance))
-		p := logExpected((u.target-w.mean)/deviation) + math.Log(deviation) + math.Log(max(1-w.bad, 1e-3))
-		if p > most {
-			sum, most = sum*math.Exp(most-p)+1, p
-		} else {
-			sum += math.Exp(p - most)
+	sum := 0.0
+	for k := range u.models {
+		if z, deviation, right := u.view(c, k); z > farOut {
+			sum += expected(z) * deviation * right
 		}
 	}
-	return most + math.Log(sum)
+	if sum > 0 {
+		return math.Log(sum)
+	}
+	// Where all models expect so little, the largest of them stands for the sum.
+	most := math.Inf(-1)
+	for k := range u.models {
+		z, deviation, right := u.view(c, k)
+		most = max(most, logExpected(z)+math.Log(deviation)+math.Log(right))
+	}
+	return most
 }
 
-// logExpected is the logarithm of φ(z) + z·Φ(z), the expected improvement of a standard normal variable on −z; far out
-// it is that of the leading term (Ament et al., "Unexpected improvements to expected improvement", 2023).
+// view returns what model k says of a candidate: by how many standard deviations it expects it to be better than the
+// best seen, that deviation, and how likely it is to be right.
+func (u *Strategy) view(c *candidate, k int) (z, deviation, right float64) {
+	w := &c.views[k]
+	deviation = u.models[k].signal * math.Sqrt(max(1-w.explained, leastVariance))
+	return (u.target - w.mean) / deviation, deviation, max(1-w.bad, 1e-3)
+}
+
+// farOut is where the expected improvement of a standard normal variable is too small to be computed by its definition.
+const farOut = -5
+
+// expected is φ(z) + z·Φ(z), the expected improvement of a standard normal variable on −z.
+func expected(z float64) float64 {
+	return math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) + z*0.5*math.Erfc(-z/math.Sqrt2)
+}
+
+// logExpected is the logarithm of what is expected; far out it is that of the leading term (Ament et al., "Unexpected
+// improvements to expected improvement", 2023).
 func logExpected(z float64) float64 {
-	if z > -5 {
-		return math.Log(math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) + z*0.5*math.Erfc(-z/math.Sqrt2))
+	if z > farOut {
+		return math.Log(expected(z))
 	}
 	return -z*z/2 - math.Log(math.Sqrt(2*math.Pi)) - 2*math.Log(-z)
 }

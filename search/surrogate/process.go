@@ -11,6 +11,7 @@ import (
 // from few points (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian processes", 2011).
 type process struct {
 	group []int     // of each feature
+	alone bool      // whether each group has one feature
 	scale []float64 // of each feature: an inverse length
 	parts float64   // weight of each group's own kernel
 	noise float64   // variance of the noise
@@ -34,7 +35,7 @@ func split(theta []float64) hyper {
 const additive = 0.5
 
 func newProcess(group []int, h hyper) *process {
-	g := &process{group: group, parts: additive / float64(max(len(h.weight), 1)), noise: math.Exp(h.noise)}
+	g := &process{group: group, alone: len(group) == len(h.weight), parts: additive / float64(max(len(h.weight), 1)), noise: math.Exp(h.noise)}
 	for _, k := range group {
 		g.scale = append(g.scale, math.Exp(h.weight[k]/2))
 	}
@@ -52,39 +53,74 @@ func (g *process) scaled(x []float64) []float64 {
 
 // kernel is the covariance of two points, given in lengths.
 func (g *process) kernel(a, b []float64) float64 {
-	all, own, part, at := 0.0, 0.0, 0.0, 0
+	all, own := 0.0, 0.0
 	b = b[:len(a)]
-	for f, v := range a {
-		if g.group[f] != at {
-			own += matern(part)
-			all += part
-			part, at = 0, g.group[f]
+	if g.alone {
+		for f, v := range a {
+			d := v - b[f]
+			d *= d
+			all += d
+			own += matern(d)
 		}
-		d := v - b[f]
-		part += d * d
+	} else {
+		part, at := 0.0, 0
+		for f, v := range a {
+			if g.group[f] != at {
+				own += matern(part)
+				all += part
+				part, at = 0, g.group[f]
+			}
+			d := v - b[f]
+			part += d * d
+		}
+		all += part
+		own += matern(part)
 	}
-	return (1-additive)*matern(all+part) + g.parts*(own+matern(part))
+	return (1-additive)*matern(all) + g.parts*own
 }
 
-// matern is the Matérn kernel of smoothness 5/2 at a squared distance, interpolated in a table.
+// matern is the Matérn kernel of smoothness 5/2 at a squared distance: a line between places of a table, which are as
+// many for each factor of two, so that the highest bits of the number say which.
 func matern(squared float64) float64 {
-	r := math.Sqrt(5*squared) * maternSteps
-	i := int(r)
-	if i >= len(maternTable)-1 {
-		return 0
+	i := int(math.Float64bits(squared)>>maternShift) - maternFirst
+	switch {
+	case i < 0:
+		return 1 - 5.0/6*squared + 25.0/24*squared*squared
+	case i < len(maternTable):
+		return maternTable[i].at + maternTable[i].slope*squared
 	}
-	a := maternTable[i]
-	return a + (maternTable[i+1]-a)*(r-float64(i))
+	return 0
 }
 
-// maternSteps is the number of entries of the table for each unit of √5 times the distance.
-const maternSteps = 256
+// maternSlope is its derivative.
+func maternSlope(squared float64) float64 {
+	i := int(math.Float64bits(squared)>>maternShift) - maternFirst
+	switch {
+	case i < 0:
+		return -5.0/6 + 25.0/12*squared
+	case i < len(maternTable):
+		return maternTable[i].slope
+	}
+	return 0
+}
 
-var maternTable = func() []float64 {
-	t := make([]float64, 30*maternSteps)
+// The table has 128 places for each factor of two, from 2⁻¹² to 2⁷: about as much as the fastest cache holds.
+const (
+	maternShift = 52 - 7
+	maternFirst = (1023 - 12) << 7
+	maternLast  = (1023 + 7) << 7
+)
+
+var maternTable = func() (t [maternLast - maternFirst]struct{ at, slope float64 }) {
+	exact := func(squared float64) float64 {
+		r := math.Sqrt(5 * squared)
+		return (1 + r + r*r/3) * math.Exp(-r)
+	}
 	for i := range t {
-		r := float64(i) / maternSteps
-		t[i] = (1 + r + r*r/3) * math.Exp(-r)
+		a := math.Float64frombits(uint64(maternFirst+i) << maternShift)
+		b := math.Float64frombits(uint64(maternFirst+i+1) << maternShift)
+		t[i].slope = (exact(b) - exact(a)) / (b - a)
+		t[i].at = exact(a) - t[i].slope*a
 	}
 	return t
 }()
@@ -126,8 +162,14 @@ func (g *process) observe(x []float64) {
 	g.x, g.chol = append(g.x, x), append(g.chol, row)
 }
 
+// rowsAhead is how many rows there is room for before a projection moves.
+const rowsAhead = 16
+
 // project extends v, the beginning of the solution of L·v = k(x, observed), to the whole of it.
 func (g *process) project(x []float64, v []float64) []float64 {
+	if more := len(g.x) - len(v); more > 1 {
+		v = slices.Grow(v, more+rowsAhead)
+	}
 	for i := len(v); i < len(g.x); i++ {
 		v = append(v, (g.kernel(x, g.x[i])-dot(g.chol[i][:i], v))/g.chol[i][i])
 	}
@@ -177,12 +219,8 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 		alpha[j] = dot(inverse[j], z[j:])
 	}
 	// The derivative is ½·Σᵢⱼ (αᵢ·αⱼ/signal − K⁻¹ᵢⱼ)·∂Kᵢⱼ, and that of a Matérn kernel with respect to the logarithm of a
-	// weight −5/6·(1+r)·exp(−r) times the group's part of the squared distance, r being √5 times the distance.
+	// weight its slope times the group's part of the squared distance.
 	clear(grad)
-	slope := func(squared float64) float64 {
-		r := math.Sqrt(5 * squared)
-		return -5.0 / 6 * (1 + r) * math.Exp(-r)
-	}
 	part, trace := make([]float64, len(h.weight)), 0.0
 	for i := range n {
 		for j := range i {
@@ -195,10 +233,10 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 				part[group[f]] += d * d
 				all += d * d
 			}
-			whole := (1 - additive) * slope(all)
+			whole := (1 - additive) * maternSlope(all)
 			for k, p := range part {
 				if p > 0 {
-					grad[k] += c * p * (whole + g.parts*slope(p))
+					grad[k] += c * p * (whole + g.parts*maternSlope(p))
 				}
 			}
 		}

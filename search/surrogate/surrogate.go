@@ -9,8 +9,8 @@
 //     and one of all of them. Which parameters matter is learned as well: at first often, then ever more seldom.
 //     While little is known several answers are kept, drawn from their posterior, and what they expect is averaged
 //     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012).
-//  3. A pool of candidates has the neighbours of the best points and a stream of random points, or all points of a
-//     small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
+//  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, and a stream of
+//     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
 //     it is to fail, which the same process learns.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
@@ -34,7 +34,7 @@ import (
 type Config struct {
 	Initial int // points before the model is asked; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
-	Pool    int // candidates whose promise is known; default 1000
+	Pool    int // candidates whose promise is known, half as many from 512 evaluations on; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
 	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to 64 evaluations;
 	// default 8, and 1 is the most probable set alone.
@@ -103,9 +103,11 @@ type Strategy struct {
 	pooled map[string]bool // keys of the pool
 	gone   map[string]bool // keys of candidates that others asked for
 	whole  bool            // the pool began with all points of the space
-	around map[int]bool    // observations whose neighbours were in the pool since the last fit
-	target float64         // the least value seen
-	trend  trend
+	// What had its neighbours put into the pool since the last fit: observations, and candidates by their keys.
+	around  map[int]bool
+	climbed map[string]bool
+	target  float64 // the least value seen
+	trend   trend
 }
 
 // model is a process with one sample of the hyper-parameters.
@@ -150,7 +152,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	c = c.withDefaults()
 	u := &Strategy{
 		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
-		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{},
+		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{}, climbed: map[string]bool{},
 	}
 	if u.fresh == nil {
 		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
@@ -209,7 +211,7 @@ const (
 	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
 	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
 	spreadOver = 6
-	alignedOf  = 8
+	alignedOf  = 16
 )
 
 // aligned returns the most aligned of some random points.
