@@ -34,8 +34,8 @@ func (f *fake) Load(string) error                         { return nil }
 func (f *fake) Call(ctx context.Context, _ []int64) error { return ctx.Err() }
 
 func (f *fake) CallWithin(ctx context.Context, _ []int64, _ time.Duration) error { return ctx.Err() }
-func (f *fake) Outputs() [][]byte                         { return f.outputs }
-func (f *fake) Close() error                              { return nil }
+func (f *fake) Outputs() [][]byte                                                { return f.outputs }
+func (f *fake) Close() error                                                     { return nil }
 
 func (f *fake) Time(ctx context.Context, t worker.TimeRequest) ([]float64, error) {
 	if err := t.Validate(); err != nil {

@@ -17,8 +17,8 @@ func Passes() []string { return []string{"plan", "lower", "engines", "list", "sc
 // Explain says what the passes make of a configuration: a summary with bounds where pass is "", and all that a pass
 // leaves behind where it names one. From lower on each pass is verified on the way: the operations, in the order that it
 // gives them, by an interpreter, and those of allocate by the machine, as the program that is emitted from them. The
-// first pass that is wrong on the tree of the seed is the error, and so is that the registers do not fit. The number
-// of descents is that of Build.
+// first pass that is wrong on one of a few trees, or breaks an arc or the limit of an engine, is the error, and so is that
+// the registers do not fit. The number of descents is that of Build.
 func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices bool, descents int, pass string, seed uint64) error {
 	if err := c.Validate(s); err != nil {
 		return err
@@ -38,6 +38,9 @@ func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices b
 		return g.dump(w, nil, nil)
 	}
 	chooseEngines(g, c)
+	if err := g.checkEngines(); err != nil {
+		return fmt.Errorf("pass engines: %w", err)
+	}
 	if err := verifyPass("engines", g, nil, s, indices, seed); err != nil {
 		return err
 	}
@@ -49,6 +52,9 @@ func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices b
 	if err != nil {
 		return err
 	}
+	if err := greedy.check(g, e); err != nil {
+		return fmt.Errorf("pass list: %w", err)
+	}
 	if err := verifyPass("list", g, greedy, s, indices, seed); err != nil {
 		return err
 	}
@@ -59,6 +65,13 @@ func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices b
 	if descents >= 0 {
 		if final, err = newJustifier(g, e, uint64(c.Shuffle)).improve(ctx, greedy, descents, b.Cycles()); err != nil {
 			return err
+		}
+		err := final.check(g, e)
+		if err == nil && final.cycles < b.Cycles() {
+			err = fmt.Errorf("%d cycles are below the bound of %d", final.cycles, b.Cycles())
+		}
+		if err != nil {
+			return fmt.Errorf("pass schedule: %w", err)
 		}
 		if err := verifyPass("schedule", g, final, s, indices, seed); err != nil {
 			return err
@@ -106,8 +119,20 @@ func verifyProgram(p *sim.Program, shape tree.Shape, indices bool, seed uint64) 
 	})
 }
 
-// verify compares what an execution leaves in the image of a tree with the reference.
+// verifyTrees is how many trees each pass is verified on.
+const verifyTrees = 3
+
+// verify compares what executions leave in the images of a few trees with the reference.
 func verify(pass string, shape tree.Shape, indices bool, seed uint64, execute func(image []uint32) error) error {
+	for n := range uint64(verifyTrees) {
+		if err := verifyTree(pass, shape, indices, seed+n, execute); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifyTree(pass string, shape tree.Shape, indices bool, seed uint64, execute func(image []uint32) error) error {
 	image := tree.Image(shape, seed)
 	values, wantIndices := tree.Reference(shape, image)
 	if err := execute(image); err != nil {

@@ -375,7 +375,9 @@ func TestPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkSchedule(t, g, e, sched)
+		if err := sched.check(g, e); err != nil {
+			t.Fatal(err)
+		}
 		for _, pass := range append(Passes(), "") {
 			if err := Explain(context.Background(), io.Discard, s, c, true, 1, pass, 7); err != nil && kernels.AsRejection(err) == nil {
 				t.Fatalf("explain %q: %v, %+v: %v", pass, s, c, err)
@@ -383,7 +385,9 @@ func TestPasses(t *testing.T) {
 		}
 		late, early := newJustifier(g, e, 1).roundTrip(sched, r.IntN(8))
 		for _, next := range []*schedule{late, early} {
-			checkSchedule(t, g, e, next)
+			if err := next.check(g, e); err != nil {
+				t.Fatal(err)
+			}
 		}
 		sched = []*schedule{sched, late, early}[r.IntN(3)]
 		a, err := allocate(g, sched)
@@ -397,55 +401,6 @@ func TestPasses(t *testing.T) {
 			t.Fatalf("allocate or emit: %v, %+v: %v", s, c, err)
 		} else if cycles != sched.cycles {
 			t.Fatalf("the machine takes %d cycles, the schedule %d", cycles, sched.cycles)
-		}
-	}
-}
-
-// checkSchedule proves that a schedule keeps the arcs and the engines' limits.
-func checkSchedule(t *testing.T, g *graph, e *edges, s *schedule) {
-	t.Helper()
-	used := make([][sim.NumEngines]int, s.cycles)
-	for i := range g.ops {
-		o, n := &g.ops[i], int32(i)
-		switch {
-		case o.place == onNone:
-		case s.spread(n):
-			engine := sim.ALU
-			if o.place == onLoad {
-				engine = sim.Load
-			}
-			for l := range sim.VLen {
-				at := s.lanes[sim.VLen*i+l]
-				used[at][engine]++
-				if at < s.first[i] || at > s.last[i] {
-					t.Fatalf("lane %d of operation %d is in cycle %d, not in %d to %d", l, i, at, s.first[i], s.last[i])
-				}
-			}
-		default:
-			if s.first[i] != s.last[i] || o.units != 1 {
-				t.Fatalf("operation %d has one slot in %d to %d", i, s.first[i], s.last[i])
-			}
-			used[s.first[i]][o.code.Engine()]++
-		}
-		for _, a := range e.succs(n) {
-			gap := int32(1)
-			if a&1 == 1 || o.place == onNone {
-				gap = 0
-			}
-			end := s.last[i]
-			if o.place == onNone {
-				end++ // a fence stands before the cycle after its last
-			}
-			if to := a >> 1; s.first[to] < end+gap {
-				t.Fatalf("operation %d begins in cycle %d, and operation %d ends in %d", to, s.first[to], i, s.last[i])
-			}
-		}
-	}
-	for cycle, engines := range used {
-		for e, n := range engines {
-			if n > sim.SlotLimit[e] {
-				t.Fatalf("cycle %d uses %d slots of %v", cycle, n, sim.Engine(e))
-			}
 		}
 	}
 }
@@ -530,6 +485,51 @@ func TestVerifyNames(t *testing.T) {
 	g.ops = g.ops[:len(g.ops)-1]
 	if err := verifyPass("engines", g, nil, s, false, 7); err == nil || err.Error() != "pass engines: the values are wrong on the tree of seed 7" {
 		t.Errorf("without its last operation: %v", err)
+	}
+}
+
+// TestCheckFails: what breaks an arc or an engine's limit is told.
+func TestCheckFails(t *testing.T) {
+	s := tree.Shape{Height: 4, Rounds: 6, Batch: 32}
+	c := Config{Levels: 3, Tables: 1, Window: 4, Lanes: true}
+	scheduled := func() (*graph, *edges, *schedule) {
+		g := lower(s, c, false)
+		chooseEngines(g, c)
+		e := g.edges()
+		first, err := listSchedule(context.Background(), g, e, c)
+		if err == nil {
+			err = errors.Join(g.checkEngines(), first.check(g, e))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g, e, first
+	}
+	g, _, _ := scheduled()
+	i := slices.IndexFunc(g.ops, func(o op) bool { return o.code == sim.OpMultiplyAdd })
+	g.ops[i].place = onEither
+	if err := g.checkEngines(); err == nil || !strings.Contains(err.Error(), "multiply_add") {
+		t.Errorf("a multiply_add on the scalar engine: %v", err)
+	}
+	g, e, sched := scheduled()
+	i = slices.IndexFunc(g.ops, func(o op) bool { return o.place == onFlow })
+	j := i + 1 + slices.IndexFunc(g.ops[i+1:], func(o op) bool { return o.place == onFlow })
+	sched.first[i], sched.last[i] = sched.first[j], sched.last[j]
+	if err := sched.check(g, e); err == nil {
+		t.Error("two operations of one flow slot pass")
+	}
+	g, e, sched = scheduled()
+	for n := range g.ops {
+		if k := int32(n); g.ops[n].place == onVALU && len(e.succs(k)) > 0 {
+			to := e.succs(k)[0] >> 1
+			if e.succs(k)[0]&1 == 0 && g.ops[to].place == onVALU {
+				sched.first[to], sched.last[to] = sched.first[k], sched.last[k]
+				break
+			}
+		}
+	}
+	if err := sched.check(g, e); err == nil || !strings.Contains(err.Error(), "begins in cycle") {
+		t.Errorf("an operation beside the one that it waits for: %v", err)
 	}
 }
 
