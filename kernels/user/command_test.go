@@ -359,7 +359,7 @@ command: {run: 'test {{n}} != 0 && echo {{n}}', metric: {repeats: 1}}
 		}
 		all = append(all, c)
 	}
-	f, err := p.(kernels.Comparer).Compare(t.Context(), all[0], all[1:], time.Second)
+	f, err := p.(kernels.Comparer).Compare(t.Context(), all[0], all[1:], time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
