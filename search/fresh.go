@@ -47,6 +47,11 @@ func NewFresh(s *space.Space, rng *rand.Rand) *Fresh {
 	return f
 }
 
+// SeededFresh returns a source of unseen points that draws by the seed of a strategy.
+func SeededFresh(s *space.Space, seed uint64) *Fresh {
+	return NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+}
+
 // Mark notes that a point is seen, and reports whether it was not before. It is false, and notes nothing, where the point
 // is kept back.
 func (f *Fresh) Mark(p space.Point) bool {

@@ -23,8 +23,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show what a generator makes of a point, and what bounds its cost",
 		Long: `explain shows what the generator of a kernel makes of a point: how many slots each engine needs, what no schedule can be
 shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind; the passes of the vector
-family are plan, lower, engines, list, schedule and allocate. What each pass after plan leaves is executed on a tree on the way,
-after allocate as a program on the machine, and the first pass that is wrong is named. A point is given as text, as runs print it,
+family are plan, lower, engines, list, schedule and allocate. What each pass after plan leaves is executed on a few trees on the
+way, after allocate as a program on the machine, and the first pass that is wrong is named. A point is given as text, as runs print it,
 or by the schedule or the directory of a run, which say the kernel and the shape too.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule

@@ -122,19 +122,16 @@ const (
 	shortCall    = time.Second
 )
 
-// patience returns how long a call of the asked case may take, and 0 where nothing is known to compare it with. What
-// all is compared with is never cut short.
+// patience returns how long a call of the asked case may take. The baseline, which all is compared with, is never cut
+// short.
 func (c *candidate) patience() time.Duration {
 	p := c.problem
-	if c.point.Equal(p.spec.Presets()[0].Point) {
-		return 0
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.best == 0 {
-		return 0
+	if p.best == 0 || c.point.Equal(p.spec.Presets()[0].Point) {
+		return p.limits.Wall
 	}
-	return max(timing.Seconds(hopelessCall*p.best), shortCall)
+	return min(max(timing.Seconds(hopelessCall*p.best), shortCall), p.limits.Wall)
 }
 
 // Check runs the candidate on the cases of its point, with the inputs of a seed, in a worker.
@@ -165,8 +162,8 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 				}
 			}
 			within := p.limits.Wall
-			if patience := c.patience(); i == 0 && patience > 0 {
-				within = min(patience, within)
+			if i == 0 {
+				within = c.patience()
 			}
 			took, err := c.checkCase(ctx, w, one, within)
 			if i == 0 {

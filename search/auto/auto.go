@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"tune/search"
 	"tune/search/anneal"
@@ -101,7 +100,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	fresh := search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	fresh := search.SeededFresh(s, seed)
 	a := &auto{cfg: c, best: math.Inf(1)}
 	model, err := surrogate.New(s, seed, surrogate.Config{Start: c.Start, Sources: c.Sources, Fresh: fresh})
 	a.arms = append(a.arms, model)

@@ -28,7 +28,7 @@ type Code struct {
 // share a search have fresh in common; nil makes one from the seed.
 func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point, fresh *search.Fresh) *Code {
 	if fresh == nil {
-		fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+		fresh = search.SeededFresh(s, seed)
 	}
 	c := &Code{Space: s, Fresh: fresh, rng: rng, start: start}
 	for _, p := range s.Parameters() {

@@ -94,7 +94,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	}
 	fresh := c.Fresh
 	if fresh == nil {
-		fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+		fresh = search.SeededFresh(s, seed)
 	}
 	return &Strategy{
 		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,

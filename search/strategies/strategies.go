@@ -3,7 +3,6 @@ package strategies
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"tune/search"
@@ -48,7 +47,7 @@ type Hints struct {
 
 // warmed makes a strategy that has no model begin with the sources.
 func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*search.Fresh) (S, error)) (search.Strategy, error) {
-	fresh := search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+	fresh := search.SeededFresh(s, seed)
 	inner, err := make(fresh)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@
 //     While little is known several answers are kept, drawn from their posterior, and what they expect is averaged
 //     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012).
 //  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, and a stream of
-//     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement is asked, discounted by how likely
-//     it is to fail, which the same process learns.
+//     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement
+//     is asked, discounted by how likely it is to fail, which the same process learns.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
 //     2014).
@@ -155,7 +155,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{}, climbed: map[string]bool{},
 	}
 	if u.fresh == nil {
-		u.fresh = search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
+		u.fresh = search.SeededFresh(s, seed)
 	}
 	u.belief = newBelief(u.enc.switches)
 	u.hyper = u.belief.hyper()

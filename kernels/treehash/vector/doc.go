@@ -16,6 +16,6 @@
 //  7. emit writes the bundles (emit.go).
 //
 // A graph has lower bounds before it has a schedule (bound.go), and an interpreter that knows neither cycles nor
-// engines (interpret.go): Explain puts every pass from lower to justify to it, and the program to the machine, and names
-// the first that is wrong (explain.go).
+// engines (interpret.go), while check.go knows just these: Explain puts every pass from lower to justify to them, and the
+// program to the machine, and names the first that is wrong (explain.go).
 package vector
