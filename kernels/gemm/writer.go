@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -92,54 +93,17 @@ static inline void store_part(float *p, vec v, i64 n) { __builtin_ia32_maskstore
 // transpose writes the function of that name, by which strips are packed.
 func (w *writer) transpose(lanes int) {
 	w.f("\n// Writes the n rows of a matrix, k long and ld apart, as columns of a strip that is wide floats wide; columns")
-	w.f("// without a row become zero. Where n is not a multiple of four it writes up to the end of the strip alone.")
+	w.f("// without a row become zero.")
 	w.f("static inline __attribute__((always_inline)) void transpose(i64 n, i64 wide, i64 k, const float *from, i64 ld, float *to) {")
 	w.in()
 	w.f("i64 p = 0;")
 	w.f("#if HAS(__builtin_shufflevector)")
-	w.f("typedef float four __attribute__((vector_size(16), aligned(4), may_alias));")
 	w.f("for (; k - p >= %d; p += %d) {", lanes, lanes)
 	w.in()
 	w.f("i64 i = 0;")
-	w.f("for (; n - i >= 4; i += 4) {")
-	w.in()
-	w.f("const float *f = from + i * ld + p;")
-	w.f("float *t = to + p * wide + i;")
-	// The rows below are packed next, and lie too far apart for the hardware to fetch them ahead.
-	w.f("for (i64 r = 0; r < 4; r++) __builtin_prefetch(f + (n + r) * ld);")
-	w.f("vec r0 = LOAD(f), r1 = LOAD(f + ld), r2 = LOAD(f + 2 * ld), r3 = LOAD(f + 3 * ld);")
-	lane := func(pattern ...int) string {
-		var at []string
-		for l := 0; l < lanes; l += 4 {
-			for _, i := range pattern {
-				if i >= 4 {
-					i += lanes - 4
-				}
-				at = append(at, fmt.Sprint(l+i))
-			}
-		}
-		return strings.Join(at, ", ")
+	for rows := min(8, lanes); rows > 1; rows /= 2 {
+		w.transposeRows(lanes, rows)
 	}
-	low, high := lane(0, 4, 1, 5), lane(2, 6, 3, 7)
-	w.f("vec a = __builtin_shufflevector(r0, r1, %s);", low)
-	w.f("vec b = __builtin_shufflevector(r2, r3, %s);", low)
-	w.f("vec c = __builtin_shufflevector(r0, r1, %s);", high)
-	w.f("vec d = __builtin_shufflevector(r2, r3, %s);", high)
-	w.f("r0 = __builtin_shufflevector(a, b, %s);", lane(0, 1, 4, 5))
-	w.f("r1 = __builtin_shufflevector(a, b, %s);", lane(2, 3, 6, 7))
-	w.f("r2 = __builtin_shufflevector(c, d, %s);", lane(0, 1, 4, 5))
-	w.f("r3 = __builtin_shufflevector(c, d, %s);", lane(2, 3, 6, 7))
-	for l := 0; l < lanes; l += 4 {
-		for r := range 4 {
-			value := fmt.Sprintf("r%d", r)
-			if lanes > 4 {
-				value = fmt.Sprintf("__builtin_shufflevector(r%d, r%d, %d, %d, %d, %d)", r, r, l, l+1, l+2, l+3)
-			}
-			w.f("*(four *)(t + %d * wide) = %s;", l+r, value)
-		}
-	}
-	w.out()
-	w.f("}")
 	w.f("for (; i < n; i++)")
 	w.f("\tfor (i64 q = p; q < p + %d; q++) to[q * wide + i] = from[i * ld + q];", lanes)
 	w.out()
@@ -152,4 +116,88 @@ func (w *writer) transpose(lanes int) {
 	w.f("\t\tfor (i64 i = n; i < wide; i++) to[p * wide + i] = 0;")
 	w.out()
 	w.f("}")
+}
+
+// transposeRows writes the loop that transposes that many rows at once, a vector of each: vectors of ever more rows are
+// interleaved until each has whole columns.
+func (w *writer) transposeRows(lanes, rows int) {
+	w.f("for (; n - i >= %d; i += %d) {", rows, rows)
+	w.in()
+	w.f("typedef float column __attribute__((vector_size(%d), aligned(4), may_alias));", 4*rows)
+	w.f("const float *f = from + i * ld + p;")
+	w.f("float *t = to + p * wide + i;")
+	// The rows below are packed next, and lie too far apart for the hardware to fetch them ahead.
+	w.f("for (i64 r = 0; r < %d; r++) __builtin_prefetch(f + (n + r) * ld);", rows)
+	// vector has in each lane an element of row r, of the k-th column.
+	type vector struct {
+		name string
+		k    []int
+	}
+	var groups [][]vector // those of the same rows
+	for r := range rows {
+		v := vector{name: fmt.Sprintf("r%d", r)}
+		for l := range lanes {
+			v.k = append(v.k, l)
+		}
+		groups = append(groups, []vector{v})
+		w.f("vec %s = LOAD(f + %d * ld);", v.name, r)
+	}
+	for unit := 1; unit < rows; unit *= 2 {
+		var next [][]vector
+		for g := 0; g < len(groups); g += 2 {
+			var merged []vector
+			for n, a := range groups[g] {
+				b := groups[g+1][n]
+				for half := range 2 {
+					pattern := interleave(lanes, unit, half)
+					v := vector{name: fmt.Sprintf("s%d_%d_%d", unit, g/2, len(merged))}
+					var at []string
+					for _, from := range pattern {
+						at = append(at, fmt.Sprint(from))
+						v.k = append(v.k, slices.Concat(a.k, b.k)[from])
+					}
+					w.f("vec %s = __builtin_shufflevector(%s, %s, %s);", v.name, a.name, b.name, strings.Join(at, ", "))
+					merged = append(merged, v)
+				}
+			}
+			next = append(next, merged)
+		}
+		groups = next
+	}
+	for _, v := range groups[0] {
+		for l := 0; l < lanes; l += rows {
+			value := v.name
+			if lanes > rows {
+				var at []string
+				for i := range rows {
+					at = append(at, fmt.Sprint(l+i))
+				}
+				value = fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", v.name, v.name, strings.Join(at, ", "))
+			}
+			w.f("*(column *)(t + %d * wide) = %s;", v.k[l], value)
+		}
+	}
+	w.out()
+	w.f("}")
+}
+
+// interleave returns which lanes of two vectors, counted through, make the first or the second half of both, with units
+// of either in turn: in each four lanes, where units are smaller, as processors have such an instruction.
+func interleave(lanes, unit, half int) []int {
+	block := 4
+	if unit >= block {
+		block = lanes
+	}
+	var out []int
+	for start := 0; start < lanes; start += block {
+		first := start + half*block/2
+		for at := first; at < first+block/2; at += unit {
+			for _, vector := range []int{0, lanes} {
+				for i := range unit {
+					out = append(out, vector+at+i)
+				}
+			}
+		}
+	}
+	return out
 }

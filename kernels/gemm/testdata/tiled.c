@@ -40,42 +40,125 @@ struct scratch {
 };
 
 // Writes the n rows of a matrix, k long and ld apart, as columns of a strip that is wide floats wide; columns
-// without a row become zero. Where n is not a multiple of four it writes up to the end of the strip alone.
+// without a row become zero.
 static inline __attribute__((always_inline)) void transpose(i64 n, i64 wide, i64 k, const float *from, i64 ld, float *to) {
 	i64 p = 0;
 #if HAS(__builtin_shufflevector)
-	typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 	for (; k - p >= 16; p += 16) {
 		i64 i = 0;
+		for (; n - i >= 8; i += 8) {
+			typedef float column __attribute__((vector_size(32), aligned(4), may_alias));
+			const float *f = from + i * ld + p;
+			float *t = to + p * wide + i;
+			for (i64 r = 0; r < 8; r++) __builtin_prefetch(f + (n + r) * ld);
+			vec r0 = LOAD(f + 0 * ld);
+			vec r1 = LOAD(f + 1 * ld);
+			vec r2 = LOAD(f + 2 * ld);
+			vec r3 = LOAD(f + 3 * ld);
+			vec r4 = LOAD(f + 4 * ld);
+			vec r5 = LOAD(f + 5 * ld);
+			vec r6 = LOAD(f + 6 * ld);
+			vec r7 = LOAD(f + 7 * ld);
+			vec s1_0_0 = __builtin_shufflevector(r0, r1, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_0_1 = __builtin_shufflevector(r0, r1, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s1_1_0 = __builtin_shufflevector(r2, r3, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_1_1 = __builtin_shufflevector(r2, r3, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s1_2_0 = __builtin_shufflevector(r4, r5, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_2_1 = __builtin_shufflevector(r4, r5, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s1_3_0 = __builtin_shufflevector(r6, r7, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_3_1 = __builtin_shufflevector(r6, r7, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s2_0_0 = __builtin_shufflevector(s1_0_0, s1_1_0, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_0_1 = __builtin_shufflevector(s1_0_0, s1_1_0, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			vec s2_0_2 = __builtin_shufflevector(s1_0_1, s1_1_1, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_0_3 = __builtin_shufflevector(s1_0_1, s1_1_1, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			vec s2_1_0 = __builtin_shufflevector(s1_2_0, s1_3_0, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_1_1 = __builtin_shufflevector(s1_2_0, s1_3_0, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			vec s2_1_2 = __builtin_shufflevector(s1_2_1, s1_3_1, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_1_3 = __builtin_shufflevector(s1_2_1, s1_3_1, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			vec s4_0_0 = __builtin_shufflevector(s2_0_0, s2_1_0, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+			vec s4_0_1 = __builtin_shufflevector(s2_0_0, s2_1_0, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+			vec s4_0_2 = __builtin_shufflevector(s2_0_1, s2_1_1, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+			vec s4_0_3 = __builtin_shufflevector(s2_0_1, s2_1_1, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+			vec s4_0_4 = __builtin_shufflevector(s2_0_2, s2_1_2, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+			vec s4_0_5 = __builtin_shufflevector(s2_0_2, s2_1_2, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+			vec s4_0_6 = __builtin_shufflevector(s2_0_3, s2_1_3, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+			vec s4_0_7 = __builtin_shufflevector(s2_0_3, s2_1_3, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+			*(column *)(t + 0 * wide) = __builtin_shufflevector(s4_0_0, s4_0_0, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 4 * wide) = __builtin_shufflevector(s4_0_0, s4_0_0, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 8 * wide) = __builtin_shufflevector(s4_0_1, s4_0_1, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 12 * wide) = __builtin_shufflevector(s4_0_1, s4_0_1, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 1 * wide) = __builtin_shufflevector(s4_0_2, s4_0_2, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 5 * wide) = __builtin_shufflevector(s4_0_2, s4_0_2, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 9 * wide) = __builtin_shufflevector(s4_0_3, s4_0_3, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 13 * wide) = __builtin_shufflevector(s4_0_3, s4_0_3, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 2 * wide) = __builtin_shufflevector(s4_0_4, s4_0_4, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 6 * wide) = __builtin_shufflevector(s4_0_4, s4_0_4, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 10 * wide) = __builtin_shufflevector(s4_0_5, s4_0_5, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 14 * wide) = __builtin_shufflevector(s4_0_5, s4_0_5, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 3 * wide) = __builtin_shufflevector(s4_0_6, s4_0_6, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 7 * wide) = __builtin_shufflevector(s4_0_6, s4_0_6, 8, 9, 10, 11, 12, 13, 14, 15);
+			*(column *)(t + 11 * wide) = __builtin_shufflevector(s4_0_7, s4_0_7, 0, 1, 2, 3, 4, 5, 6, 7);
+			*(column *)(t + 15 * wide) = __builtin_shufflevector(s4_0_7, s4_0_7, 8, 9, 10, 11, 12, 13, 14, 15);
+		}
 		for (; n - i >= 4; i += 4) {
+			typedef float column __attribute__((vector_size(16), aligned(4), may_alias));
 			const float *f = from + i * ld + p;
 			float *t = to + p * wide + i;
 			for (i64 r = 0; r < 4; r++) __builtin_prefetch(f + (n + r) * ld);
-			vec r0 = LOAD(f), r1 = LOAD(f + ld), r2 = LOAD(f + 2 * ld), r3 = LOAD(f + 3 * ld);
-			vec a = __builtin_shufflevector(r0, r1, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-			vec b = __builtin_shufflevector(r2, r3, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-			vec c = __builtin_shufflevector(r0, r1, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-			vec d = __builtin_shufflevector(r2, r3, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-			r0 = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-			r1 = __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-			r2 = __builtin_shufflevector(c, d, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-			r3 = __builtin_shufflevector(c, d, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-			*(four *)(t + 0 * wide) = __builtin_shufflevector(r0, r0, 0, 1, 2, 3);
-			*(four *)(t + 1 * wide) = __builtin_shufflevector(r1, r1, 0, 1, 2, 3);
-			*(four *)(t + 2 * wide) = __builtin_shufflevector(r2, r2, 0, 1, 2, 3);
-			*(four *)(t + 3 * wide) = __builtin_shufflevector(r3, r3, 0, 1, 2, 3);
-			*(four *)(t + 4 * wide) = __builtin_shufflevector(r0, r0, 4, 5, 6, 7);
-			*(four *)(t + 5 * wide) = __builtin_shufflevector(r1, r1, 4, 5, 6, 7);
-			*(four *)(t + 6 * wide) = __builtin_shufflevector(r2, r2, 4, 5, 6, 7);
-			*(four *)(t + 7 * wide) = __builtin_shufflevector(r3, r3, 4, 5, 6, 7);
-			*(four *)(t + 8 * wide) = __builtin_shufflevector(r0, r0, 8, 9, 10, 11);
-			*(four *)(t + 9 * wide) = __builtin_shufflevector(r1, r1, 8, 9, 10, 11);
-			*(four *)(t + 10 * wide) = __builtin_shufflevector(r2, r2, 8, 9, 10, 11);
-			*(four *)(t + 11 * wide) = __builtin_shufflevector(r3, r3, 8, 9, 10, 11);
-			*(four *)(t + 12 * wide) = __builtin_shufflevector(r0, r0, 12, 13, 14, 15);
-			*(four *)(t + 13 * wide) = __builtin_shufflevector(r1, r1, 12, 13, 14, 15);
-			*(four *)(t + 14 * wide) = __builtin_shufflevector(r2, r2, 12, 13, 14, 15);
-			*(four *)(t + 15 * wide) = __builtin_shufflevector(r3, r3, 12, 13, 14, 15);
+			vec r0 = LOAD(f + 0 * ld);
+			vec r1 = LOAD(f + 1 * ld);
+			vec r2 = LOAD(f + 2 * ld);
+			vec r3 = LOAD(f + 3 * ld);
+			vec s1_0_0 = __builtin_shufflevector(r0, r1, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_0_1 = __builtin_shufflevector(r0, r1, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s1_1_0 = __builtin_shufflevector(r2, r3, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_1_1 = __builtin_shufflevector(r2, r3, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			vec s2_0_0 = __builtin_shufflevector(s1_0_0, s1_1_0, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_0_1 = __builtin_shufflevector(s1_0_0, s1_1_0, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			vec s2_0_2 = __builtin_shufflevector(s1_0_1, s1_1_1, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+			vec s2_0_3 = __builtin_shufflevector(s1_0_1, s1_1_1, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+			*(column *)(t + 0 * wide) = __builtin_shufflevector(s2_0_0, s2_0_0, 0, 1, 2, 3);
+			*(column *)(t + 4 * wide) = __builtin_shufflevector(s2_0_0, s2_0_0, 4, 5, 6, 7);
+			*(column *)(t + 8 * wide) = __builtin_shufflevector(s2_0_0, s2_0_0, 8, 9, 10, 11);
+			*(column *)(t + 12 * wide) = __builtin_shufflevector(s2_0_0, s2_0_0, 12, 13, 14, 15);
+			*(column *)(t + 1 * wide) = __builtin_shufflevector(s2_0_1, s2_0_1, 0, 1, 2, 3);
+			*(column *)(t + 5 * wide) = __builtin_shufflevector(s2_0_1, s2_0_1, 4, 5, 6, 7);
+			*(column *)(t + 9 * wide) = __builtin_shufflevector(s2_0_1, s2_0_1, 8, 9, 10, 11);
+			*(column *)(t + 13 * wide) = __builtin_shufflevector(s2_0_1, s2_0_1, 12, 13, 14, 15);
+			*(column *)(t + 2 * wide) = __builtin_shufflevector(s2_0_2, s2_0_2, 0, 1, 2, 3);
+			*(column *)(t + 6 * wide) = __builtin_shufflevector(s2_0_2, s2_0_2, 4, 5, 6, 7);
+			*(column *)(t + 10 * wide) = __builtin_shufflevector(s2_0_2, s2_0_2, 8, 9, 10, 11);
+			*(column *)(t + 14 * wide) = __builtin_shufflevector(s2_0_2, s2_0_2, 12, 13, 14, 15);
+			*(column *)(t + 3 * wide) = __builtin_shufflevector(s2_0_3, s2_0_3, 0, 1, 2, 3);
+			*(column *)(t + 7 * wide) = __builtin_shufflevector(s2_0_3, s2_0_3, 4, 5, 6, 7);
+			*(column *)(t + 11 * wide) = __builtin_shufflevector(s2_0_3, s2_0_3, 8, 9, 10, 11);
+			*(column *)(t + 15 * wide) = __builtin_shufflevector(s2_0_3, s2_0_3, 12, 13, 14, 15);
+		}
+		for (; n - i >= 2; i += 2) {
+			typedef float column __attribute__((vector_size(8), aligned(4), may_alias));
+			const float *f = from + i * ld + p;
+			float *t = to + p * wide + i;
+			for (i64 r = 0; r < 2; r++) __builtin_prefetch(f + (n + r) * ld);
+			vec r0 = LOAD(f + 0 * ld);
+			vec r1 = LOAD(f + 1 * ld);
+			vec s1_0_0 = __builtin_shufflevector(r0, r1, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+			vec s1_0_1 = __builtin_shufflevector(r0, r1, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+			*(column *)(t + 0 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 0, 1);
+			*(column *)(t + 1 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 2, 3);
+			*(column *)(t + 4 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 4, 5);
+			*(column *)(t + 5 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 6, 7);
+			*(column *)(t + 8 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 8, 9);
+			*(column *)(t + 9 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 10, 11);
+			*(column *)(t + 12 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 12, 13);
+			*(column *)(t + 13 * wide) = __builtin_shufflevector(s1_0_0, s1_0_0, 14, 15);
+			*(column *)(t + 2 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 0, 1);
+			*(column *)(t + 3 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 2, 3);
+			*(column *)(t + 6 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 4, 5);
+			*(column *)(t + 7 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 6, 7);
+			*(column *)(t + 10 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 8, 9);
+			*(column *)(t + 11 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 10, 11);
+			*(column *)(t + 14 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 12, 13);
+			*(column *)(t + 15 * wide) = __builtin_shufflevector(s1_0_1, s1_0_1, 14, 15);
 		}
 		for (; i < n; i++)
 			for (i64 q = p; q < p + 16; q++) to[q * wide + i] = from[i * ld + q];
