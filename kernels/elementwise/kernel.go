@@ -53,7 +53,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "elementwise-f32",
 		Doc:     "elementwise work and reductions on arrays of float32, as generated C on this CPU",
-		Version: "2",
+		Version: "3",
 		Unit:    "ns",
 		Shape:   Fields(),
 		Rate:    "gbs",

@@ -48,7 +48,7 @@ type Config struct {
 }
 
 // Flags are what a compiler needs for the text.
-func Flags() []string { return []string{"-pthread"} }
+func Flags() []string { return []string{"-pthread", "-D_GNU_SOURCE"} }
 
 // Text returns the C text. It needs nothing before it.
 func (c Config) Text() string {
@@ -139,6 +139,8 @@ static struct {
 	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
 	int64_t finished __attribute__((aligned(64))); // tasks
 	int sleepers __attribute__((aligned(64)));
+	int waits; // that were long
+	int cores[CREW_WORKERS]; // that workers were last seen on, counted from 1; 0 for not known
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
@@ -158,12 +160,39 @@ static struct {
 
 // Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
 // system may put two threads on one. So every now and then a poll offers the core.
+enum { CREW_PATIENCE = 1000 };
+
 static inline void crew_poll(int i)
 {
-	if (i % 1000 == 999)
+	if (i % CREW_PATIENCE == CREW_PATIENCE - 1)
 		sched_yield();
 	else
 		CREW_PAUSE();
+}
+
+// Notes the core of a thread, and moves a helper off one that a lower worker was last seen on, where there is another:
+// the system leaves threads that offer a core to each other together for a tenth of a second and more.
+static void crew_spread(int worker)
+{
+#ifdef __linux__
+	const int here = sched_getcpu() + 1;
+	__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
+	cpu_set_t allowed, other;
+	if (worker == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+		return;
+	other = allowed;
+	int crowded = 0;
+	for (int w = 0; w < worker; w++) {
+		const int there = CREW_READ(crew.cores[w]);
+		if (there > 0)
+			CPU_CLR(there - 1, &other);
+		crowded |= there == here;
+	}
+	if (crowded && CPU_COUNT(&other) > 0 && sched_setaffinity(0, sizeof other, &other) == 0) {
+		__atomic_store_n(&crew.cores[worker], sched_getcpu() + 1, __ATOMIC_SEQ_CST);
+		sched_setaffinity(0, sizeof allowed, &allowed);
+	}
+#endif
 }
 
 static inline void crew_task(int worker, int64_t i)
@@ -177,6 +206,7 @@ static void crew_work(int worker, uint64_t mine);
 static void *crew_main(void *p)
 {
 	const int worker = (int)(intptr_t)p;
+	int waits = 0;
 	for (uint64_t seen = 0;;) {
 		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
 			crew_poll(i);
@@ -193,6 +223,10 @@ static void *crew_main(void *p)
 		const uint64_t mine = CREW_READ(crew.ticket);
 		seen = CREW_GENERATION(mine);
 		crew_work(worker, mine);
+		if (CREW_READ(crew.waits) != waits) {
+			waits = CREW_READ(crew.waits);
+			crew_spread(worker);
+		}
 	}
 }
 
@@ -243,8 +277,13 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
 	crew_publish(tasks);
 	crew_work(0, CREW_READ(crew.ticket));
-	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % 1000)
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE) {
+		if (i == CREW_PATIENCE - 1) {
+			crew_spread(0);
+			__atomic_fetch_add(&crew.waits, 1, __ATOMIC_SEQ_CST);
+		}
 		crew_poll(i);
+	}
 }
 `
 

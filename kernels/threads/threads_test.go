@@ -1,6 +1,7 @@
 package threads_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -85,5 +86,84 @@ func run(t *testing.T, dir, compiler string, c threads.Config) {
 	}
 	if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// apartText puts a helper on the caller's core, and prints how often it was on another one two calls later.
+const apartText = `
+#include <stdio.h>
+#include <time.h>
+
+static int core[2], together;
+
+static void task(void *context, int64_t i, int worker)
+{
+	(void)context, (void)i;
+	struct timespec from, now;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < 100000);
+	if (together && worker == 1) {
+		cpu_set_t all, one;
+		sched_getaffinity(0, sizeof all, &all);
+		CPU_ZERO(&one);
+		CPU_SET(core[0], &one);
+		sched_setaffinity(0, sizeof one, &one);
+		sched_setaffinity(0, sizeof all, &all);
+	}
+	core[worker] = sched_getcpu();
+}
+
+int main(void)
+{
+	cpu_set_t all;
+	sched_getaffinity(0, sizeof all, &all);
+	if (CPU_COUNT(&all) < 2)
+		return 2;
+	int apart = 0;
+	for (int i = 0; i < 100; i++) {
+		parallel(task, 0, 2);
+		together = 1;
+		parallel(task, 0, 2);
+		together = 0;
+		parallel(task, 0, 2);
+		parallel(task, 0, 2);
+		apart += core[0] != core[1];
+	}
+	printf("%d\n", apart);
+	return 0;
+}
+`
+
+// TestApart: a helper leaves the core of the caller soon after the caller had to wait for it.
+func TestApart(t *testing.T) {
+	compilers, err := cc.Find(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
+	c := threads.Config{Workers: 2, HandOut: threads.Static, Start: threads.Pool, Spin: 10_000}
+	if err := os.WriteFile(source, []byte(c.Text()+apartText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source}, threads.Flags()...)
+	if out, err := exec.CommandContext(t.Context(), compilers[0].Path, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), program).Output()
+	if e := new(exec.ExitError); errors.As(err, &e) && e.ExitCode() == 2 {
+		t.Skip("this process may use one core only")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var apart int
+	if _, err := fmt.Sscan(string(out), &apart); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("apart %d times of 100", apart)
+	if apart < 60 {
+		t.Errorf("helper and caller were apart %d times of 100", apart)
 	}
 }

@@ -30,6 +30,7 @@ type library struct {
 	// environment holds the variables that are set to the number of threads before the library is loaded,
 	// because some start their threads then.
 	environment []string
+	openmp      bool // whether its threads are those of OpenMP, which stay apart if told to
 	dnnl        bool // dnnl_sgemm instead of cblas_sgemm
 }
 
@@ -51,6 +52,7 @@ var libraries = []library{
 		sonames:     []string{"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"},
 		threads:     []struct{ function, argument string }{{"omp_set_num_threads", "int"}},
 		environment: []string{"OMP_NUM_THREADS"},
+		openmp:      true,
 		dnnl:        true,
 	},
 }
@@ -150,6 +152,9 @@ void abort(void);
 	w("\nstatic void load(void) {")
 	for _, name := range l.environment {
 		w("\tsetenv(%q, \"%d\", 1);", name, threads)
+	}
+	if l.openmp && threads > 1 {
+		w("\tsetenv(\"OMP_PROC_BIND\", \"true\", 0);")
 	}
 	w("\tvoid *library = dlopen(%q, 2); // RTLD_NOW", p.Path)
 	w("\tif (library) product = dlsym(library, %q);", function)
