@@ -156,7 +156,7 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 func (r *rounds) run(ctx context.Context) error {
 	deadline := r.now().Add(r.limit)
 	base := r.entrants[0]
-	quiet := !r.threaded || timing.Idle(ctx)
+	quiet := r.idle(ctx)
 	for round := range allRounds {
 		if r.count(r.swift(), round) >= mostRounds {
 			return nil
@@ -166,9 +166,6 @@ func (r *rounds) run(ctx context.Context) error {
 			return nil
 		case late > 0 && round >= 2:
 			r.dropSlower()
-		}
-		if r.threaded {
-			settle(ctx)
 		}
 		s, err := r.drift.sample(ctx, 1)
 		if err != nil {
@@ -211,7 +208,7 @@ func (r *rounds) run(ctx context.Context) error {
 			e.samples = append(e.samples, s)
 			slow = slow || e != base && e.slow()
 		}
-		after := !r.threaded || timing.Idle(ctx)
+		after := r.idle(ctx)
 		r.quiet = append(r.quiet, quiet && after)
 		quiet = after
 		if slow {
@@ -219,6 +216,16 @@ func (r *rounds) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// idle reports whether the machine has nothing else to do, once the threads of the last entrant have come to rest. Only
+// the rounds of threads need that.
+func (r *rounds) idle(ctx context.Context) bool {
+	if !r.threaded {
+		return true
+	}
+	settle(ctx)
+	return timing.Idle(ctx)
 }
 
 // settle waits until the threads of the entrant before have given up their core: after a call they look out for the next

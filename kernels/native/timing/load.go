@@ -3,6 +3,7 @@ package timing
 import (
 	"bytes"
 	"context"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -63,28 +64,40 @@ func (l Load) Shares(since Load) (busy, steal float64) {
 // Idle watches the machine for a moment, and reports whether nothing else wanted a core meanwhile. Where the system
 // does not tell, it reports false: what cannot be verified is not.
 func Idle(ctx context.Context) bool {
-	const looks, pause = 8, 2 * time.Millisecond
+	const looks, apart = 8, 2 * time.Millisecond
 	before := ReadLoad()
 	if !before.Readable {
 		return false
 	}
 	waiting, seen := 0, 0
 	for range looks {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return false
-		}
-		n, ok := runnable()
-		if !ok {
+		pause(apart)
+		n, ok := others()
+		if !ok || ctx.Err() != nil {
 			return false
 		}
 		seen++
-		waiting += max(n-1, 0) // less this thread
+		waiting += n
 	}
 	_, steal := ReadLoad().Shares(before)
-	// A thread of the Go runtime may show up in a look or two.
+	// The system has threads of its own that run now and then.
 	return float64(waiting) <= 0.3*float64(seen) && steal == 0
+}
+
+// others returns how many threads beside this one run or want to. It is the least of a few readings, because threads of
+// the Go runtime wake up with this one, look for work, and are gone some microseconds later.
+func others() (int, bool) {
+	least := math.MaxInt
+	for range 32 {
+		n, ok := runnable()
+		if !ok {
+			return 0, false
+		}
+		if least = min(least, max(n-1, 0)); least == 0 {
+			break
+		}
+	}
+	return least, true
 }
 
 // runnable returns how many threads of the machine run or want to.

@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // errUnsupported says that native code cannot be isolated on this system.
