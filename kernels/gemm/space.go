@@ -320,7 +320,7 @@ func tiledStart(isa, layout string, d Dims) map[string]any {
 	// A strip of Y stays in the first-level cache, and the block of X that streams past it in the second.
 	values["kc"], values["mc"], values["nc"] = min(d.K, 256), min(mostRows, 128), min(mostCols, 2048)
 	values["pack_x"], values["prefetch_x"], values["prefetch_y"] = true, 32, 4
-	values["next_y"], values["prefetch_c"] = true, true
+	values["prefetch_c"] = true
 	if layout == LayoutNN {
 		values["pack_y"] = true
 	}
