@@ -310,22 +310,51 @@ func (u *Strategy) fill() {
 	}
 }
 
-// pick takes the most promising candidate out of the pool; nil where there is none.
+const (
+	// From roamFrom to roamUntil evaluations, every roamEvery-th point is sought among candidates that differ from the best
+	// point in roamFar parameters or more: what goes with what is not seen by changing the best point a little, and
+	// expected improvement alone stays near it until nothing is left there.
+	roamFrom, roamUntil = 12, 150
+	roamEvery, roamFar  = 4, 3
+)
+
+// pick takes the most promising candidate out of the pool, now and then the most promising of those that are far from
+// the best point; nil where there is none.
 func (u *Strategy) pick() *candidate {
-	best := -1
+	u.picked++
+	n := len(u.seen)
+	roam := n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0
+	best, far := -1, -1
 	for i, c := range u.pool {
 		c.promise = u.promise(c)
 		if best < 0 || c.promise > u.pool[best].promise {
 			best = i
 		}
+		if roam && (far < 0 || c.promise > u.pool[far].promise) && u.far(c.point) {
+			far = i
+		}
 	}
 	if best < 0 {
 		return nil
+	}
+	if far >= 0 {
+		best = far
 	}
 	c := u.pool[best]
 	u.pool = slices.Delete(u.pool, best, best+1)
 	delete(u.pooled, c.key)
 	return c
+}
+
+// far reports whether a point differs from the best one in roamFar parameters or more.
+func (u *Strategy) far(p space.Point) bool {
+	differ := 0
+	for i := range u.enc.params {
+		if p.Ordinal(i) != u.seen[u.best].point.Ordinal(i) {
+			differ++
+		}
+	}
+	return differ >= roamFar
 }
 
 // promise is the logarithm of the expected improvement, summed over the models.

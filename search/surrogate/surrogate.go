@@ -11,7 +11,8 @@
 //     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012).
 //  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, and a stream of
 //     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement
-//     is asked, discounted by how likely it is to fail, which the same process learns.
+//     is asked, discounted by how likely it is to fail, which the same process learns. Every fourth point is sought among
+//     those far from the best point, while little is known.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
 //     2014).
@@ -107,6 +108,7 @@ type Strategy struct {
 	around  map[int]bool
 	climbed map[string]bool
 	target  float64 // the least value seen
+	picked  int     // candidates picked so far
 	trend   trend
 }
 
