@@ -89,7 +89,7 @@ func run(t *testing.T, dir, compiler string, c threads.Config) {
 	}
 }
 
-// apartText puts a helper on the caller's core, and prints how often it was on another one two calls later.
+// apartText puts a helper on the caller's core, and prints how often it was on another one a few calls later.
 const apartText = `
 #include <stdio.h>
 #include <time.h>
@@ -127,8 +127,8 @@ int main(void)
 		together = 1;
 		parallel(task, 0, 2);
 		together = 0;
-		parallel(task, 0, 2);
-		parallel(task, 0, 2);
+		for (int call = 0; call < 16; call++)
+			parallel(task, 0, 2);
 		apart += core[0] != core[1];
 	}
 	printf("%d\n", apart);

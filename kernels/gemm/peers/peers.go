@@ -155,6 +155,7 @@ void abort(void);
 	}
 	if l.openmp && threads > 1 {
 		w("\tsetenv(\"OMP_PROC_BIND\", \"true\", 0);")
+		w("\tsetenv(\"OMP_PLACES\", \"cores\", 0);")
 	}
 	w("\tvoid *library = dlopen(%q, 2); // RTLD_NOW", p.Path)
 	w("\tif (library) product = dlsym(library, %q);", function)

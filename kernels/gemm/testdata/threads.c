@@ -275,6 +275,7 @@ struct crew_job {
 enum { CREW_SPIN = 10000 };
 
 #include <sched.h>
+#include <string.h>
 
 static struct {
 	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
@@ -299,10 +300,13 @@ static struct {
 #define CREW_PAUSE() __asm__ volatile("")
 #endif
 
+enum {
+	CREW_PATIENCE = 1000, // polls after which a wait is long
+	CREW_CALM = 8,        // long waits that a helper leaves alone after it has moved
+};
+
 // Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
 // system may put two threads on one. So every now and then a poll offers the core.
-enum { CREW_PATIENCE = 1000 };
-
 static inline void crew_poll(int i)
 {
 	if (i % CREW_PATIENCE == CREW_PATIENCE - 1)
@@ -311,16 +315,18 @@ static inline void crew_poll(int i)
 		CREW_PAUSE();
 }
 
-// Notes the core of a thread, and moves a helper off one that a lower worker was last seen on, where there is another:
-// the system leaves threads that offer a core to each other together for a tenth of a second and more.
-static void crew_spread(int worker)
+// Notes the core of a thread, and moves a helper off one that a lower worker was last seen on, where there is another, by
+// the helper's affinity, which is afterwards what it was: the system leaves threads that offer a core to each other
+// together for a tenth of a second and more. Returns whether it moved.
+static int crew_spread(int worker)
 {
+	int moved = 0;
 #ifdef __linux__
 	const int here = sched_getcpu() + 1;
 	__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
 	cpu_set_t allowed, other;
-	if (worker == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-		return;
+	if (worker == 0 || here == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+		return 0;
 	other = allowed;
 	int crowded = 0;
 	for (int w = 0; w < worker; w++) {
@@ -330,10 +336,17 @@ static void crew_spread(int worker)
 		crowded |= there == here;
 	}
 	if (crowded && CPU_COUNT(&other) > 0 && sched_setaffinity(0, sizeof other, &other) == 0) {
+		moved = 1;
 		__atomic_store_n(&crew.cores[worker], sched_getcpu() + 1, __ATOMIC_SEQ_CST);
-		sched_setaffinity(0, sizeof allowed, &allowed);
+		if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) { // the cores that may be used have changed
+			memset(&allowed, 255, sizeof allowed);
+			sched_setaffinity(0, sizeof allowed, &allowed);
+		}
 	}
+#else
+	(void)worker;
 #endif
+	return moved;
 }
 
 static inline void crew_task(int worker, int64_t i)
@@ -347,7 +360,7 @@ static void crew_work(int worker, uint64_t mine);
 static void *crew_main(void *p)
 {
 	const int worker = (int)(intptr_t)p;
-	int waits = 0;
+	int waits = 0, calm = 0;
 	for (uint64_t seen = 0;;) {
 		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
 			crew_poll(i);
@@ -366,7 +379,10 @@ static void *crew_main(void *p)
 		crew_work(worker, mine);
 		if (CREW_READ(crew.waits) != waits) {
 			waits = CREW_READ(crew.waits);
-			crew_spread(worker);
+			if (calm > 0)
+				calm--;
+			else if (crew_spread(worker))
+				calm = CREW_CALM;
 		}
 	}
 }

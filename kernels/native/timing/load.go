@@ -61,8 +61,8 @@ func (l Load) Shares(since Load) (busy, steal float64) {
 	return 0, 0
 }
 
-// Idle watches the machine for a moment, and reports whether nothing else wanted a core meanwhile. Where the system
-// does not tell, it reports false: what cannot be verified is not.
+// Idle looks at the machine a few times, and reports whether in nearly all of the looks nothing else kept a core for as long
+// as one takes, a millisecond at the most. Where the system does not tell, it reports false: what cannot be verified is not.
 func Idle(ctx context.Context) bool {
 	const looks, apart = 8, 2 * time.Millisecond
 	before := ReadLoad()
