@@ -281,7 +281,6 @@ static struct {
 	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
 	int64_t finished __attribute__((aligned(64))); // tasks
 	int sleepers __attribute__((aligned(64)));
-	int waits; // that were long
 	int cores[CREW_WORKERS]; // that workers were last seen on, counted from 1; 0 for not known
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
@@ -301,8 +300,8 @@ static struct {
 #endif
 
 enum {
-	CREW_PATIENCE = 1000, // polls after which a wait is long
-	CREW_CALM = 8,        // long waits that a helper leaves alone after it has moved
+	CREW_PATIENCE = 1000, // polls after which a core is offered
+	CREW_CALM = 16,       // jobs for which a helper stays where it is after it has moved
 };
 
 // Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
@@ -315,38 +314,46 @@ static inline void crew_poll(int i)
 		CREW_PAUSE();
 }
 
-// Notes the core of a thread, and moves a helper off one that a lower worker was last seen on, where there is another, by
-// the helper's affinity, which is afterwards what it was: the system leaves threads that offer a core to each other
-// together for a tenth of a second and more. Returns whether it moved.
+// Notes the core that a worker is on, counted from 1; 0 where that cannot be known.
+static inline int crew_note(int worker)
+{
+	int here = 0;
+#ifdef __linux__
+	here = sched_getcpu() + 1;
+#endif
+	if (CREW_READ(crew.cores[worker]) != here)
+		__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
+	return here;
+}
+
+// Moves a helper off a core that a lower worker was last seen on, where there is another, and returns whether it did: the
+// system leaves threads that offer a core to each other together for a tenth of a second and more. The affinity is
+// afterwards what it was.
 static int crew_spread(int worker)
 {
-	int moved = 0;
+	const int here = crew_note(worker);
+	int crowded = 0;
+	for (int w = 0; w < worker; w++)
+		crowded |= here > 0 && CREW_READ(crew.cores[w]) == here;
+	if (!crowded)
+		return 0;
 #ifdef __linux__
-	const int here = sched_getcpu() + 1;
-	__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
 	cpu_set_t allowed, other;
-	if (worker == 0 || here == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
 		return 0;
 	other = allowed;
-	int crowded = 0;
-	for (int w = 0; w < worker; w++) {
-		const int there = CREW_READ(crew.cores[w]);
-		if (there > 0)
-			CPU_CLR(there - 1, &other);
-		crowded |= there == here;
+	for (int w = 0; w < worker; w++)
+		if (CREW_READ(crew.cores[w]) > 0)
+			CPU_CLR(CREW_READ(crew.cores[w]) - 1, &other);
+	if (CPU_COUNT(&other) == 0 || sched_setaffinity(0, sizeof other, &other) != 0)
+		return 0;
+	crew_note(worker);
+	if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) { // the cores that may be used have changed
+		memset(&allowed, 255, sizeof allowed);
+		sched_setaffinity(0, sizeof allowed, &allowed);
 	}
-	if (crowded && CPU_COUNT(&other) > 0 && sched_setaffinity(0, sizeof other, &other) == 0) {
-		moved = 1;
-		__atomic_store_n(&crew.cores[worker], sched_getcpu() + 1, __ATOMIC_SEQ_CST);
-		if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) { // the cores that may be used have changed
-			memset(&allowed, 255, sizeof allowed);
-			sched_setaffinity(0, sizeof allowed, &allowed);
-		}
-	}
-#else
-	(void)worker;
 #endif
-	return moved;
+	return 1;
 }
 
 static inline void crew_task(int worker, int64_t i)
@@ -360,7 +367,7 @@ static void crew_work(int worker, uint64_t mine);
 static void *crew_main(void *p)
 {
 	const int worker = (int)(intptr_t)p;
-	int waits = 0, calm = 0;
+	int calm = 0;
 	for (uint64_t seen = 0;;) {
 		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
 			crew_poll(i);
@@ -376,14 +383,11 @@ static void *crew_main(void *p)
 			return 0;
 		const uint64_t mine = CREW_READ(crew.ticket);
 		seen = CREW_GENERATION(mine);
+		if (calm > 0)
+			calm--;
+		else if (crew_spread(worker))
+			calm = CREW_CALM;
 		crew_work(worker, mine);
-		if (CREW_READ(crew.waits) != waits) {
-			waits = CREW_READ(crew.waits);
-			if (calm > 0)
-				calm--;
-			else if (crew_spread(worker))
-				calm = CREW_CALM;
-		}
 	}
 }
 
@@ -432,15 +436,11 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
 	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
+	crew_note(0);
 	crew_publish(tasks);
 	crew_work(0, CREW_READ(crew.ticket));
-	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE) {
-		if (i == CREW_PATIENCE - 1) {
-			crew_spread(0);
-			__atomic_fetch_add(&crew.waits, 1, __ATOMIC_SEQ_CST);
-		}
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
-	}
 }
 
 static void crew_work(int worker, uint64_t mine)
