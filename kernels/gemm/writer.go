@@ -128,7 +128,7 @@ func (w *writer) transposeRows(lanes, rows int) {
 	w.f("float *t = to + p * wide + i;")
 	// The rows below are packed next, and lie too far apart for the hardware to fetch them ahead.
 	w.f("for (i64 r = 0; r < %d; r++) __builtin_prefetch(f + (n + r) * ld);", rows)
-	// vector has in each lane an element of row r, of the k-th column.
+	// vector has in lane l an element of column k[l].
 	type vector struct {
 		name string
 		k    []int

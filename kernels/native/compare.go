@@ -156,6 +156,7 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 func (r *rounds) run(ctx context.Context) error {
 	deadline := r.now().Add(r.limit)
 	base := r.entrants[0]
+	r.settle(ctx)
 	quiet := r.idle(ctx)
 	for round := range allRounds {
 		if r.count(r.swift(), round) >= mostRounds {
@@ -192,10 +193,8 @@ func (r *rounds) run(ctx context.Context) error {
 				e.samples = append(e.samples, e.samples[0])
 				continue
 			}
-			if r.threaded {
-				settle(ctx)
-			}
 			s, err := e.m.turn(ctx)
+			r.settle(ctx)
 			if err != nil && (e == base || !kernelFault(err)) {
 				return err
 			}
@@ -218,19 +217,15 @@ func (r *rounds) run(ctx context.Context) error {
 	return nil
 }
 
-// idle reports whether the machine has nothing else to do, once the threads of the last entrant have come to rest. Only
-// the rounds of threads need that.
-func (r *rounds) idle(ctx context.Context) bool {
-	if !r.threaded {
-		return true
-	}
-	settle(ctx)
-	return timing.Idle(ctx)
-}
+// idle reports whether the machine has nothing else to do, which only the rounds of threads need.
+func (r *rounds) idle(ctx context.Context) bool { return !r.threaded || timing.Idle(ctx) }
 
-// settle waits until the threads of the entrant before have given up their core: after a call they look out for the next
-// one for a while, those of OpenBLAS for 2^26 cycles.
-func settle(ctx context.Context) {
+// settle waits until the threads of an entrant have given up their core, so that they are neither in the way of the next one
+// nor taken for somebody else's: after a call they look out for another for a while, those of OpenBLAS for 2^26 cycles.
+func (r *rounds) settle(ctx context.Context) {
+	if !r.threaded {
+		return
+	}
 	const while = 30 * time.Millisecond
 	select {
 	case <-time.After(while):

@@ -62,7 +62,10 @@ func TestParallel(t *testing.T) {
 					}
 					c := threads.Config{Workers: 2 + int(hand), HandOut: hand, Start: start, Spin: spin}
 					t.Run(fmt.Sprintf("%s/start=%d,hand_out=%d,spin=%d", compiler.Name, start, hand, spin), func(t *testing.T) {
-						run(t, dir, compiler.Path, c)
+						program := build(t, dir, compiler.Path, c.Text()+mainText)
+						if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
+							t.Errorf("%v: %s", err, out)
+						}
 					})
 				}
 			}
@@ -70,11 +73,11 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// run compiles and runs the program of a configuration. SANITIZE=thread in the environment adds that sanitizer.
-func run(t *testing.T, dir, compiler string, c threads.Config) {
+// build compiles a program. SANITIZE=thread in the environment adds that sanitizer.
+func build(t *testing.T, dir, compiler, text string) (program string) {
 	t.Helper()
 	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
-	if err := os.WriteFile(source, []byte(c.Text()+mainText), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append([]string{"-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source}, threads.Flags()...)
@@ -84,9 +87,7 @@ func run(t *testing.T, dir, compiler string, c threads.Config) {
 	if out, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	return program
 }
 
 // apartText puts a helper on the caller's core, and prints how often it was on another one a few calls later.
@@ -143,16 +144,8 @@ func TestApart(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	dir := t.TempDir()
-	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
 	c := threads.Config{Workers: 2, HandOut: threads.Static, Start: threads.Pool, Spin: 10_000}
-	if err := os.WriteFile(source, []byte(c.Text()+apartText), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source}, threads.Flags()...)
-	if out, err := exec.CommandContext(t.Context(), compilers[0].Path, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := build(t, t.TempDir(), compilers[0].Path, c.Text()+apartText)
 	out, err := exec.CommandContext(t.Context(), program).Output()
 	if e := new(exec.ExitError); errors.As(err, &e) && e.ExitCode() == 2 {
 		t.Skip("this process may use one core only")

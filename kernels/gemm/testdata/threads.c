@@ -334,8 +334,8 @@ static int crew_spread(int worker)
 	const int here = crew_note(worker);
 	int crowded = 0;
 	for (int w = 0; w < worker; w++)
-		crowded |= here > 0 && CREW_READ(crew.cores[w]) == here;
-	if (!crowded)
+		crowded |= CREW_READ(crew.cores[w]) == here;
+	if (here == 0 || !crowded)
 		return 0;
 #ifdef __linux__
 	cpu_set_t allowed, other;

@@ -69,19 +69,18 @@ func Idle(ctx context.Context) bool {
 	if !before.Readable {
 		return false
 	}
-	waiting, seen := 0, 0
+	waiting := 0
 	for range looks {
 		pause(apart)
 		n, ok := others()
 		if !ok || ctx.Err() != nil {
 			return false
 		}
-		seen++
 		waiting += n
 	}
 	_, steal := ReadLoad().Shares(before)
 	// The system has threads of its own that run now and then.
-	return float64(waiting) <= 0.3*float64(seen) && steal == 0
+	return float64(waiting) <= 0.3*looks && steal == 0
 }
 
 // others returns how many threads beside this one run or want to. It is the least of a few readings, because threads of
