@@ -83,9 +83,12 @@ on configurations that failed. More files may stand after the first. The result 
 		if len(*names) == 0 {
 			return usage(errors.New("--strategies: is empty"))
 		}
-		for _, name := range *names {
+		for i, name := range *names {
 			if _, err := strategies.Lookup(name); err != nil {
 				return usage(fmt.Errorf("--strategies: %w", err))
+			}
+			if slices.Contains((*names)[:i], name) {
+				return usage(fmt.Errorf("--strategies: %s is there twice", name))
 			}
 		}
 		list := make([]uint64, *seeds)

@@ -62,29 +62,36 @@ func (f *dataFlags) check(c *cobra.Command) error {
 	return nil
 }
 
-// dataFiles lists the files of measurements among the given files and folders, in order.
+// dataFiles lists the files of measurements among the given files and folders, in order and each once.
 func dataFiles(paths []string) ([]string, error) {
 	var files []string
+	seen := map[string]bool{}
+	add := func(file string) {
+		if whole, err := filepath.Abs(file); err != nil || !seen[whole] {
+			files, seen[whole] = append(files, file), true
+		}
+	}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, usage(fmt.Errorf("--data: %w", err))
 		}
 		if !info.IsDir() {
-			files = append(files, p)
+			add(p)
 			continue
 		}
 		entries, err := os.ReadDir(p)
 		if err != nil {
 			return nil, err
 		}
-		found := len(files)
+		found := false
 		for _, e := range entries {
 			if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json.gz")) {
-				files = append(files, filepath.Join(p, name))
+				found = true
+				add(filepath.Join(p, name))
 			}
 		}
-		if len(files) == found {
+		if !found {
 			return nil, usage(fmt.Errorf("--data: %s has no file that ends in .json or .json.gz", p))
 		}
 	}
