@@ -147,7 +147,9 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	}
 	if r.peaked != nil {
 		r.ops = r.peaked.ops * probeIterations
-		r.peak, err = probeMeter(ctx, w, r.peaked.id)
+		if r.peak, err = probeMeter(ctx, w, r.peaked.id); err == nil {
+			r.peak.lengthen(r.entrants[0].m)
+		}
 	}
 	return err
 }
@@ -173,13 +175,6 @@ func (r *rounds) run(ctx context.Context) error {
 			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
 		}
 		r.probes = append(r.probes, s...)
-		if r.peak != nil {
-			took, err := r.peak.turn(ctx)
-			if err != nil {
-				return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
-			}
-			r.peaks = append(r.peaks, took)
-		}
 		slow := false
 		for i := range r.entrants {
 			if round%2 == 1 {
@@ -188,6 +183,13 @@ func (r *rounds) run(ctx context.Context) error {
 			e := r.entrants[i]
 			if e.err != nil {
 				continue
+			}
+			if e == base && r.peak != nil {
+				took, err := r.peak.turnOf(ctx, base.m.turnSamples())
+				if err != nil {
+					return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
+				}
+				r.peaks = append(r.peaks, took)
 			}
 			if e == base && e.slow() && round > 0 {
 				e.samples = append(e.samples, e.samples[0])
@@ -233,16 +235,22 @@ func (r *rounds) settle(ctx context.Context) {
 	}
 }
 
-// turnSamples is how many samples make one turn, where calls are not too slow for that.
-const turnSamples = 4
+// shortTurn is how many samples make one turn, where calls are not too slow for that.
+const shortTurn = 4
+
+func (m *meter) turnSamples() int {
+	if m.long() {
+		return 1
+	}
+	return shortTurn
+}
 
 // turn measures an entrant once. The lower quartile of a few samples is no pair's luck: on a busy machine single
 // samples scatter ten times as much. 0 means that none of them can be believed.
-func (m *meter) turn(ctx context.Context) (float64, error) {
-	n := turnSamples
-	if m.perCall > 10*timing.SampleSeconds {
-		n = 1
-	}
+func (m *meter) turn(ctx context.Context) (float64, error) { return m.turnOf(ctx, m.turnSamples()) }
+
+// turnOf is a turn of n samples.
+func (m *meter) turnOf(ctx context.Context, n int) (float64, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
 	if err != nil {
@@ -282,6 +290,19 @@ func (r *rounds) swift() func(round int) bool {
 	}
 }
 
+// counting returns the function that tells which of the first n rounds count: those that were quiet where there are
+// enough of them, and otherwise all, unverified.
+func (r *rounds) counting(n int) (counts func(round int) bool, unverified bool) {
+	swift, idle := r.swift(), func(i int) bool { return r.quiet[i] }
+	switch enough := min(n, timing.LeastPairs); {
+	case r.count(swift, n) >= enough:
+		return swift, false
+	case r.count(idle, n) >= enough:
+		return idle, false
+	}
+	return func(int) bool { return true }, true
+}
+
 // count returns how many of the first n rounds have a property.
 func (r *rounds) count(property func(int) bool, n int) (k int) {
 	for i := range n {
@@ -295,17 +316,7 @@ func (r *rounds) count(property func(int) bool, n int) (k int) {
 // pairs compares two entrants over the rounds that both have, and that count.
 func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified bool, err error) {
 	n := min(len(base.samples), len(other.samples))
-	swift, idle := r.swift(), func(i int) bool { return r.quiet[i] }
-	enough := min(n, timing.LeastPairs)
-	counts := func(int) bool { return true }
-	switch {
-	case r.count(swift, n) >= enough:
-		counts = swift
-	case r.count(idle, n) >= enough:
-		counts = idle
-	default:
-		unverified = true
-	}
+	counts, unverified := r.counting(n)
 	var a, b []float64
 	for i := range n {
 		if counts(i) {
@@ -316,13 +327,16 @@ func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified boo
 	return ratio, unverified, err
 }
 
-// peakShare returns the median over the rounds of an entrant's rate, against the rate that each of its cores had to give
-// just then; 0 where that is not known.
-func (r *rounds) peakShare(e *entrant) float64 {
+// peakShare returns the median over the rounds that count of the baseline's rate, against the rate that each of its
+// cores had to give just then; 0 where that is not known.
+func (r *rounds) peakShare() float64 {
+	base := r.entrants[0]
 	var shares []float64
-	for i := range min(len(e.samples), len(r.peaks)) {
-		if e.samples[i] > 0 && r.peaks[i] > 0 {
-			shares = append(shares, r.problem.work.Ops/e.samples[i]/(r.ops/r.peaks[i]*float64(e.c.threads())))
+	n := min(len(base.samples), len(r.peaks))
+	counts, _ := r.counting(n)
+	for i := range n {
+		if counts(i) && base.samples[i] > 0 && r.peaks[i] > 0 {
+			shares = append(shares, r.problem.work.Ops/base.samples[i]/(r.ops/r.peaks[i]*float64(base.c.threads())))
 		}
 	}
 	if len(shares) == 0 {
@@ -385,7 +399,7 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 			c.Indistinct = err != nil || ratio.Indistinct()
 		}
 	}
-	f.Machine, f.PeakShare = r.state(), r.peakShare(base)
+	f.Machine, f.PeakShare = r.state(), r.peakShare()
 	return f, nil
 }
 

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -270,10 +271,23 @@ func noisy(seed uint64) func(float64, int) float64 {
 	drift, own := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, seed))
 	var speed []float64
 	return func(truth float64, n int) float64 {
-		for len(speed) <= n/turnSamples {
+		for len(speed) <= n/shortTurn {
 			speed = append(speed, 1+drift.Float64())
 		}
-		return truth * speed[n/turnSamples] * (1 + 0.01*own.NormFloat64())
+		return truth * speed[n/shortTurn] * (1 + 0.01*own.NormFloat64())
+	}
+}
+
+// TestLengthen: the peak is measured by samples as long as those of what is held against it.
+func TestLengthen(t *testing.T) {
+	probe := fake{seconds: 1e-5}
+	for _, c := range []struct{ perCall, want float64 }{{1e-6, 5e-3}, {4e-3, 8e-3}, {72e-3, 72e-3}, {3, 0.1}} {
+		other, m := newFakeMeter(&fake{seconds: c.perCall}, 0), newFakeMeter(&probe, 0)
+		other.perCall, other.calls, m.perCall = c.perCall, timing.Calls(c.perCall), probe.seconds
+		m.lengthen(other)
+		if got := float64(m.calls) * m.perCall; math.Abs(got-c.want) > 2*probe.seconds {
+			t.Errorf("beside calls of %g s: samples of %g s, want %g", c.perCall, got, c.want)
+		}
 	}
 }
 

@@ -137,6 +137,13 @@ func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
 	return m, nil
 }
 
+// lengthen makes the samples of a probe as long as those of another meter: what comes round every few milliseconds, such
+// as the clock of the machine under a virtual one, hits no sample of one and every sample of the other otherwise.
+func (m *meter) lengthen(other *meter) {
+	const most = 20 * timing.SampleSeconds
+	m.calls = max(1, int(min(other.perCall*float64(other.calls), most)/m.perCall))
+}
+
 // peakProbe returns the probe whose operations are those of the problem; nil where there is none for this processor.
 func (p *Problem) peakProbe(ctx context.Context) (*rateProbe, error) {
 	if p.work.Ops <= 0 {
