@@ -1,11 +1,13 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
+	"tune/kernels"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
@@ -37,6 +39,10 @@ func (s *session) measurements(run *results.Run) (*exchange.File, error) {
 	}
 	if s.info.Unit == "ns" || s.info.Unit == "ms" {
 		f.Objective = "time"
+	}
+	if p, ok := s.problem.(kernels.Sourced); ok {
+		o := p.Origin()
+		f.Device, f.Kernel, f.Objective = o.Device, cmp.Or(o.Kernel, f.Kernel), cmp.Or(o.Objective, f.Objective)
 	}
 	var points []space.Point
 	var entries []space.Entry

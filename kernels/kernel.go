@@ -204,6 +204,12 @@ type MachineState struct {
 	Probes int // runs of that loop
 }
 
+// Origin says where scores are from that were not taken here; what is not known is "".
+type Origin struct{ Device, Kernel, Objective string }
+
+// Sourced is implemented by problems whose scores somebody took elsewhere.
+type Sourced interface{ Origin() Origin }
+
 // Simulated is implemented by problems whose evaluations are looked up, and take the time that they once took. A
 // search of such a problem goes by simulated time.
 type Simulated interface {

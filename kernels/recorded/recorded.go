@@ -234,6 +234,11 @@ func (p *Problem) Lookup(point space.Point) space.Outcome {
 // Seconds returns how long the file says that it took to evaluate a point.
 func (p *Problem) Seconds(point space.Point) float64 { return p.Lookup(point).Seconds }
 
+// Origin returns what the file says of itself.
+func (p *Problem) Origin() kernels.Origin {
+	return kernels.Origin{Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective}
+}
+
 // Build looks a point up. A configuration that failed is rejected.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
