@@ -439,6 +439,15 @@ func TestColdCopies(t *testing.T) {
 	}
 }
 
+func TestWarmPlaces(t *testing.T) {
+	const l2 = 1 << 20
+	for _, c := range []struct{ elements, want int }{{0, 64}, {1, 64}, {1 << 16, 64}, {3 << 16, 42}, {1 << 18, 1}, {1 << 28, 1}} {
+		if got := warmPlaces([]Buffer{{Elem: F32, Len: c.elements}}, l2); got != c.want {
+			t.Errorf("%d places for %d elements, want %d", got, c.elements, c.want)
+		}
+	}
+}
+
 func TestPatience(t *testing.T) {
 	if d := callPatience(Work{}); d != 10*time.Second {
 		t.Errorf("nothing may take %v", d)

@@ -20,6 +20,7 @@ type meter struct {
 	dims    []int64
 	threads int
 	copies  int
+	places  int           // that samples take turns with
 	floor   float64       // seconds that no call can be below
 	wall    time.Duration // limit of a call
 
@@ -48,6 +49,8 @@ func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 	m := &meter{w: w, dims: cases[0].Dims, threads: c.threads(), floor: p.work.MinSeconds, wall: p.limits.Wall, calls: 1}
 	if p.work.Cold {
 		m.copies = coldCopies(cases[0].Buffers)
+	} else {
+		m.places = warmPlaces(cases[0].Buffers, cpu.L2())
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
 		// The call of the check stands for the warm-up.
@@ -104,6 +107,21 @@ func coldCopies(buffers []Buffer) int {
 	return max(min(copies+1, most/total), 1)
 }
 
+// warmPlaces returns how many places in memory the samples take turns with. What fits the second-level cache gets so many
+// that the turns of a comparison hardly come back to one: how lucky a place is decides there. What does not fit would find
+// less of itself in the outer caches at each change, and its luck is the same in all places.
+func warmPlaces(buffers []Buffer, l2 int) int {
+	const most, bytes = 64, 32 << 20
+	total := 1
+	for _, b := range buffers {
+		total += b.Bytes()
+	}
+	if total > l2 {
+		return 1
+	}
+	return max(1, min(most, bytes/total))
+}
+
 // sample takes n samples, in seconds a call.
 func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
 	clock := worker.CPU
@@ -122,7 +140,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	// The copies are each called once to warm up, unless that would take longer than a sample and tell nothing new.
 	expect := timing.Seconds(m.perCall * float64(n*m.calls+max(m.copies, 1)))
 	s, err := m.w.Time(ctx, worker.TimeRequest{
-		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Warm: m.warm && m.perCall >= timing.SampleSeconds,
+		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Places: m.places, Warm: m.warm && m.perCall >= timing.SampleSeconds,
 		Limit: 20*expect + time.Duration(n+1)*m.wall,
 	})
 	m.warm = err == nil

@@ -19,7 +19,7 @@ const hugePage = 2 << 20
 // arena holds the private copies of the buffers that timed calls work on. Shared memory would be slower: it comes
 // in small pages. It is kept from one candidate to the next, so that all of them meet the same pages.
 //
-// Where calls keep to one copy, the samples take turns with several places for it. Caches behind the first find a
+// Where there are several places for the copies, the samples take turns with them. Caches behind the first find a
 // line by its physical address, so that some places suit a working set of their size better than others by a quarter;
 // a sample that always meets the same place tells how lucky that place is, not how fast the candidate is.
 type arena struct {
@@ -28,15 +28,11 @@ type arena struct {
 	copies int
 	places int
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
-	filled bool             // with the inputs that are mapped, since the candidate was loaded
+	filled []bool           // by place: with the inputs that are mapped, since the candidate was loaded; nil where none is
 	plan   *timeRequest
 	next   int64 // the copy that the next call takes
 	place  int   // of the copies that it is taken from
 }
-
-// Places are at most mostPlaces, and no more than placeBytes together: work that takes more than that lives in the
-// outer caches or in memory, where a place matters less.
-const mostPlaces, placeBytes = 8, 8 << 20
 
 // settleCalls is from how many calls on a sample is preceded by one that gets used to the place. Fewer are so long
 // that it makes no difference.
@@ -55,24 +51,19 @@ func (w *child) prepare(t *timeRequest) error {
 	if w.caller.timer == 0 {
 		return errors.New("the candidate has no timing loop")
 	}
-	copies := max(t.Copies, 1)
-	if !a.filled || a.copies != copies {
-		if err := w.allocate(copies); err != nil {
+	copies, places := max(t.Copies, 1), max(t.Places, 1)
+	if a.filled == nil || a.copies != copies || a.places != places {
+		if err := w.allocate(copies, places); err != nil {
 			return err
 		}
 	}
 	a.plan = t
-	if !a.filled {
-		for i := range copies * a.places {
-			for j, r := range w.regions {
-				if to := a.view(w, i, j); r.Mode == Out {
-					fill(to, poison)
-				} else {
-					copy(to, w.input(j))
-				}
-			}
-		}
-		a.filled = true
+	// The warm-up is at the place of the last sample, and each sample at the next one.
+	coming := min(t.Samples+1, places)
+	for i := range coming {
+		place := (a.place + i) % places
+		w.fillPlace(place, func(m Mode) bool { return m == Out || !a.filled[place] })
+		a.filled[place] = true
 	}
 	a.next = 0
 	if !t.Warm {
@@ -81,14 +72,26 @@ func (w *child) prepare(t *timeRequest) error {
 		w.run(int64(copies))
 	}
 	// From here on an output shows what the timed calls wrote.
-	for i := range copies * a.places {
+	for i := range coming {
+		w.fillPlace((a.place+i)%places, func(m Mode) bool { return m == Out })
+	}
+	return nil
+}
+
+// fillPlace fills those buffers of a place whose mode is wanted, outputs with poison and the rest with the inputs.
+func (w *child) fillPlace(place int, wanted func(Mode) bool) {
+	a := &w.arena
+	for i := range a.copies {
 		for j, r := range w.regions {
-			if r.Mode == Out {
-				fill(a.view(w, i, j), poison)
+			switch to := a.view(w, place*a.copies+i, j); {
+			case !wanted(r.Mode):
+			case r.Mode == Out:
+				fill(to, poison)
+			default:
+				copy(to, w.input(j))
 			}
 		}
 	}
-	return nil
 }
 
 // limitTiming adapts the backstop to the work asked for; tune's own limit is the one that matters.
@@ -96,19 +99,11 @@ func (w *child) limitTiming(t *timeRequest) {
 	_ = limitCPU(w.order.Limits.CPU * time.Duration(t.Samples+2))
 }
 
-// allocate places so many copies in the arena, and maps it anew where it is too small.
-func (w *child) allocate(copies int) error {
+// allocate makes room for so many copies in so many places, and maps the arena anew where it is too small.
+func (w *child) allocate(copies, places int) error {
 	a := &w.arena
 	// The copies follow each other, each buffer shifted by an odd number of lines: were all of them to
 	// begin at the same place of a page, loads would wait for unrelated stores.
-	set := 0
-	for _, r := range w.regions {
-		set += r.Bytes
-	}
-	places := 1
-	if copies == 1 {
-		places = max(min(mostPlaces, placeBytes/max(set, 1)), 1)
-	}
 	var offsets []int
 	size := roundUp(8*copies*places*len(w.regions), alignment)
 	for range copies * places {
@@ -138,7 +133,7 @@ func (w *child) allocate(copies int) error {
 	for i, offset := range offsets {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
-	a.copies, a.places, a.place, a.filled = copies, places, 0, false
+	a.copies, a.places, a.place, a.filled = copies, places, 0, make([]bool, places)
 	return nil
 }
 

@@ -227,7 +227,7 @@ func (w *child) handle(q request, fd int) reply {
 	case q.Unload:
 		left := cmp.Or(w.caller.unload(), w.memoryLeft())
 		w.caller = nil
-		w.arena.filled = false
+		w.arena.filled = nil
 		return reply{Left: left}
 	case q.Call != nil:
 		if err := limitCPU(w.order.Limits.CPU); err != nil {
@@ -257,7 +257,7 @@ func (w *child) handle(q request, fd int) reply {
 
 // mapBuffers maps the memory behind fd in place of what was mapped: each region between two guards.
 func (w *child) mapBuffers(regions []region, fd int) error {
-	w.arena.filled, w.arena.plan = false, nil
+	w.arena.filled, w.arena.plan = nil, nil
 	if w.base != nil {
 		if err := unix.MunmapPtr(w.base, uintptr(w.span)); err != nil {
 			return fmt.Errorf("unmapping the buffers: %w", err)

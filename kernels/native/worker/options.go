@@ -93,6 +93,8 @@ type TimeRequest struct {
 	// Copies of all buffers that the calls rotate over. 0 and 1 keep calling on the same buffers (warm); a
 	// number whose copies together exceed the last-level cache times with cold operands.
 	Copies int
+	// Places in memory that the samples take turns with, each with all copies. 0 is 1.
+	Places int
 	// Warm leaves out the calls that warm up, one on each copy: for calls that were made a moment ago, or that are
 	// so long that a first one hardly differs.
 	Warm bool
@@ -115,6 +117,8 @@ func (r TimeRequest) Validate() error {
 		return fmt.Errorf("timing needs a clock")
 	case r.Copies < 0:
 		return fmt.Errorf("timing takes no negative number of copies: %d", r.Copies)
+	case r.Places < 0:
+		return fmt.Errorf("timing takes no negative number of places: %d", r.Places)
 	case len(r.Dims) > maxDims:
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(r.Dims), maxDims)
 	case r.Limit < 0:

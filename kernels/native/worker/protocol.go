@@ -74,6 +74,7 @@ type timeRequest struct {
 	Samples int
 	Wall    bool
 	Copies  int
+	Places  int
 	Warm    bool
 }
 

@@ -347,7 +347,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) ([]float64, error) {
 	}
 	var suspicion string
 	for range 2 {
-		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Warm: t.Warm}}, nil, wall, cpu)
+		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm}}, nil, wall, cpu)
 		if err != nil {
 			return nil, err
 		}

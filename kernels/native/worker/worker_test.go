@@ -172,8 +172,11 @@ func TestTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, clock := range []Clock{CPU, Wall} {
-		for _, copies := range []int{0, 1, 3} {
-			seconds, err := w.Time(t.Context(), TimeRequest{Dims: []int64{3}, Calls: 1000, Samples: 7, Clock: clock, Copies: copies})
+		// The turns of 5 and 20 places go on where the ones before ended, past the last place.
+		for _, c := range []struct{ copies, places int }{{0, 0}, {1, 1}, {3, 0}, {1, 5}, {1, 5}, {1, 20}, {1, 20}, {1, 20}, {1, 20}, {3, 2}} {
+			seconds, err := w.Time(t.Context(), TimeRequest{
+				Dims: []int64{3}, Calls: 1000, Samples: 7, Clock: clock, Copies: c.copies, Places: c.places,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,12 +185,12 @@ func TestTime(t *testing.T) {
 			}
 			for _, s := range seconds {
 				if s <= 0 || s > 1e-3 {
-					t.Errorf("clock %d, %d copies: a call took %g s", clock, copies, s)
+					t.Errorf("clock %d, %+v: a call took %g s", clock, c, s)
 				}
 			}
 			// The last call of a thousand read the state that the one before it wrote.
 			if got := asFloats(w.Outputs()[1]); got[0] != 3 || got[2] != 9 {
-				t.Errorf("clock %d, %d copies: the timed calls wrote %v", clock, copies, got)
+				t.Errorf("clock %d, %+v: the timed calls wrote %v", clock, c, got)
 			}
 		}
 	}
