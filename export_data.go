@@ -42,7 +42,7 @@ func (s *session) measurements(run *results.Run) (*exchange.File, error) {
 	}
 	if p, ok := s.problem.(kernels.Sourced); ok {
 		o := p.Origin()
-		f.Device, f.Kernel, f.Objective = o.Device, cmp.Or(o.Kernel, f.Kernel), cmp.Or(o.Objective, f.Objective)
+		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
 	var points []space.Point
 	var entries []space.Entry

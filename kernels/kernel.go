@@ -171,7 +171,7 @@ type Final struct {
 	Best        int          // the index of the one with the greatest ratio; -1 where all died
 	Machine     MachineState // while it was measured
 	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
-	// kernel's operations that was measured in turns with it; the median, 0 where that is not known.
+	// kernel's operations that was measured beside each of its turns; the median, 0 where that is not known.
 	PeakShare float64
 }
 
@@ -205,7 +205,7 @@ type MachineState struct {
 }
 
 // Origin says where scores are from that were not taken here; what is not known is "".
-type Origin struct{ Device, Kernel, Objective string }
+type Origin struct{ Space, Device, Kernel, Objective string }
 
 // Sourced is implemented by problems whose scores somebody took elsewhere.
 type Sourced interface{ Origin() Origin }

@@ -67,7 +67,11 @@ func dataFiles(paths []string) ([]string, error) {
 	var files []string
 	seen := map[string]bool{}
 	add := func(file string) {
-		if whole, err := filepath.Abs(file); err != nil || !seen[whole] {
+		whole, err := filepath.Abs(file)
+		if err == nil {
+			whole, err = filepath.EvalSymlinks(whole)
+		}
+		if err != nil || !seen[whole] { // reading it says what is wrong with it
 			files, seen[whole] = append(files, file), true
 		}
 	}

@@ -175,6 +175,11 @@ func (r *rounds) run(ctx context.Context) error {
 			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
 		}
 		r.probes = append(r.probes, s...)
+		if round%2 == 0 {
+			if err := r.measurePeak(ctx); err != nil {
+				return err
+			}
+		}
 		slow := false
 		for i := range r.entrants {
 			if round%2 == 1 {
@@ -183,13 +188,6 @@ func (r *rounds) run(ctx context.Context) error {
 			e := r.entrants[i]
 			if e.err != nil {
 				continue
-			}
-			if e == base && r.peak != nil {
-				took, err := r.peak.turnOf(ctx, base.m.turnSamples())
-				if err != nil {
-					return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
-				}
-				r.peaks = append(r.peaks, took)
 			}
 			if e == base && e.slow() && round > 0 {
 				e.samples = append(e.samples, e.samples[0])
@@ -209,6 +207,11 @@ func (r *rounds) run(ctx context.Context) error {
 			e.samples = append(e.samples, s)
 			slow = slow || e != base && e.slow()
 		}
+		if round%2 == 1 {
+			if err := r.measurePeak(ctx); err != nil {
+				return err
+			}
+		}
 		after := r.idle(ctx)
 		r.quiet = append(r.quiet, quiet && after)
 		quiet = after
@@ -216,6 +219,21 @@ func (r *rounds) run(ctx context.Context) error {
 			return nil
 		}
 	}
+	return nil
+}
+
+// measurePeak runs the loop of the problem's operations beside the turn of the baseline, which is first in one round and last
+// in the next; once, where the baseline is so slow that it has one turn.
+func (r *rounds) measurePeak(ctx context.Context) error {
+	base := r.entrants[0]
+	if r.peak == nil || base.slow() && len(r.peaks) > 0 {
+		return nil
+	}
+	took, err := r.peak.turnOf(ctx, base.m.turnSamples())
+	if err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
+	}
+	r.peaks = append(r.peaks, took)
 	return nil
 }
 

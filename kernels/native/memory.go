@@ -19,18 +19,18 @@ type Sizer interface {
 
 // Needs estimates the bytes of all that exists at once, at the end of a run: the cases of two seeds, of which each takes
 // the bytes kept; the shared memory of the workers that have checked; and that of the baseline, of each finalist and of
-// the serial point that may join them, with the copies that they are timed on. cold says whether these exceed the
+// the serial point that may join them, with the copies or places that they are timed on. cold says whether these exceed the
 // last-level cache.
 func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	var shared int64
 	for _, b := range buffers {
 		shared += int64(b.Len) * int64(b.Elem.Size())
 	}
-	copies := int64(1)
+	copies := warmPlaces(buffers, cpu.L2())
 	if cold {
-		copies = int64(coldCopies(buffers))
+		copies = coldCopies(buffers)
 	}
-	return 2*kept + int64(cpu.Cores())*shared + int64(finalists+2)*(1+copies)*shared
+	return 2*kept + int64(cpu.Cores())*shared + int64(finalists+2)*(1+int64(copies))*shared
 }
 
 // manyFinalists is more than anyone compares.

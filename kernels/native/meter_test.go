@@ -281,7 +281,7 @@ func noisy(seed uint64) func(float64, int) float64 {
 // TestLengthen: the peak is measured by samples as long as those of what is held against it.
 func TestLengthen(t *testing.T) {
 	probe := fake{seconds: 1e-5}
-	for _, c := range []struct{ perCall, want float64 }{{1e-6, 5e-3}, {4e-3, 8e-3}, {72e-3, 72e-3}, {3, 0.1}} {
+	for _, c := range []struct{ perCall, want float64 }{{1e-6, 5e-3}, {4e-3, 8e-3}, {40e-3, 25e-3}, {72e-3, 72e-3}, {3, 0.1}} {
 		other, m := newFakeMeter(&fake{seconds: c.perCall}, 0), newFakeMeter(&probe, 0)
 		other.perCall, other.calls, m.perCall = c.perCall, timing.Calls(c.perCall), probe.seconds
 		m.lengthen(other)

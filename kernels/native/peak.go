@@ -140,7 +140,7 @@ func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
 // lengthen makes the samples of a probe as long as those of another meter: what comes round every few milliseconds, such
 // as the clock of the machine under a virtual one, hits no sample of one and every sample of the other otherwise.
 func (m *meter) lengthen(other *meter) {
-	const most = 20 * timing.SampleSeconds
+	most := 20 * timing.SampleSeconds / float64(other.turnSamples()) // a tenth of a second a turn
 	m.calls = max(1, int(min(other.perCall*float64(other.calls), most)/m.perCall))
 }
 

@@ -236,7 +236,7 @@ func (p *Problem) Seconds(point space.Point) float64 { return p.Lookup(point).Se
 
 // Origin returns what the file says of itself.
 func (p *Problem) Origin() kernels.Origin {
-	return kernels.Origin{Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective}
+	return kernels.Origin{Space: p.file.Space, Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective}
 }
 
 // Build looks a point up. A configuration that failed is rejected.

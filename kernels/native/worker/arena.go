@@ -34,10 +34,6 @@ type arena struct {
 	place  int   // of the copies that it is taken from
 }
 
-// settleCalls is from how many calls on a sample is preceded by one that gets used to the place. Fewer are so long
-// that it makes no difference.
-const settleCalls = 20
-
 func (a *arena) free() {
 	if a.base != nil {
 		_ = unix.MunmapPtr(a.base, uintptr(a.size))
@@ -169,7 +165,8 @@ func (w *child) sample() ([]float64, int64, error) {
 				}
 			}
 		}
-		if a.places > 1 && t.Calls >= settleCalls {
+		// A call gets used to the place, unless calls are so long that it makes no difference.
+		if a.places > 1 && t.Calls > 1 {
 			w.run(1)
 		}
 		s := w.run(int64(t.Calls)) / float64(t.Calls)

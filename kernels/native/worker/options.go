@@ -93,7 +93,8 @@ type TimeRequest struct {
 	// Copies of all buffers that the calls rotate over. 0 and 1 keep calling on the same buffers (warm); a
 	// number whose copies together exceed the last-level cache times with cold operands.
 	Copies int
-	// Places in memory that the samples take turns with, each with all copies. 0 is 1.
+	// Places in memory that the samples take turns with, each with all copies; a call before each sample brings the first
+	// copy into the caches. 0 is 1.
 	Places int
 	// Warm leaves out the calls that warm up, one on each copy: for calls that were made a moment ago, or that are
 	// so long that a first one hardly differs.

@@ -200,6 +200,50 @@ func TestTime(t *testing.T) {
 	wantGood(t, w)
 }
 
+// TestPlaces: every call finds the inputs, in whichever place, and what a warm-up wrote is no output of a timed call.
+func TestPlaces(t *testing.T) {
+	so := compileText(t, ".c", `
+#include <stdint.h>
+static int64_t calls, wrong;
+static float first = -1;
+/* C[0] = A[0], or -1 once an input was not that of the first call; dims: the number of calls that write, 0 for all. */
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	if (first < 0)
+		first = A[0];
+	wrong |= A[0] != first || A[2] != first;
+	if (dims[0] == 0 || calls++ < dims[0])
+		*(float *)args[1] = wrong ? -1 : A[0];
+}`)
+	w := start(t, Options{})
+	for _, places := range []int{1, 5, 20} {
+		for _, input := range []float32{0, 1, 2} {
+			// What the input before left in the arena would be wrong.
+			if err := w.Map([]Buffer{{"A", 12, In}, {"C", 4, Out}}, [][]byte{floats(input, input, input), nil}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			for range 8 {
+				if _, err := w.Time(t.Context(), TimeRequest{Dims: []int64{0}, Calls: 5, Samples: 3, Clock: CPU, Places: places}); err != nil {
+					t.Fatal(err)
+				}
+				if got := asFloats(w.Outputs()[1])[0]; got != input {
+					t.Errorf("%d places: got %g, want %g", places, got, input)
+				}
+			}
+			if _, err := w.Time(t.Context(), TimeRequest{Dims: []int64{1}, Calls: 1, Samples: 1, Clock: CPU, Places: places}); err != nil {
+				t.Fatal(err)
+			}
+			if got := asFloats(w.Outputs()[1])[0]; !math.IsNaN(float64(got)) {
+				t.Errorf("%d places: the timed call wrote nothing, and left %g", places, got)
+			}
+		}
+	}
+}
+
 // The samples must follow the work: ten times the calls take ten times as long.
 func TestTimeIsProportional(t *testing.T) {
 	so := compileText(t, ".c", `
