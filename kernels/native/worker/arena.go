@@ -34,6 +34,10 @@ type arena struct {
 	place  int   // of the copies that it is taken from
 }
 
+// settles reports whether a call before each sample gets used to the place. Where a sample is one call, that is so long that
+// it makes no difference.
+func settles(places, calls int) bool { return places > 1 && calls > 1 }
+
 func (a *arena) free() {
 	if a.base != nil {
 		_ = unix.MunmapPtr(a.base, uintptr(a.size))
@@ -165,8 +169,7 @@ func (w *child) sample() ([]float64, int64, error) {
 				}
 			}
 		}
-		// A call gets used to the place, unless calls are so long that it makes no difference.
-		if a.places > 1 && t.Calls > 1 {
+		if settles(t.Places, t.Calls) {
 			w.run(1)
 		}
 		s := w.run(int64(t.Calls)) / float64(t.Calls)

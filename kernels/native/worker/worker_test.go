@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,6 +241,21 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			if got := asFloats(w.Outputs()[1])[0]; !math.IsNaN(float64(got)) {
 				t.Errorf("%d places: the timed call wrote nothing, and left %g", places, got)
 			}
+		}
+	}
+}
+
+// TestImplausible: the calls that get used to a place are accounted for, and nothing else is.
+func TestImplausible(t *testing.T) {
+	seconds := slices.Repeat([]float64{0.05}, 10) // with two calls a sample one second, and half of one to get used to places
+	for _, c := range []struct {
+		places int
+		cpu    time.Duration
+		right  bool
+	}{{1, 1400 * time.Millisecond, true}, {1, 1700 * time.Millisecond, false}, {20, 1700 * time.Millisecond, true}, {20, 2400 * time.Millisecond, false}} {
+		got := implausible(seconds, TimeRequest{Calls: 2, Samples: 10, Clock: CPU, Places: c.places}, 3*time.Second, c.cpu, 0)
+		if (got == "") != c.right {
+			t.Errorf("%d places, %v of CPU time: %q", c.places, c.cpu, got)
 		}
 	}
 }
