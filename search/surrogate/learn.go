@@ -221,6 +221,19 @@ func (u *Strategy) surround(p space.Point, most int) {
 	}
 }
 
+// mutate puts random points into the pool that differ from a point in two or three parameters.
+func (u *Strategy) mutate(p space.Point) {
+	for range mutants {
+		q, ok := u.space.Neighbour(p, space.Pairs, u.rng)
+		if ok && u.rng.IntN(2) == 0 {
+			q, ok = u.space.Neighbour(q, space.AnyValue, u.rng)
+		}
+		if ok {
+			u.add(q)
+		}
+	}
+}
+
 // add puts a point into the pool.
 func (u *Strategy) add(p space.Point) {
 	if u.fresh.Seen(p) {
@@ -250,6 +263,8 @@ const (
 	climbed = 2
 	// mostNeighbours and mostAhead bound how many neighbours of an observation and of a candidate come into the pool.
 	mostNeighbours, mostAhead = 100, 40
+	// mutants is how many points not far from the best one are drawn for the pool at each batch, where such are sought.
+	mutants = 100
 	// mostMisses is how many random points in a row are in the pool or asked before the space has, as good as
 	// certainly, few others.
 	mostMisses = 64
@@ -298,6 +313,9 @@ func (u *Strategy) fill() {
 			u.surround(c.point, mostAhead)
 		}
 	}
+	if u.intensify() {
+		u.mutate(u.seen[u.best].point)
+	}
 	for misses := 0; misses < mostMisses && len(u.pool) < size; misses++ {
 		p, err := u.space.Sample(u.rng)
 		if err != nil {
@@ -316,29 +334,53 @@ const (
 	// expected improvement alone stays near it until nothing is left there.
 	roamFrom, roamUntil = 12, 150
 	roamEvery, roamFar  = 4, 3
+	// From nearFrom evaluations on, until then, the others are sought among those that differ from the best point in near
+	// parameters or less, where that is no more than a part of nearPart of the parameters that have a choice: where they are
+	// many, nearly all points are far from the best one and uncertain, and few of them are good (cf. Eriksson et al.,
+	// "Scalable global optimization via local Bayesian optimization", 2019).
+	nearFrom       = 64
+	near, nearPart = 3, 3
 )
 
-// pick takes the most promising candidate out of the pool, now and then the most promising of those that are far from
-// the best point; nil where there is none.
+// intensify reports whether points are sought near the best one, but for those that are sought far from it.
+func (u *Strategy) intensify() bool {
+	return u.many && len(u.seen) >= nearFrom && len(u.seen) < roamUntil
+}
+
+// ring returns in how many parameters the next point is to differ from the best one.
+func (u *Strategy) ring() (least, most int) {
+	n := len(u.seen)
+	switch {
+	case n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0:
+		return roamFar, len(u.enc.params)
+	case u.intensify():
+		return 0, near
+	}
+	return 0, len(u.enc.params)
+}
+
+// pick takes the most promising candidate out of the pool, of those in the ring where there are any; nil where the pool is
+// empty.
 func (u *Strategy) pick() *candidate {
 	u.picked++
-	n := len(u.seen)
-	roam := n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0
-	best, far := -1, -1
+	least, most := u.ring()
+	best, inside := -1, -1
 	for i, c := range u.pool {
 		c.promise = u.promise(c)
 		if best < 0 || c.promise > u.pool[best].promise {
 			best = i
 		}
-		if roam && (far < 0 || c.promise > u.pool[far].promise) && u.far(c.point) {
-			far = i
+		if inside < 0 || c.promise > u.pool[inside].promise {
+			if d := u.differ(c.point); d >= least && d <= most {
+				inside = i
+			}
 		}
 	}
 	if best < 0 {
 		return nil
 	}
-	if far >= 0 {
-		best = far
+	if inside >= 0 {
+		best = inside
 	}
 	c := u.pool[best]
 	u.pool = slices.Delete(u.pool, best, best+1)
@@ -346,15 +388,15 @@ func (u *Strategy) pick() *candidate {
 	return c
 }
 
-// far reports whether a point differs from the best one in roamFar parameters or more.
-func (u *Strategy) far(p space.Point) bool {
-	differ := 0
+// differ returns in how many parameters a point differs from the best one.
+func (u *Strategy) differ(p space.Point) int {
+	n := 0
 	for i := range u.enc.params {
 		if p.Ordinal(i) != u.seen[u.best].point.Ordinal(i) {
-			differ++
+			n++
 		}
 	}
-	return differ >= roamFar
+	return n
 }
 
 // promise is the logarithm of the expected improvement, summed over the models.
