@@ -335,11 +335,11 @@ const (
 	roamFrom, roamUntil = 12, 150
 	roamEvery, roamFar  = 4, 3
 	// From nearFrom evaluations on, until then, the others are sought among those that differ from the best point in near
-	// parameters or less, where that is no more than a part of nearPart of the parameters that have a choice: where they are
-	// many, nearly all points are far from the best one and uncertain, and few of them are good (cf. Eriksson et al.,
-	// "Scalable global optimization via local Bayesian optimization", 2019).
+	// parameters or less, where manyFrom or more have a choice: nearly all points of such a space are far from the best one and
+	// uncertain, and few of them are good (cf. Eriksson et al., "Scalable global optimization via local Bayesian
+	// optimization", 2019). Where there are fewer parameters, near is no small part of the space.
 	nearFrom       = 64
-	near, nearPart = 3, 3
+	near, manyFrom = 3, 9
 )
 
 // intensify reports whether points are sought near the best one, but for those that are sought far from it.

@@ -13,7 +13,7 @@ func TestRings(t *testing.T) {
 	for _, test := range []struct {
 		parameters int
 		intensify  bool
-	}{{near*nearPart - 1, false}, {near * nearPart, true}} {
+	}{{manyFrom - 1, false}, {manyFrom, true}} {
 		f := functions.Rosenbrock(test.parameters)
 		u, err := New(f.Space, 1, Config{Samples: 1})
 		if err != nil {

@@ -110,7 +110,7 @@ type Strategy struct {
 	climbed map[string]bool
 	target  float64 // the least value seen
 	picked  int     // candidates picked so far
-	many    bool    // whether few of the parameters are near (see nearPart)
+	many    bool    // whether manyFrom parameters or more have a choice
 	trend   trend
 }
 
@@ -167,7 +167,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 			choices++
 		}
 	}
-	u.many = choices >= near*nearPart
+	u.many = choices >= manyFrom
 	u.belief = newBelief(u.enc.switches)
 	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
