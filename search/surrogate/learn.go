@@ -335,16 +335,18 @@ const (
 	roamFrom, roamUntil = 12, 150
 	roamEvery, roamFar  = 4, 3
 	// From nearFrom evaluations on, until then, the others are sought among those that differ from the best point in near
-	// parameters or less, where manyFrom or more have a choice: nearly all points of such a space are far from the best one and
-	// uncertain, and few of them are good (cf. Eriksson et al., "Scalable global optimization via local Bayesian
-	// optimization", 2019). Where there are fewer parameters, near is no small part of the space.
-	nearFrom       = 64
-	near, manyFrom = 3, 9
+	// parameters or less, where as many as from manyFrom to manyTo have a choice: nearly all points of such a space are far from
+	// the best one and uncertain, and few of them are good (cf. Eriksson et al., "Scalable global optimization via local
+	// Bayesian optimization", 2019). Where there are fewer parameters, near is no small part of the space, and where there
+	// are more, that brought nothing.
+	nearFrom         = 64
+	near             = 3
+	manyFrom, manyTo = 9, 16
 )
 
 // intensify reports whether points are sought near the best one, but for those that are sought far from it.
 func (u *Strategy) intensify() bool {
-	return u.many && len(u.seen) >= nearFrom && len(u.seen) < roamUntil
+	return u.local && len(u.seen) >= nearFrom && len(u.seen) < roamUntil
 }
 
 // ring returns in how many parameters the next point is to differ from the best one.

@@ -8,12 +8,12 @@ import (
 )
 
 // TestRings: from roamFrom evaluations on every roamEvery-th point differs from the best one in roamFar parameters or more;
-// the others need not, and where there are many parameters they are soon sought near it, but never otherwise.
+// the others need not, but are soon sought near it where the number of parameters says so.
 func TestRings(t *testing.T) {
 	for _, test := range []struct {
 		parameters int
 		intensify  bool
-	}{{manyFrom - 1, false}, {manyFrom, true}} {
+	}{{manyFrom - 1, false}, {manyFrom, true}, {manyTo, true}, {manyTo + 1, false}} {
 		f := functions.Rosenbrock(test.parameters)
 		u, err := New(f.Space, 1, Config{Samples: 1})
 		if err != nil {

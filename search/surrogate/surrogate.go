@@ -12,8 +12,8 @@
 //  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, and a stream of
 //     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement
 //     is asked, discounted by how likely it is to fail, which the same process learns. Every fourth point is sought among
-//     those far from the best point, while little is known, and where there are many parameters the others are then soon
-//     sought near it.
+//     those far from the best point, while little is known, and where there are many parameters, but not very many, the
+//     others are soon sought near it.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
 //     2014).
@@ -110,7 +110,7 @@ type Strategy struct {
 	climbed map[string]bool
 	target  float64 // the least value seen
 	picked  int     // candidates picked so far
-	many    bool    // whether manyFrom parameters or more have a choice
+	local   bool    // whether points near the best one are sought, by the number of parameters
 	trend   trend
 }
 
@@ -167,7 +167,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 			choices++
 		}
 	}
-	u.many = choices >= manyFrom
+	u.local = choices >= manyFrom && choices <= manyTo
 	u.belief = newBelief(u.enc.switches)
 	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
