@@ -221,7 +221,8 @@ func (u *Strategy) surround(p space.Point, most int) {
 	}
 }
 
-// mutate puts random points into the pool that differ from a point in two or three parameters.
+// mutate puts random points into the pool that differ from a point in one to three parameters, and in those that become
+// active or inactive by that.
 func (u *Strategy) mutate(p space.Point) {
 	for range mutants {
 		q, ok := u.space.Neighbour(p, space.Pairs, u.rng)
@@ -254,7 +255,8 @@ const (
 	// narrowFrom is the number of observations from which on the pool is half as large, and the processes are made anew
 	// before they grow: what is promising is known to be near the best points by then.
 	narrowFrom = 512
-	// stream is the share of the pool that gives way to random points at each batch.
+	// stream is the share of the pool that gives way at each batch: to random points, or, where they are sought, to mutants of
+	// the best one first.
 	stream = 0.1
 	// elites is how many of the best points have their neighbours in the pool.
 	elites = 4
@@ -334,7 +336,7 @@ const (
 	// expected improvement alone stays near it until nothing is left there.
 	roamFrom, roamUntil = 12, 150
 	roamEvery, roamFar  = 4, 3
-	// From nearFrom evaluations on, until then, the others are sought among those that differ from the best point in near
+	// From nearFrom evaluations on, until roamUntil, the others are sought among those that differ from the best point in near
 	// parameters or less, where as many as from manyFrom to manyTo have a choice: nearly all points of such a space are far from
 	// the best one and uncertain, and few of them are good (cf. Eriksson et al., "Scalable global optimization via local
 	// Bayesian optimization", 2019). Where there are fewer parameters, near is no small part of the space, and where there

@@ -1,6 +1,7 @@
 package surrogate
 
 import (
+	"fmt"
 	"testing"
 
 	"tune/search/functions"
@@ -8,7 +9,8 @@ import (
 )
 
 // TestRings: from roamFrom evaluations on every roamEvery-th point differs from the best one in roamFar parameters or more;
-// the others need not, but are soon sought near it where the number of parameters says so.
+// the others need not, but where there are from manyFrom to manyTo parameters they are near it from
+// nearFrom evaluations on. Both end at roamUntil.
 func TestRings(t *testing.T) {
 	for _, test := range []struct {
 		parameters int
@@ -19,7 +21,7 @@ func TestRings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		roamed, free, outside := 0, 0, 0
+		roamed, free, outside, after := 0, 0, 0, 0
 		for n := 0; n < 170; {
 			first, best := u.picked, u.best
 			proposals := u.Ask(space.Progress{Told: n, Left: 1})
@@ -42,6 +44,8 @@ func TestRings(t *testing.T) {
 					t.Errorf("%d parameters: point %d, pick %d, differs from the best in %d", test.parameters, n+i, first+i+1, differ)
 				case far:
 					roamed++
+				case n >= roamUntil && differ > near:
+					after++
 				case differ < roamFar:
 					free++
 				case differ > near && n >= nearFrom && n < roamUntil:
@@ -54,8 +58,35 @@ func TestRings(t *testing.T) {
 		if roamed < 20 || free < 20 {
 			t.Errorf("%d parameters: %d points were sought far from the best, %d others were near it", test.parameters, roamed, free)
 		}
+		if after == 0 {
+			t.Errorf("%d parameters: all points are sought near the best to the end", test.parameters)
+		}
 		if (outside == 0) != test.intensify {
 			t.Errorf("%d parameters: %d points were not sought near the best", test.parameters, outside)
+		}
+	}
+}
+
+// TestRingsChoice: a parameter of one value is none that has a choice.
+func TestRingsChoice(t *testing.T) {
+	for _, test := range []struct {
+		choices, fixed int
+		local          bool
+	}{{manyFrom - 1, 1, false}, {manyFrom, 1, true}, {manyTo, 1, true}} {
+		var params []space.Parameter
+		for i := range test.choices + test.fixed {
+			params = append(params, space.Range(fmt.Sprintf("x%d", i), 0, min(max(test.choices-i, 0), 1)))
+		}
+		s, err := space.New("choices", params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := New(s, 1, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.local != test.local {
+			t.Errorf("%d parameters with a choice and %d without: near is %v", test.choices, test.fixed, u.local)
 		}
 	}
 }

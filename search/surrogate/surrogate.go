@@ -12,8 +12,8 @@
 //  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, and a stream of
 //     random points, or all points of a small space. Of the pool, the candidate with the largest expected improvement
 //     is asked, discounted by how likely it is to fail, which the same process learns. Every fourth point is sought among
-//     those far from the best point, while little is known, and where there are many parameters, but not very many, the
-//     others are soon sought near it.
+//     those far from the best point, while little is known. Where there are many parameters, but not very many, random
+//     points near the best one come into the pool from 64 to 150 evaluations, and the others are sought near it.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
 //     2014).
