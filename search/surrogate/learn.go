@@ -71,7 +71,11 @@ func (u *Strategy) values(rows []int) []float64 {
 func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
-	u.trend = u.prior.fit(y, func(k int) []float64 { return u.seen[rows[k]].prior })
+	floor := 0.0
+	if n := len(u.seen); n >= flatFrom && n < roamUntil {
+		floor = flat
+	}
+	u.trend = u.prior.fit(y, floor, func(k int) []float64 { return u.seen[rows[k]].prior })
 	sum := 0.0
 	for k, i := range rows {
 		y[k] -= u.trend.at(u.seen[i].prior)
@@ -176,6 +180,10 @@ func (u *Strategy) learn() {
 	}
 	clear(u.around)
 	clear(u.climbed)
+	// They are not judged yet: most of the others give way to them where the pool is full.
+	for _, p := range u.recall {
+		u.add(p)
+	}
 }
 
 // ranked lists the observations, the best first.
@@ -258,6 +266,9 @@ const (
 	// stream is the share of the pool that gives way at each batch: to random points, or, where they are sought, to mutants of
 	// the best one first.
 	stream = 0.1
+	// recall is how many of the best points of the sources come into the pool with each fit, as a share of it: in a large
+	// space, random points and neighbours seldom are what a source knows to be good.
+	recall = 0.4
 	// elites is how many of the best points have their neighbours in the pool.
 	elites = 4
 	// climbed is how many of the most promising candidates have as well, while little is known, so that from batch to

@@ -131,26 +131,36 @@ func (p *priors) at(point space.Point, x []float64) []float64 {
 	return out
 }
 
+// From flatFrom observations on, until roamUntil, the points of a source that are better than its quartile, which is flat,
+// count as equally good. A source is right about what is bad, but the best points of one device are seldom those of
+// another, and where it is wrong of the best the search would stay among hundreds of them. Later, what it says of the
+// best leads to those that are left.
+const (
+	flatFrom = 48
+	flat     = 1
+)
+
 // trend is the mean function of the model: a constant and a weighted sum of what the sources say.
 type trend struct {
 	constant float64
 	weights  []float64
+	floor    float64 // what better points of a source count as
 	scale    float64 // standard deviation of what it leaves
 }
 
 func (t trend) at(prior []float64) float64 {
 	sum := t.constant
 	for i, w := range t.weights {
-		sum += w * prior[i]
+		sum += w * max(prior[i], t.floor)
 	}
 	return sum
 }
 
-// fit finds the trend of values by ridge regression towards equal weights, one source after the other (coordinate
-// descent).
-func (p *priors) fit(y []float64, prior func(k int) []float64) trend {
+// fit finds the trend of values, with that floor, by ridge regression towards equal weights, one source after the other
+// (coordinate descent). Value k belongs to a point of which source i says prior(k)[i].
+func (p *priors) fit(y []float64, floor float64, prior func(k int) []float64) trend {
 	n := float64(len(y))
-	t := trend{weights: make([]float64, len(p.sources)), scale: 1}
+	t := trend{weights: make([]float64, len(p.sources)), floor: floor, scale: 1}
 	mean := 0.0
 	for _, v := range y {
 		mean += v / n
@@ -159,12 +169,13 @@ func (p *priors) fit(y []float64, prior func(k int) []float64) trend {
 		t.constant = mean
 		return t
 	}
+	says := func(k, i int) float64 { return max(prior(k)[i], floor) }
 	expected := sourceWeight / float64(len(p.sources))
 	means := make([]float64, len(p.sources))
 	for i := range t.weights {
 		t.weights[i] = expected
 		for k := range y {
-			means[i] += prior(k)[i] / n
+			means[i] += says(k, i) / n
 		}
 	}
 	const sweeps = 20
@@ -176,10 +187,10 @@ func (p *priors) fit(y []float64, prior func(k int) []float64) trend {
 				rest := v - mean
 				for j, w := range t.weights {
 					if j != i {
-						rest -= w * (prior(k)[j] - means[j])
+						rest -= w * (says(k, j) - means[j])
 					}
 				}
-				d := prior(k)[i] - means[i]
+				d := says(k, i) - means[i]
 				top, bottom = top+d*rest, bottom+d*d
 			}
 			t.weights[i] = max(top/bottom, 0)
