@@ -71,11 +71,8 @@ func (u *Strategy) values(rows []int) []float64 {
 func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
-	floor := 0.0
-	if n := len(u.seen); n >= flatFrom && n < roamUntil {
-		floor = flat
-	}
-	u.trend = u.prior.fit(y, floor, func(k int) []float64 { return u.seen[rows[k]].prior })
+	n := len(u.seen)
+	u.trend = u.prior.fit(y, n >= flatFrom && n < roamUntil, func(k int) []float64 { return u.seen[rows[k]].prior })
 	sum := 0.0
 	for k, i := range rows {
 		y[k] -= u.trend.at(u.seen[i].prior)
@@ -180,7 +177,8 @@ func (u *Strategy) learn() {
 	}
 	clear(u.around)
 	clear(u.climbed)
-	// They are not judged yet: most of the others give way to them where the pool is full.
+	// Until they are judged, they count as promising: less promising candidates give way to them, and the pool climbs from
+	// the first two of them while it climbs.
 	for _, p := range u.recall {
 		u.add(p)
 	}
@@ -266,8 +264,9 @@ const (
 	// stream is the share of the pool that gives way at each batch: to random points, or, where they are sought, to mutants of
 	// the best one first.
 	stream = 0.1
-	// recall is how many of the best points of the sources come into the pool with each fit, as a share of it: in a large
-	// space, random points and neighbours seldom are what a source knows to be good.
+	// recall is how many of the best points of the sources come into the pool with each fit, as a share of its size at the
+	// beginning, until they prove to be the least promising: in a large space, random points and neighbours seldom are what
+	// a source knows to be good.
 	recall = 0.4
 	// elites is how many of the best points have their neighbours in the pool.
 	elites = 4

@@ -3,6 +3,7 @@ package surrogate
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"tune/search"
@@ -19,6 +20,7 @@ type known struct {
 	byKey map[string]float64 // warped costs
 	x     [][]float64        // a part of it, for points that it lacks
 	y     []float64
+	flat  float64 // what is better than this is among the better quarter of the space
 }
 
 const (
@@ -27,6 +29,12 @@ const (
 	// sourceWeight is the prior of the sum of the sources' weights, and firmness how many observations it counts for.
 	sourceWeight = 1
 	firmness     = 4
+	// From flatFrom observations on, until roamUntil, all that a source believes to be in the better quarter of the space counts
+	// as equally good. A source is right about what is bad, but the best points of one device are seldom those of another, and
+	// where it is wrong of the best the search would stay among hundreds of them. Later, what it says of the best leads to
+	// those that are left. The quarter is that of flatOf random points: a source may have measured good ones only.
+	flatFrom = 48
+	flatOf   = 400
 )
 
 func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
@@ -89,7 +97,34 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 		}
 		p.sources = append(p.sources, k)
 	}
+	p.flatten(s, e)
 	return p
+}
+
+// flatten finds for each source where its better quarter of the space begins; at the quartile of what it measured or
+// above.
+func (p *priors) flatten(s *space.Space, e *encoder) {
+	if len(p.sources) == 0 {
+		return
+	}
+	rng := rand.New(rand.NewPCG(0x666c6174, 0))
+	said := make([][]float64, len(p.sources))
+	for range flatOf {
+		q, err := s.Sample(rng)
+		if err != nil {
+			break
+		}
+		for i, v := range p.at(q, e.encode(q)) {
+			said[i] = append(said[i], v)
+		}
+	}
+	for i, values := range said {
+		p.sources[i].flat = 1
+		if len(values) > 0 {
+			slices.Sort(values)
+			p.sources[i].flat = max(values[len(values)/4], 1)
+		}
+	}
 }
 
 // nearestOf is how many near points of a source stand for one that it lacks.
@@ -131,36 +166,32 @@ func (p *priors) at(point space.Point, x []float64) []float64 {
 	return out
 }
 
-// From flatFrom observations on, until roamUntil, the points of a source that are better than its quartile, which is flat,
-// count as equally good. A source is right about what is bad, but the best points of one device are seldom those of
-// another, and where it is wrong of the best the search would stay among hundreds of them. Later, what it says of the
-// best leads to those that are left.
-const (
-	flatFrom = 48
-	flat     = 1
-)
-
 // trend is the mean function of the model: a constant and a weighted sum of what the sources say.
 type trend struct {
 	constant float64
 	weights  []float64
-	floor    float64 // what better points of a source count as
-	scale    float64 // standard deviation of what it leaves
+	floor    []float64 // of each source: what its better points count as
+	scale    float64   // standard deviation of what it leaves
 }
 
 func (t trend) at(prior []float64) float64 {
 	sum := t.constant
 	for i, w := range t.weights {
-		sum += w * max(prior[i], t.floor)
+		sum += w * max(prior[i], t.floor[i])
 	}
 	return sum
 }
 
-// fit finds the trend of values, with that floor, by ridge regression towards equal weights, one source after the other
+// fit finds the trend of values, with a floor where flat, by ridge regression towards equal weights, one source after the other
 // (coordinate descent). Value k belongs to a point of which source i says prior(k)[i].
-func (p *priors) fit(y []float64, floor float64, prior func(k int) []float64) trend {
+func (p *priors) fit(y []float64, flat bool, prior func(k int) []float64) trend {
 	n := float64(len(y))
-	t := trend{weights: make([]float64, len(p.sources)), floor: floor, scale: 1}
+	t := trend{weights: make([]float64, len(p.sources)), floor: make([]float64, len(p.sources)), scale: 1}
+	if flat {
+		for i, s := range p.sources {
+			t.floor[i] = s.flat
+		}
+	}
 	mean := 0.0
 	for _, v := range y {
 		mean += v / n
@@ -169,7 +200,7 @@ func (p *priors) fit(y []float64, floor float64, prior func(k int) []float64) tr
 		t.constant = mean
 		return t
 	}
-	says := func(k, i int) float64 { return max(prior(k)[i], floor) }
+	says := func(k, i int) float64 { return max(prior(k)[i], t.floor[i]) }
 	expected := sourceWeight / float64(len(p.sources))
 	means := make([]float64, len(p.sources))
 	for i := range t.weights {

@@ -18,14 +18,18 @@ func TestTrend(t *testing.T) {
 		prior[k] = []float64{2 * rng.Float64(), 2 * rng.Float64()}
 	}
 	says := func(k int) []float64 { return prior[k] }
-	p := &priors{sources: make([]known, 2)}
-	for _, floor := range []float64{0, 1} {
-		truth := func(s []float64) float64 { return 3 + 0.7*max(s[0], floor) + 0.2*max(s[1], floor) }
+	p := &priors{sources: []known{{flat: 1}, {flat: 1.4}}}
+	for _, flat := range []bool{false, true} {
+		floor := []float64{0, 0}
+		if flat {
+			floor = []float64{1, 1.4}
+		}
+		truth := func(s []float64) float64 { return 3 + 0.7*max(s[0], floor[0]) + 0.2*max(s[1], floor[1]) }
 		y := make([]float64, len(prior))
 		for k, s := range prior {
 			y[k] = truth(s)
 		}
-		fitted := p.fit(y, floor, says)
+		fitted := p.fit(y, flat, says)
 		for _, s := range [][]float64{{0.1, 0.2}, {0.9, 0.4}, {1.5, 0.3}, {1.9, 1.8}} {
 			if got, want := fitted.at(s), truth(s); math.Abs(got-want) > 0.03 {
 				t.Errorf("floor %v: at %v it is %v, not %v", floor, s, got, want)
@@ -65,11 +69,11 @@ func TestSourceLater(t *testing.T) {
 		if len(u.models) > 0 {
 			want := 0.0
 			if n >= flatFrom && n < roamUntil {
-				want = flat
+				want = u.prior.sources[0].flat
 				flattened++
 			}
-			if u.trend.floor != want {
-				t.Errorf("after %d evaluations the floor is %v, not %v", n, u.trend.floor, want)
+			if u.trend.floor[0] != want {
+				t.Errorf("after %d evaluations the floor is %v, not %v", n, u.trend.floor[0], want)
 			}
 		}
 		u.Tell(trials, outcomes)
@@ -93,5 +97,36 @@ func TestSourceLater(t *testing.T) {
 	}
 	if lacked == 0 {
 		t.Error("the pool had dropped none of them, so that this test shows nothing")
+	}
+}
+
+// TestFlat: a quarter of the space is better than where a source is flat, whether it has measured all of it, or good points
+// only.
+func TestFlat(t *testing.T) {
+	s, err := space.New("flat", []space.Parameter{space.Range("x", 0, 39), space.Range("y", 0, 39)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(p space.Point) float64 { return 1 + float64(p.Int("x")+p.Int("y")) }
+	for _, most := range []float64{math.Inf(1), 12} {
+		var source search.Source
+		for p := range s.All() {
+			if cost(p) <= most {
+				source.Observations = append(source.Observations, search.Observation{
+					Point: p, Outcome: space.Outcome{Status: space.OK, Cost: cost(p)},
+				})
+			}
+		}
+		e := newEncoder(s)
+		p := newPriors(s, e, []search.Source{source})
+		better := 0
+		for q := range s.All() {
+			if p.at(q, e.encode(q))[0] < p.sources[0].flat {
+				better++
+			}
+		}
+		if share := float64(better) / (40 * 40); share < 0.2 || share > 0.3 {
+			t.Errorf("%d points of the source: %v of the space is better than %v", len(source.Observations), share, p.sources[0].flat)
+		}
 	}
 }
