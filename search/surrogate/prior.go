@@ -20,7 +20,7 @@ type known struct {
 	byKey map[string]float64 // warped costs
 	x     [][]float64        // a part of it, for points that it lacks
 	y     []float64
-	flat  float64 // what is better than this is among the better quarter of the space
+	flat  float64 // what is better than this is in the better quarter of the space
 }
 
 const (

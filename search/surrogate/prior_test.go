@@ -59,12 +59,9 @@ func TestSourceLater(t *testing.T) {
 	}
 	flattened, asked := 0, map[string]bool{}
 	for n := 0; n < 170; {
-		proposals := u.Ask(space.Progress{Told: n, Left: 1})
-		trials, outcomes := make([]space.Trial, len(proposals)), make([]space.Outcome, len(proposals))
-		for i, p := range proposals {
-			asked[p.Point.Key()] = true
-			trials[i] = space.Trial{Number: n + i, Proposal: p}
-			outcomes[i] = space.Outcome{Status: space.OK, Cost: f.Cost(p.Point)}
+		trials, outcomes := ask(u, n, f)
+		for _, t := range trials {
+			asked[t.Point.Key()] = true
 		}
 		if len(u.models) > 0 {
 			want := 0.0
@@ -77,7 +74,7 @@ func TestSourceLater(t *testing.T) {
 			}
 		}
 		u.Tell(trials, outcomes)
-		n += len(proposals)
+		n += len(trials)
 	}
 	if flattened == 0 {
 		t.Error("there was no batch with a floor")

@@ -8,6 +8,17 @@ import (
 	"tune/space"
 )
 
+// ask asks for the batch after n evaluations, and evaluates it.
+func ask(u *Strategy, n int, f functions.Function) ([]space.Trial, []space.Outcome) {
+	proposals := u.Ask(space.Progress{Told: n, Left: 1})
+	trials, outcomes := make([]space.Trial, len(proposals)), make([]space.Outcome, len(proposals))
+	for i, p := range proposals {
+		trials[i] = space.Trial{Number: n + i, Proposal: p}
+		outcomes[i] = space.Outcome{Status: space.OK, Cost: f.Cost(p.Point)}
+	}
+	return trials, outcomes
+}
+
 // TestRings: from roamFrom evaluations on every roamEvery-th point differs from the best one in roamFar parameters or more;
 // the others need not, but where there are from manyFrom to manyTo parameters they are near it from
 // nearFrom evaluations on. Both end at roamUntil.
@@ -24,11 +35,8 @@ func TestRings(t *testing.T) {
 		roamed, free, outside, after := 0, 0, 0, 0
 		for n := 0; n < 170; {
 			first, best := u.picked, u.best
-			proposals := u.Ask(space.Progress{Told: n, Left: 1})
-			trials, outcomes := make([]space.Trial, len(proposals)), make([]space.Outcome, len(proposals))
-			for i, p := range proposals {
-				trials[i] = space.Trial{Number: n + i, Proposal: p}
-				outcomes[i] = space.Outcome{Status: space.OK, Cost: f.Cost(p.Point)}
+			trials, outcomes := ask(u, n, f)
+			for i, p := range trials {
 				if n < roamFrom || u.picked == first {
 					continue
 				}
@@ -53,7 +61,7 @@ func TestRings(t *testing.T) {
 				}
 			}
 			u.Tell(trials, outcomes)
-			n += len(proposals)
+			n += len(trials)
 		}
 		if roamed < 20 || free < 20 {
 			t.Errorf("%d parameters: %d points were sought far from the best, %d others were near it", test.parameters, roamed, free)
