@@ -62,6 +62,8 @@ type DataResult struct {
 	Optimum float64 `json:"optimum"`
 	// Wasted is the mean number of evaluations that were spent on failed configurations.
 	Wasted float64 `json:"wasted"`
+	// Error is the standard error of Mean, what chance makes of so many seeds; none with one seed.
+	Error Checkpoints `json:"error"`
 	// Curve has the mean after each evaluation, and the band that four fifths of the seeds are in.
 	Curve Band `json:"-"`
 }
@@ -78,12 +80,15 @@ type Checkpoints struct {
 // MarshalJSON writes an object from numbers of evaluations to values, in order.
 func (c Checkpoints) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
+	b.WriteByte('{')
 	for i, n := range c.At {
 		v, err := json.Marshal(c.Value[i])
 		if err != nil {
 			return nil, err
 		}
-		b.WriteByte("{,"[min(i, 1)])
+		if i > 0 {
+			b.WriteByte(',')
+		}
 		fmt.Fprintf(&b, "%q:%s", strconv.Itoa(n), v)
 	}
 	b.WriteByte('}')
@@ -239,7 +244,7 @@ func (b DataBench) report(searches [][]dataSearch) *DataReport {
 	return r
 }
 
-// result reads the means and the band off the curves of the seeds.
+// result reads the means, their errors and the band off the curves of the seeds.
 func (b DataBench) result(name, strategy string, curves [][]float64, optimum, wasted float64) DataResult {
 	out := DataResult{Space: name, Strategy: strategy, Optimum: optimum, Wasted: wasted}
 	column := make([]float64, len(curves))
@@ -259,8 +264,17 @@ func (b DataBench) result(name, strategy string, curves [][]float64, optimum, wa
 		out.Curve.Low, out.Curve.High = append(out.Curve.Low, quantile(0.1)), append(out.Curve.High, quantile(0.9))
 	}
 	for _, n := range checkpoints(b.Evaluations) {
-		out.Mean.At = append(out.Mean.At, n)
-		out.Mean.Value = append(out.Mean.Value, out.Curve.Mean[n-1])
+		mean := out.Curve.Mean[n-1]
+		out.Mean.At, out.Mean.Value = append(out.Mean.At, n), append(out.Mean.Value, mean)
+		if len(curves) == 1 {
+			continue
+		}
+		squares := 0.0
+		for _, c := range curves {
+			squares += (c[n-1] - mean) * (c[n-1] - mean)
+		}
+		seeds := float64(len(curves))
+		out.Error.At, out.Error.Value = append(out.Error.At, n), append(out.Error.Value, math.Sqrt(squares/(seeds-1)/seeds))
 	}
 	return out
 }

@@ -3,8 +3,10 @@ package tune_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +110,51 @@ func TestDataBench(t *testing.T) {
 	if _, err := b.Run(ctx); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
+}
+
+// TestDataBenchError: the error is what the means of the seeds, each run alone, differ by, and one seed has none.
+func TestDataBenchError(t *testing.T) {
+	b := tune.DataBench{
+		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random"},
+		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 50,
+	}
+	all, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alone []*tune.DataReport
+	for _, seed := range b.Seeds {
+		b.Seeds = []uint64{seed}
+		r, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone = append(alone, r)
+		if text, err := json.Marshal(r.Overall[0]); err != nil || !strings.Contains(string(text), `"error":{}`) {
+			t.Errorf("one seed: %s, %v", text, err)
+		}
+	}
+	check := func(d tune.DataResult, mean func(r *tune.DataReport) tune.Checkpoints) {
+		if !slices.Equal(d.Error.At, []int{25, 50}) {
+			t.Fatalf("errors at %v", d.Error.At)
+		}
+		for i, got := range d.Error.Value {
+			sum := 0.0
+			for j, r := range alone {
+				for _, s := range alone[:j] {
+					difference := mean(r).Value[i] - mean(s).Value[i]
+					sum += difference * difference
+				}
+			}
+			if want := math.Sqrt(sum / 5 / 5 / 4); want == 0 || math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: after %d evaluations the error is %v, want %v", d.Space, d.Error.At[i], got, want)
+			}
+		}
+	}
+	for k, d := range all.Spaces {
+		check(d, func(r *tune.DataReport) tune.Checkpoints { return r.Spaces[k].Mean })
+	}
+	check(all.Overall[0], func(r *tune.DataReport) tune.Checkpoints { return r.Overall[0].Mean })
 }
 
 func BenchmarkDataSearch(b *testing.B) {

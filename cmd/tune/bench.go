@@ -46,8 +46,8 @@ cost so far, and at how many seeds each ended below random search. Where a kerne
 run, and each counts as an evaluation, but only full scores of checked candidates count as costs. Nothing is written to disk.
 
 With --data it runs them on measured spaces, of which the optimum is known, and prints, for each space and over all, the
-mean over seeds of optimum / best so far, the share of seeds that found the optimum, and the evaluations that were wasted
-on configurations that failed. More files may stand after the first. The result does not depend on --jobs.`,
+mean over seeds of optimum / best so far with its standard error, the share of seeds that found the optimum, and the
+evaluations that were wasted on configurations that failed. More files may stand after the first. The result does not depend on --jobs.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
   tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json

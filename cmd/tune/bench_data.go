@@ -196,13 +196,17 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON
 func (a *app) printData(r *tune.DataReport) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	head := dataHead(r, "@")
+	head := append(dataHead(r, "@"), "optimum", "wasted")
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)
 	for _, d := range slices.Concat(r.Spaces, r.Overall) {
 		cells := []string{cmp.Or(d.Space, "overall"), d.Strategy}
-		for _, m := range d.Mean.Value {
-			cells = append(cells, fmt.Sprintf("%.4f", m))
+		for i, m := range d.Mean.Value {
+			cell := fmt.Sprintf("%.4f", m)
+			if i < len(d.Error.Value) {
+				cell += " ±" + strings.TrimPrefix(fmt.Sprintf("%.4f", d.Error.Value[i]), "0")
+			}
+			cells = append(cells, cell)
 		}
 		row(append(cells, fmt.Sprintf("%.2f", d.Optimum), fmt.Sprintf("%.1f", d.Wasted))...)
 	}
@@ -211,7 +215,7 @@ func (a *app) printData(r *tune.DataReport) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, `
 %d seeds, %d evaluations each. @N: the mean over seeds of optimum / best so far after N evaluations, failed ones
-included; optimum: the share of seeds that found it; wasted: evaluations spent on configurations that failed.
+included, ± its standard error; optimum: the share of seeds that found it; wasted: evaluations spent on configurations that failed.
 `, r.Seeds, r.Evaluations)
 	return err
 }
@@ -221,19 +225,27 @@ func dataHead(r *tune.DataReport, prefix string) []string {
 	for _, n := range r.Overall[0].Mean.At {
 		head = append(head, prefix+strconv.Itoa(n))
 	}
-	return append(head, "optimum", "wasted")
+	return head
 }
 
 func writeDataCSV(w io.Writer, r *tune.DataReport) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	out.Write(dataHead(r, "mean_")) // errors are kept until Flush
+	head := append(dataHead(r, "mean_"), "optimum", "wasted")
+	for _, n := range r.Overall[0].Error.At {
+		head = append(head, fmt.Sprint("error_", n))
+	}
+	out.Write(head) // errors are kept until Flush
 	for _, d := range slices.Concat(r.Spaces, r.Overall) {
 		cells := []string{cmp.Or(d.Space, "overall"), d.Strategy}
 		for _, m := range d.Mean.Value {
 			cells = append(cells, number(m))
 		}
-		out.Write(append(cells, number(d.Optimum), number(d.Wasted)))
+		cells = append(cells, number(d.Optimum), number(d.Wasted))
+		for _, e := range d.Error.Value {
+			cells = append(cells, number(e))
+		}
+		out.Write(cells)
 	}
 	out.Flush()
 	return out.Error()
