@@ -71,7 +71,8 @@ func (u *Strategy) values(rows []int) []float64 {
 func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
-	u.trend = u.prior.fit(y, u.flat(), func(k int) []float64 { return u.seen[rows[k]].prior })
+	n := len(u.seen)
+	u.trend = u.prior.fit(y, n >= flatFrom && n < roamUntil, func(k int) []float64 { return u.seen[rows[k]].prior })
 	sum := 0.0
 	for k, i := range rows {
 		y[k] -= u.trend.at(u.seen[i].prior)
@@ -89,9 +90,6 @@ func (u *Strategy) standardise(rows []int) []float64 {
 	return y
 }
 
-// flat reports whether the order of a source's better points does not count.
-func (u *Strategy) flat() bool { return len(u.seen) >= flatFrom && len(u.seen) < roamUntil }
-
 // prepare brings the model up to date.
 func (u *Strategy) prepare() {
 	if n := len(u.seen); len(u.models) == 0 || n >= u.refit {
@@ -106,11 +104,6 @@ func (u *Strategy) prepare() {
 		}
 	}
 	u.fill()
-	if u.consults() {
-		for _, p := range u.recall[:len(u.counsel)] {
-			u.add(p)
-		}
-	}
 	y := u.standardise(u.rows)
 	var bad []float64
 	if u.good < len(u.seen) {
@@ -368,35 +361,33 @@ func (u *Strategy) intensify() bool {
 	return u.local && len(u.seen) >= nearFrom && len(u.seen) < roamUntil
 }
 
-// consults reports whether points are sought among the best of the sources; not where they are sought near the best one.
-func (u *Strategy) consults() bool { return u.flat() && !u.intensify() }
-
-// wanted returns which candidates the next point is sought among; nil for all of them.
-func (u *Strategy) wanted() func(c *candidate) bool {
+// ring returns in how many parameters the next point is to differ from the best one.
+func (u *Strategy) ring() (least, most int) {
 	n := len(u.seen)
 	switch {
 	case n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0:
-		return func(c *candidate) bool { return u.differ(c.point) >= roamFar }
+		return roamFar, len(u.enc.params)
 	case u.intensify():
-		return func(c *candidate) bool { return u.differ(c.point) <= near }
-	case u.consults() && u.picked%consultEvery == consultAt:
-		return func(c *candidate) bool { return u.counsel[c.key] }
+		return 0, near
 	}
-	return nil
+	return 0, len(u.enc.params)
 }
 
-// pick takes the most promising candidate out of the pool, of those wanted where there are any; nil where the pool is empty.
+// pick takes the most promising candidate out of the pool, of those in the ring where there are any; nil where the pool is
+// empty.
 func (u *Strategy) pick() *candidate {
 	u.picked++
-	wanted := u.wanted()
+	least, most := u.ring()
 	best, inside := -1, -1
 	for i, c := range u.pool {
 		c.promise = u.promise(c)
 		if best < 0 || c.promise > u.pool[best].promise {
 			best = i
 		}
-		if wanted != nil && (inside < 0 || c.promise > u.pool[inside].promise) && wanted(c) {
-			inside = i
+		if inside < 0 || c.promise > u.pool[inside].promise {
+			if d := u.differ(c.point); d >= least && d <= most {
+				inside = i
+			}
 		}
 	}
 	if best < 0 {

@@ -17,7 +17,6 @@ type priors struct {
 
 // known is one source, carried over to the space.
 type known struct {
-	right int                // how many points it has measured that did not fail
 	byKey map[string]float64 // warped costs
 	x     [][]float64        // a part of it, for points that it lacks
 	y     []float64
@@ -36,11 +35,6 @@ const (
 	// those that are left. The quarter is that of flatOf random points: a source may have measured good ones only.
 	flatFrom = 48
 	flatOf   = 400
-	// While the order of a source's better points does not count, every consultEvery-th point is sought among the best points of
-	// the sources, the share consultShare of what they have measured: the best one is often there, and by what the model has
-	// seen not promising. consultAt is which of them, none of those that are sought far from the best point.
-	consultEvery, consultAt = 8, 2
-	consultShare            = 1.0 / 6
 )
 
 func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
@@ -91,7 +85,6 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 		for key := range failed {
 			k.byKey[key] = w.at(costs[len(costs)-1])
 		}
-		k.right = len(distinct)
 		stride := 1.0
 		if len(distinct) > mostKept {
 			stride = float64(len(distinct)-mostKept/2) / (mostKept / 2)
@@ -106,15 +99,6 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 	}
 	p.flatten(s, e)
 	return p
-}
-
-// counsel returns how many of the best points of the sources points are sought among.
-func (p *priors) counsel() int {
-	n := 0
-	for _, s := range p.sources {
-		n += s.right
-	}
-	return int(math.Ceil(consultShare * float64(n)))
 }
 
 // flatten finds for each source where its better quarter of the space begins; at the quartile of what it measured or

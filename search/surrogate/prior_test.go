@@ -1,10 +1,8 @@
 package surrogate
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"tune/search"
@@ -40,12 +38,13 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// measured is a source with so many random points.
-func measured(t *testing.T, f functions.Function, n int) search.Source {
-	t.Helper()
+// TestSourceLater: after each fit of the hyper-parameters the best points of a source come into the pool again, and which of its
+// better points is the best does not count from flatFrom to roamUntil evaluations.
+func TestSourceLater(t *testing.T) {
+	f := functions.Rosenbrock(6)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var source search.Source
-	for range n {
+	for range 100 {
 		p, err := f.Space.Sample(rng)
 		if err != nil {
 			t.Fatal(err)
@@ -54,65 +53,6 @@ func measured(t *testing.T, f functions.Function, n int) search.Source {
 			Point: p, Outcome: space.Outcome{Status: space.OK, Cost: f.Cost(p)},
 		})
 	}
-	return source
-}
-
-// TestConsult: from flatFrom to roamUntil evaluations every consultEvery-th point is one of the best sixth of what a source has
-// measured, but not where points are sought near the best one.
-func TestConsult(t *testing.T) {
-	for _, test := range []struct {
-		parameters, until int
-	}{{manyFrom - 1, roamUntil}, {manyFrom, nearFrom}} {
-		f := functions.Rosenbrock(test.parameters)
-		source := measured(t, f, 300)
-		slices.SortStableFunc(source.Observations, func(a, b search.Observation) int { return cmp.Compare(a.Outcome.Cost, b.Outcome.Cost) })
-		top := map[string]bool{}
-		for _, o := range source.Observations[:50] {
-			top[o.Point.Key()] = true
-		}
-		source.Observations = append(source.Observations, source.Observations[7]) // once is enough
-		for i := range 20 {
-			source.Observations[299-i].Outcome = space.Fail(space.Crashed, "")
-		}
-		for i := 50 - 20/6; i < 50; i++ { // a sixth of those that did not fail
-			delete(top, source.Observations[i].Point.Key())
-		}
-		u, err := New(f.Space, 1, Config{Sources: []search.Source{source}, Pool: 500, Samples: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		consulted, others := 0, 0
-		for n := 0; n < 170; {
-			first := u.picked
-			trials, outcomes := ask(u, n, f)
-			for i, trial := range trials {
-				switch at := first + i + 1; {
-				case u.picked == first || at%consultEvery != consultAt:
-				case n >= flatFrom && n < test.until:
-					if consulted++; !top[trial.Point.Key()] {
-						t.Errorf("%d parameters: point %d, pick %d, is none of the best of the source", test.parameters, n+i, at)
-					}
-				case !top[trial.Point.Key()]:
-					others++
-				}
-			}
-			u.Tell(trials, outcomes)
-			n += len(trials)
-		}
-		if want := (test.until - flatFrom) / consultEvery; consulted < want {
-			t.Errorf("%d parameters: %d points were sought among the best of the source, want %d", test.parameters, consulted, want)
-		}
-		if others == 0 {
-			t.Errorf("%d parameters: before and after, all of these points are the source's", test.parameters)
-		}
-	}
-}
-
-// TestSourceLater: after each fit of the hyper-parameters the best points of a source come into the pool again, and which of its
-// better points is the best does not count from flatFrom to roamUntil evaluations.
-func TestSourceLater(t *testing.T) {
-	f := functions.Rosenbrock(6)
-	source := measured(t, f, 100)
 	u, err := New(f.Space, 1, Config{Sources: []search.Source{source}, Pool: 500, Samples: 1})
 	if err != nil {
 		t.Fatal(err)

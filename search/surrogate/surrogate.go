@@ -15,8 +15,7 @@
 //     largest expected improvement is asked, discounted by how likely it is to fail, which the same process learns. Every
 //     fourth point is sought among those far from the best point, while little is known. Where there are many parameters,
 //     but not very many, random points near the best one come into the pool from 64 to 150 evaluations, and the others
-//     are sought near it. Where they are not, every eighth point from 48 to 150 is sought among the best points of other
-//     runs.
+//     are sought near it.
 //  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
 //     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
 //     2014).
@@ -48,7 +47,7 @@ type Config struct {
 	Start []space.Point
 	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
 	// of the model, with a weight that is learned: a source that mispredicts loses it. From 48 to 150 evaluations
-	// a source does not say which of its better points is the best, but every eighth point asked is one of these.
+	// a source does not say which of its better points is the best.
 	Sources []search.Source
 	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
 	Fresh *search.Fresh
@@ -112,11 +111,10 @@ type Strategy struct {
 	// What had its neighbours put into the pool since the last fit: observations, and candidates by their keys.
 	around  map[int]bool
 	climbed map[string]bool
-	recall  []space.Point   // the best of the sources, for the pool
-	counsel map[string]bool // keys of the first of these, which some points are sought among
-	target  float64         // the least value seen
-	picked  int             // candidates picked so far
-	local   bool            // whether points near the best one are sought, by the number of parameters
+	recall  []space.Point // the best of the sources, for the pool
+	target  float64       // the least value seen
+	picked  int           // candidates picked so far
+	local   bool          // whether points near the best one are sought, by the number of parameters
 	trend   trend
 }
 
@@ -163,7 +161,6 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	u := &Strategy{
 		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
 		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{}, climbed: map[string]bool{},
-		counsel: map[string]bool{},
 	}
 	if u.fresh == nil {
 		u.fresh = search.SeededFresh(s, seed)
@@ -181,9 +178,6 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	remembered := int(recall * float64(c.Pool))
 	leaders := search.Leaders(s, c.Sources, max(remembered, search.MostLeaders))
 	u.recall = leaders[:min(remembered, len(leaders))]
-	for _, p := range u.recall[:min(u.prior.counsel(), len(u.recall))] {
-		u.counsel[p.Key()] = true
-	}
 	u.first = slices.Concat(c.Start, leaders[:min(search.MostLeaders, len(leaders))], []space.Point{code.Centre(s)})
 	return u, nil
 }
