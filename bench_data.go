@@ -63,7 +63,7 @@ type DataResult struct {
 	// Wasted is the mean number of evaluations that were spent on failed configurations.
 	Wasted float64 `json:"wasted"`
 	// Error is the standard error of Mean, what chance makes of so many seeds; none with one seed.
-	Error Checkpoints `json:"error"`
+	Error Checkpoints `json:"standard_error"`
 	// Curve has the mean after each evaluation, and the band that four fifths of the seeds are in.
 	Curve Band `json:"-"`
 }

@@ -115,7 +115,7 @@ func TestDataBench(t *testing.T) {
 // TestDataBenchError: the error is what the means of the seeds, each run alone, differ by, and one seed has none.
 func TestDataBenchError(t *testing.T) {
 	b := tune.DataBench{
-		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random"},
+		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "ils"},
 		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 50,
 	}
 	all, err := b.Run(t.Context())
@@ -130,13 +130,13 @@ func TestDataBenchError(t *testing.T) {
 			t.Fatal(err)
 		}
 		alone = append(alone, r)
-		if text, err := json.Marshal(r.Overall[0]); err != nil || !strings.Contains(string(text), `"error":{}`) {
+		if text, err := json.Marshal(r.Overall[0]); err != nil || !strings.Contains(string(text), `"standard_error":{}`) {
 			t.Errorf("one seed: %s, %v", text, err)
 		}
 	}
 	check := func(d tune.DataResult, mean func(r *tune.DataReport) tune.Checkpoints) {
-		if !slices.Equal(d.Error.At, []int{25, 50}) {
-			t.Fatalf("errors at %v", d.Error.At)
+		if !slices.Equal(d.Error.At, []int{25, 50}) || len(d.Error.Value) != 2 {
+			t.Fatalf("errors %v at %v", d.Error.Value, d.Error.At)
 		}
 		for i, got := range d.Error.Value {
 			sum := 0.0
@@ -147,14 +147,16 @@ func TestDataBenchError(t *testing.T) {
 				}
 			}
 			if want := math.Sqrt(sum / 5 / 5 / 4); want == 0 || math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: after %d evaluations the error is %v, want %v", d.Space, d.Error.At[i], got, want)
+				t.Errorf("%s %s: after %d evaluations the error is %v, want %v", d.Space, d.Strategy, d.Error.At[i], got, want)
 			}
 		}
 	}
 	for k, d := range all.Spaces {
 		check(d, func(r *tune.DataReport) tune.Checkpoints { return r.Spaces[k].Mean })
 	}
-	check(all.Overall[0], func(r *tune.DataReport) tune.Checkpoints { return r.Overall[0].Mean })
+	for k, d := range all.Overall {
+		check(d, func(r *tune.DataReport) tune.Checkpoints { return r.Overall[k].Mean })
+	}
 }
 
 func BenchmarkDataSearch(b *testing.B) {

@@ -47,7 +47,8 @@ run, and each counts as an evaluation, but only full scores of checked candidate
 
 With --data it runs them on measured spaces, of which the optimum is known, and prints, for each space and over all, the
 mean over seeds of optimum / best so far with its standard error, the share of seeds that found the optimum, and the
-evaluations that were wasted on configurations that failed. More files may stand after the first. The result does not depend on --jobs.`,
+evaluations that were wasted on configurations that failed. More files may stand after the first. The result does not
+depend on --jobs.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
   tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json

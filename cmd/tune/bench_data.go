@@ -213,10 +213,14 @@ func (a *app) printData(r *tune.DataReport) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	chance := ""
+	if r.Seeds > 1 {
+		chance = ", ± its standard error"
+	}
 	_, err := fmt.Fprintf(a.stdout, `
-%d seeds, %d evaluations each. @N: the mean over seeds of optimum / best so far after N evaluations, failed ones
-included, ± its standard error; optimum: the share of seeds that found it; wasted: evaluations spent on configurations that failed.
-`, r.Seeds, r.Evaluations)
+%d seeds, %d evaluations each. @N: the mean over seeds of optimum / best so far%s, after N evaluations,
+failed ones included; optimum: the share of seeds that found it; wasted: evaluations spent on configurations that failed.
+`, r.Seeds, r.Evaluations, chance)
 	return err
 }
 
@@ -233,7 +237,7 @@ func writeDataCSV(w io.Writer, r *tune.DataReport) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	head := append(dataHead(r, "mean_"), "optimum", "wasted")
 	for _, n := range r.Overall[0].Error.At {
-		head = append(head, fmt.Sprint("error_", n))
+		head = append(head, fmt.Sprint("standard_error_", n))
 	}
 	out.Write(head) // errors are kept until Flush
 	for _, d := range slices.Concat(r.Spaces, r.Overall) {
