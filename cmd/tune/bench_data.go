@@ -196,7 +196,7 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON
 func (a *app) printData(r *tune.DataReport) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	head := append(dataHead(r, "@"), "optimum", "wasted")
+	head := dataHead(r, "@")
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)
 	for _, d := range slices.Concat(r.Spaces, r.Overall) {
@@ -229,13 +229,13 @@ func dataHead(r *tune.DataReport, prefix string) []string {
 	for _, n := range r.Overall[0].Mean.At {
 		head = append(head, prefix+strconv.Itoa(n))
 	}
-	return head
+	return append(head, "optimum", "wasted")
 }
 
 func writeDataCSV(w io.Writer, r *tune.DataReport) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	head := append(dataHead(r, "mean_"), "optimum", "wasted")
+	head := dataHead(r, "mean_")
 	for _, n := range r.Overall[0].Error.At {
 		head = append(head, fmt.Sprint("standard_error_", n))
 	}
