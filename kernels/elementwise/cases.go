@@ -111,6 +111,23 @@ func (k *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 	return list, nil
 }
 
+// Variant returns the asked shape with the inputs of a seed.
+func (k *Spec) Variant(_ context.Context, _ space.Point, seed uint64) (native.Case, error) {
+	fill := special
+	if k.op.reduce {
+		fill = uniform
+	}
+	c := k.newCase(size{k.n, k.arrays}, fill, seed, 0)
+	if k.op.reduce {
+		// Threads take pieces as they come, and add up in that order.
+		c.Agree = native.AgreeF32(len(c.Buffers)-1, 2*sumTolerance(k.n, float64(k.n)), 1e-5)
+	}
+	return c, nil
+}
+
+// VariantClass names one class for all points.
+func (k *Spec) VariantClass(space.Point) string { return "" }
+
 // newCase draws the inputs of a case. The same seed and number give the same inputs everywhere.
 func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 	c := native.Case{

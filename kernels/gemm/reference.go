@@ -431,6 +431,21 @@ func (a *asked) of(ctx context.Context, s *Spec, seed uint64) (*operands, error)
 	return o, nil
 }
 
+// Variant returns the asked shape with the inputs of a seed.
+func (s *Spec) Variant(ctx context.Context, _ space.Point, seed uint64) (native.Case, error) {
+	o := newOperands(s.dims, s.layout == LayoutNT, seed)
+	if err := o.prepare(ctx); err != nil {
+		return native.Case{}, err
+	}
+	c := o.asCase()
+	// Libraries may split the sums among threads as it comes.
+	c.Agree = native.AgreeF32(2, 2*absTolerance*math.Sqrt(float64(s.dims.K)), 2*relTolerance)
+	return c, nil
+}
+
+// VariantClass names one class for all points.
+func (s *Spec) VariantClass(space.Point) string { return "" }
+
 // CaseClass names the depth of the blocks of a point, which decides about its cases.
 func (s *Spec) CaseClass(p space.Point) string { return fmt.Sprint(p.Int("kc")) }
 

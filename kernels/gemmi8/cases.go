@@ -84,6 +84,28 @@ func (g *Spec) asked(seed uint64) []*drawn {
 	return d
 }
 
+// Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
+func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
+	g.varied.mutex.Lock()
+	defer g.varied.mutex.Unlock()
+	for _, d := range g.varied.kept {
+		if d[0].seed == seed {
+			return g.newCase(p, d[0]), nil
+		}
+	}
+	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
+	g.varied.kept = append(g.varied.kept, []*drawn{d}) // a problem has a few seeds of variants in all
+	return g.newCase(p, d), nil
+}
+
+// VariantClass names the layout of the weights that a point wants.
+func (g *Spec) VariantClass(p space.Point) string {
+	if g.weights != weightsPacked || p.Str("form") == formPlain {
+		return ""
+	}
+	return fmt.Sprintf("%+v", layoutOf(p, g.n, g.k))
+}
+
 // Cases returns the asked shape and odd ones: less than a tile, several tiles and panels with some left over, more
 // than one block along k, ties and extreme inputs. Above wholeLimit with relu the asked shape has a second case.
 func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {

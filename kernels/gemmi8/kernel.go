@@ -82,6 +82,7 @@ type Spec struct {
 	space   *space.Space
 	presets []kernels.Preset
 	inputs  cases
+	varied  cases // those that candidates are timed on
 }
 
 // NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements.

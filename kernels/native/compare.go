@@ -366,7 +366,7 @@ func (r *rounds) peakShare() float64 {
 // final sums up.
 func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 	base := r.entrants[0]
-	if err := base.c.verifyTimed(ctx, base.w, base.m.perCall, false); err != nil {
+	if err := base.m.verifyTimed(ctx, false); err != nil {
 		return kernels.Final{}, fmt.Errorf("the baseline: %w", err)
 	}
 	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, len(r.entrants)-1)}
@@ -376,7 +376,7 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 			c.Err = nil
 		}
 		if c.Err == nil {
-			err := e.c.verifyTimed(ctx, e.w, e.m.perCall, false)
+			err := e.m.verifyTimed(ctx, false)
 			if err != nil && !kernelFault(err) {
 				return kernels.Final{}, err
 			}

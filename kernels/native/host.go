@@ -53,11 +53,12 @@ type Host struct {
 // runner is what a host needs of a worker.
 type runner interface {
 	Map(buffers []worker.Buffer, inputs [][]byte) error
+	Vary(*worker.Pool) error
 	Load(so string) error
 	Call(ctx context.Context, dims []int64) error
 	CallWithin(ctx context.Context, dims []int64, wall time.Duration) error
 	Outputs() [][]byte
-	Time(context.Context, worker.TimeRequest) ([]float64, error)
+	Time(context.Context, worker.TimeRequest) (worker.Timing, error)
 	Close() error
 }
 
@@ -222,6 +223,10 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	if h.gauge.so, err = h.probe(ctx); err != nil {
 		return err
 	}
+	harness, err := tools.Build(ctx, "c", worker.HarnessC, "", worker.HarnessFlags())
+	if err != nil {
+		return fmt.Errorf("compiling the timing loop: %w", err)
+	}
 	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
 		return err
 	}
@@ -229,7 +234,7 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	defer tools.Pause()()
 	waited()
 	defer h.clock("time")()
-	o := worker.Options{Core: h.core, Limits: limits}
+	o := worker.Options{Core: h.core, Limits: limits, Harness: harness}
 	if threads > 1 {
 		o.Core = -1
 	}
@@ -238,13 +243,18 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 
 // mapCase gives a worker the buffers of a case.
 func mapCase(w runner, c Case) error {
-	buffers := make([]worker.Buffer, len(c.Buffers))
 	if len(c.Inputs) != len(c.Buffers) {
 		return fmt.Errorf("native: case %s has %d buffers and %d inputs", c.Name, len(c.Buffers), len(c.Inputs))
 	}
-	for i, b := range c.Buffers {
+	return w.Map(workerBuffers(c.Buffers), c.Inputs)
+}
+
+// workerBuffers describes buffers to a worker.
+func workerBuffers(list []Buffer) []worker.Buffer {
+	buffers := make([]worker.Buffer, len(list))
+	for i, b := range list {
 		mode := [...]worker.Mode{In: worker.In, Out: worker.Out, InOut: worker.InOut}[b.Mode]
 		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode}
 	}
-	return w.Map(buffers, c.Inputs)
+	return buffers
 }

@@ -18,19 +18,24 @@ type Sizer interface {
 }
 
 // Needs estimates the bytes of all that exists at once, at the end of a run: the cases of two seeds, of which each takes
-// the bytes kept; the shared memory of the workers that have checked; and that of the baseline, of each finalist and of
-// the serial point that may join them, with the copies or places that they are timed on. cold says whether these exceed the
-// last-level cache.
+// the bytes kept, and the variants that calls are timed on; the shared memory of the workers that have checked; and that of the
+// baseline, of each finalist and of the serial point that may join them, with the copies or places that they are timed on.
+// cold says whether these exceed the last-level cache.
 func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
-	var shared int64
+	var shared, read int64
 	for _, b := range buffers {
-		shared += int64(b.Len) * int64(b.Elem.Size())
+		bytes := int64(b.Len) * int64(b.Elem.Size())
+		shared += bytes
+		if b.Mode != Out {
+			read += bytes
+		}
 	}
-	copies := warmPlaces(buffers, cpu.L2())
+	copies := warmPlaces(int(shared), cpu.L2())
 	if cold {
-		copies = coldCopies(buffers)
+		copies = coldCopies(int(shared))
 	}
-	return 2*kept + int64(cpu.Cores())*shared + int64(finalists+2)*(1+int64(copies))*shared
+	// A worker that times has the buffers, the evidence of a call, and the copies.
+	return 2*kept + fewVariants*(read+kept) + int64(cpu.Cores())*shared + int64(finalists+2)*(2+int64(copies))*shared
 }
 
 // manyFinalists is more than anyone compares.

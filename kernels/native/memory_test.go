@@ -47,7 +47,7 @@ func TestFinalistsIn(t *testing.T) {
 		t.Errorf("%d finalists of a small shape, %v", n, err)
 	}
 	// So large that three finalists have room.
-	length := int(spare) / 4 / (2*(3+2) + cpu.Cores())
+	length := int(spare) / 4 / (3*(3+2) + cpu.Cores())
 	n, err := finalistsIn([]Buffer{{Elem: F32, Len: length, Mode: Out}}, 0, false)
 	if n < 1 || n > 5 || err != nil {
 		t.Errorf("%d finalists, %v", n, err)

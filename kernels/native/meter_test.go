@@ -19,6 +19,7 @@ type fake struct {
 	seconds  float64                            // of a call
 	clock    func(truth float64, n int) float64 // what the n-th sample shows; nil shows the truth
 	fail     func(n int) error                  // of the n-th sample; nil never fails
+	timing   func(worker.TimeRequest, *worker.Timing)
 	requests []worker.TimeRequest
 	samples  int
 	outputs  [][]byte
@@ -31,6 +32,7 @@ func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
 	}
 	return nil
 }
+func (f *fake) Vary(*worker.Pool) error                   { return nil }
 func (f *fake) Load(string) error                         { return nil }
 func (f *fake) Call(ctx context.Context, _ []int64) error { return ctx.Err() }
 
@@ -38,16 +40,16 @@ func (f *fake) CallWithin(ctx context.Context, _ []int64, _ time.Duration) error
 func (f *fake) Outputs() [][]byte                                                { return f.outputs }
 func (f *fake) Close() error                                                     { return nil }
 
-func (f *fake) Time(ctx context.Context, t worker.TimeRequest) ([]float64, error) {
+func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	if err := t.Validate(); err != nil {
-		return nil, err
+		return worker.Timing{}, err
 	}
 	f.requests = append(f.requests, t)
 	out := make([]float64, t.Samples)
 	for i := range out {
 		if f.fail != nil {
 			if err := f.fail(f.samples); err != nil {
-				return nil, err
+				return worker.Timing{}, err
 			}
 		}
 		out[i] = f.seconds
@@ -56,11 +58,19 @@ func (f *fake) Time(ctx context.Context, t worker.TimeRequest) ([]float64, error
 		}
 		f.samples++
 	}
-	return out, ctx.Err()
+	timed := worker.Timing{Seconds: out}
+	if f.timing != nil {
+		f.timing(t, &timed)
+	}
+	return timed, ctx.Err()
 }
 
 func newFakeMeter(f *fake, floor float64) *meter {
-	return &meter{w: f, threads: 1, floor: floor, perCall: f.seconds, calls: timing.Calls(f.seconds), wall: time.Second}
+	m := newMeterOf(f)
+	m.floor, m.perCall, m.calls, m.wall = floor, f.seconds, timing.Calls(f.seconds), time.Second
+	m.c = &candidate{}
+	m.variants.cases[0].Verify = func([][]byte) (d kernels.Deviation, err error) { return d, nil }
+	return m
 }
 
 func TestMeasure(t *testing.T) {
@@ -175,7 +185,8 @@ func TestCalibrate(t *testing.T) {
 					}
 					return truth
 				}}
-				m := &meter{w: f, threads: 1, calls: 1, wall: time.Second}
+				m := newMeterOf(f)
+				m.wall = time.Second
 				if err := m.calibrate(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -429,8 +440,8 @@ func TestRoundsSlow(t *testing.T) {
 }
 
 func TestColdCopies(t *testing.T) {
-	small := coldCopies([]Buffer{{Elem: F32, Len: 1024}})
-	large := coldCopies([]Buffer{{Elem: F32, Len: 1 << 28}})
+	small := coldCopies(4 << 10)
+	large := coldCopies(1 << 30)
 	if small < 2 || large != 1 {
 		t.Errorf("%d copies of 4 KiB, %d of 1 GiB", small, large)
 	}
@@ -442,7 +453,7 @@ func TestColdCopies(t *testing.T) {
 func TestWarmPlaces(t *testing.T) {
 	const l2 = 1 << 20
 	for _, c := range []struct{ elements, want int }{{0, 64}, {1, 64}, {1 << 16, 64}, {3 << 16, 42}, {1 << 18, 1}, {1 << 28, 1}} {
-		if got := warmPlaces([]Buffer{{Elem: F32, Len: c.elements}}, l2); got != c.want {
+		if got := warmPlaces(4*c.elements, l2); got != c.want {
 			t.Errorf("%d places for %d elements, want %d", got, c.elements, c.want)
 		}
 	}

@@ -106,6 +106,9 @@ type Case struct {
 	// too far it returns a *kernels.Rejection with status WrongAnswer that names the worst element, its value and
 	// the wanted one.
 	Verify func(buffers [][]byte) (kernels.Deviation, error)
+	// Agree compares what two calls of so many threads wrote from the same inputs, where they may differ: threads may add
+	// up in any order. It returns a rejection where they differ by more than the tolerance; nil wants the same bytes.
+	Agree func(threads int, got, want [][]byte) error
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points, so that the problem keeps them, by
@@ -122,6 +125,9 @@ type Work struct {
 	Bytes   float64 // memory traffic at the least; 0 where not stated
 	// MinSeconds is a time that no right call can be below on this machine; 0 where there is no roof.
 	MinSeconds float64
+	// Roof refuses times that the processor cannot reach: below what Ops take at its peak, Bytes or, without them, the
+	// buffers of the asked case at the rate of the nearest cache.
+	Roof bool
 	// Cold asks for timing with the operands out of the caches: calls rotate over copies of the
 	// buffers that together exceed the last-level cache.
 	Cold bool

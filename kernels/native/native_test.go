@@ -209,7 +209,7 @@ func TestOutcomes(t *testing.T) {
 		{"typo", space.CompileFailed, "kernel.c:"},
 		{"wrong", space.WrongAnswer, "n=1000: y[999]"},
 		{"state", space.WrongAnswer, "in the second call"},
-		{"later", space.WrongAnswer, "after many calls"},
+		{"later", space.WrongAnswer, "in a timed call"},
 		{"crash", space.Crashed, ""},
 		{"loop", space.Timeout, ""},
 		{"refuse", space.Invalid, "refused"},

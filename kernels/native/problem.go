@@ -2,8 +2,11 @@ package native
 
 import (
 	"context"
+	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +32,11 @@ type Problem struct {
 	limits worker.Limits
 	work   Work
 	most   int // how many finalists there is room for
-	cases  caseCache
+	// traffic is how many bytes a call reads and writes at the asked shape, where the spec is a Sizer.
+	traffic  int
+	integers bool // whether it works on any
+	cases    caseCache
+	varied   variantCache
 
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed to the end, in seconds a call; 0 before
@@ -59,6 +66,14 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if sizer, ok := spec.(Sizer); ok {
 		buffers, kept := sizer.Sizes()
 		var err error
+		for _, b := range buffers {
+			p.traffic += b.Bytes()
+			p.integers = p.integers || b.Elem != F32 && b.Elem != F64
+			if b.Mode == InOut {
+				p.traffic += b.Bytes()
+				p.integers = p.integers || b.Elem != F32 && b.Elem != F64
+			}
+		}
 		if p.most, err = finalistsIn(buffers, kept, p.work.Cold); err != nil {
 			return nil, fmt.Errorf("this shape is too large: %w", err)
 		}
@@ -154,6 +169,45 @@ func (c *candidate) compile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.so, err = tools.Build(ctx, c.source.Lang, c.source.Text+"\n"+worker.TimingC, c.source.Compiler, c.source.Flags)
+	so, err := tools.Build(ctx, c.source.Lang, c.source.Text, c.source.Compiler, c.source.Flags)
+	if err == nil {
+		err = checkSymbols(so)
+	}
+	if err == nil {
+		c.so = so
+	}
 	return err
+}
+
+// checkSymbols looks at what an object defines after the link: tune_kernel, a function, and no other name of tune's.
+func checkSymbols(so string) error {
+	f, err := elf.Open(so)
+	if err != nil {
+		return fmt.Errorf("reading a compiled object: %w", err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return fmt.Errorf("reading the symbols of %s: %w", so, err)
+	}
+	found := false
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF || !strings.HasPrefix(s.Name, "tune_") {
+			continue
+		}
+		if s.Name == "tune_pack" {
+			continue // what lays out the operands of a kernel, for those who call it
+		}
+		if s.Name != "tune_kernel" {
+			return kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)
+		}
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+			return kernels.Reject(space.CompileFailed, "tune_kernel is no plain function")
+		}
+		found = true
+	}
+	if !found {
+		return kernels.Reject(space.CompileFailed, "defines no function tune_kernel")
+	}
+	return nil
 }

@@ -2,7 +2,10 @@ package native
 
 import (
 	"context"
-	"hash/maphash"
+	crand "crypto/rand"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -16,41 +19,66 @@ import (
 
 // meter takes samples of one loaded candidate.
 type meter struct {
-	w       runner
-	dims    []int64
-	threads int
-	copies  int
-	places  int           // that samples take turns with
-	floor   float64       // seconds that no call can be below
-	wall    time.Duration // limit of a call
+	c        *candidate
+	w        runner
+	dims     []int64
+	threads  int // by which clock: one is timed by the CPU time of its thread
+	uses     int // threads that a call uses
+	bytes    int // of the buffers
+	inputs   int // of those that are read
+	inPlace  bool
+	cold     bool
+	floor    float64       // seconds that no call can be below
+	wall     time.Duration // limit of a call
+	variants *variants
+	rng      *rand.Rand
 
 	perCall float64   // seconds, roughly
 	warm    bool      // whether the last calls were made a moment ago
 	calls   int       // of a sample
 	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
+
+	fresh    bool      // whether every timed call is made on inputs that are wholly new, and timed by itself
+	whole    []float64 // seconds a call of those that were, before
+	evidence evidence
+}
+
+// newMeterOf returns a meter of a candidate of one thread that reads nothing.
+func newMeterOf(w runner) *meter {
+	var seed [16]byte
+	crand.Read(seed[:]) // it never fails
+	return &meter{
+		w: w, threads: 1, uses: 1, calls: 1, variants: &variants{cases: []Case{probeCase}},
+		rng: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:]))),
+	}
 }
 
 // newMeter loads a compiled candidate in a worker and finds out how long a call takes.
 func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 	p := c.problem
-	cases, err := p.cases.of(ctx, p.spec, c.point, c.seed)
+	v, err := p.varied.of(ctx, p, c)
 	if err != nil {
 		return nil, err
 	}
-	if len(cases) == 0 {
-		return nil, kernels.Reject(space.Invalid, "there is no case to time it on")
+	one := v.cases[0]
+	if err := mapCase(w, one); err != nil {
+		return nil, err
 	}
-	if err := mapCase(w, cases[0]); err != nil {
+	if err := w.Vary(v.pool); err != nil {
 		return nil, err
 	}
 	if err := w.Load(c.so); err != nil {
 		return nil, err
 	}
-	m := &meter{w: w, dims: cases[0].Dims, threads: c.threads(), floor: p.work.MinSeconds, wall: p.limits.Wall, calls: 1}
-	if p.work.Cold {
-		m.copies = coldCopies(cases[0].Buffers)
-	} else {
-		m.places = warmPlaces(cases[0].Buffers, cpu.L2())
+	m := newMeterOf(w)
+	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
+	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
+	for _, b := range one.Buffers {
+		m.bytes += b.Bytes()
+		m.inPlace = m.inPlace || b.Mode == InOut
+		if b.Mode != Out {
+			m.inputs += b.Bytes()
+		}
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
 		// The call of the check stands for the warm-up.
@@ -85,7 +113,7 @@ func (m *meter) calibrate(ctx context.Context) error {
 		if high > agree*low {
 			continue
 		}
-		next := min(timing.Calls(low), growth*m.calls)
+		next := min(timing.Calls(low), growth*m.calls, m.mostCalls())
 		if low*float64(m.calls) >= 0.6*timing.SampleSeconds || next <= m.calls {
 			m.ready = append(s, again...)
 			return nil
@@ -97,12 +125,9 @@ func (m *meter) calibrate(ctx context.Context) error {
 
 // coldCopies returns how many copies of the buffers exceed the last-level cache so far that none of it is left there
 // when its turn comes again.
-func coldCopies(buffers []Buffer) int {
+func coldCopies(bytes int) int {
 	const most = 1 << 30 // bytes
-	total := 1
-	for _, b := range buffers {
-		total += b.Bytes()
-	}
+	total := 1 + bytes
 	copies := (2*max(cpu.L2(), cpu.L3()) + total - 1) / total
 	return max(min(copies+1, most/total), 1)
 }
@@ -110,16 +135,12 @@ func coldCopies(buffers []Buffer) int {
 // warmPlaces returns how many places in memory the samples take turns with. What fits the second-level cache gets so many
 // that the turns of a comparison hardly come back to one: how lucky a place is decides there. What does not fit would find
 // less of itself in the outer caches at each change, and its luck is the same in all places.
-func warmPlaces(buffers []Buffer, l2 int) int {
-	const most, bytes = 64, 32 << 20
-	total := 1
-	for _, b := range buffers {
-		total += b.Bytes()
-	}
-	if total > l2 {
+func warmPlaces(bytes, l2 int) int {
+	const most, room = 64, 32 << 20
+	if bytes >= l2 {
 		return 1
 	}
-	return max(1, min(most, bytes/total))
+	return max(1, min(most, room/(bytes+1)))
 }
 
 // sample takes n samples, in seconds a call.
@@ -136,16 +157,115 @@ func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
 	return append(slices.Clip(s), more...), err
 }
 
-func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
-	// The copies are each called once to warm up, unless that would take longer than a sample and tell nothing new.
-	expect := timing.Seconds(m.perCall * float64(n*m.calls+max(m.copies, 1)))
-	s, err := m.w.Time(ctx, worker.TimeRequest{
-		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Copies: m.copies, Places: m.places, Warm: m.warm && m.perCall >= timing.SampleSeconds,
-		Limit: 20*expect + time.Duration(n+1)*m.wall,
-	})
-	m.warm = err == nil
-	return s, err
+// windowSeconds is how long calls are timed as one, where a call is shorter: reading the clock twice takes less than a
+// hundredth of that.
+const windowSeconds = 40e-6
+
+// request returns the timing of n samples.
+func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
+	t := worker.TimeRequest{
+		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Threads: m.uses,
+		Warm: m.warm && m.perCall >= timing.SampleSeconds, Window: 1, Copies: 1, Places: 1,
+	}
+	if m.perCall > 0 && !m.fresh {
+		t.Window = int(min(max(math.Ceil(windowSeconds/m.perCall), 1), float64(m.calls)))
+	}
+	l2, outer := cpu.L2(), max(cpu.L2(), cpu.L3())
+	switch {
+	case m.cold:
+		t.Cold, t.Copies = true, coldCopies(m.bytes)
+	case m.inPlace:
+		// Each call of a stretch needs a copy with its input, and they are all to stay in the second cache.
+		t.Copies = max(1, min(t.Window, mostInPlace, l2/2/max(m.bytes, 1)))
+		t.Window = t.Copies
+	}
+	if !m.cold {
+		t.Places = max(1, warmPlaces(m.bytes*t.Copies, l2)/t.Copies)
+		t.Touch = m.bytes <= outer
+		t.Sparse = m.bytes > l2 && !m.long() && !m.fresh
+	}
+	// The copies are each called once to warm up, unless that would take longer than a sample and tell nothing new. To
+	// change what the buffers hold takes less than to read and write them at the rate of a slow memory.
+	const slowMemory = 1e9
+	expect := timing.Seconds(m.perCall*float64(n*m.calls+t.Copies) + float64(n*(m.calls/t.Window+2)*m.inputs+t.Copies*t.Places*m.bytes)/slowMemory)
+	t.Limit = 20*expect + m.wall
+	return t
 }
+
+// mostInPlace is how many copies of a buffer that is read and written are called on in turn.
+const mostInPlace = 256
+
+func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
+	t, err := m.w.Time(ctx, m.request(n, clock))
+	m.warm = err == nil
+	if err != nil {
+		return nil, err
+	}
+	if err := m.weigh(t.Evidence); err != nil {
+		return nil, err
+	}
+	if !m.stale(t) {
+		return t.Seconds, nil
+	}
+	// From here on every call is timed that has to do the work.
+	m.fresh, m.ready = true, nil
+	if t, err = m.w.Time(ctx, m.request(n, clock)); err != nil {
+		return nil, err
+	}
+	m.perCall = t.Seconds[0]
+	m.calls = min(timing.Calls(m.perCall), m.mostCalls())
+	return t.Seconds, m.weigh(t.Evidence)
+}
+
+// mostCalls bounds the calls of a sample where each one needs inputs of its own.
+func (m *meter) mostCalls() int {
+	if m.inPlace || m.fresh {
+		return 2048
+	}
+	return math.MaxInt
+}
+
+// How much longer the first call on new inputs may take than those that follow, because of the caches and of what the
+// processor foresees of branches: so many calls, and what it takes to get the buffers from the second cache.
+const (
+	staleCalls   = 2
+	staleSeconds = 0.3e-6
+	staleRate    = 16e9 // bytes a second
+	staleShort   = 1.25 // what is less may be the clock
+	staleWhole   = 2
+)
+
+// stale reports whether calls are much faster on inputs that are nearly those of the call before. A result of an earlier
+// call that is taken again is seen in what was written where that depends on all inputs; here it is seen where it does not.
+func (m *meter) stale(t worker.Timing) bool {
+	if m.fresh || !m.variants.vary {
+		return false
+	}
+	if t.Long > 0 && t.Short > staleShort*t.Long {
+		// A stretch of n calls takes first + n·each.
+		long, short := float64(t.Window), float64(worker.ShortWindow(t.Window))
+		first := (t.Short - t.Long) / (1/short - 1/long)
+		each := max(t.Long-first/long, 0)
+		if first > staleCalls*each+staleSeconds+float64(m.bytes)/staleRate {
+			return true
+		}
+	}
+	if t.Whole <= 0 || t.Window > 1 || m.cold {
+		return false
+	}
+	m.whole = append(m.whole, t.Whole)
+	sorted := slices.Sorted(slices.Values(m.whole))
+	return len(m.whole) >= 3 && timing.Quantile(sorted, 0.5) > staleWhole*slices.Max(t.Seconds)
+}
+
+// draw draws a number below n.
+func (m *meter) draw(n int) int { return m.rng.IntN(n) }
+
+func (m *meter) shuffle(list []worker.Evidence) {
+	m.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+func (m *meter) slow() bool { return m.perCall >= timing.Slow }
 
 // cool says that others have worked since the last sample. What they have put into the caches is soon replaced, as
 // long calls go.
@@ -223,7 +343,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			if e, err = m.fairly(ctx, want, best, slowed); err != nil {
 				return err
 			}
-			return c.verifyTimed(ctx, w, m.perCall, e.stopped)
+			return m.verifyTimed(ctx, e.stopped)
 		})
 	})
 	if err != nil {
@@ -231,6 +351,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)
+	}
+	if err := c.underRoof(ctx, e.Cost); err != nil {
+		return kernels.Score{}, err
 	}
 	if fidelity == 0 && !e.stopped {
 		p.mu.Lock()
@@ -316,60 +439,6 @@ func awaitIdle(ctx context.Context) bool {
 		}
 	}
 	return false
-}
-
-// verifyTimed verifies what the last timed call wrote, and further calls: a candidate may be right in the first calls and
-// wrong in the thousandth, or leave alone what an earlier call of the same sample wrote. Buffers that are read and
-// written hold their inputs by then, so that only further calls can tell. One that is behind the best has none otherwise,
-// and a call that was too long to be repeated in the check has two.
-func (c *candidate) verifyTimed(ctx context.Context, w runner, perCall float64, behind bool) error {
-	cases, err := c.problem.cases.of(ctx, c.problem.spec, c.point, c.seed)
-	if err != nil {
-		return err
-	}
-	asked := cases[0]
-	inPlace := slices.ContainsFunc(asked.Buffers, func(b Buffer) bool { return b.Mode == InOut })
-	calls := 1
-	switch {
-	case behind || perCall >= timing.Slow:
-		if !inPlace {
-			calls = 0
-		}
-	case c.took > repeatSeconds:
-		calls = 2
-	}
-	if !inPlace {
-		err = c.verify(asked, w.Outputs())
-	}
-	right := hashOutputs(asked, w.Outputs())
-	verified := !inPlace
-	for i := 0; err == nil && i < calls; i++ {
-		if err = w.Call(ctx, asked.Dims); err != nil {
-			break
-		}
-		if h := hashOutputs(asked, w.Outputs()); !verified || h != right {
-			err = c.verify(asked, w.Outputs())
-			right, verified = h, true
-		}
-	}
-	if r := kernels.AsRejection(err); r != nil {
-		return kernels.Reject(r.Status, "%s, after many calls: %s", asked.Name, r.Reason)
-	}
-	return err
-}
-
-var outputSeed = maphash.MakeSeed()
-
-// hashOutputs tells whether two calls wrote the same, without a copy of it.
-func hashOutputs(c Case, buffers [][]byte) uint64 {
-	var h maphash.Hash
-	h.SetSeed(outputSeed)
-	for i, b := range buffers {
-		if c.Buffers[i].Mode != In {
-			h.Write(b)
-		}
-	}
-	return h.Sum64()
 }
 
 // score makes a score of an estimate.

@@ -51,6 +51,8 @@ type source struct {
 	ops       expr // the zero expr where not stated
 	bytes     expr
 	cold      bool
+	fixed     bool // inputs that are not drawn stay as they are in timed calls too
+	fast      bool // no time is too short to be believed
 	limits    sourceBounds
 }
 

@@ -67,6 +67,7 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	s.threads, _ = r.namedExpr(f, "threads", ns)
 	m := f.object("metric")
 	s.ops, s.bytes, s.cold = r.constantExpr(m, "operations", ns), r.constantExpr(m, "bytes", ns), m.truth("cold")
+	s.fixed, s.fast = f.has("vary") && !f.truth("vary"), f.text("trusted") == "fast"
 	l := f.object("limits")
 	s.limits = sourceBounds{compile: l.duration("compile", 0), call: l.duration("call", 0), memory: l.size("memory", 0)}
 	r.setDefined(s, ns)

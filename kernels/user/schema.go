@@ -95,6 +95,8 @@ var sourceObject = &object{"source", []field{
 	{name: "compilers", doc: "gcc, clang; of several, those installed are values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
 	{name: "flags", doc: "compiler flags, which may hold {{name}}; a flag is cut at blanks after that. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "that a call uses, an expression; 1 by default. More than one are timed by wall time", form: formExpr},
+	{name: "vary", doc: "where no input is drawn, timed calls work on floats that differ from the constants and files by up to a quarter, so that no result can be kept; false where the function is right for these very numbers alone", form: formTruth},
+	{name: "trusted", doc: "fast: times are believed that are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak of this machine", form: formText, options: []string{"fast"}},
 	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
 	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},
 }}

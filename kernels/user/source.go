@@ -187,9 +187,35 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	return content, nil
 }
 
+// draws reports whether an input is drawn from a seed.
+func (s *source) draws() bool {
+	return slices.ContainsFunc(s.arguments, func(a argument) bool {
+		return !a.scalar && a.mode != native.Out && a.fill.kind != fillFile && a.fill.kind != fillConstant
+	})
+}
+
+// scale multiplies the elements of inputs that are floats by numbers from 0.75 to 1.25, and reports whether there are
+// any. It leaves the inputs of the file alone.
+func (s *source) scale(c call, inputs [][]byte, seed uint64) (scaled bool) {
+	rng := rand.New(rand.NewPCG(seed, 0x7363616c65))
+	for i, b := range c.buffers {
+		if b.Mode == native.Out || !floating(b.Elem) {
+			continue
+		}
+		scaled = true
+		out := make([]byte, 0, len(inputs[i]))
+		size := b.Elem.Size()
+		for at := 0; at < len(inputs[i]); at += size {
+			out = encode(out, decode(inputs[i][at:at+size], b.Elem)*(0.75+rng.Float64()/2), b.Elem)
+		}
+		inputs[i] = out
+	}
+	return scaled
+}
+
 // work returns what one call does at a shape.
 func (s *source) work(constants map[string]int) (native.Work, error) {
-	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold}
+	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold, Roof: !s.fast}
 	v := pointValues(space.Point{}, constants)
 	for _, e := range []struct {
 		expr expr

@@ -42,6 +42,7 @@ type checkShape struct {
 
 var (
 	_ native.Spec        = (*sourceSpec)(nil)
+	_ native.Varier      = (*sourceSpec)(nil)
 	_ native.CaseClasser = (*sourceSpec)(nil)
 	_ native.Sizer       = (*sourceSpec)(nil)
 )
@@ -280,6 +281,45 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	}
 	return cases, nil
 }
+
+// Variant returns the asked shape with the inputs of a seed, for calls that are timed. Where the file draws none, the
+// inputs that are floats vary by up to a quarter all the same; what a file says that they lead to then holds no more, so
+// that nothing but two calls of a candidate on the same inputs can be compared.
+func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
+	c, err := s.s.shapeCase(p, s.constants)
+	if err != nil {
+		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+	}
+	inputs, err := s.s.inputs(c, seed, true)
+	if err != nil {
+		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+	}
+	scaled := false
+	if !s.s.fixed && !s.s.draws() {
+		scaled = s.s.scale(c, inputs, seed)
+	}
+	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	one.Agree = func(_ int, got, want [][]byte) error {
+		_, err := s.s.verify(c, got, want)
+		return err
+	}
+	one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
+	if scaled && s.s.reference.outputs != nil {
+		return one, nil
+	}
+	want, err := s.expected(ctx, []call{c}, []native.Case{one})
+	if ended := ctx.Err(); err != nil && ended != nil {
+		return native.Case{}, ended
+	}
+	if err != nil {
+		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+	}
+	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[0]) }
+	return one, nil
+}
+
+// VariantClass names the call at the asked shape, as CaseClass does.
+func (s *sourceSpec) VariantClass(p space.Point) string { return s.CaseClass(p) }
 
 // expected returns what the buffers of each call should hold.
 func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {

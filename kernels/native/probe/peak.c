@@ -47,6 +47,32 @@ static void generic(uint32_t *sink, int64_t n)
 #undef STORE
 }
 
+/* Loads of the whole buffer, 4 KiB, which the nearest cache holds. */
+#define LOADS(type, from, n) do { \
+	const type *p = (const type *)(from); \
+	for (int64_t i = 0; i < (n); i++) \
+		for (unsigned k = 0; k < 4096 / sizeof *p; k += 8) { \
+			__asm__ volatile("" :: VECTOR(p[k]), VECTOR(p[k + 1]), VECTOR(p[k + 2]), VECTOR(p[k + 3])); \
+			__asm__ volatile("" :: VECTOR(p[k + 4]), VECTOR(p[k + 5]), VECTOR(p[k + 6]), VECTOR(p[k + 7])); \
+		} \
+} while (0)
+#if defined(__x86_64__)
+#define VECTOR(v) "x"(v)
+#elif defined(__aarch64__)
+#define VECTOR(v) "w"(v)
+#else
+#define VECTOR(v) "m"(v)
+#endif
+
+static void load(uint32_t *sink, int64_t n) { LOADS(v4, sink, n); }
+
+#if defined(__x86_64__)
+#undef VECTOR
+#define VECTOR(v) "v"(v)
+__attribute__((target("avx2,fma"))) static void load2(uint32_t *sink, int64_t n) { LOADS(__m256, sink, n); }
+__attribute__((target("avx512f"))) static void load512(uint32_t *sink, int64_t n) { LOADS(__m512, sink, n); }
+#endif
+
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) static void avx2(uint32_t *sink, int64_t n)
 {
@@ -118,13 +144,13 @@ __attribute__((target("avx512f,avx512vnni"))) static void avx512vnni(uint32_t *s
 
 static uint32_t supported(void)
 {
-	uint32_t mask = 1u << 0 | 1u << 1;
+	uint32_t mask = 1u << 0 | 1u << 1 | 1u << 6;
 	unsigned a, b, c, d;
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		mask |= 1u << 2;
+		mask |= 1u << 2 | 1u << 7;
 	if (__builtin_cpu_supports("avx512f"))
-		mask |= 1u << 3;
+		mask |= 1u << 3 | 1u << 8;
 #ifdef HAVE_AVXVNNI
 	if (mask >> 2 & 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1)
 		mask |= 1u << 4;
@@ -134,7 +160,7 @@ static uint32_t supported(void)
 	return mask;
 }
 #else
-static uint32_t supported(void) { return 1u << 0 | 1u << 1; }
+static uint32_t supported(void) { return 1u << 0 | 1u << 1 | 1u << 6; }
 #endif
 
 void tune_kernel(void *const *args, const int64_t *dims)
@@ -150,12 +176,21 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	case 1:
 		generic(sink, dims[1]);
 		break;
+	case 6:
+		load(sink, dims[1]);
+		break;
 #if defined(__x86_64__)
 	case 2:
 		avx2(sink, dims[1]);
 		break;
 	case 3:
 		avx512(sink, dims[1]);
+		break;
+	case 7:
+		load2(sink, dims[1]);
+		break;
+	case 8:
+		load512(sink, dims[1]);
 		break;
 #ifdef HAVE_AVXVNNI
 	case 4:

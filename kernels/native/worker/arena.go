@@ -5,7 +5,7 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"math"
+	"os"
 	"time"
 	"unsafe"
 
@@ -28,75 +28,23 @@ type arena struct {
 	copies int
 	places int
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
-	filled []bool           // by place: with the inputs that are mapped, since the candidate was loaded; nil where none is
-	plan   *timeRequest
-	next   int64 // the copy that the next call takes
-	place  int   // of the copies that it is taken from
+	filled []bool           // by set: whether it holds a variant, since the candidate was loaded; nil before allocate
+	place  int              // of the last sample
+	next   int              // the copy that the next call takes
+
+	requests int // that were prepared since the candidate was loaded
+	script   script
 }
 
-// settles reports whether a call before each sample gets used to the place. Where a sample is one call, that is so long that
-// it makes no difference.
-func settles(places, calls int) bool { return places > 1 && calls > 1 }
+// forget says that the content of the arena is not to be relied on.
+func (a *arena) forget() { a.filled, a.requests = nil, 0 }
 
 func (a *arena) free() {
 	if a.base != nil {
 		_ = unix.MunmapPtr(a.base, uintptr(a.size))
 	}
-	*a = arena{}
-}
-
-// prepare allocates and fills the copies, and warms up.
-func (w *child) prepare(t *timeRequest) error {
-	a := &w.arena
-	if w.caller.timer == 0 {
-		return errors.New("the candidate has no timing loop")
-	}
-	copies, places := max(t.Copies, 1), max(t.Places, 1)
-	if a.filled == nil || a.copies != copies || a.places != places {
-		if err := w.allocate(copies, places); err != nil {
-			return err
-		}
-	}
-	a.plan = t
-	// The warm-up is at the place of the last sample, and each sample at the next one.
-	coming := min(t.Samples+1, places)
-	for i := range coming {
-		place := (a.place + i) % places
-		w.fillPlace(place, func(m Mode) bool { return m == Out || !a.filled[place] })
-		a.filled[place] = true
-	}
-	a.next = 0
-	if !t.Warm {
-		// One call on each copy brings it into the caches, and makes the candidate's own pages present.
-		w.limitTiming(t)
-		w.run(int64(copies))
-	}
-	// From here on an output shows what the timed calls wrote.
-	for i := range coming {
-		w.fillPlace((a.place+i)%places, func(m Mode) bool { return m == Out })
-	}
-	return nil
-}
-
-// fillPlace fills those buffers of a place whose mode is wanted, outputs with poison and the rest with the inputs.
-func (w *child) fillPlace(place int, wanted func(Mode) bool) {
-	a := &w.arena
-	for i := range a.copies {
-		for j, r := range w.regions {
-			switch to := a.view(w, place*a.copies+i, j); {
-			case !wanted(r.Mode):
-			case r.Mode == Out:
-				fill(to, poison)
-			default:
-				copy(to, w.input(j))
-			}
-		}
-	}
-}
-
-// limitTiming adapts the backstop to the work asked for; tune's own limit is the one that matters.
-func (w *child) limitTiming(t *timeRequest) {
-	_ = limitCPU(w.order.Limits.CPU * time.Duration(t.Samples+2))
+	s := a.script
+	*a = arena{script: s}
 }
 
 // allocate makes room for so many copies in so many places, and maps the arena anew where it is too small.
@@ -110,7 +58,7 @@ func (w *child) allocate(copies, places int) error {
 		for i, r := range w.regions {
 			size = roundUp(size, 4096) + (i+1)*17*alignment%4096
 			offsets = append(offsets, size)
-			size += r.Bytes
+			size += roundUp(r.Bytes, 8) // changes come in words
 		}
 	}
 	if size = roundUp(size, hugePage) + hugePage; size > a.size {
@@ -121,7 +69,7 @@ func (w *child) allocate(copies, places int) error {
 		}
 		base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		if err != nil {
-			*a = arena{}
+			a.free()
 			return fmt.Errorf("allocating %d bytes for %d copies of the buffers: %w", size, copies, err)
 		}
 		a.base = base
@@ -133,84 +81,149 @@ func (w *child) allocate(copies, places int) error {
 	for i, offset := range offsets {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
-	a.copies, a.places, a.place, a.filled = copies, places, 0, make([]bool, places)
+	a.copies, a.places, a.place, a.next, a.filled = copies, places, 0, 0, make([]bool, copies*places)
 	return nil
 }
 
-// view returns buffer j of copy i, counted over all places.
-func (a *arena) view(w *child, i, j int) []byte {
-	return unsafe.Slice((*byte)(a.sets[i*len(w.regions)+j]), w.regions[j].Bytes)
+// buffer returns buffer j of a set, counted over all places.
+func (a *arena) buffer(w *child, set, j int) unsafe.Pointer { return a.sets[set*len(w.regions)+j] }
+
+// The types that the harness reads; see HarnessC.
+type (
+	operation struct {
+		to   unsafe.Pointer
+		from uintptr
+		size int64
+	}
+	step struct {
+		set   unsafe.Pointer
+		end   int64
+		calls int64
+	}
+	stretch struct{ before, steps, after, begin, end int64 }
+
+	harnessRun struct {
+		call       uintptr
+		dims       unsafe.Pointer
+		operations unsafe.Pointer
+		steps      unsafe.Pointer
+		stretches  unsafe.Pointer
+		count      int64
+		clock      int64
+		begin, end int64
+		overhead   int64
+	}
+)
+
+// script is memory for what the harness reads, outside of Go's heap, because C sees it.
+type script struct {
+	base unsafe.Pointer
+	size int
 }
 
-// input returns buffer j in the shared memory.
-func (w *child) input(j int) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(w.addresses[j], w.regions[j].Start)), w.regions[j].Bytes)
+// room returns at least so many bytes.
+func (s *script) room(bytes int) (unsafe.Pointer, error) {
+	if bytes <= s.size {
+		return s.base, nil
+	}
+	if s.base != nil {
+		_ = unix.MunmapPtr(s.base, uintptr(s.size))
+	}
+	*s = script{}
+	size := roundUp(bytes+bytes/4, os.Getpagesize())
+	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, fmt.Errorf("allocating %d bytes for the plan of a timing: %w", size, err)
+	}
+	s.base, s.size = base, size
+	return base, nil
 }
 
-// sample performs the prepared timing. It returns the seconds a call of each sample, and how many bytes it copied
-// besides.
-func (w *child) sample() ([]float64, int64, error) {
+// prepared is a timing that waits to be performed.
+type prepared struct {
+	plan plan
+	run  *harnessRun
+	out  []stretch
+}
+
+// prepare plans the timed calls of a request and writes them down for the harness.
+func (w *child) prepare(t *timeRequest) error {
 	a := &w.arena
-	t := a.plan
-	if t == nil {
-		return nil, 0, errors.New("no timing is prepared")
+	if w.harness == 0 {
+		return errors.New("the worker was started without the harness")
 	}
+	copies, places := max(t.Copies, 1), max(t.Places, 1)
+	if a.filled == nil || a.copies != copies || a.places != places {
+		if err := w.allocate(copies, places); err != nil {
+			return err
+		}
+	}
+	p := w.newPlanner(t)
+	p.write()
+	run, out, err := a.script.load(p)
+	if err == nil {
+		err = w.limitMemory() // which the script is part of
+	}
+	if err != nil {
+		return err
+	}
+	copy(w.caller.dims(), t.Dims)
+	run.call, run.dims = w.caller.kernel, unsafe.Pointer(&w.caller.dims()[0])
+	run.clock = clockThread
+	if t.Wall {
+		run.clock = clockMonotonic
+	}
+	a.requests++
 	w.limitTiming(t)
-	seconds := make([]float64, 0, t.Samples)
-	var restored int64
-	for range t.Samples {
-		a.place = (a.place + 1) % a.places
-		// A buffer that is read and written would drift from call to call, into infinities or denormals
-		// whose arithmetic takes another time.
-		for i := range a.copies {
-			for j, r := range w.regions {
-				if r.Mode == InOut {
-					restored += int64(copy(a.view(w, a.place*a.copies+i, j), w.input(j)))
-				}
-			}
-		}
-		if settles(t.Places, t.Calls) {
-			w.run(1)
-		}
-		s := w.run(int64(t.Calls)) / float64(t.Calls)
-		if math.IsNaN(s) || math.IsInf(s, 0) {
-			s = 0 // which JSON can carry, and no reader takes for a time
-		}
-		seconds = append(seconds, s)
-	}
-	// Tune may want to verify what the last call wrote.
-	last := a.place*a.copies + int((a.next+int64(a.copies)-1)%int64(a.copies))
-	for j, r := range w.regions {
-		if r.Mode == Out {
-			restored += int64(copy(w.input(j), a.view(w, last, j)))
-		}
-	}
-	a.plan = nil
-	return seconds, restored, nil
+	w.prepared = &prepared{plan: p.plan, run: run, out: out}
+	return nil
 }
 
-// run performs timed calls and returns the seconds that they took together.
-func (w *child) run(calls int64) float64 {
-	const monotonic, threadCPU = 1, 3
-	a, c := &w.arena, w.caller
-	copy(c.dims(), a.plan.Dims)
-	t := c.timing()
-	*t = timing{
-		call:  c.kernel,
-		dims:  uintptr(unsafe.Pointer(&c.dims()[0])),
-		nsets: int64(a.copies),
-		nargs: int64(len(w.regions)),
-		first: a.next,
-		calls: calls,
-		clock: threadCPU,
+// limitTiming adapts the backstop to the work asked for; tune's own limit is the one that matters.
+func (w *child) limitTiming(t *timeRequest) {
+	_ = limitCPU(w.order.Limits.CPU * time.Duration(t.Samples+2))
+}
+
+// The clocks of the system.
+const (
+	clockMonotonic = 1
+	clockThread    = 3
+)
+
+// load copies a plan to where the harness reads it.
+func (s *script) load(p *planner) (*harnessRun, []stretch, error) {
+	const head = unsafe.Sizeof(harnessRun{})
+	sizes := [...]int{
+		roundUp(int(head), 64), roundUp(len(p.stretches)*int(unsafe.Sizeof(stretch{})), 64),
+		roundUp(len(p.steps)*int(unsafe.Sizeof(step{})), 64), roundUp(len(p.operations)*int(unsafe.Sizeof(operation{})), 64),
 	}
-	if len(a.sets) > 0 {
-		t.sets = uintptr(unsafe.Pointer(&a.sets[a.place*a.copies*len(w.regions)]))
+	total := 0
+	for _, n := range sizes {
+		total += n
 	}
-	if a.plan.Wall {
-		t.clock = monotonic
+	base, err := s.room(total)
+	if err != nil {
+		return nil, nil, err
 	}
-	c.do(func() { purego.SyscallN(c.timer, uintptr(unsafe.Pointer(t))) })
-	a.next = t.first
-	return t.seconds
+	run := (*harnessRun)(base)
+	stretches := unsafe.Add(base, sizes[0])
+	steps := unsafe.Add(stretches, sizes[1])
+	operations := unsafe.Add(steps, sizes[2])
+	out := unsafe.Slice((*stretch)(stretches), len(p.stretches))
+	copy(out, p.stretches)
+	copy(unsafe.Slice((*step)(steps), len(p.steps)), p.steps)
+	copy(unsafe.Slice((*operation)(operations), len(p.operations)), p.operations)
+	*run = harnessRun{operations: operations, steps: steps, stretches: stretches, count: int64(len(out))}
+	return run, out, nil
+}
+
+// sample performs the prepared timing.
+func (w *child) sample() (reply, error) {
+	p := w.prepared
+	if p == nil {
+		return reply{}, errors.New("no timing is prepared")
+	}
+	w.prepared = nil
+	w.caller.do(func() { purego.SyscallN(w.harness, uintptr(unsafe.Pointer(p.run))) })
+	return p.plan.result(p.run, p.out), nil
 }

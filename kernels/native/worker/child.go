@@ -47,6 +47,15 @@ type child struct {
 
 	caller *caller // nil where nothing is loaded
 	arena  arena
+
+	harness  uintptr            // the timing loop; 0 without one
+	pool     [][]unsafe.Pointer // the content of the buffers, by variant
+	poolBase unsafe.Pointer
+	poolSize int
+	area     evidenceArea
+	evidence unsafe.Pointer // the area in shared memory
+	prepared *prepared      // nil where no timing is
+	planner  planner
 }
 
 // The main goroutine of a child stays on the main thread. A worker's candidates run on other threads, which can end;
@@ -143,7 +152,46 @@ func (w *child) confine() error {
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
+	if err := w.loadHarness(); err != nil {
+		return err
+	}
 	return noProcesses(w.order.Tune)
+}
+
+// loadHarness loads the timing loop, and seals all code that is there before any candidate: none can be written over.
+func (w *child) loadHarness() error {
+	if w.order.Harness == "" {
+		return nil
+	}
+	handle, err := purego.Dlopen(w.order.Harness, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return fmt.Errorf("loading the timing loop: %w", err)
+	}
+	if w.harness, err = purego.Dlsym(handle, "tune_harness"); err != nil {
+		return fmt.Errorf("loading the timing loop: %w", err)
+	}
+	return sealCode()
+}
+
+// sealCode forbids to change the protection or the place of what is executable. Systems without mseal(2), which came with
+// Linux 6.10, go without.
+func sealCode() error {
+	const mseal = 462 // on both architectures
+	maps, err := readFile("/proc/self/maps")
+	if err != nil {
+		return fmt.Errorf("reading /proc/self/maps: %w", err)
+	}
+	for line := range bytes.Lines(maps) {
+		var begin, end uintptr
+		var access string
+		if n, _ := fmt.Sscanf(string(line), "%x-%x %s", &begin, &end, &access); n != 3 || !strings.Contains(access, "x") {
+			continue
+		}
+		if _, _, errno := unix.Syscall(mseal, begin, end-begin, 0); errno == unix.ENOSYS {
+			return nil
+		}
+	}
+	return nil
 }
 
 // addressSpace returns the bytes of address space that this process has mapped.
@@ -159,10 +207,15 @@ func addressSpace() (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
+// own returns the bytes that the worker itself has mapped since its start.
+func (w *child) own() int64 {
+	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size)
+}
+
 // memoryLeft says that candidates have left so much memory behind that the next one would find less than its share.
 func (w *child) memoryLeft() string {
 	used, err := addressSpace()
-	if err != nil || used-w.baseline-int64(w.span)-int64(w.arena.size) > spareMemory {
+	if err != nil || used-w.baseline-w.own() > spareMemory {
 		return "memory"
 	}
 	return ""
@@ -178,7 +231,7 @@ func (w *child) limitMemory() error {
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
 		return fmt.Errorf("reading the limit on memory: %w", err)
 	}
-	now.Cur = min(now.Max, uint64(w.baseline+spareMemory+int64(w.span)+int64(w.arena.size)+w.order.Limits.Memory))
+	now.Cur = min(now.Max, uint64(w.baseline+spareMemory+w.own()+w.order.Limits.Memory))
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &now); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
@@ -205,7 +258,7 @@ func (w *child) handle(q request, fd int) reply {
 	fail := func(err error) reply { return reply{Error: err.Error()} }
 	switch {
 	case q.Map != nil:
-		err := w.mapBuffers(q.Map.Regions, fd)
+		err := w.mapBuffers(*q.Map, fd)
 		if fd >= 0 {
 			_ = unix.Close(fd)
 		}
@@ -217,6 +270,15 @@ func (w *child) handle(q request, fd int) reply {
 			r.Addresses = append(r.Addresses, uint64(uintptr(a)))
 		}
 		return r
+	case q.Pool != nil:
+		err := w.mapPool(*q.Pool, fd)
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return reply{}
 	case q.Load != nil:
 		return w.load(q.Load.Path)
 	}
@@ -227,7 +289,7 @@ func (w *child) handle(q request, fd int) reply {
 	case q.Unload:
 		left := cmp.Or(w.caller.unload(), w.memoryLeft())
 		w.caller = nil
-		w.arena.filled = nil
+		w.arena.forget()
 		return reply{Left: left}
 	case q.Call != nil:
 		if err := limitCPU(w.order.Limits.CPU); err != nil {
@@ -246,28 +308,73 @@ func (w *child) handle(q request, fd int) reply {
 		begin := uint64(uintptr(w.arena.base))
 		return reply{Arena: [2]uint64{begin, begin + uint64(w.arena.size)}}
 	case q.Sample:
-		seconds, restored, err := w.sample()
+		r, err := w.sample()
 		if err != nil {
 			return fail(err)
 		}
-		return reply{Seconds: seconds, Restored: restored}
+		return r
 	}
 	return fail(errors.New("an empty request"))
 }
 
-// mapBuffers maps the memory behind fd in place of what was mapped: each region between two guards.
-func (w *child) mapBuffers(regions []region, fd int) error {
-	w.arena.filled, w.arena.plan = nil, nil
+// mapPool maps the contents behind fd, read only, in place of those that were mapped.
+func (w *child) mapPool(q poolRequest, fd int) error {
+	w.arena.forget()
+	w.prepared = nil
+	if w.poolBase != nil {
+		_ = unix.MunmapPtr(w.poolBase, uintptr(w.poolSize))
+	}
+	w.pool, w.poolBase, w.poolSize = nil, nil, q.Size
+	if err := w.limitMemory(); err != nil {
+		return err
+	}
+	base, err := unix.MmapPtr(fd, 0, nil, uintptr(q.Size), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		w.poolSize = 0
+		return fmt.Errorf("mapping %d bytes of inputs: %w", q.Size, err)
+	}
+	w.poolBase = base
+	for _, offsets := range q.Variants {
+		var variant []unsafe.Pointer
+		for _, at := range offsets {
+			if at < 0 {
+				variant = append(variant, nil)
+			} else {
+				variant = append(variant, unsafe.Add(base, at))
+			}
+		}
+		w.pool = append(w.pool, variant)
+	}
+	return nil
+}
+
+// variant returns the content of a buffer.
+func (w *child) variant(v, buffer int) unsafe.Pointer { return w.pool[v][buffer] }
+
+// slots returns how much evidence there is room for.
+func (w *child) slots() int { return w.area.Slots }
+
+// evidenceOf returns where a buffer's content before or after a call belongs.
+func (w *child) evidenceOf(slot, buffer int, after bool) unsafe.Pointer {
+	return unsafe.Add(w.evidence, w.area.at(w.regions, slot, buffer, after))
+}
+
+// mapBuffers maps the memory behind fd in place of what was mapped: each region between two guards, and the room for
+// evidence behind them.
+func (w *child) mapBuffers(q mapRequest, fd int) error {
+	w.arena.forget()
+	w.prepared = nil
 	if w.base != nil {
 		if err := unix.MunmapPtr(w.base, uintptr(w.span)); err != nil {
 			return fmt.Errorf("unmapping the buffers: %w", err)
 		}
 	}
-	w.base, w.span, w.regions, w.addresses = nil, 0, regions, nil
+	w.base, w.span, w.regions, w.addresses, w.area, w.evidence = nil, 0, q.Regions, nil, q.Evidence, nil
 	span := 0
-	for _, r := range regions {
+	for _, r := range q.Regions {
 		span += r.Size + 2*guardBytes
 	}
+	span += q.Evidence.Size
 	if span == 0 {
 		return w.limitMemory()
 	}
@@ -282,7 +389,7 @@ func (w *child) mapBuffers(regions []region, fd int) error {
 	}
 	w.base = base
 	at := base
-	for _, r := range regions {
+	for _, r := range q.Regions {
 		at = unsafe.Add(at, guardBytes)
 		access := unix.PROT_READ
 		if r.Mode != In {
@@ -293,6 +400,12 @@ func (w *child) mapBuffers(regions []region, fd int) error {
 		}
 		w.addresses = append(w.addresses, at)
 		at = unsafe.Add(at, r.Size+guardBytes)
+	}
+	if q.Evidence.Size > 0 {
+		if _, err := unix.MmapPtr(fd, int64(q.Evidence.Offset), at, uintptr(q.Evidence.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED); err != nil {
+			return fmt.Errorf("mapping %d bytes for evidence: %w", q.Evidence.Size, err)
+		}
+		w.evidence = at
 	}
 	return nil
 }
@@ -305,13 +418,12 @@ type caller struct {
 	thread  int
 	handle  uintptr
 	kernel  uintptr
-	timer   uintptr // 0 where the candidate has no timing loop
 	path    string
 	files   int            // descriptors that were open before it was loaded
 	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
 }
 
-const scratchBytes = 8 * (maxBuffers + maxDims + 16)
+const scratchBytes = 8 * (maxBuffers + maxDims)
 
 func (w *child) load(path string) reply {
 	if w.caller != nil {
@@ -349,15 +461,12 @@ func (w *child) load(path string) reply {
 			refused = errors.New("it defines no function tune_kernel")
 			return
 		}
-		if timer, err := purego.Dlsym(c.handle, "tune_time"); err == nil {
-			c.timer = timer
-		}
 	})
 	if refused != nil {
 		return reply{Refused: strings.TrimPrefix(refused.Error(), path+": ")}
 	}
 	w.caller = c
-	return reply{CanTime: c.timer != 0}
+	return reply{}
 }
 
 func (c *caller) run() {
@@ -482,21 +591,4 @@ func (c *caller) call(args []unsafe.Pointer, dims []int64) {
 
 func (c *caller) dims() []int64 {
 	return unsafe.Slice((*int64)(unsafe.Add(c.scratch, 8*maxBuffers)), maxDims)
-}
-
-// timing is struct tune_timing of TimingC.
-type timing struct {
-	call    uintptr
-	sets    uintptr
-	dims    uintptr
-	nsets   int64
-	nargs   int64
-	first   int64
-	calls   int64
-	clock   int64
-	seconds float64
-}
-
-func (c *caller) timing() *timing {
-	return (*timing)(unsafe.Add(c.scratch, 8*(maxBuffers+maxDims)))
 }

@@ -58,14 +58,64 @@ func layout(buffers []Buffer) ([]region, int, error) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// memory is what tune and a worker share: the buffers of a case.
+// memory is what tune and a worker share: the buffers of a case, and room for evidence of timed calls.
 type memory struct {
-	buffers []Buffer
-	regions []region
-	inputs  [][]byte // of InOut buffers, to restore them
-	file    *os.File
-	data    []byte
-	views   [][]byte // of the buffers in data
+	buffers  []Buffer
+	regions  []region
+	evidence evidenceArea
+	inputs   [][]byte // of InOut buffers, to restore them
+	file     *os.File
+	data     []byte
+	views    [][]byte // of the buffers in data
+}
+
+// evidenceArea is where the shared memory holds what some timed calls were given and what they wrote.
+type evidenceArea struct {
+	Offset int // of the first page
+	Size   int // of all slots
+	Slot   int // bytes of one
+	Slots  int
+}
+
+// The evidence of one request.
+const (
+	mostEvidence  = 8
+	evidenceBytes = 4 << 20 // but one slot is always there
+)
+
+// newEvidenceArea lays out the slots behind the buffers.
+func newEvidenceArea(regions []region, offset int) evidenceArea {
+	a := evidenceArea{Offset: offset}
+	for _, r := range regions {
+		a.Slot += roundUp(r.Bytes, alignment)
+		if r.Mode == InOut {
+			a.Slot += roundUp(r.Bytes, alignment)
+		}
+	}
+	if a.Slot == 0 {
+		return a
+	}
+	a.Slots = min(max(evidenceBytes/a.Slot, 1), mostEvidence)
+	a.Size = roundUp(a.Slot*a.Slots, os.Getpagesize())
+	return a
+}
+
+// at returns where in the area a buffer's content lies: before the call, or after it.
+func (a evidenceArea) at(regions []region, slot, buffer int, after bool) int {
+	at := slot * a.Slot
+	for i, r := range regions {
+		if i == buffer {
+			if r.Mode == InOut && after {
+				at += roundUp(r.Bytes, alignment)
+			}
+			break
+		}
+		at += roundUp(r.Bytes, alignment)
+		if r.Mode == InOut {
+			at += roundUp(r.Bytes, alignment)
+		}
+	}
+	return at
 }
 
 // newMemory creates the memory and writes the inputs and the patterns.
@@ -77,8 +127,8 @@ func newMemory(buffers []Buffer, inputs [][]byte) (*memory, error) {
 	if err := checkInputs(buffers, inputs); err != nil {
 		return nil, err
 	}
-	m := &memory{buffers: slices.Clone(buffers), regions: regions}
-	if total == 0 {
+	m := &memory{buffers: slices.Clone(buffers), regions: regions, evidence: newEvidenceArea(regions, total)}
+	if total += m.evidence.Size; total == 0 {
 		total = os.Getpagesize()
 	}
 	if m.file, m.data, err = sharedMemory("tune-buffers", total); err != nil {
@@ -183,27 +233,44 @@ func (m *memory) close() {
 	_ = m.file.Close()
 }
 
-// sharedMemory creates memory that both processes can map, and maps it here. Its size is sealed: a worker that
-// could shrink it would make tune's own access to it fault.
+// sharedMemory creates memory that both processes can map, and maps it here.
 func sharedMemory(name string, size int) (*os.File, []byte, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, err := sealedFile(name, size, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("creating shared memory: %w", err)
+		return nil, nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
-	if err := f.Truncate(int64(size)); err != nil {
-		_ = f.Close()
-		return nil, nil, fmt.Errorf("shared memory of %d bytes: %w", size, err)
-	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
-		_ = f.Close()
-		return nil, nil, fmt.Errorf("sealing shared memory: %w", err)
-	}
-	data, err := unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	runtime.KeepAlive(f)
 	if err != nil {
 		_ = f.Close()
 		return nil, nil, fmt.Errorf("mapping shared memory of %d bytes: %w", size, err)
 	}
 	return f, data, nil
+}
+
+// sealedFile creates a file in memory that processes can share. Its size is sealed: a worker that could shrink it would make
+// tune's own access to it fault. With write, its content is sealed too, once that has written it.
+func sealedFile(name string, size int, write func(*os.File) error) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("creating shared memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if err := f.Truncate(int64(size)); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("shared memory of %d bytes: %w", size, err)
+	}
+	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	if write != nil {
+		if err := write(f); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		seals |= unix.F_SEAL_WRITE
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("sealing shared memory: %w", err)
+	}
+	return f, nil
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Core int
 	// Limits bound a candidate.
 	Limits Limits
+	// Harness is the path of the shared object of HarnessC; "" is for a worker that does not time.
+	Harness string
 	// Executable is the binary to start, one that calls Main; "" means this one.
 	Executable string
 }
@@ -96,12 +98,48 @@ type TimeRequest struct {
 	// Places in memory that the samples take turns with, each with all copies; a call before each sample brings the first
 	// copy into the caches. 0 is 1.
 	Places int
+	// Window is how many calls are timed as one, about: before each stretch of so many, inputs take other values of the
+	// pool and outputs are damaged. 0 is 1. Calls on buffers that are read and written come in stretches of at the most
+	// Copies, because each one needs its input.
+	Window int
+	// Sparse changes a few lines of the inputs before a stretch, and not all of them: for buffers beyond the caches, whose
+	// copying would take longer than the calls and leave the caches to what was copied.
+	Sparse bool
+	// Cold leaves the operands out of the caches: few lines change.
+	Cold bool
+	// Touch reads the buffers after much of them has changed, so that the caches hold them as they do after a call.
+	Touch bool
+	// Threads is how many threads a call is said to use; 0 is 1.
+	Threads int
 	// Warm leaves out the calls that warm up, one on each copy: for calls that were made a moment ago, or that are
 	// so long that a first one hardly differs.
 	Warm bool
-	// Limit bounds the wall time of the whole request; 0 stands for the wall limit of a call, once for each
-	// sample and once for the warm-up.
+	// Limit bounds the CPU time of the whole request, for each thread; twice as much and some seconds more may pass by the
+	// wall. 0 stands for the limits of a call, once for each sample and once for the warm-up.
 	Limit time.Duration
+}
+
+// Timing is what timed calls came to. Times are seconds a call.
+type Timing struct {
+	Seconds []float64 // one a sample
+	// Long and Short are those of stretches of Window and of ShortWindow calls, in the median; 0 where there were fewer
+	// than three. Whole are those on inputs that were written anew; 0 where there were none. Where Short is far above Long,
+	// or Whole above either, the first call on new inputs takes longer than those that follow.
+	Long, Short, Whole float64
+	Window             int
+	// Evidence is what some calls, drawn at random, were given and what they wrote. It is valid until the worker's next
+	// Map, Time or Close.
+	Evidence []Evidence
+}
+
+// ShortWindow returns how many calls the shorter stretches have, for a window of 8 and more.
+func ShortWindow(window int) int { return max(window/16, 1) }
+
+// Evidence is what a timed call was given and what it wrote.
+type Evidence struct {
+	Variant int      // of the pool that it worked on; -1 where it worked on parts of several
+	Given   [][]byte // by buffer; nil for Out
+	Wrote   [][]byte // by buffer; nil for In
 }
 
 // MaxSamples is the largest number of samples in one request.
@@ -118,6 +156,10 @@ func (r TimeRequest) Validate() error {
 		return fmt.Errorf("timing needs a clock")
 	case r.Copies < 0:
 		return fmt.Errorf("timing takes no negative number of copies: %d", r.Copies)
+	case r.Window < 0:
+		return fmt.Errorf("timing takes no negative number of calls as one: %d", r.Window)
+	case r.Threads < 0:
+		return fmt.Errorf("a call has no negative number of threads: %d", r.Threads)
 	case r.Places < 0:
 		return fmt.Errorf("timing takes no negative number of places: %d", r.Places)
 	case len(r.Dims) > maxDims:

@@ -27,6 +27,8 @@ type order struct {
 	Limits Limits
 	Core   int
 	Tune   int // its process
+	// Harness is the shared object of the timing loop, "" for none.
+	Harness string `json:",omitempty"`
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
@@ -49,6 +51,7 @@ type news struct {
 type request struct {
 	Seq     uint64
 	Map     *mapRequest  `json:",omitempty"` // with the memory's descriptor
+	Pool    *poolRequest `json:",omitempty"` // with the pool's
 	Load    *loadRequest `json:",omitempty"`
 	Unload  bool         `json:",omitempty"`
 	Call    *callRequest `json:",omitempty"`
@@ -57,7 +60,14 @@ type request struct {
 }
 
 type mapRequest struct {
-	Regions []region
+	Regions  []region
+	Evidence evidenceArea
+}
+
+// poolRequest says where the content of each buffer lies in a pool, by variant; -1 where it has none.
+type poolRequest struct {
+	Size     int
+	Variants [][]int
 }
 
 type loadRequest struct {
@@ -76,6 +86,11 @@ type timeRequest struct {
 	Copies  int
 	Places  int
 	Warm    bool
+	Window  int
+	Sparse  bool
+	Cold    bool
+	Touch   bool
+	Seed    [2]uint64
 }
 
 // reply answers the request of the same number.
@@ -87,10 +102,21 @@ type reply struct {
 	Thread    int       `json:",omitempty"` // that calls run on, of Load
 	Addresses []uint64  `json:",omitempty"` // of the regions, of Map
 	Arena     [2]uint64 `json:",omitzero"`  // begin and end of the timing copies, of Prepare
-	CanTime   bool      `json:",omitempty"` // of Load
 	Left      string    `json:",omitempty"` // what the candidate left over, of Unload
 	Seconds   []float64 `json:",omitempty"` // a call, one a sample
-	Restored  int64     `json:",omitempty"` // bytes copied besides, of Sample
+	// The rest is of Sample, in seconds.
+	Spent    float64      `json:",omitempty"` // between its begin and its end
+	Timed    float64      `json:",omitempty"` // of that in calls
+	Long     float64      `json:",omitempty"` // a call, in the median of the stretches of that kind; 0 where there are few
+	Short    float64      `json:",omitempty"`
+	Whole    float64      `json:",omitempty"`
+	Evidence []evidenceOf `json:",omitempty"`
+}
+
+// evidenceOf says what a slot of evidence holds.
+type evidenceOf struct {
+	Slot    int
+	Variant int // that the call worked on; -1 where it was mixed
 }
 
 // maxMessage bounds a message, well below what a socket takes.

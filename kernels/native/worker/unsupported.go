@@ -45,7 +45,16 @@ func (*Worker) Call(context.Context, []int64) error { return errUnsupported }
 func (*Worker) CallWithin(context.Context, []int64, time.Duration) error { return errUnsupported }
 
 // Time returns an error.
-func (*Worker) Time(context.Context, TimeRequest) ([]float64, error) { return nil, errUnsupported }
+func (*Worker) Time(context.Context, TimeRequest) (Timing, error) { return Timing{}, errUnsupported }
+
+// Vary returns an error.
+func (*Worker) Vary(*Pool) error { return errUnsupported }
+
+// Pool cannot be made on this system.
+type Pool struct{}
+
+// NewPool returns an error.
+func NewPool([]Buffer, [][][]byte) (*Pool, error) { return nil, errUnsupported }
 
 // Run returns an error.
 func Run(context.Context, Command) (Result, error) { return Result{}, errUnsupported }

@@ -33,9 +33,9 @@ type Worker struct {
 	limits  Limits
 	running *instance // nil between the end of one process and the start of the next
 	memory  *memory   // nil before Map
+	pool    *Pool     // of the mapped buffers; nil where there is one content
 	kept    []*memory // that Map has made, the last one used first
 	loaded  bool
-	timed   bool // the loaded candidate has a timing loop
 	closed  bool
 }
 
@@ -51,6 +51,7 @@ type instance struct {
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	missed    int      // polls in a row that did not find it
 	memory    *memory  // that it has mapped
+	pool      *Pool    // that it has mapped
 	bases     []uint64 // where
 	arena     [2]uint64
 }
@@ -112,7 +113,7 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for every
 	// one of them; what it reserves cannot be told from what a candidate left behind.
 	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
-	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core}, env, "", nil, out, theirs, n.record)
+	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness}, env, "", nil, out, theirs, n.record)
 	if err != nil {
 		out.discard()
 		return fail(err)
@@ -169,6 +170,7 @@ func (w *Worker) Map(buffers []Buffer, inputs [][]byte) error {
 	if w.closed {
 		return errors.New("the worker is closed")
 	}
+	w.pool = nil
 	// A problem has a few cases that take turns with each candidate: making shared memory for each of them
 	// again would cost more than copying the inputs.
 	if i := slices.IndexFunc(w.kept, func(m *memory) bool { return slices.Equal(m.buffers, buffers) }); i >= 0 {
@@ -217,7 +219,7 @@ func (w *Worker) share(ctx context.Context) error {
 		return nil
 	}
 	n.memory, n.bases, n.arena = nil, nil, [2]uint64{}
-	r, err := w.ask(ctx, request{Map: &mapRequest{Regions: w.memory.regions}}, w.memory.file, startLimit, startLimit)
+	r, err := w.ask(ctx, request{Map: &mapRequest{w.memory.regions, w.memory.evidence}}, w.memory.file, startLimit, startLimit)
 	if err != nil {
 		return err
 	}
@@ -269,7 +271,7 @@ func (w *Worker) Load(so string) error {
 		w.stop()
 		return kernels.Reject(space.CompileFailed, "cannot be loaded: %s", r.Refused)
 	}
-	w.loaded, w.timed = true, r.CanTime
+	w.loaded = true
 	return nil
 }
 
@@ -318,89 +320,6 @@ func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duratio
 		return w.memory.check()
 	}
 	return nil
-}
-
-// Time times the candidate on private copies of the buffers, after a warm-up call on each, where the request does not
-// say that they are warm. It returns seconds a call, one number a sample. Afterwards Out buffers hold what the last call wrote, for the caller to verify; InOut
-// buffers hold their inputs.
-//
-// The samples come from the candidate's own process. They are compared with what the system says about that
-// process from outside, and refused where they cannot be right: too long for the time that passed, or so short
-// that most of the CPU time is unaccounted for, as with a candidate that starts threads but is timed as if it
-// did not. A clock that stumbled gets a second chance. Single samples may still be wrong.
-func (w *Worker) Time(ctx context.Context, t TimeRequest) ([]float64, error) {
-	if err := t.Validate(); err != nil {
-		return nil, err
-	}
-	if !w.loaded {
-		return nil, errNothingLoaded
-	}
-	if !w.timed {
-		return nil, errors.New("the candidate has no timing loop: append TimingC to its source")
-	}
-	wall, cpu := t.Limit, t.Limit*time.Duration(runtime.NumCPU())
-	if t.Limit == 0 {
-		wall, cpu = w.limits.Wall*time.Duration(t.Samples+1), w.limits.CPU*time.Duration(t.Samples+1)
-	}
-	if w.memory != nil {
-		w.memory.restore()
-	}
-	var suspicion string
-	for range 2 {
-		r, err := w.ask(ctx, request{Prepare: &timeRequest{Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm}}, nil, wall, cpu)
-		if err != nil {
-			return nil, err
-		}
-		w.running.arena = r.Arena
-		startWall, startCPU := time.Now(), w.running.cpuTime()
-		r, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
-		if err != nil {
-			return nil, err
-		}
-		usedWall, usedCPU := time.Since(startWall), w.running.cpuTime()-startCPU
-		if w.memory != nil {
-			if err := w.memory.check(); err != nil {
-				return nil, err
-			}
-		}
-		if len(r.Seconds) != t.Samples {
-			w.stop()
-			return nil, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
-		}
-		if suspicion = implausible(r.Seconds, t, usedWall, usedCPU, r.Restored); suspicion == "" {
-			return r.Seconds, nil
-		}
-	}
-	return nil, kernels.Reject(space.Invalid, "its times cannot be right: %s", suspicion)
-}
-
-// implausible says why the samples cannot be right, given what the process used in the meantime, or "".
-func implausible(seconds []float64, t TimeRequest, wall, cpu time.Duration, restored int64) string {
-	sum := 0.0
-	for i, s := range seconds {
-		if s <= 0 {
-			return fmt.Sprintf("sample %d is %g s", i, s)
-		}
-		sum += s * float64(t.Calls)
-	}
-	// Between the samples the worker copies inputs back, at no less than this many bytes a second, and some
-	// things that take no time worth mentioning, except when the machine is busy.
-	const copyRate = 1e9
-	const slack = 0.02
-	between := float64(restored)/copyRate + slack
-	settled := 0.0
-	if settles(t.Places, t.Calls) {
-		settled = sum / float64(t.Calls)
-	}
-	switch {
-	case sum > wall.Seconds()*1.02+slack:
-		return fmt.Sprintf("they add up to %.3f s, but only %.3f s passed", sum, wall.Seconds())
-	case t.Clock == CPU && sum > cpu.Seconds()*1.02+slack:
-		return fmt.Sprintf("they add up to %.3f s, but its process used only %.3f s of CPU time", sum, cpu.Seconds())
-	case t.Clock == CPU && cpu.Seconds()-between > (sum+settled)*1.5:
-		return fmt.Sprintf("they add up to %.3f s, but its process used %.3f s of CPU time; a kernel with threads is timed by wall time", sum, cpu.Seconds())
-	}
-	return ""
 }
 
 // ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is

@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +34,12 @@ func TestMain(m *testing.M) {
 	if so := os.Getenv(holdEnv); so != "" {
 		hold(so)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		if so, err := harness(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(so))
+		}
+		os.Exit(status)
+	}))
 }
 
 func hold(so string) {
@@ -52,7 +57,7 @@ func hold(so string) {
 	os.Exit(0)
 }
 
-// compile compiles a file of testdata with the timing loop, and returns the shared object.
+// compile compiles a file of testdata, and returns the shared object.
 func compile(t testing.TB, name string, flags ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -73,7 +78,7 @@ func compileText(t testing.TB, ext, text string, flags ...string) string {
 	}
 	dir := t.TempDir()
 	source, so := filepath.Join(dir, "k"+ext), filepath.Join(dir, "k.so")
-	if err := os.WriteFile(source, []byte(text+TimingC), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append([]string{"-O1", "-w", "-shared", "-fPIC", "-pthread", "-o", so, source}, flags...)
@@ -81,6 +86,36 @@ func compileText(t testing.TB, ext, text string, flags ...string) string {
 		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
 	return so
+}
+
+// harness compiles the timing loop once for all tests.
+var harness = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tune-harness")
+	if err != nil {
+		return "", err
+	}
+	source, so := filepath.Join(dir, "harness.c"), filepath.Join(dir, "harness.so")
+	if err := os.WriteFile(source, []byte(HarnessC), 0o600); err != nil {
+		return "", err
+	}
+	args := append([]string{"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", so, source}, HarnessFlags()...)
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return so, nil
+})
+
+// startTimer starts a worker that can time.
+func startTimer(t testing.TB, o Options) *Worker {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc: install it to run this test")
+	}
+	var err error
+	if o.Harness, err = harness(); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, o)
 }
 
 func start(t testing.TB, o Options) *Worker {
@@ -162,164 +197,6 @@ func TestOutputsHoldNaNsBeforeACall(t *testing.T) {
 	}
 	if got := asFloats(w.Outputs()[1]); got[1] != 24 || !math.IsNaN(float64(got[2])) {
 		t.Errorf("got %v, want the last element untouched and NaN", got)
-	}
-}
-
-func TestTime(t *testing.T) {
-	so := compile(t, "good.c")
-	w := start(t, Options{})
-	mapGood(t, w)
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	for _, clock := range []Clock{CPU, Wall} {
-		// The turns of 5 and 20 places go on where the ones before ended, past the last place.
-		for _, c := range []struct{ copies, places int }{{0, 0}, {1, 1}, {3, 0}, {1, 5}, {1, 5}, {1, 20}, {1, 20}, {1, 20}, {1, 20}, {3, 2}} {
-			seconds, err := w.Time(t.Context(), TimeRequest{
-				Dims: []int64{3}, Calls: 1000, Samples: 7, Clock: clock, Copies: c.copies, Places: c.places,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(seconds) != 7 {
-				t.Fatalf("got %d samples", len(seconds))
-			}
-			for _, s := range seconds {
-				if s <= 0 || s > 1e-3 {
-					t.Errorf("clock %d, %+v: a call took %g s", clock, c, s)
-				}
-			}
-			// The last call of a thousand read the state that the one before it wrote.
-			if got := asFloats(w.Outputs()[1]); got[0] != 3 || got[2] != 9 {
-				t.Errorf("clock %d, %+v: the timed calls wrote %v", clock, c, got)
-			}
-		}
-	}
-	if err := w.Call(t.Context(), []int64{3}); err != nil {
-		t.Fatal(err)
-	}
-	wantGood(t, w)
-}
-
-// TestPlaces: every call finds the inputs, in whichever place, and what a warm-up wrote is no output of a timed call.
-func TestPlaces(t *testing.T) {
-	so := compileText(t, ".c", `
-#include <stdint.h>
-static int64_t calls, wrong;
-static float first = -1;
-/* C[0] = A[0], or -1 once an input was not that of the first call; dims: the number of calls that write, 0 for all. */
-void tune_kernel(void *const *args, const int64_t *dims)
-{
-	const float *A = args[0];
-	if (first < 0)
-		first = A[0];
-	wrong |= A[0] != first || A[2] != first;
-	if (dims[0] == 0 || calls++ < dims[0])
-		*(float *)args[1] = wrong ? -1 : A[0];
-}`)
-	w := start(t, Options{})
-	for _, places := range []int{1, 5, 20} {
-		for _, input := range []float32{0, 1, 2} {
-			// What the input before left in the arena would be wrong.
-			if err := w.Map([]Buffer{{"A", 12, In}, {"C", 4, Out}}, [][]byte{floats(input, input, input), nil}); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Load(so); err != nil {
-				t.Fatal(err)
-			}
-			for range 8 {
-				if _, err := w.Time(t.Context(), TimeRequest{Dims: []int64{0}, Calls: 5, Samples: 3, Clock: CPU, Places: places}); err != nil {
-					t.Fatal(err)
-				}
-				if got := asFloats(w.Outputs()[1])[0]; got != input {
-					t.Errorf("%d places: got %g, want %g", places, got, input)
-				}
-			}
-			if _, err := w.Time(t.Context(), TimeRequest{Dims: []int64{1}, Calls: 1, Samples: 1, Clock: CPU, Places: places}); err != nil {
-				t.Fatal(err)
-			}
-			if got := asFloats(w.Outputs()[1])[0]; !math.IsNaN(float64(got)) {
-				t.Errorf("%d places: the timed call wrote nothing, and left %g", places, got)
-			}
-		}
-	}
-}
-
-// TestImplausible: the calls that get used to a place are accounted for, and nothing else is.
-func TestImplausible(t *testing.T) {
-	seconds := slices.Repeat([]float64{0.05}, 10) // with two calls a sample one second, and half of one to get used to places
-	for _, c := range []struct {
-		places int
-		cpu    time.Duration
-		right  bool
-	}{{1, 1400 * time.Millisecond, true}, {1, 1700 * time.Millisecond, false}, {20, 1700 * time.Millisecond, true}, {20, 2400 * time.Millisecond, false}} {
-		got := implausible(seconds, TimeRequest{Calls: 2, Samples: 10, Clock: CPU, Places: c.places}, 3*time.Second, c.cpu, 0)
-		if (got == "") != c.right {
-			t.Errorf("%d places, %v of CPU time: %q", c.places, c.cpu, got)
-		}
-	}
-}
-
-// The samples must follow the work: ten times the calls take ten times as long.
-func TestTimeIsProportional(t *testing.T) {
-	so := compileText(t, ".c", `
-#include <stdint.h>
-void tune_kernel(void *const *args, const int64_t *dims) {
-	volatile int64_t n = 0;
-	while (n < dims[0]) n++;
-}`)
-	w := start(t, Options{})
-	if err := w.Map(nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	best := func(n int64) float64 {
-		s, err := w.Time(t.Context(), TimeRequest{Dims: []int64{n}, Calls: 3, Samples: 9, Clock: CPU})
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := s[0]
-		for _, x := range s {
-			v = min(v, x)
-		}
-		return v
-	}
-	if ratio := best(10_000_000) / best(1_000_000); ratio < 7 || ratio > 13 {
-		t.Errorf("ten times the work took %.2f times as long", ratio)
-	}
-}
-
-// A candidate with threads hides most of its work from the clock of the calling thread.
-func TestTimeRefusesHiddenThreads(t *testing.T) {
-	so := compileText(t, ".c", `
-#include <pthread.h>
-#include <stdint.h>
-static void *work(void *arg) {
-	volatile int64_t n = 0;
-	while (n < *(const int64_t *)arg) n++;
-	return 0;
-}
-void tune_kernel(void *const *args, const int64_t *dims) {
-	pthread_t t;
-	if (pthread_create(&t, 0, work, (void *)dims) == 0) pthread_join(t, 0);
-}`)
-	w := start(t, Options{Core: -1})
-	if err := w.Map(nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Load(so); err != nil {
-		t.Fatal(err)
-	}
-	request := TimeRequest{Dims: []int64{30_000_000}, Calls: 1, Samples: 3, Clock: CPU}
-	_, err := w.Time(t.Context(), request)
-	if r := kernels.AsRejection(err); r == nil || r.Status != space.Invalid || !strings.Contains(r.Reason, "threads") {
-		t.Errorf("got %v, want a rejection that speaks of threads", err)
-	}
-	request.Clock = Wall
-	if _, err := w.Time(t.Context(), request); err != nil {
-		t.Errorf("by wall time: %v", err)
 	}
 }
 

@@ -1,0 +1,66 @@
+package native
+
+import (
+	"context"
+	"fmt"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/space"
+)
+
+// Rates that every core exceeds by far, in operations and bytes a second: a time that is right even for them needs no
+// probe.
+const (
+	lowOps   = 4e9
+	lowBytes = 20e9
+)
+
+// peakTries is how often the peak is measured before a candidate is refused because of it.
+const peakTries = 3
+
+// roof is what no call can be shorter than, and why.
+type roof struct {
+	seconds float64
+	why     string
+}
+
+// underRoof refuses a time that cannot be, in seconds a call, where the problem wants that.
+func (c *candidate) underRoof(ctx context.Context, cost float64) error {
+	p := c.problem
+	if !p.work.Roof || cost >= p.roofAt(Peaks{F32: lowOps, L1: lowBytes}, 1).seconds {
+		return nil
+	}
+	peaks, err := p.host.Peak(ctx)
+	for try := 1; ; try++ {
+		if err != nil {
+			return err
+		}
+		r := p.roofAt(peaks, c.threads())
+		if cost >= timing.Slack*r.seconds {
+			return nil
+		}
+		if try == peakTries {
+			return kernels.Reject(space.Invalid, "implausible: a call takes %.3g ns, and %s takes %.3g ns at least on this machine; where the file's work is not done by every call, say trusted: fast",
+				cost*1e9, r.why, r.seconds*1e9)
+		}
+		peaks, err = p.host.PeakAgain(ctx)
+	}
+}
+
+// roofAt returns the roof of so many threads at some rates.
+func (p *Problem) roofAt(peaks Peaks, threads int) roof {
+	n := float64(threads)
+	r := roof{float64(p.traffic) / peaks.L1 / n, fmt.Sprintf("reading and writing its buffers at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
+	if p.work.Bytes > 0 {
+		r = roof{p.work.Bytes / peaks.L1 / n, fmt.Sprintf("moving the stated bytes at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
+	}
+	rate := peaks.F32 * n
+	if p.integers {
+		rate = max(rate, peaks.I8*n)
+	}
+	if p.work.Ops/rate > r.seconds {
+		r = roof{p.work.Ops / rate, fmt.Sprintf("the stated work at the peak of %.0f %s", rate/1e9, p.work.OpsName)}
+	}
+	return r
+}

@@ -1,0 +1,308 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"tune/kernels"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// Varier is implemented by a Spec that can make the asked case alone, for any seed. Candidates are timed on several
+// variants of it in turn, so that none gains from what it has kept of earlier calls. Without it the first of Cases is
+// taken, and all others are made in vain.
+type Varier interface {
+	// Variant returns the asked case with the inputs of a seed, which need not be those of Cases: where nothing is drawn
+	// there, inputs may vary here.
+	Variant(ctx context.Context, p space.Point, seed uint64) (Case, error)
+	// VariantClass names what Variant depends on beside the seed.
+	VariantClass(p space.Point) string
+}
+
+// variants are the contents that the candidates of a class are timed on.
+type variants struct {
+	cases []Case // without their inputs
+	pool  *worker.Pool
+	vary  bool // whether they differ at all
+}
+
+// How many variants there are: three of small inputs.
+const (
+	fewVariants    = 2
+	manyVariants   = 3
+	smallVariants  = 8 << 20 // bytes of inputs of one
+	variantClasses = 4       // that are kept
+)
+
+// variantCache keeps the variants of the last classes. All of a problem's come from one seed, that of its first check.
+type variantCache struct {
+	mu     sync.Mutex
+	seed   uint64
+	seeded bool
+	kept   []keptVariants // the last used first
+}
+
+type keptVariants struct {
+	class string
+	*variants
+}
+
+// of returns the variants of a point. It is called by the one that times.
+func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*variants, error) {
+	vc.mu.Lock()
+	defer vc.mu.Unlock()
+	if !vc.seeded {
+		vc.seed, vc.seeded = c.seed, true
+	}
+	variant := func(seed uint64) (Case, error) {
+		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
+		if err != nil {
+			return Case{}, err
+		}
+		if len(cases) == 0 {
+			return Case{}, kernels.Reject(space.Invalid, "there is no case to time it on")
+		}
+		return cases[0], nil
+	}
+	class, classed := "", false
+	if v, ok := p.spec.(Varier); ok {
+		class, classed = v.VariantClass(c.point), true
+		variant = func(seed uint64) (Case, error) { return v.Variant(ctx, c.point, seed) }
+	} else if v, ok := p.spec.(CaseClasser); ok {
+		class, classed = v.CaseClass(c.point), true
+	}
+	if i := slices.IndexFunc(vc.kept, func(k keptVariants) bool { return classed && k.class == class }); i >= 0 {
+		k := vc.kept[i]
+		vc.kept = slices.Insert(slices.Delete(vc.kept, i, i+1), 0, k)
+		return k.variants, nil
+	}
+	made, err := newVariants(vc.seed, variant)
+	if err != nil {
+		return nil, err
+	}
+	vc.kept = slices.Insert(vc.kept, 0, keptVariants{class, made})
+	vc.kept = vc.kept[:min(len(vc.kept), variantClasses)]
+	return made, nil
+}
+
+// newVariants makes the variants of a seed.
+func newVariants(seed uint64, variant func(seed uint64) (Case, error)) (*variants, error) {
+	v := &variants{}
+	var inputs [][][]byte
+	for n := fewVariants; len(v.cases) < n; {
+		one, err := variant(variantSeed(seed, len(v.cases)))
+		if err != nil {
+			return nil, err
+		}
+		if len(one.Inputs) != len(one.Buffers) {
+			return nil, fmt.Errorf("native: case %s has %d buffers and %d inputs", one.Name, len(one.Buffers), len(one.Inputs))
+		}
+		if len(v.cases) > 0 && !slices.Equal(one.Buffers, v.cases[0].Buffers) {
+			return nil, errors.New("native: the buffers of the asked case depend on the seed")
+		}
+		size := 0
+		for i, in := range one.Inputs {
+			size += len(in)
+			v.vary = v.vary || len(inputs) > 0 && !slices.Equal(in, inputs[0][i])
+		}
+		if size > 0 && size <= smallVariants {
+			n = manyVariants
+		}
+		inputs = append(inputs, one.Inputs)
+		one.Inputs = nil
+		v.cases = append(v.cases, one)
+		if len(v.cases) == fewVariants && !v.vary {
+			break // There is nothing to draw.
+		}
+	}
+	if !v.vary {
+		v.cases, inputs = v.cases[:1], inputs[:1]
+	}
+	buffers := workerBuffers(v.cases[0].Buffers)
+	v.cases[0].Inputs = inputs[0] // to call it with
+	var err error
+	v.pool, err = worker.NewPool(buffers, inputs)
+	return v, err
+}
+
+// variantSeed returns the seed of a variant [splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014].
+func variantSeed(seed uint64, n int) uint64 {
+	z := seed + uint64(n+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// evidence is what timed calls of a candidate have shown.
+type evidence struct {
+	whole int // calls on a variant that were verified against its reference
+	seen  int // calls on parts of several that came by
+	kept  []worker.Evidence
+	bytes int // of those
+}
+
+// What is kept of calls on parts of several variants, to be repeated afresh.
+const (
+	mostKept      = 8
+	mostKeptBytes = 256 << 20
+)
+
+// keep keeps a call, or another one in its place, so that each has the same chance.
+func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
+	size := 0
+	for i := range one.Given {
+		size += len(one.Given[i]) + len(one.Wrote[i])
+	}
+	if size > mostKeptBytes {
+		return // Those on one variant have to do.
+	}
+	e.seen++
+	at := len(e.kept)
+	if at >= mostKept || e.bytes+size > mostKeptBytes {
+		if at = draw(e.seen); at >= len(e.kept) {
+			return
+		}
+	} else {
+		e.kept = append(e.kept, worker.Evidence{})
+		e.bytes += size
+	}
+	e.kept[at] = worker.Evidence{Variant: -1, Given: cloneAll(one.Given), Wrote: cloneAll(one.Wrote)}
+}
+
+func cloneAll(list [][]byte) [][]byte {
+	out := make([][]byte, len(list))
+	for i, b := range list {
+		out[i] = slices.Clone(b)
+	}
+	return out
+}
+
+// weigh verifies calls that worked on one variant, and keeps the others.
+func (m *meter) weigh(list []worker.Evidence) error {
+	for _, one := range list {
+		if m.c == nil {
+			break // a probe of tune's own
+		}
+		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
+			m.evidence.keep(one, m.draw)
+			continue
+		}
+		m.evidence.whole++
+		buffers := slices.Clone(one.Wrote)
+		for i, b := range one.Given {
+			if buffers[i] == nil {
+				buffers[i] = b
+			}
+		}
+		err := m.c.verify(m.variants.cases[one.Variant], buffers)
+		if r := kernels.AsRejection(err); r != nil {
+			return kernels.Reject(r.Status, "%s, in a timed call: %s", m.variants.cases[0].Name, r.Reason)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// afreshSeconds bounds how long calls are repeated afresh; one is repeated in any case.
+const afreshSeconds = 0.02
+
+// verifyTimed repeats calls that were timed, and verifies that they wrote the same when nothing can have been kept from
+// calls before them: the candidate is loaded anew. A call of the asked case is verified before that, where none of those
+// that were timed could be: a candidate may be right in the first calls and wrong in the thousandth. behind says that the
+// candidate has lost already, so that calls of seconds are not worth it.
+func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
+	if err := m.verifyAgain(ctx, behind); err != nil {
+		return err
+	}
+	kept := m.evidence.kept
+	m.evidence = evidence{whole: m.evidence.whole}
+	if len(kept) == 0 || behind && m.slow() {
+		return nil
+	}
+	m.shuffle(kept)
+	kept = kept[:min(len(kept), max(1, int(afreshSeconds/m.perCall)))]
+	if err := m.w.Load(m.c.so); err != nil {
+		return err
+	}
+	one := m.variants.cases[0]
+	for _, e := range kept {
+		again := one
+		again.Inputs = e.Given
+		if err := mapCase(m.w, again); err != nil {
+			return err
+		}
+		if err := m.w.Call(ctx, one.Dims); err != nil {
+			return err
+		}
+		if err := one.agree(m.uses, e.Wrote, m.w.Outputs()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyAgain verifies one more call, where no timed one was verified against a reference.
+func (m *meter) verifyAgain(ctx context.Context, behind bool) error {
+	if m.evidence.whole > 0 || behind && m.slow() {
+		return nil
+	}
+	one := m.variants.cases[0]
+	err := m.w.Call(ctx, one.Dims)
+	if err == nil {
+		err = m.c.verify(one, m.w.Outputs())
+	}
+	if r := kernels.AsRejection(err); r != nil {
+		return kernels.Reject(r.Status, "%s, after many calls: %s", one.Name, r.Reason)
+	}
+	return err
+}
+
+// agree compares what a timed call wrote with what the same call wrote afresh.
+func (c Case) agree(threads int, timed, fresh [][]byte) error {
+	for i, b := range c.Buffers {
+		if b.Mode == In || slices.Equal(timed[i], fresh[i]) {
+			continue
+		}
+		if c.Agree != nil {
+			err := c.Agree(threads, timed, fresh)
+			if r := kernels.AsRejection(err); r != nil {
+				return kernels.Reject(r.Status, "in a timed call, unlike the same call made afresh: %s", r.Reason)
+			}
+			return err
+		}
+		at, size := 0, b.Elem.Size()
+		for at < b.Len-1 && slices.Equal(timed[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size]) {
+			at++
+		}
+		return kernels.Reject(space.WrongAnswer, "in a timed call %s[%d] is %x, and the same call made afresh writes %x: it keeps something between calls", b.Name, at,
+			timed[i][at*size:(at+1)*size], fresh[i][at*size:(at+1)*size])
+	}
+	return nil
+}
+
+// AgreeF32 returns an Agree for the floats of one buffer: those of several threads differ by no more than
+// abs + rel·|want|, or both are NaN; those of one are the same.
+func AgreeF32(buffer int, abs, rel float64) func(threads int, got, want [][]byte) error {
+	return func(threads int, got, want [][]byte) error {
+		if threads == 1 {
+			abs, rel = 0, 0
+		}
+		g, w := AsFloats(got[buffer]), AsFloats(want[buffer])
+		for i := range g {
+			x, y := float64(g[i]), float64(w[i])
+			if x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= abs+rel*math.Abs(y) {
+				continue
+			}
+			return kernels.Reject(space.WrongAnswer, "element %d is %g, and afresh %g", i, x, y)
+		}
+		return nil
+	}
+}

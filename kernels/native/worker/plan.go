@@ -1,0 +1,386 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"math/rand/v2"
+	"slices"
+	"unsafe"
+)
+
+// A plan says what a timing does. The calls of a sample come in stretches, each of which is timed as one. Before a
+// stretch the buffers change at the same addresses: inputs take the content of another variant, or parts of it, and
+// outputs are damaged in places. Between the calls of a stretch single words change in the same way. So no result of an
+// earlier call is right in a later one, and an output that is left alone is wrong.
+//
+//   - A whole stretch works on exactly one variant, whose reference the caller knows. It counts for no sample.
+//   - A mixed stretch works on parts of several variants, so that no content occurs twice. It counts.
+//
+// After stretches that are drawn at random, what the last call was given and what it wrote is kept as evidence.
+type plan struct {
+	samples  int
+	of       []stretchOf // by stretch
+	evidence []evidenceOf
+}
+
+// stretchOf says what a stretch is.
+type stretchOf struct {
+	sample  int // that it counts for; -1 for none
+	place   int
+	variant int // that it works on; -1 where it is mixed
+	calls   int
+	short   bool // it has fewer calls than others, by shortShare
+}
+
+// How much changes.
+const (
+	lineBytes    = 64   // what is taken from another variant at once
+	linesFull    = 4    // of each input that is written anew
+	linesSparse  = 32   // of each input that is not
+	linesCold    = 2    // of each input that is to stay out of the caches, or of which there are many
+	damagedWords = 4    // of each output
+	wholeEach    = 8    // one of so many stretches is followed by a whole one
+	mostSteps    = 64   // of a stretch on one set of buffers
+	mostStretch  = 4096 // of a request
+)
+
+// planner writes a plan for the harness.
+type planner struct {
+	plan
+	w       *child
+	t       *timeRequest
+	rng     *rand.Rand
+	inputs  []int // the buffers that are read
+	outputs []int // the buffers that are only written
+	inPlace bool  // whether one is read and written
+
+	stretches  []stretch
+	steps      []step
+	operations []operation
+	words      []change // between the calls of the stretch
+}
+
+// change is a word of an input that took the value of another variant.
+type change struct {
+	buffer, at, size int
+	from             unsafe.Pointer
+}
+
+// newPlanner returns a planner for a request. Its lists take the memory of those before: with garbage to collect, other threads
+// of the worker would work while the candidate is timed.
+func (w *child) newPlanner(t *timeRequest) *planner {
+	p := &w.planner
+	*p = planner{
+		w: w, t: t, rng: rand.New(rand.NewPCG(t.Seed[0], t.Seed[1])), inputs: p.inputs[:0], outputs: p.outputs[:0],
+		stretches: p.stretches[:0], steps: p.steps[:0], operations: p.operations[:0], words: p.words[:0], plan: plan{of: p.of[:0]},
+	}
+	p.samples = t.Samples
+	for j, r := range w.regions {
+		switch {
+		case r.Bytes == 0:
+		case r.Mode == Out:
+			p.outputs = append(p.outputs, j)
+		default:
+			p.inputs = append(p.inputs, j)
+			p.inPlace = p.inPlace || r.Mode == InOut
+		}
+	}
+	return p
+}
+
+// write writes the plan.
+func (p *planner) write() {
+	p.draw()
+	slots := p.drawEvidence()
+	for i, of := range p.of {
+		p.stretch(of, slots[i])
+	}
+}
+
+// draw draws the stretches.
+func (p *planner) draw() {
+	t, a := p.t, &p.w.arena
+	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+mostStretch-1)/mostStretch, 1)
+	if p.inPlace {
+		window = min(window, a.copies) // each call finds its own input
+	}
+	place := (a.place + 1) % a.places
+	if !t.Warm {
+		// One call on each copy brings it into the caches, and makes the candidate's own pages present.
+		p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: a.copies})
+	}
+	for s := range t.Samples {
+		if s > 0 {
+			place = (place + 1) % a.places
+		}
+		if s > 0 && settles(a.places, t.Calls) {
+			p.of = append(p.of, stretchOf{sample: -1, place: place, variant: -1, calls: 1})
+		}
+		for left := t.Calls; left > 0; {
+			n, short := window, false
+			switch {
+			case window >= 8 && !p.inPlace && p.rng.IntN(4) == 0:
+				n, short = ShortWindow(window), true
+			case window >= 4 && !p.inPlace:
+				n += p.rng.IntN(window+1) - window/2
+			}
+			n = min(n, left)
+			left -= n
+			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n, short: short})
+			if len(p.w.pool) > 1 && t.Calls*t.Samples > window && p.rng.IntN(wholeEach) == 0 {
+				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: n, short: short})
+			}
+		}
+	}
+	a.place = place
+}
+
+// settles reports whether a call before each sample gets used to the place. Where a sample is one call, that is so long that
+// it makes no difference.
+func settles(places, calls int) bool { return places > 1 && calls > 1 }
+
+// drawEvidence draws the stretches that evidence is taken of, and returns the slot of each; -1 for none.
+func (p *planner) drawEvidence() []int {
+	slots := slices.Repeat([]int{-1}, len(p.of))
+	n := min(p.w.slots(), len(p.of))
+	for next := 0; next < n; {
+		i := p.rng.IntN(len(p.of))
+		if next == 0 && !p.t.Warm && (n > 1 || p.w.arena.requests%2 == 0) {
+			i = 0 // a whole one, for which the reference is known
+		}
+		if slots[i] < 0 {
+			slots[i] = next
+			p.evidence = append(p.evidence, evidenceOf{Slot: next, Variant: p.of[i].variant})
+			next++
+		}
+	}
+	return slots
+}
+
+// variant draws one of the variants, -1 where there are no inputs.
+func (p *planner) variant() int {
+	if len(p.w.pool) == 0 {
+		return -1
+	}
+	return p.rng.IntN(len(p.w.pool))
+}
+
+// other draws a variant that is not v; v where there is no other.
+func (p *planner) other(v int) int {
+	n := len(p.w.pool)
+	if n < 2 {
+		return max(v, 0)
+	}
+	if v < 0 {
+		return p.rng.IntN(n)
+	}
+	return (v + 1 + p.rng.IntN(n-1)) % n
+}
+
+func (p *planner) operate(to, from unsafe.Pointer, size int) {
+	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
+}
+
+// stretch writes one stretch, with evidence in a slot where that is not negative.
+func (p *planner) stretch(of stretchOf, slot int) {
+	a := &p.w.arena
+	first := of.place * a.copies
+	sets := make([]int, 0, 1)
+	if a.copies == 1 {
+		sets = append(sets, first)
+	} else {
+		for i := range min(of.calls, a.copies) {
+			sets = append(sets, first+(a.next+i)%a.copies)
+		}
+		a.next = (a.next + of.calls) % a.copies
+	}
+	last := sets[(of.calls-1)%len(sets)]
+	touch := false
+	for _, set := range sets {
+		touch = p.renew(of, set, len(sets)) || touch
+	}
+	if slot >= 0 {
+		touch = true
+		p.keepInputs(slot, last)
+	}
+	if touch && p.t.Touch {
+		for _, set := range sets {
+			p.touch(set)
+		}
+	}
+	s := stretch{before: int64(len(p.operations))}
+	p.call(of, sets)
+	s.steps = int64(len(p.steps))
+	if slot >= 0 {
+		p.keepOutputs(slot, last)
+	}
+	s.after = int64(len(p.operations))
+	p.stretches = append(p.stretches, s)
+}
+
+// renew gives a set of buffers other content, and reports whether much of it is new.
+func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
+	a := &p.w.arena
+	variant := of.variant
+	full := variant >= 0 || !p.t.Sparse || !a.filled[set]
+	if variant < 0 && full {
+		variant = p.variant()
+	}
+	lines := linesFull
+	switch {
+	case p.t.Cold || sets > 1:
+		lines = linesCold
+	case !full:
+		lines = linesSparse
+	}
+	for _, j := range p.inputs {
+		r := p.w.regions[j]
+		to := a.buffer(p.w, set, j)
+		from := max(variant, 0)
+		if full || r.Mode == InOut {
+			much = true
+			p.operate(to, p.w.variant(from, j), r.Bytes)
+		}
+		if of.variant >= 0 || len(p.w.pool) < 2 {
+			continue
+		}
+		for range min(lines, (r.Bytes+lineBytes-1)/lineBytes) {
+			at := p.rng.IntN((r.Bytes+lineBytes-1)/lineBytes) * lineBytes
+			p.operate(unsafe.Add(to, at), unsafe.Add(p.w.variant(p.other(variant), j), at), min(lineBytes, r.Bytes-at))
+		}
+	}
+	for _, j := range p.outputs {
+		to := a.buffer(p.w, set, j)
+		if !a.filled[set] {
+			fill(unsafe.Slice((*byte)(to), p.w.regions[j].Bytes), poison)
+		}
+		for range damagedWords {
+			p.damage(to, p.w.regions[j].Bytes)
+		}
+	}
+	a.filled[set] = true
+	return much
+}
+
+// touch reads a set of buffers, so that the caches hold it as after a call.
+func (p *planner) touch(set int) {
+	for j, r := range p.w.regions {
+		if r.Bytes > 0 {
+			p.operate(p.w.arena.buffer(p.w, set, j), nil, -r.Bytes)
+		}
+	}
+}
+
+// damage changes a word of an output by bits that nobody can foresee.
+func (p *planner) damage(to unsafe.Pointer, bytes int) {
+	at := p.rng.IntN((bytes+7)/8) * 8
+	p.operations = append(p.operations, operation{unsafe.Add(to, at), uintptr(p.rng.Uint64() | 1<<30 | 1<<62), 0})
+}
+
+// call writes the calls of a stretch.
+func (p *planner) call(of stretchOf, sets []int) {
+	a := &p.w.arena
+	p.words = p.words[:0]
+	add := func(set, calls int) {
+		s := step{end: int64(len(p.operations)), calls: int64(calls)}
+		if len(p.w.regions) > 0 {
+			s.set = unsafe.Pointer(&a.sets[set*len(p.w.regions)])
+		}
+		p.steps = append(p.steps, s)
+	}
+	if len(sets) > 1 || a.copies > 1 {
+		for i := range of.calls {
+			add(sets[i%len(sets)], 1)
+		}
+		return
+	}
+	steps := min(of.calls, mostSteps)
+	for i := range steps {
+		if i > 0 {
+			p.betweenCalls(of, sets[0])
+		}
+		add(sets[0], (i+1)*of.calls/steps-i*of.calls/steps)
+	}
+}
+
+// betweenCalls changes one word of an input and damages one of an output.
+func (p *planner) betweenCalls(of stretchOf, set int) {
+	a := &p.w.arena
+	if of.variant < 0 && len(p.inputs) > 0 && len(p.w.pool) > 1 {
+		j := p.inputs[p.rng.IntN(len(p.inputs))]
+		bytes := p.w.regions[j].Bytes
+		c := change{buffer: j, size: min(8, bytes)}
+		c.at = p.rng.IntN(bytes/c.size) * c.size
+		c.from = unsafe.Add(p.w.variant(p.other(-1), j), c.at)
+		p.operate(unsafe.Add(a.buffer(p.w, set, j), c.at), c.from, c.size)
+		p.words = append(p.words, c)
+	}
+	if len(p.outputs) > 0 {
+		j := p.outputs[p.rng.IntN(len(p.outputs))]
+		p.damage(a.buffer(p.w, set, j), p.w.regions[j].Bytes)
+	}
+}
+
+// keepInputs copies what the calls of a stretch are given, before the candidate sees it.
+func (p *planner) keepInputs(slot, set int) {
+	for _, j := range p.inputs {
+		p.operate(p.w.evidenceOf(slot, j, false), p.w.arena.buffer(p.w, set, j), p.w.regions[j].Bytes)
+	}
+}
+
+// keepOutputs completes what the last call was given, and copies what it wrote.
+func (p *planner) keepOutputs(slot, set int) {
+	for _, c := range p.words {
+		p.operate(unsafe.Add(p.w.evidenceOf(slot, c.buffer, false), c.at), c.from, c.size)
+	}
+	for j, r := range p.w.regions {
+		if r.Mode != In && r.Bytes > 0 {
+			p.operate(p.w.evidenceOf(slot, j, true), p.w.arena.buffer(p.w, set, j), r.Bytes)
+		}
+	}
+}
+
+// result sums up what the harness measured.
+func (p *plan) result(run *harnessRun, out []stretch) reply {
+	r := reply{Seconds: make([]float64, p.samples), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
+	calls := make([]int, p.samples)
+	var long, short, whole []float64
+	for i, of := range p.of {
+		took := float64(out[i].end-out[i].begin-run.overhead) / 1e9
+		each := took / float64(of.calls)
+		r.Timed += took
+		switch {
+		case of.sample < 0:
+			if i > 0 && of.variant >= 0 {
+				whole = append(whole, each)
+			}
+			continue
+		case of.short:
+			short = append(short, each)
+		default:
+			long = append(long, each)
+		}
+		r.Seconds[of.sample] += took
+		calls[of.sample] += of.calls
+	}
+	for i, n := range calls {
+		r.Seconds[i] = max(r.Seconds[i]/float64(n), leastSeconds)
+	}
+	if len(long) >= 3 && len(short) >= 3 {
+		r.Long, r.Short = median(long), median(short)
+	}
+	r.Whole = median(whole)
+	return r
+}
+
+// leastSeconds stands for a call that is too short to be told from reading the clock.
+const leastSeconds = 1e-10
+
+// median returns the middle of some numbers, 0 of none.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return max(v[len(v)/2], 0)
+}

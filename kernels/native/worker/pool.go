@@ -1,0 +1,83 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Pool holds several contents of the buffers that are read: what timed calls work on in turn. Workers may share one.
+type Pool struct {
+	buffers []Buffer
+	request poolRequest
+	file    *os.File // it is closed when nobody holds the pool any more
+}
+
+// NewPool makes a pool of variants, each of which has the content of every In and InOut buffer. They may be changed
+// afterwards.
+func NewPool(buffers []Buffer, variants [][][]byte) (*Pool, error) {
+	if len(variants) == 0 {
+		return nil, errors.New("a pool needs at least one variant")
+	}
+	p := &Pool{buffers: slices.Clone(buffers)}
+	for _, inputs := range variants {
+		if err := checkInputs(buffers, inputs); err != nil {
+			return nil, err
+		}
+		var offsets []int
+		for _, b := range buffers {
+			at := -1
+			if b.Mode != Out {
+				at = p.request.Size
+				p.request.Size += roundUp(b.Bytes, alignment)
+			}
+			offsets = append(offsets, at)
+		}
+		p.request.Variants = append(p.request.Variants, offsets)
+	}
+	p.request.Size = roundUp(max(p.request.Size, 1), os.Getpagesize())
+	var err error
+	if p.file, err = sealedFile("tune-pool", p.request.Size, func(f *os.File) error {
+		for v, inputs := range variants {
+			for i, at := range p.request.Variants[v] {
+				if at < 0 {
+					continue
+				}
+				if _, err := f.WriteAt(inputs[i], int64(at)); err != nil && err != io.EOF {
+					return fmt.Errorf("writing the inputs of buffer %s: %w", buffers[i].Name, err)
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Vary makes timed calls work on the variants of a pool, until the next Map. Without it they work on the mapped inputs
+// alone. The buffers must be those of Map.
+func (w *Worker) Vary(p *Pool) error {
+	if w.memory == nil || !slices.Equal(p.buffers, w.memory.buffers) {
+		return errors.New("the pool is not one of the buffers that are mapped")
+	}
+	w.pool = p
+	return nil
+}
+
+// sharePool hands the pool to the process, where it has another one.
+func (w *Worker) sharePool(ask func(request, *os.File) error) error {
+	n := w.running
+	if w.pool == nil || n.pool == w.pool {
+		return nil
+	}
+	if err := ask(request{Pool: &w.pool.request}, w.pool.file); err != nil {
+		return err
+	}
+	n.pool = w.pool
+	return nil
+}

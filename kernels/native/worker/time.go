@@ -1,0 +1,242 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"bytes"
+	"context"
+	crand "crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// Time times the candidate on private copies of the buffers, after a warm-up call on each, where the request does not
+// say that they are warm. What the buffers hold varies between timed calls; see [Pool] and TimeRequest.Window.
+//
+// The times come from the candidate's own process, by system calls of the harness. They are held against what the system
+// says from outside about the thread that calls, the whole process, and the wall. Where these cannot all be right, or
+// more threads work than the request says, the candidate is rejected. A clock that stumbled gets a second chance.
+func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
+	if err := t.Validate(); err != nil {
+		return Timing{}, err
+	}
+	if !w.loaded {
+		return Timing{}, errNothingLoaded
+	}
+	if w.options.Harness == "" {
+		return Timing{}, errors.New("the worker cannot time: Options.Harness is not set")
+	}
+	// On a machine that others use too, what takes little CPU time may take long.
+	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
+	if t.Limit == 0 {
+		wall, cpu = w.limits.Wall*time.Duration(t.Samples+1), w.limits.CPU*time.Duration(t.Samples+1)
+	}
+	if err := w.varied(ctx); err != nil {
+		return Timing{}, err
+	}
+	var seed [16]byte
+	var doubt error
+	for range 2 {
+		crand.Read(seed[:]) // it never fails
+		r, err := w.ask(ctx, request{Prepare: &timeRequest{
+			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch,
+			Seed: [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])},
+		}}, nil, wall, cpu)
+		if err != nil {
+			return Timing{}, err
+		}
+		w.running.arena = r.Arena
+		before := w.running.look()
+		r, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
+		if err != nil {
+			return Timing{}, err
+		}
+		used := w.running.look().since(before)
+		if w.memory != nil {
+			if err := w.memory.check(); err != nil {
+				return Timing{}, err
+			}
+		}
+		if len(r.Seconds) != t.Samples {
+			w.stop()
+			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
+		}
+		if doubt = used.doubt(r, t); doubt == nil {
+			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, Window: max(t.Window, 1)}
+			out.Evidence, err = w.evidence(r.Evidence)
+			return out, err
+		}
+	}
+	return Timing{}, doubt
+}
+
+// patience is how much longer than its limit a timing may take by the wall.
+const patience = 5 * time.Second
+
+// varied sees to it that the process has the contents that timed calls work on.
+func (w *Worker) varied(ctx context.Context) error {
+	if w.memory == nil {
+		return nil
+	}
+	if w.pool == nil {
+		inputs := make([][]byte, len(w.memory.buffers))
+		for i, b := range w.memory.buffers {
+			if b.Mode == In {
+				inputs[i] = w.memory.views[i]
+			} else if b.Mode == InOut {
+				inputs[i] = w.memory.inputs[i]
+			}
+		}
+		p, err := NewPool(w.memory.buffers, [][][]byte{inputs})
+		if err != nil {
+			return err
+		}
+		w.pool = p
+	}
+	return w.sharePool(func(q request, f *os.File) error {
+		_, err := w.ask(ctx, q, f, startLimit, startLimit)
+		return err
+	})
+}
+
+// evidence reads the slots of evidence.
+func (w *Worker) evidence(list []evidenceOf) ([]Evidence, error) {
+	var out []Evidence
+	for _, e := range list {
+		m := w.memory
+		if m == nil || e.Slot < 0 || e.Slot >= m.evidence.Slots || e.Variant >= len(w.pool.request.Variants) {
+			w.stop()
+			return nil, kernels.Reject(space.Crashed, "wrote to the connection with tune")
+		}
+		one := Evidence{Variant: max(e.Variant, -1), Given: make([][]byte, len(m.buffers)), Wrote: make([][]byte, len(m.buffers))}
+		for i, b := range m.buffers {
+			view := func(after bool) []byte {
+				return m.data[m.evidence.Offset+m.evidence.at(m.regions, e.Slot, i, after):][:b.Bytes:b.Bytes]
+			}
+			if b.Mode != Out {
+				one.Given[i] = view(false)
+			}
+			if b.Mode != In {
+				one.Wrote[i] = view(true)
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// usage is what the system says about a worker, from outside.
+type usage struct {
+	wall    time.Duration
+	process time.Duration // CPU time of all threads
+	threads map[int]time.Duration
+	caller  int
+}
+
+// look reads the clocks of a worker that waits for a request.
+func (n *instance) look() usage {
+	u := usage{process: n.cpuTime(), threads: threadTimes(n.pid), caller: n.thread}
+	u.wall = time.Since(processStart)
+	return u
+}
+
+// processStart is what readings of the wall count from.
+var processStart = time.Now()
+
+// since returns what was used after an earlier look.
+func (u usage) since(before usage) usage {
+	out := usage{wall: u.wall - before.wall, process: u.process - before.process, threads: map[int]time.Duration{}, caller: u.caller}
+	for id, t := range u.threads {
+		out.threads[id] = t - before.threads[id]
+	}
+	return out
+}
+
+// threadTimes returns the CPU time of each thread of a process, as far as the system tells.
+func threadTimes(pid int) map[int]time.Duration {
+	out := map[int]time.Duration{}
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	for _, name := range names(dir) {
+		id, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		text, err := readFile(dir + "/" + name + "/schedstat")
+		if err != nil {
+			continue
+		}
+		first, _, _ := bytes.Cut(text, []byte(" "))
+		if ns, err := strconv.ParseInt(string(first), 10, 64); err == nil {
+			out[id] = time.Duration(ns)
+		}
+	}
+	return out
+}
+
+// Clocks that tell the same are off by so much at the most: a share, and what a process does beside the calls.
+const (
+	clockShare   = 0.05
+	clockSlack   = 0.003 // seconds
+	threadsSlack = 0.0015
+)
+
+// doubt says why what a worker answered cannot be right, or nil.
+func (u usage) doubt(r reply, t TimeRequest) error {
+	implausible := func(format string, args ...any) error {
+		return kernels.Reject(space.Invalid, "implausible: "+format, args...)
+	}
+	sum := 0.0
+	for i, s := range r.Seconds {
+		if !(s > 0) {
+			return implausible("sample %d took %g s", i, s)
+		}
+		sum += s * float64(t.Calls)
+	}
+	threads := max(t.Threads, 1)
+	wall, process := u.wall.Seconds(), u.process.Seconds()
+	caller, known := u.threads[u.caller]
+	switch {
+	case r.Spent > wall*(1+clockShare)+clockSlack:
+		return implausible("its clock says that %.3f s passed, and that of the wall says %.3f s", r.Spent, wall)
+	case sum > r.Spent*(1+clockShare)+clockSlack || r.Timed > r.Spent*(1+clockShare)+clockSlack:
+		return implausible("its calls add up to %.3f s of %.3f s", max(sum, r.Timed), r.Spent)
+	case t.Clock == CPU && r.Spent > process*(1+clockShare)+clockSlack:
+		return implausible("its clock says that it used %.3f s of CPU time, and that of its process says %.3f s", r.Spent, process)
+	case t.Clock == CPU && known && caller.Seconds() > r.Spent*(1+clockShare)+clockSlack:
+		return implausible("its clock says that it used %.3f s of CPU time, and that of its thread says %.3f s", r.Spent, caller.Seconds())
+	}
+	// Work of other threads, which the clock of the one that calls does not see.
+	mine := r.Spent
+	if t.Clock == Wall {
+		if mine = caller.Seconds(); !known {
+			return nil
+		}
+	}
+	if threads == 1 && process > mine*(1+clockShare)+threadsSlack {
+		n := u.working()
+		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
+	}
+	if threads > 1 && process > float64(threads)*r.Spent*(1+clockShare)+clockSlack*float64(threads) {
+		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
+	}
+	return nil
+}
+
+// working returns how many threads did a share of the work that counts, at least two: those that have ended are not seen.
+func (u usage) working() int {
+	n := 1
+	for id, t := range u.threads {
+		if id != u.caller && t.Seconds() > clockShare*u.process.Seconds() {
+			n++
+		}
+	}
+	return max(n, 2)
+}

@@ -1,0 +1,394 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// variants returns n contents of 64 bytes each, all of whose words differ.
+func variants(n, size int) (out [][][]byte) {
+	for v := range n {
+		b := make([]byte, size)
+		for i := range size / 4 {
+			binary.NativeEndian.PutUint32(b[4*i:], math.Float32bits(float32(v*size+i)))
+		}
+		out = append(out, [][]byte{b, nil})
+	}
+	return out
+}
+
+// load maps buffers of size bytes, A read and C written, with a pool of variants, and loads a candidate.
+func loadVaried(t testing.TB, w *Worker, text string, size int, pool [][][]byte, mode Mode) {
+	t.Helper()
+	buffers := []Buffer{{"A", size, In}, {"C", size, mode}}
+	for i := range pool {
+		if mode == InOut {
+			pool[i][1] = bytes.Clone(pool[i][0])
+		}
+	}
+	if err := w.Map(buffers, pool[0]); err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPool(buffers, pool)
+	if err == nil {
+		err = w.Vary(p)
+	}
+	if err == nil {
+		err = w.Load(compileText(t, ".c", text))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// double is C[i] = 2 A[i].
+const double = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	float *C = args[1];
+	for (int64_t i = 0; i < dims[0]; i++)
+		C[i] = 2 * A[i];
+}`
+
+// TestTimeEvidence: the evidence of every kind of request is what the calls were given and wrote; no given content
+// repeats itself but those of whole stretches, which are the variants to the letter.
+func TestTimeEvidence(t *testing.T) {
+	for _, size := range []int{4, 12, 64, 4096, 100_004} {
+		for _, r := range []TimeRequest{
+			{Calls: 1, Samples: 1, Clock: CPU},
+			{Calls: 1, Samples: 3, Clock: CPU, Warm: true},
+			{Calls: 200, Samples: 7, Clock: CPU, Window: 20, Touch: true},
+			{Calls: 200, Samples: 7, Clock: Wall, Window: 20, Places: 5},
+			{Calls: 50, Samples: 4, Clock: CPU, Window: 1, Sparse: true},
+			{Calls: 50, Samples: 4, Clock: CPU, Window: 8, Copies: 3, Cold: true},
+			{Calls: 50, Samples: 4, Clock: CPU, Window: 8, Copies: 3, Places: 2},
+		} {
+			w := startTimer(t, Options{})
+			pool := variants(3, size)
+			loadVaried(t, w, double, size, pool, Out)
+			r.Dims = []int64{int64(size / 4)}
+			kinds, seen := map[bool]int{}, map[string]bool{}
+			for range 3 {
+				got, err := w.Time(t.Context(), r)
+				if err != nil {
+					t.Fatalf("%d bytes, %+v: %v", size, r, err)
+				}
+				if len(got.Seconds) != r.Samples || len(got.Evidence) == 0 {
+					t.Fatalf("%d bytes, %+v: %d samples, %d pieces of evidence", size, r, len(got.Seconds), len(got.Evidence))
+				}
+				for _, s := range got.Seconds {
+					if !(s > 0 && s < 1e-2) {
+						t.Errorf("%d bytes, %+v: a call took %g s", size, r, s)
+					}
+				}
+				for _, e := range got.Evidence {
+					given, wrote := asFloats(e.Given[0]), asFloats(e.Wrote[1])
+					for i := range given {
+						if wrote[i] != 2*given[i] {
+							t.Fatalf("%d bytes, %+v: element %d is %g of %g", size, r, i, wrote[i], given[i])
+						}
+					}
+					whole := e.Variant >= 0
+					kinds[whole]++
+					if whole && !bytes.Equal(e.Given[0], pool[e.Variant][0]) {
+						t.Errorf("%d bytes, %+v: a whole stretch worked on %v, which is not variant %d", size, r, given, e.Variant)
+					}
+					if key := string(e.Given[0]); !whole && size >= 4096 {
+						if seen[key] {
+							t.Errorf("%d bytes, %+v: a content came twice", size, r)
+						}
+						seen[key] = true
+					}
+				}
+			}
+			if size < 1e5 && !r.Warm && r.Calls > 1 && (kinds[true] == 0 || kinds[false] == 0) {
+				t.Errorf("%d bytes, %+v: evidence of %v", size, r, kinds)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestTimeCheats: evidence shows what a candidate left out. None of them is seen by a check that loads it anew.
+func TestTimeCheats(t *testing.T) {
+	const head = `
+#include <stdint.h>
+#include <string.h>
+static float last[1024], in[1024];
+static const void *seen;
+static int64_t calls;
+static void work(float *C, const float *A, int64_t n) { for (int64_t i = 0; i < n; i++) C[i] = 2 * A[i]; }
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	float *C = args[1];
+	int64_t n = dims[0];
+	calls++;
+`
+	for name, body := range map[string]string{
+		"cached by address": `if (seen != A) { work(last, A, n); seen = A; } memcpy(C, last, 4 * n); }`,
+		"cached by eight elements": `int same = calls > 1; for (int i = 0; i < 8; i++) same &= in[i] == A[i * n / 8];
+			if (!same) { for (int i = 0; i < 8; i++) in[i] = A[i * n / 8]; work(last, A, n); } memcpy(C, last, 4 * n); }`,
+		"skipped where the output holds the old result": `if (seen == C && C[0] == last[0] && C[n / 2] == last[n / 2] && C[n - 1] == last[n - 1]) return;
+			work(C, A, n); memcpy(last, C, 4 * n); seen = C; }`,
+		"skipped after eight calls unless the output is NaN": `int nan = 0; for (int64_t i = 0; i < n; i++) nan |= C[i] != C[i]; if (calls > 8 && !nan) return; work(C, A, n); }`,
+		"half of the work after eight calls":                 `work(C, A, calls > 8 ? n / 2 : n); }`,
+		"half of the work in every other call":               `work(C, A, calls % 2 ? n : n / 2); }`,
+	} {
+		w := startTimer(t, Options{})
+		loadVaried(t, w, head+body, 4096, variants(3, 4096), Out)
+		wrong, requests := 0, 0
+		for ; requests < 4; requests++ {
+			got, err := w.Time(t.Context(), TimeRequest{Dims: []int64{1024}, Calls: 1000, Samples: 4, Clock: CPU, Window: 50, Touch: true})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, e := range got.Evidence {
+				given, wrote := asFloats(e.Given[0]), asFloats(e.Wrote[1])
+				for i := range given {
+					if wrote[i] != 2*given[i] {
+						wrong++
+						break
+					}
+				}
+			}
+		}
+		if wrong == 0 {
+			t.Errorf("%s: %d requests show nothing", name, requests)
+		}
+	}
+}
+
+// TestTimeFresh: where only the first call after a change does the work, and the evidence cannot show it, because the
+// result does not depend on what changed, stretches of different lengths do.
+func TestTimeFresh(t *testing.T) {
+	w := startTimer(t, Options{})
+	loadVaried(t, w, `
+#include <stdint.h>
+#include <string.h>
+static float copy[8], sum;
+/* The first element alone matters, and the whole is looked at again where that is another. */
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *A = args[0];
+	volatile float work = 0;
+	if (A[0] != copy[0]) {
+		copy[0] = A[0];
+		for (int i = 0; i < 5000; i++)
+			work += A[i % dims[0]];
+	}
+	for (int i = 0; i < 1024; i++)
+		((float *)args[1])[i] = A[0];
+}`, 4096, variants(3, 4096), Out)
+	got, err := w.Time(t.Context(), TimeRequest{Dims: []int64{1024}, Calls: 20000, Samples: 4, Clock: CPU, Window: 100, Touch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Short < 1.5*got.Long {
+		t.Errorf("a call takes %g s in long stretches, %g s in short ones", got.Long, got.Short)
+	}
+	loadVaried(t, w, double, 4096, variants(3, 4096), Out)
+	if got, err = w.Time(t.Context(), TimeRequest{Dims: []int64{1024}, Calls: 20000, Samples: 4, Clock: CPU, Window: 200, Touch: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got.Short > 1.5*got.Long {
+		t.Errorf("an honest call takes %g s in long stretches, %g s in short ones", got.Long, got.Short)
+	}
+}
+
+// TestTimeInPlace: every call finds its input, also where another call has changed it.
+func TestTimeInPlace(t *testing.T) {
+	for _, copies := range []int{0, 4} {
+		w := startTimer(t, Options{})
+		loadVaried(t, w, `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	float *C = args[1];
+	for (int64_t i = 0; i < dims[0]; i++)
+		C[i] = 2 * C[i];
+}`, 400, variants(2, 400), InOut)
+		for range 3 {
+			got, err := w.Time(t.Context(), TimeRequest{Dims: []int64{100}, Calls: 300, Samples: 4, Clock: CPU, Window: 8, Copies: copies})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range got.Evidence {
+				given, wrote := asFloats(e.Given[1]), asFloats(e.Wrote[1])
+				for i := range given {
+					if wrote[i] != 2*given[i] {
+						t.Fatalf("%d copies: element %d is %g of %g", copies, i, wrote[i], given[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// spin is a loop of dims[0] steps.
+const spin = `
+#include <stdint.h>
+#define SPIN(n) for (volatile int64_t i = 0; i < (n); i++)
+`
+
+// The samples must follow the work: ten times the calls take ten times as long.
+func TestTimeIsProportional(t *testing.T) {
+	so := compileText(t, ".c", spin+`void tune_kernel(void *const *args, const int64_t *dims) { SPIN(dims[0]); }`)
+	w := startTimer(t, Options{})
+	if err := w.Map(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	best := func(n int64) float64 {
+		s, err := w.Time(t.Context(), TimeRequest{Dims: []int64{n}, Calls: 3, Samples: 9, Clock: CPU})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := s.Seconds[0]
+		for _, x := range s.Seconds {
+			v = min(v, x)
+		}
+		return v
+	}
+	if ratio := best(10_000_000) / best(1_000_000); ratio < 7 || ratio > 13 {
+		t.Errorf("ten times the work took %.2f times as long", ratio)
+	}
+}
+
+// TestTimeHiddenWork: time that the caller's clock does not see is seen from outside.
+func TestTimeHiddenWork(t *testing.T) {
+	const threads = spin + `
+#include <pthread.h>
+#include <unistd.h>
+static void *work(void *arg) { SPIN(*(const int64_t *)arg); return 0; }
+`
+	for _, c := range []struct{ name, text, reason string }{
+		{"a thread a call", threads + `void tune_kernel(void *const *args, const int64_t *dims) {
+			pthread_t t;
+			if (pthread_create(&t, 0, work, (void *)dims) == 0) { SPIN(dims[0]); pthread_join(t, 0); } }`, "the file says 1"},
+		{"a tenth of the work", threads + `void tune_kernel(void *const *args, const int64_t *dims) {
+			pthread_t t; int64_t part = dims[0] / 10;
+			if (pthread_create(&t, 0, work, &part) == 0) { SPIN(dims[0]); pthread_join(t, 0); } }`, "the file says 1"},
+		{"a helper that stays", threads + `
+static volatile int64_t todo; static int begun;
+static void *help(void *arg) { for (;;) { while (!todo) usleep(100); SPIN(todo); todo = 0; } return 0; }
+void tune_kernel(void *const *args, const int64_t *dims) {
+	pthread_t t; if (!begun) { begun = 1; pthread_create(&t, 0, help, 0); }
+	todo = dims[0]; SPIN(dims[0]); while (todo) usleep(10); }`, "the file says 1"},
+		{"an own clock_gettime", spin + `#include <time.h>
+int clock_gettime(clockid_t c, struct timespec *t) { static long n; t->tv_sec = 0; t->tv_nsec = n++; return 0; }
+void tune_kernel(void *const *args, const int64_t *dims) { SPIN(dims[0]); }`, ""},
+		{"the harness written over", spin + `#include <sys/mman.h>
+#include <stdio.h>
+#include <string.h>
+void tune_kernel(void *const *args, const int64_t *dims) {
+	uintptr_t at = (uintptr_t)__builtin_return_address(0) & ~(uintptr_t)4095;
+	if (mprotect((void *)at, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0) memset((void *)at, 0x90, 64);
+	SPIN(dims[0]); }`, ""},
+	} {
+		w := startTimer(t, Options{Core: -1})
+		if err := w.Map(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Load(compileText(t, ".c", c.text)); err != nil {
+			t.Fatal(err)
+		}
+		request := TimeRequest{Dims: []int64{5_000_000}, Calls: 2, Samples: 15, Clock: CPU}
+		got, err := w.Time(t.Context(), request)
+		switch r := kernels.AsRejection(err); {
+		case c.reason == "":
+			if err != nil || got.Seconds[0] < 1e-3 || got.Seconds[2] < 1e-3 {
+				t.Errorf("%s: %v, %v", c.name, got.Seconds, err)
+			}
+		case r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, c.reason):
+			t.Errorf("%s: got %v, %v, want a rejection for %q", c.name, got.Seconds, err, c.reason)
+		}
+	}
+	// Said to have two, it may.
+	w := startTimer(t, Options{Core: -1})
+	if err := w.Map(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Load(compileText(t, ".c", threads+`void tune_kernel(void *const *args, const int64_t *dims) {
+			pthread_t t;
+			if (pthread_create(&t, 0, work, (void *)dims) == 0) { SPIN(dims[0]); pthread_join(t, 0); } }`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Time(t.Context(), TimeRequest{Dims: []int64{5_000_000}, Calls: 1, Samples: 3, Clock: Wall, Threads: 2}); err != nil {
+		t.Errorf("by the wall: %v", err)
+	}
+}
+
+// TestDoubt: each clock is held against the others.
+func TestDoubt(t *testing.T) {
+	const ms = time.Millisecond
+	honest := usage{wall: 120 * ms, process: 101 * ms, threads: map[int]time.Duration{1: 100 * ms}, caller: 1}
+	request := TimeRequest{Calls: 10, Samples: 1, Clock: CPU}
+	for _, c := range []struct {
+		name   string
+		change func(*usage, *reply, *TimeRequest)
+		reason string
+	}{
+		{"honest", func(*usage, *reply, *TimeRequest) {}, ""},
+		{"no time", func(_ *usage, r *reply, _ *TimeRequest) { r.Seconds[0] = 0 }, "implausible"},
+		{"longer than the wall", func(u *usage, _ *reply, _ *TimeRequest) { u.wall = 50 * ms }, "wall"},
+		{"more than the process", func(u *usage, _ *reply, _ *TimeRequest) { u.process = 50 * ms }, "process"},
+		{"less than the thread", func(_ *usage, r *reply, _ *TimeRequest) { r.Spent, r.Timed, r.Seconds[0] = 0.01, 0.005, 0.0005 }, "thread"},
+		{"calls beyond what was spent", func(_ *usage, r *reply, _ *TimeRequest) { r.Seconds[0] = 0.02 }, "add up"},
+		{"a helper of a tenth", func(u *usage, _ *reply, _ *TimeRequest) { u.process = 110 * ms; u.threads[2] = 10 * ms }, "uses 2 threads"},
+		{"two helpers", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process = 160 * ms
+			u.threads[2], u.threads[3] = 30*ms, 30*ms
+		}, "uses 3 threads"},
+		{"by the wall", func(_ *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent = Wall, 0.12 }, ""},
+		{"by the wall, with a helper", func(u *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent, u.process = Wall, 0.12, 150*ms }, "uses 2 threads"},
+		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {
+			t.Clock, t.Threads, r.Spent, r.Timed, r.Seconds[0], u.process = Wall, 2, 0.001, 0.001, 0.0001, 200*ms
+		}, "more than the 2 threads"},
+	} {
+		u, r, q := honest, reply{Seconds: []float64{0.008}, Spent: 0.1, Timed: 0.08}, request
+		u.threads = map[int]time.Duration{1: 100 * ms}
+		c.change(&u, &r, &q)
+		err := u.doubt(r, q)
+		if c.reason == "" && err != nil || c.reason != "" && (err == nil || !strings.Contains(err.Error(), c.reason)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.reason)
+		}
+	}
+}
+
+// TestHarness: the timing loop calls nothing that has a name.
+func TestHarness(t *testing.T) {
+	startTimer(t, Options{})
+	so, err := harness()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("nm"); err != nil {
+		t.Skip("no nm")
+	}
+	out, err := exec.Command("nm", "-D", "--undefined-only", so).CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, " w ") {
+			t.Errorf("the harness needs %s", line)
+		}
+	}
+}
