@@ -76,6 +76,12 @@ type Candidate interface {
 	Artifacts() ([]Artifact, error)
 }
 
+// Isolator is implemented by candidates that may share a process with others.
+type Isolator interface {
+	// Isolate makes the candidate run alone from now on, so that what ran before has no part in what it does.
+	Isolate()
+}
+
 // Loader is implemented by problems that can read a saved program back and check it without its
 // generator.
 type Loader interface {

@@ -63,7 +63,7 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 	}
 	var peaks Peaks
 	err = h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
-		return h.borrow(ctx, o, func(w runner) error {
+		return h.borrow(ctx, o, alone, func(w runner) error {
 			mask, err := supportedProbes(ctx, w, so)
 			if err != nil {
 				return err

@@ -31,6 +31,8 @@ type Options struct {
 	Limits Limits
 	// Executable is the binary to start, one that calls Main; "" means this one.
 	Executable string
+	// open leaves Landlock out, for tests of systems without.
+	open bool
 }
 
 // Limits bound what a candidate may use. A zero field takes the value of DefaultLimits.

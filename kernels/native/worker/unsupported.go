@@ -29,6 +29,12 @@ func (*Worker) Close() error { return nil }
 // Renew does nothing.
 func (*Worker) Renew() {}
 
+// Shared returns false.
+func (*Worker) Shared() bool { return false }
+
+// Landlock returns 0.
+func (*Worker) Landlock() int { return 0 }
+
 // Map returns an error.
 func (*Worker) Map([]Buffer, [][]byte) error { return errUnsupported }
 
