@@ -51,3 +51,24 @@ func TestBorrow(t *testing.T) {
 		})
 	}
 }
+
+// TestCompany: the baseline runs alone, and so does whatever kernels.Verify has been asked about.
+func TestCompany(t *testing.T) {
+	p := &Problem{spec: newTester(t)}
+	baseline, other := p.spec.Presets()[0].Point, space.Point{}
+	if c := (&candidate{problem: p, point: baseline}); c.company() != alone {
+		t.Error("the baseline shares a process with others")
+	}
+	c := &candidate{problem: p, point: other}
+	if c.company() != shared {
+		t.Error("a candidate of a search runs alone")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := kernels.Verify(ended, c, []uint64{1}); err != context.Canceled {
+		t.Error(err)
+	}
+	if c.company() != alone {
+		t.Error("what is verified shares a process with others")
+	}
+}
