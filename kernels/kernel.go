@@ -146,6 +146,12 @@ type Comparer interface {
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
+// Exposed is implemented by problems whose candidates run as programs of this system.
+type Exposed interface {
+	// Lacks says what the system has no means for to keep candidates from doing harm, each as a sentence.
+	Lacks() []string
+}
+
 // Confined is implemented by a Comparer that may have no room for many finalists.
 type Confined interface {
 	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.

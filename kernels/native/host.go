@@ -85,6 +85,9 @@ func NewHost(o HostOptions) *Host {
 // Shared returns the host of this process, which all problems use that are given no other.
 var Shared = sync.OnceValue(func() *Host { return NewHost(HostOptions{}) })
 
+// Cores returns the core that serial candidates are timed on, and those that tune may use.
+func (h *Host) Cores() (timing int, allowed []int) { return h.core, slices.Clone(h.cores) }
+
 // Toolchain returns the compilers of the host. It fails where there are none.
 func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
 	h.mu.Lock()

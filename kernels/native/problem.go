@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
-// kernels.Confined and kernels.Threaded.
+// kernels.Confined, kernels.Threaded and kernels.Exposed.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -41,6 +41,7 @@ var (
 	_ kernels.Comparer = (*Problem)(nil)
 	_ kernels.Confined = (*Problem)(nil)
 	_ kernels.Threaded = (*Problem)(nil)
+	_ kernels.Exposed  = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 	_ kernels.Isolator = (*candidate)(nil)
 )
@@ -95,6 +96,9 @@ func (p *Problem) Threads(point space.Point) (int, error) {
 	source, err := p.spec.Generate(point)
 	return max(source.Threads, 1), err
 }
+
+// Lacks says what this system has no means for to hold candidates in their processes.
+func (p *Problem) Lacks() []string { return worker.Lacks() }
 
 // Build generates and compiles a point.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {

@@ -351,7 +351,7 @@ func TestRuntimesWork(t *testing.T) {
 		if w.running.pid != pid {
 			t.Errorf("open %v: the worker was replaced, although no candidate harmed it", open)
 		}
-		if got := w.Landlock(); open && got != 0 || !open && got != landlockVersion() {
+		if got := w.running.landlock; open && got != 0 || !open && got != landlockVersion() {
 			t.Errorf("open %v: Landlock %d", open, got)
 		}
 	}
@@ -404,5 +404,17 @@ func TestScratchIsRemoved(t *testing.T) {
 		if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
 			t.Errorf("%v is left", left)
 		}
+	}
+}
+
+func TestLacks(t *testing.T) {
+	for version, want := range []int{3, 2, 2, 1, 1, 0, 0, 0} {
+		if got := lacks(version); len(got) != want {
+			t.Errorf("Landlock %d lacks %q", version, got)
+		}
+	}
+	got, err := Probe(t.Context())
+	if err != nil || !got.Seccomp || got.Landlock != landlockVersion() || len(got.Lacks) != len(Lacks()) {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -9,6 +9,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Lacks says what this system has no means for to hold candidates in their processes, each as a sentence.
+func Lacks() []string { return lacks(landlockVersion()) }
+
+// lacks says it of a system with a version of Landlock. What the filter of system calls holds without it is not missing:
+// changes to files, signals, connections.
+func lacks(landlock int) []string {
+	list := []string{}
+	for _, l := range []struct {
+		since int
+		text  string
+	}{
+		{1, "a kernel may read the memory of your other processes, as a debugger does: that takes Landlock (Linux 5.13)"},
+		{landlockTruncate, "a kernel has no folder that it may write to: that takes Landlock 3 (Linux 6.2)"},
+		{landlockDevices, "a kernel may send commands to devices that you may open, such as a terminal: refusing them takes Landlock 5 (Linux 6.10)"},
+	} {
+		if landlock < l.since {
+			list = append(list, l.text)
+		}
+	}
+	return list
+}
+
 // The versions of Landlock that brought what is used here; see landlock(7).
 const (
 	landlockRefer    = 2

@@ -32,9 +32,6 @@ func (*Worker) Renew() {}
 // Shared returns false.
 func (*Worker) Shared() bool { return false }
 
-// Landlock returns 0.
-func (*Worker) Landlock() int { return 0 }
-
 // Map returns an error.
 func (*Worker) Map([]Buffer, [][]byte) error { return errUnsupported }
 
@@ -52,6 +49,12 @@ func (*Worker) CallWithin(context.Context, []int64, time.Duration) error { retur
 
 // Time returns an error.
 func (*Worker) Time(context.Context, TimeRequest) ([]float64, error) { return nil, errUnsupported }
+
+// Lacks returns nil: nothing runs that could be held.
+func Lacks() []string { return nil }
+
+// Probe returns an error.
+func Probe(context.Context) (Isolation, error) { return Isolation{Lacks: []string{}}, errUnsupported }
 
 // Run returns an error.
 func Run(context.Context, Command) (Result, error) { return Result{}, errUnsupported }

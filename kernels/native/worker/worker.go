@@ -563,12 +563,14 @@ func (w *Worker) fail(status space.Status, format string, args ...any) error {
 	return kernels.Reject(status, format, args...)
 }
 
-// Landlock returns the version of Landlock that encloses the process, 0 for none.
-func (w *Worker) Landlock() int {
-	if w.running == nil {
-		return 0
+// Probe starts a worker and says what holds it. It fails where none can be started.
+func Probe(ctx context.Context) (Isolation, error) {
+	w, err := Start(ctx, Options{Core: -1})
+	if err != nil {
+		return Isolation{Lacks: []string{}}, err
 	}
-	return w.running.landlock
+	landlock := w.running.landlock
+	return Isolation{Seccomp: true, Landlock: landlock, Lacks: lacks(landlock)}, w.Close()
 }
 
 func (w *Worker) flooded() error {
