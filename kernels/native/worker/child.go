@@ -46,7 +46,9 @@ type child struct {
 
 	caller *caller // nil where nothing is loaded
 	arena  arena
-	fence  []unix.SockFilter // for the threads of candidates
+	// The filters for the threads of candidates: one that asks a watcher, where the system has those, and one that does not.
+	asking, silent []unix.SockFilter
+	watched        bool
 }
 
 // The main goroutine of a child stays on the main thread. A worker's candidates run on other threads, which can end;
@@ -63,7 +65,11 @@ func serve(o order) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	unix.CloseOnExec(workerControlFD)
-	w := &child{order: o, fence: assemble(candidateRules(o.Landlock))}
+	rules := candidateRules(o.Landlock)
+	w := &child{order: o, asking: assemble(append(pinRules(), rules...)), silent: assemble(rules)}
+	// What tells the number of filters also tells a watcher that it has nobody left to watch; both came with Linux 5.9.
+	status, err := readFile("/proc/self/status")
+	w.watched = err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
 	if err := w.confine(); err != nil {
 		w.answer(reply{Error: err.Error()})
 		unix.Exit(1)
@@ -307,6 +313,7 @@ type caller struct {
 	timer   uintptr // 0 where the candidate has no timing loop
 	path    string
 	before  condition      // of the process, before it was loaded
+	watch   chan struct{}  // closed once the thread's filter has no threads; nil where nobody watches
 	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
 }
 
@@ -359,6 +366,7 @@ func newCaller() *caller {
 
 // admit makes the thread of a caller one that code of a candidate may run on.
 func (w *child) admit(c *caller) (err error) {
+	listener := -1
 	c.do(func() {
 		c.thread = unix.Gettid()
 		if w.order.Core >= 0 {
@@ -367,9 +375,13 @@ func (w *child) admit(c *caller) (err error) {
 		name := append([]byte(kernelThread), 0)
 		err = errors.Join(err, unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0))
 		if err == nil {
-			err = fence(w.fence)
+			listener, err = w.fence()
 		}
 	})
+	if listener >= 0 {
+		c.watch = make(chan struct{})
+		go watch(listener, c.watch)
+	}
 	return err
 }
 
@@ -392,7 +404,7 @@ func (c *caller) end() bool {
 	close(c.jobs)
 	task := "/proc/self/task/" + strconv.Itoa(c.thread)
 	for range 2000 {
-		if unix.Access(task, unix.F_OK) != nil {
+		if unix.Access(task, unix.F_OK) != nil && c.unwatched() {
 			return true
 		}
 		// On a machine with more work than cores it takes its time.
@@ -401,12 +413,25 @@ func (c *caller) end() bool {
 	return false
 }
 
+// unwatched reports whether no thread is left that has the filter of this one.
+func (c *caller) unwatched() bool {
+	if c.watch == nil {
+		return true
+	}
+	select {
+	case <-c.watch:
+		return true
+	default:
+		return false
+	}
+}
+
 // unload closes the object and says what the candidate left over, "" for nothing. Threads are for tune to count.
 func (w *child) unload() string {
 	c := w.caller
 	// The thread ends first: what C runs at its end may be code of the object. So may what closing it runs.
 	if !c.end() {
-		return "its thread"
+		return "threads"
 	}
 	last := newCaller()
 	if err := w.admit(last); err != nil {

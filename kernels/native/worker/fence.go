@@ -3,9 +3,7 @@
 package worker
 
 import (
-	"fmt"
 	"slices"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -168,15 +166,6 @@ func candidateRules(landlock int) []rule {
 		}
 	}
 	return rules
-}
-
-// fence puts the filter for candidates on the calling thread.
-func fence(program []unix.SockFilter) error {
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
-	}
-	return nil
 }
 
 // fenceRefusal says what a call was for that only a candidate's threads are refused, "" for another one.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -226,6 +227,44 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Kernels pin their own threads, and no others; see TestRuntimesWork.
+func TestOthersAreNotPinned(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`cpu_set_t s; sched_getaffinity(dims[0], sizeof s, &s); C[0] = sched_setaffinity(dims[0], sizeof s, &s) == 0; C[1] = 1;`, ""))
+	other := exec.Command("sleep", "100")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	w := start(t, Options{Core: -1})
+	pin := func(thread int) error {
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		return w.Call(t.Context(), []int64{int64(thread)})
+	}
+	of := func(pid int) (last int) {
+		for tid := range look(pid) {
+			last = max(last, tid)
+		}
+		return last
+	}
+	for _, thread := range []func() int{
+		func() int { return other.Process.Pid },
+		func() int { return of(os.Getpid()) },
+		func() int { return of(w.running.cmd.Process.Pid) },
+	} {
+		if err := pin(0); err != nil || w.Outputs()[1][0] != 1 {
+			t.Errorf("its own thread: %v", err)
+		}
+		wantRejection(t, pin(thread()), space.Crashed, "tried to change how another process is scheduled")
+	}
+	// There is nobody to harm by a number that nothing has.
+	if err := pin(1 << 29); err != nil || w.Outputs()[1][0] != 0 || w.Outputs()[1][1] != 1 {
+		t.Errorf("a number that nothing has: %v", err)
 	}
 }
 

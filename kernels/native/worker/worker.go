@@ -309,7 +309,9 @@ func (w *Worker) begin(ctx context.Context, so string) error {
 		}
 		n := w.running
 		n.output.restart()
-		n.outlook = look(n.pid)
+		if n.outlook == nil {
+			n.outlook = look(n.pid)
+		}
 		err := w.share(ctx)
 		if err == nil {
 			_, err = w.ask(ctx, request{Load: &loadRequest{Path: so}}, nil, startLimit, startLimit)
@@ -351,7 +353,9 @@ func (n *instance) changed() bool {
 	for range 200 {
 		now := look(n.pid)
 		if len(now.strangers(n.outlook, n.pid)) == 0 {
-			return now.changed(n.outlook)
+			changed := now.changed(n.outlook)
+			n.outlook = now
+			return changed
 		}
 		time.Sleep(time.Millisecond)
 	}
