@@ -43,7 +43,12 @@ func refuse(errno unix.Errno, calls ...uint32) (rules []rule) {
 // assemble makes a program of rules. The first one that fits answers.
 func assemble(rules []rule) []unix.SockFilter {
 	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
-	var p []unix.SockFilter
+	p := []unix.SockFilter{
+		// Other architectures number their calls in another way; see filter for what workers may not do by them.
+		statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataArchitecture),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArchitecture, Jt: 1},
+		statement(unix.BPF_RET|unix.BPF_K, seccompAllow),
+	}
 	for _, r := range rules {
 		// A call of another number skips the rest; so does an argument that fails its test.
 		rest := 2*len(r.tests) + 1
@@ -162,10 +167,48 @@ func candidateRules(landlock int) []rule {
 		// The flags of openat2 are behind a pointer. Without it libraries use openat.
 		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
 		for _, o := range openCalls {
+			// This is how shared memory is made, which runtimes of OpenMP cannot do without. It overwrites nothing.
+			rules = append(rules, rule{call: o.call, answer: seccompAllow, tests: []test{holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)}})
 			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
 		}
 	}
 	return rules
+}
+
+// shield keeps what this process becomes from ending, stopping or changing tune, by mistake as with a pattern that fits more
+// than it should; it may do all of that to others. Where tune itself has not the right to such a filter (CAP_SYS_ADMIN, as
+// root has), there is none: the way that is open to all keeps programs from becoming another user, which commands may need.
+func shield(tune int) {
+	process, group := uint32(tune), uint32(0)
+	if g, err := unix.Getpgid(tune); err == nil {
+		group = uint32(-g)
+	}
+	everyone := ^uint32(0)
+	var rules []rule
+	for _, r := range []struct {
+		call uint32
+		arg  int
+		ids  []uint32
+	}{
+		{unix.SYS_KILL, 0, []uint32{process, group, everyone}},
+		{unix.SYS_TKILL, 0, []uint32{process}},
+		{unix.SYS_TGKILL, 0, []uint32{process}},
+		{unix.SYS_RT_SIGQUEUEINFO, 0, []uint32{process}},
+		{unix.SYS_RT_TGSIGQUEUEINFO, 0, []uint32{process}},
+		{unix.SYS_PIDFD_OPEN, 0, []uint32{process}},
+		{unix.SYS_PTRACE, 1, []uint32{process}},
+		{unix.SYS_PROCESS_VM_WRITEV, 0, []uint32{process}},
+		{unix.SYS_PRLIMIT64, 0, []uint32{process}},
+		{unix.SYS_SCHED_SETAFFINITY, 0, []uint32{process}},
+		{unix.SYS_SETPRIORITY, 1, []uint32{process}},
+	} {
+		for _, id := range r.ids {
+			if id != 0 {
+				rules = append(rules, rule{call: r.call, answer: seccompErrno | uint32(unix.EPERM), tests: []test{is(r.arg, id)}})
+			}
+		}
+	}
+	_, _ = setFilter(assemble(rules), 0)
 }
 
 // fenceRefusal says what a call was for that only a candidate's threads are refused, "" for another one.

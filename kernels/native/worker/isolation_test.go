@@ -47,6 +47,7 @@ const headersC = `#define _GNU_SOURCE
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <netinet/in.h>
 #include <time.h>
@@ -147,6 +148,13 @@ var loneCases = []struct {
 	{"TCP", `socket(AF_INET, SOCK_STREAM, 0);`, "", "tried to open a network connection"},
 	{"UDP over IPv6", `socket(AF_INET6, SOCK_DGRAM, 0);`, "", "tried to open a network connection"},
 	{"packets", `socket(AF_PACKET, SOCK_RAW, 0);`, "", "tried to open a network connection"},
+	{"tgkill", `syscall(SYS_tgkill, tune(), tune(), 0);`, "", "tried to send a signal to another process"},
+	{"rt_sigqueueinfo", `siginfo_t i = {0}; syscall(SYS_rt_sigqueueinfo, tune(), SIGTERM, &i);`, "", "tried to send a signal to another process"},
+	{"pidfd_send_signal", `syscall(SYS_pidfd_send_signal, 0, 0, NULL, 0);`, "", "tried to send a signal to another process"},
+	{"reads the memory of tune", `struct iovec v = {C, 8}; process_vm_readv(tune(), &v, 1, &v, 1, 0);`, "", "tried to reach into another process"},
+	{"takes a descriptor of tune", `syscall(SYS_pidfd_getfd, 0, 0, 0);`, "", "tried to reach into another process"},
+	{"slows tune down", `setpriority(PRIO_PROCESS, tune(), 1);`, "", "tried to change how another process is scheduled"},
+	{"io_uring", `syscall(SYS_io_uring_setup, 1, NULL);`, "", "tried to change the system"},
 	{"limits in a thread", `pthread_create(&t, NULL, (void *(*)(void *))alarm, (void *)1); pthread_join(t, NULL);`, "", "tried to set a timer"},
 	{"limits in its destructor", ``, `__attribute__((destructor)) static void end(void) { struct rlimit l = {0, 0}; setrlimit(RLIMIT_NOFILE, &l); }`, ""},
 	{"umask", `umask(0777);`, "", ""},
@@ -306,7 +314,7 @@ func TestWorkersChangeNoFiles(t *testing.T) {
 	C[6] = unlink(f) == 0; C[7] = rename(f, n) == 0; C[8] = link(f, n) == 0; C[9] = symlink(f, n) == 0;
 	C[10] = mkdir(n, 0700) == 0; C[11] = rmdir(e) == 0; C[12] = mkfifo(n, 0600) == 0; C[13] = chmod(f, 0777) == 0;
 	C[14] = chown(f, 1, 1) == 0; C[15] = utime(f, &times) == 0; C[16] = open(dir, O_TMPFILE | O_RDWR, 0600) >= 0;
-	C[17] = shm_open("/tune-test", O_CREAT | O_RDWR, 0600) >= 0; C[18] = tmpfile() != NULL;
+	C[18] = tmpfile() != NULL;
 	C[19] = syscall(SYS_setxattr, f, "user.x", "y", 1, 0) == 0; C[20] = open("/proc/self/oom_score_adj", O_WRONLY) >= 0;
 	uint64_t how[3] = {O_RDWR, 0, 0}; C[21] = syscall(SYS_openat2, AT_FDCWD, f, how, sizeof how) >= 0;
 	C[22] = unlinkat(AT_FDCWD, f, 0) == 0; C[23] = renameat(AT_FDCWD, f, AT_FDCWD, n) == 0;
@@ -360,13 +368,15 @@ func TestRuntimesWork(t *testing.T) {
 	prctl(PR_SET_NAME, "mine"); need(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) >= 0); need(personality(0xffffffff) >= 0);
 	need(setpriority(PRIO_PROCESS, 0, 19) == 0); printf("a line\n"); fflush(stdout); usleep(100);
 	struct sigaction act; need(sigaction(SIGFPE, NULL, &act) == 0);
-	int ends[2]; need(pipe(ends) == 0); need(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0); close(ends[0]); close(ends[1]);
+	char path[256]; int ends[2]; need(pipe(ends) == 0); need(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0); close(ends[0]); close(ends[1]);
+	snprintf(path, sizeof path, "/tune-test-%d-%d", (int)getpid(), (int)gettid()); fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600); need(fd >= 0 && ftruncate(fd, 4096) == 0);
+	close(fd); shm_unlink(path); // as OpenMP's runtime of LLVM does
 	need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); close(ends[0]); close(ends[1]);
-	char path[256]; if (getenv("TMPDIR")) { snprintf(path, sizeof path, "%s/x", getenv("TMPDIR")); FILE *f = fopen(path, "w"); need(f != NULL); fclose(f); need(unlink(path) == 0); }
+	if (getenv("TMPDIR")) { snprintf(path, sizeof path, "%s/x", getenv("TMPDIR")); FILE *f = fopen(path, "w"); need(f != NULL); fclose(f); need(unlink(path) == 0); }
 	#pragma omp parallel
 	C[0] = 0;`
 	rest := `static void *once(void *p) { return p; }`
-	so := compileText(t, ".c", kernelC(body, rest))
+	so := compileText(t, ".c", kernelC(body, rest), "-lrt")
 	for _, open := range []bool{false, true} {
 		if open {
 			t.Setenv("TMPDIR", "")
@@ -374,6 +384,12 @@ func TestRuntimesWork(t *testing.T) {
 		}
 		w := start(t, Options{Core: -1, open: open})
 		pid := w.running.pid
+		t.Cleanup(func() { // Without Landlock a kernel may make shared memory, and not remove it.
+			left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/tune-test-%d-*", pid))
+			for _, path := range left {
+				_ = os.Remove(path)
+			}
+		})
 		for range 3 {
 			mapIsolation(t, w)
 			if err := w.Load(so); err != nil {

@@ -62,7 +62,7 @@ const (
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/dri/*", "/dev/kfd", "/dev/nvidia*", "/dev/accel/*"}
 
 // enclose puts the calling thread, and what it starts from then on, in a Landlock domain: it reads files, but changes
-// only those in the scratch folder; it opens no TCP connection, sends no signal out of the domain, and reaches no memory of a
+// only those in the scratch folder, and shared memory, which runtimes of OpenMP cannot do without; it opens no TCP connection, sends no signal out of the domain, and reaches no memory of a
 // process outside. It returns the version of Landlock that it could do this with, 0 where it could not.
 func enclose(scratch string) int {
 	version := landlockVersion()
@@ -98,6 +98,7 @@ func enclose(scratch string) int {
 	if scratch != "" {
 		allow(ruleset, scratch, folders)
 	}
+	allow(ruleset, "/dev/shm", folders&(writeRights|unix.LANDLOCK_ACCESS_FS_MAKE_REG|unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
 	for _, pattern := range devices {
 		found, _ := filepath.Glob(pattern) // Its patterns are right.
 		for _, device := range found {

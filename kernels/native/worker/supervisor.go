@@ -306,6 +306,7 @@ func limit(o order) {
 			die(fmt.Errorf("limiting memory: %w", err))
 		}
 	}
+	shield(o.Tune)
 	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
 }
 

@@ -23,6 +23,9 @@ import (
 // startLimit bounds the start of a worker, and what it does without a candidate.
 const startLimit = 30 * time.Second
 
+// unloadLimit bounds what a candidate does at its end. The one that waits for it is the next.
+const unloadLimit = 2 * time.Second
+
 // pollInterval is how often a call is watched. Its answer is not waited for by polling.
 const pollInterval = 25 * time.Millisecond
 
@@ -337,7 +340,7 @@ func (w *Worker) unload(ctx context.Context) {
 		return
 	}
 	n.thread = 0
-	r, err := w.ask(ctx, request{Unload: true}, nil, w.limits.Wall, w.limits.CPU)
+	r, err := w.ask(ctx, request{Unload: true}, nil, min(w.limits.Wall, unloadLimit), w.limits.CPU)
 	w.loaded = false
 	if err != nil || r.Left != "" || n.changed() {
 		w.stop()
