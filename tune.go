@@ -77,6 +77,8 @@ type Start struct {
 	Resumed  int
 	Elapsed  time.Duration
 	Recovery results.Recovery
+	// Lacks says what this system has no means for to keep candidates from doing harm, each as a sentence.
+	Lacks []string
 }
 
 // Report is what a run came to.
@@ -347,7 +349,11 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		return nil, err
 	}
 	if o.Start != nil {
-		o.Start(Start{Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
+		var lacks []string
+		if e, ok := s.problem.(kernels.Exposed); ok {
+			lacks = e.Lacks()
+		}
+		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
 			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
 	}
 	budget := o.Budget

@@ -72,9 +72,12 @@ func (e *Evaluator) evaluate(ctx context.Context, trial space.Trial, out *space.
 	})
 }
 
-// Verify checks a candidate on the inputs of every seed. A candidate at fault is a *Rejection in the
-// error's chain, as in Evaluate.
+// Verify checks a candidate on the inputs of every seed, as is done before one is exported: one that shares processes with
+// others no longer does. A candidate at fault is a *Rejection in the error's chain, as in Evaluate.
 func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
+	if i, ok := c.(Isolator); ok {
+		i.Isolate()
+	}
 	for _, seed := range seeds {
 		if err := ctx.Err(); err != nil {
 			return err

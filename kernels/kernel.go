@@ -76,6 +76,12 @@ type Candidate interface {
 	Artifacts() ([]Artifact, error)
 }
 
+// Isolator is implemented by candidates that may share a process with others.
+type Isolator interface {
+	// Isolate makes the candidate run alone from now on, so that what ran before has no part in what it does.
+	Isolate()
+}
+
 // Loader is implemented by problems that can read a saved program back and check it without its
 // generator.
 type Loader interface {
@@ -138,6 +144,12 @@ type Comparer interface {
 	// an interval needs it goes on to some times that. A finalist that dies has the *Rejection in its
 	// comparison; a baseline that dies is the error.
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
+}
+
+// Exposed is implemented by problems whose candidates run as programs of this system.
+type Exposed interface {
+	// Lacks says what the system has no means for to keep candidates from doing harm, each as a sentence.
+	Lacks() []string
 }
 
 // Confined is implemented by a Comparer that may have no room for many finalists.

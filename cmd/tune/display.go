@@ -67,6 +67,9 @@ func (d *display) start(s tune.Start) {
 			fmt.Fprintf(d.out, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
 				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 		}
+		for _, l := range s.Lacks {
+			fmt.Fprintf(d.out, "isolation: %s\n", l)
+		}
 		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
 	if d.width != nil && !d.quiet {

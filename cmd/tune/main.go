@@ -17,6 +17,7 @@
 //	tune bench race --data FILE   judge racing on a space of which every repeat was measured
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
+//	tune machine                  what this machine is, and how kernels are held on it
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
@@ -212,7 +213,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
-		a.initCommand(), a.checkCommand())
+		a.initCommand(), a.checkCommand(), a.machineCommand())
 	return root
 }
 

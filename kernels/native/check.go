@@ -128,7 +128,7 @@ func (c *candidate) patience() time.Duration {
 	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.best == 0 || c.point.Equal(p.spec.Presets()[0].Point) {
+	if p.best == 0 || c.isBaseline() {
 		return p.limits.Wall
 	}
 	return min(max(timing.Seconds(hopelessCall*p.best), shortCall), p.limits.Wall)
@@ -143,7 +143,7 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	if err := c.compile(ctx); err != nil {
 		return err
 	}
-	return p.host.check(ctx, c.threads(), p.limits, func(w runner) error {
+	return p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
 		if err != nil {
 			return err
@@ -230,7 +230,8 @@ func (p *Problem) Outputs(ctx context.Context, point space.Point, one Case) ([][
 	}
 	c := built.(*candidate)
 	var out [][]byte
-	err = p.host.check(ctx, c.threads(), p.limits, func(w runner) error {
+	err = p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
+		out = nil
 		if err := mapCase(w, one); err != nil {
 			return err
 		}

@@ -55,6 +55,8 @@ type runner interface {
 	Map(buffers []worker.Buffer, inputs [][]byte) error
 	Vary(*worker.Pool) error
 	Load(so string) error
+	Renew()
+	Shared() bool
 	Call(ctx context.Context, dims []int64) error
 	CallWithin(ctx context.Context, dims []int64, wall time.Duration) error
 	Outputs() [][]byte
@@ -83,6 +85,9 @@ func NewHost(o HostOptions) *Host {
 
 // Shared returns the host of this process, which all problems use that are given no other.
 var Shared = sync.OnceValue(func() *Host { return NewHost(HostOptions{}) })
+
+// Cores returns the core that serial candidates are timed on, and those that tune may use.
+func (h *Host) Cores() (timing int, allowed []int) { return h.core, slices.Clone(h.cores) }
 
 // Toolchain returns the compilers of the host. It fails where there are none.
 func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
@@ -150,9 +155,20 @@ func (h *Host) retire(w runner) {
 	w.Close()
 }
 
+// company says whom a candidate may share a process with.
+type company bool
+
+// What ran in a process before may have harmed it without a trace, for worse and for better. Whoever is to be believed
+// without a second look runs alone.
+const (
+	shared company = false
+	alone  company = true
+)
+
 // borrow calls f with a worker that may have served others, and keeps it for the next one. A worker replaces its own
-// process where a candidate has harmed it, so that a rejection is no reason to part with it.
-func (h *Host) borrow(ctx context.Context, o worker.Options, f func(runner) error) error {
+// process where a candidate has harmed it, so that a rejection is no reason to part with it. Nobody is rejected on the word
+// of a process that others have run in: f is then called once more, in a fresh one.
+func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f func(runner) error) error {
 	o.Executable = h.options.Executable
 	h.mu.Lock()
 	var w runner
@@ -179,13 +195,20 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, f func(runner) erro
 			w.Close()
 		}
 	}()
+	if with == alone {
+		w.Renew()
+	}
 	err := f(w)
+	if kernelFault(err) && w.Shared() && ctx.Err() == nil {
+		w.Renew()
+		err = f(w)
+	}
 	sound = err == nil || kernelFault(err)
 	return err
 }
 
 // check calls f with a worker to check a candidate in. Nothing is timed meanwhile.
-func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, f func(runner) error) error {
+func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, with company, f func(runner) error) error {
 	if err := h.noise.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -202,7 +225,7 @@ func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, f f
 	if threads <= 1 {
 		o.Core = h.cores[slot%len(h.cores)]
 	}
-	return h.borrow(ctx, o, f)
+	return h.borrow(ctx, o, with, f)
 }
 
 // timed calls f when nothing else is timed, no check is under way, and the compilers are stopped: all else that tune

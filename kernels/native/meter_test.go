@@ -23,7 +23,12 @@ type fake struct {
 	requests []worker.TimeRequest
 	samples  int
 	outputs  [][]byte
+	fresh    int  // processes that were asked for
+	shared   bool // whether others have run in the one that it has
 }
+
+func (f *fake) Renew()       { f.fresh, f.shared = f.fresh+1, false }
+func (f *fake) Shared() bool { return f.shared }
 
 func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
 	f.outputs = make([][]byte, len(buffers))

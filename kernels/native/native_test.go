@@ -56,7 +56,7 @@ type poly struct {
 func newPoly(t testing.TB, n int) *poly {
 	t.Helper()
 	s, err := space.New("poly", []space.Parameter{
-		space.Enum("form", "plain", "repeat", "state", "later", "wrong", "crash", "loop", "typo", "refuse", "threads"),
+		space.Enum("form", "plain", "repeat", "state", "later", "wrong", "crash", "loop", "typo", "refuse", "threads", "heap"),
 		space.Range("work", 1, 512),
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *poly) Presets() []kernels.Preset {
 
 func (p *poly) Generate(point space.Point) (native.Source, error) {
 	form := point.Str("form")
-	extra, last := "", ""
+	head, extra, last := "", "", ""
 	s := native.Source{Lang: "c", Flags: []string{"-O2"}}
 	switch form {
 	case "refuse":
@@ -100,12 +100,30 @@ func (p *poly) Generate(point space.Point) (native.Source, error) {
 		extra = "for (;;) __asm__ volatile(\"\");"
 	case "typo":
 		extra = "no_such_function(;"
+	case "heap":
+		// What it writes past its own memory is found by whoever asks for some next.
+		// Threads of the same process have one of a few heaps each.
+		s.Flags = append(s.Flags, "-pthread", "-w")
+		head = `#include <pthread.h>
+static char *volatile gaps[4], *volatile keep[4];
+static void *leave_gap(void *p) { int i = (char *volatile *)p - gaps; gaps[i] = malloc(5000); keep[i] = malloc(5000); free(gaps[i]); return 0; }
+static void damage(void)
+{
+	pthread_t t[4];
+	for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, leave_gap, (void *)&gaps[i]);
+	for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+	for (int i = 0; i < 4; i++) memset(gaps[i], 'A', 16);
+}
+`
+		extra = "if (!gaps[0]) damage();"
 	case "threads":
 		s.Threads = 2
 		s.Flags = append(s.Flags, "-pthread")
 	}
 	s.Text = fmt.Sprintf(`#include <stdint.h>
-static void body(const float *x, float *y, int64_t from, int64_t to, int64_t n)
+#include <stdlib.h>
+#include <string.h>
+%sstatic void body(const float *x, float *y, int64_t from, int64_t to, int64_t n)
 {
 	for (int64_t i = from; i < to; i++) {
 		float v = 0;
@@ -119,7 +137,7 @@ static void body(const float *x, float *y, int64_t from, int64_t to, int64_t n)
 	}
 	(void)n;
 }
-`, point.Int("work"), extra)
+`, head, point.Int("work"), extra)
 	if form == "threads" {
 		s.Text += `#include <pthread.h>
 struct half { const float *x; float *y; int64_t n; };
@@ -733,4 +751,34 @@ func (v *variants) Generate(p space.Point) (native.Source, error) {
 	s, err := v.poly.Generate(p)
 	s.Text = fmt.Sprintf("#include <immintrin.h>\n%s// %d\n", s.Text, v.n.Add(1))
 	return s, err
+}
+
+// TestDamagedHeap: a candidate that damages the heap of its process is the only one to suffer, whoever comes next.
+func TestDamagedHeap(t *testing.T) {
+	spec := newPoly(t, 100)
+	p, err := native.New(spec, native.Options{Host: testHost(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaluate := func(form string, work int) error {
+		c, err := p.Build(t.Context(), spec.point(t, form, work))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(3) {
+			if err := c.Check(t.Context(), seed); err != nil {
+				return err
+			}
+		}
+		_, err = c.Score(t.Context(), 0)
+		return err
+	}
+	for i := range 8 {
+		if err := evaluate("heap", i+1); err != nil && kernels.AsRejection(err) == nil {
+			t.Errorf("the damage: %v", err)
+		}
+		if err := evaluate("plain", i+5); err != nil {
+			t.Errorf("the one that follows: %v", err)
+		}
+	}
 }

@@ -87,7 +87,7 @@ func (h *Host) PeakAgain(ctx context.Context) (Peaks, error) {
 	}
 	h.mu.Unlock()
 	err = h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
-		return h.borrow(ctx, o, func(w runner) error {
+		return h.borrow(ctx, o, alone, func(w runner) error {
 			mask, err := supportedProbes(ctx, w, so)
 			if err != nil {
 				return err

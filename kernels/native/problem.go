@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
-// kernels.Confined and kernels.Threaded.
+// kernels.Confined, kernels.Threaded and kernels.Exposed.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -48,7 +48,9 @@ var (
 	_ kernels.Comparer = (*Problem)(nil)
 	_ kernels.Confined = (*Problem)(nil)
 	_ kernels.Threaded = (*Problem)(nil)
+	_ kernels.Exposed  = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
+	_ kernels.Isolator = (*candidate)(nil)
 )
 
 // New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
@@ -110,6 +112,9 @@ func (p *Problem) Threads(point space.Point) (int, error) {
 	return max(source.Threads, 1), err
 }
 
+// Lacks says what this system has no means for to hold candidates in their processes.
+func (p *Problem) Lacks() []string { return worker.Lacks() }
+
 // Build generates and compiles a point.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
@@ -138,10 +143,26 @@ type candidate struct {
 	point   space.Point
 	source  Source
 	so      string  // path of the object; "" before it is compiled
+	alone   company // whether it runs in processes of its own
 	seed    uint64  // of the inputs that it was checked on last
 	took    float64 // seconds of its first call on the asked case of that check, roughly
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
+}
+
+// Isolate makes each check and each timing use a fresh process from now on.
+func (c *candidate) Isolate() { c.alone = alone }
+
+// isBaseline reports whether this is what others are compared with.
+func (c *candidate) isBaseline() bool { return c.point.Equal(c.problem.spec.Presets()[0].Point) }
+
+// company says whom the candidate may share a process with. The baseline has none: all costs are compared with its own, and
+// where it fails there is no run.
+func (c *candidate) company() company {
+	if c.isBaseline() {
+		return alone
+	}
+	return c.alone
 }
 
 // Deviation returns the largest errors that the checks have found, those of timed calls included.

@@ -327,7 +327,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		return kernels.Score{}, err
 	}
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
-		return p.host.borrow(ctx, o, func(w runner) error {
+		return p.host.borrow(ctx, o, c.company(), func(w runner) error {
 			m, err := c.newMeter(ctx, w)
 			if err != nil {
 				return err

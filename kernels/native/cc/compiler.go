@@ -14,9 +14,9 @@ import (
 
 // Compiler is a C compiler of this machine. It compiles C++ too where the support for it is installed.
 type Compiler struct {
-	Name    string // "gcc", "clang", or the base name of $CC
-	Path    string // absolute
-	Version string // the first line that it prints for --version
+	Name    string `json:"name"`    // "gcc", "clang", or the base name of $CC
+	Path    string `json:"path"`    // absolute
+	Version string `json:"version"` // the first line that it prints for --version
 }
 
 // ErrNone says that the machine has no C compiler, and what to do about it.

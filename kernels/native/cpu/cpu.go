@@ -54,9 +54,9 @@ func Name() string { return cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH) }
 
 // Caches are the sizes in bytes of the caches that one core sees.
 type Caches struct {
-	L1 int // data
-	L2 int
-	L3 int // 0 where there is none
+	L1 int `json:"l1"` // data
+	L2 int `json:"l2"`
+	L3 int `json:"l3"` // 0 where there is none
 }
 
 // CacheSizes returns the sizes of the caches: as the system tells them, else as the CPU does, else those of a small

@@ -30,8 +30,7 @@ const openFiles = 64
 // are mostly reserved.
 const spareMemory = 256 << 20
 
-// kernelThread is the name of the thread that calls candidates. The threads that they start inherit it, which
-// tells them from those of the Go runtime: that one never clones a thread that is locked to a goroutine.
+// kernelThread is the name of the thread that calls candidates, for those who look at the process.
 const kernelThread = "tune-kernel"
 
 // child is the state of a worker process.
@@ -47,6 +46,9 @@ type child struct {
 
 	caller *caller // nil where nothing is loaded
 	arena  arena
+	// The filters for the threads of candidates: one that asks a watcher, where the system has those, and one that does not.
+	asking, silent []unix.SockFilter
+	watched        bool
 
 	harness  uintptr            // the timing loop; 0 without one
 	pool     [][]unsafe.Pointer // the content of the buffers, by variant
@@ -72,12 +74,16 @@ func serve(o order) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
 	unix.CloseOnExec(workerControlFD)
-	w := &child{order: o}
+	rules := candidateRules(o.Landlock)
+	w := &child{order: o, asking: assemble(append(pinRules(), rules...)), silent: assemble(rules)}
+	// What tells the number of filters also tells a watcher that it has nobody left to watch; both came with Linux 5.9.
+	status, err := readFile("/proc/self/status")
+	w.watched = err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
 	if err := w.confine(); err != nil {
 		w.answer(reply{Error: err.Error()})
 		unix.Exit(1)
 	}
-	w.answer(reply{PID: os.Getpid()})
+	w.answer(reply{PID: os.Getpid(), Landlock: o.Landlock})
 	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(workerControlFD, buf, oob, unix.MSG_CMSG_CLOEXEC)
@@ -139,7 +145,6 @@ func (w *child) confine() error {
 	if err := catchFaults(record); err != nil {
 		return err
 	}
-	sacrifice()
 	if err := setLimits(w.order.Limits); err != nil {
 		return err
 	}
@@ -287,7 +292,7 @@ func (w *child) handle(q request, fd int) reply {
 	}
 	switch {
 	case q.Unload:
-		left := cmp.Or(w.caller.unload(), w.memoryLeft())
+		left := cmp.Or(w.unload(), w.memoryLeft())
 		w.caller = nil
 		w.arena.forget()
 		return reply{Left: left}
@@ -419,7 +424,8 @@ type caller struct {
 	handle  uintptr
 	kernel  uintptr
 	path    string
-	files   int            // descriptors that were open before it was loaded
+	before  condition      // of the process, before it was loaded
+	watch   chan struct{}  // closed once the thread's filter has no threads; nil where nobody watches
 	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
 }
 
@@ -432,22 +438,14 @@ func (w *child) load(path string) reply {
 	if err := limitCPU(w.order.Limits.CPU); err != nil {
 		return reply{Error: err.Error()}
 	}
-	c := &caller{jobs: make(chan func()), done: make(chan struct{}), path: path, files: countFiles()}
+	c := newCaller()
+	c.path, c.before = path, w.condition()
 	scratch, err := unix.MmapPtr(-1, 0, nil, uintptr(roundUp(scratchBytes, os.Getpagesize())), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return reply{Error: "allocating a call's arguments: " + err.Error()}
 	}
 	c.scratch = scratch
-	go c.run()
-	c.do(func() {
-		c.thread = unix.Gettid()
-		if w.order.Core >= 0 {
-			err = pin(w.order.Core)
-		}
-		name := append([]byte(kernelThread), 0)
-		err = errors.Join(err, unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0))
-	})
-	if err != nil {
+	if err := w.admit(c); err != nil {
 		return reply{Error: err.Error()}
 	}
 	// The constructors of the object run in here, so tune must know the thread first.
@@ -469,6 +467,33 @@ func (w *child) load(path string) reply {
 	return reply{}
 }
 
+func newCaller() *caller {
+	c := &caller{jobs: make(chan func()), done: make(chan struct{})}
+	go c.run()
+	return c
+}
+
+// admit makes the thread of a caller one that code of a candidate may run on.
+func (w *child) admit(c *caller) (err error) {
+	listener := -1
+	c.do(func() {
+		c.thread = unix.Gettid()
+		if w.order.Core >= 0 {
+			err = pin(w.order.Core)
+		}
+		name := append([]byte(kernelThread), 0)
+		err = errors.Join(err, unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0))
+		if err == nil {
+			listener, err = w.fence()
+		}
+	})
+	if listener >= 0 {
+		c.watch = make(chan struct{})
+		go watch(listener, c.watch)
+	}
+	return err
+}
+
 func (c *caller) run() {
 	runtime.LockOSThread() // and never unlocked, so that the thread ends with the goroutine
 	for f := range c.jobs {
@@ -483,57 +508,68 @@ func (c *caller) do(f func()) {
 	<-c.done
 }
 
-// unload closes the object and says what the candidate left over, "" for nothing.
-func (c *caller) unload() string {
-	// The thread ends first: what C runs at its end may be code of the object.
+// end ends the thread, and reports whether that is gone.
+func (c *caller) end() bool {
 	close(c.jobs)
 	task := "/proc/self/task/" + strconv.Itoa(c.thread)
-	for try := 0; ; try++ {
-		if unix.Access(task, unix.F_OK) != nil {
-			break
+	for range 2000 {
+		if unix.Access(task, unix.F_OK) != nil && c.unwatched() {
+			return true
 		}
 		// On a machine with more work than cores it takes its time.
-		if try == 2000 {
-			return "its thread"
-		}
 		pause(50 * time.Microsecond)
 	}
-	if err := purego.Dlclose(c.handle); err != nil {
+	return false
+}
+
+// unwatched reports whether no thread is left that has the filter of this one.
+func (c *caller) unwatched() bool {
+	if c.watch == nil {
+		return true
+	}
+	select {
+	case <-c.watch:
+		return true
+	default:
+		return false
+	}
+}
+
+// unload closes the object and says what the candidate left over, "" for nothing. Threads are for tune to count.
+func (w *child) unload() string {
+	c := w.caller
+	// The thread ends first: what C runs at its end may be code of the object. So may what closing it runs.
+	if !c.end() {
+		return "threads"
+	}
+	last := newCaller()
+	if err := w.admit(last); err != nil {
+		return "no thread to unload it on: " + err.Error()
+	}
+	var err error
+	last.do(func() { err = purego.Dlclose(c.handle) })
+	if err != nil {
 		return "its library: " + err.Error()
 	}
-	_ = unix.MunmapPtr(c.scratch, uintptr(roundUp(scratchBytes, os.Getpagesize())))
-	if maps, err := readFile("/proc/self/maps"); err != nil || bytes.Contains(maps, []byte(c.path)) {
+	if !last.end() {
+		return "the thread that unloaded it"
+	}
+	if err := unix.MunmapPtr(c.scratch, uintptr(roundUp(scratchBytes, os.Getpagesize()))); err != nil {
+		return "its arguments: " + err.Error()
+	}
+	// What it has locked in memory, or asked to have locked from then on, would count for the next one.
+	if err := unix.Munlockall(); err != nil {
+		return "locked memory: " + err.Error()
+	}
+	maps, err := readFile("/proc/self/maps")
+	if err != nil || bytes.Contains(maps, []byte(c.path)) {
 		return "its library, which cannot be unloaded"
 	}
-	if countFiles() != c.files {
-		return "open files"
+	if what := w.missing(parseMaps(maps)); what != "" {
+		return what
 	}
-	return threadsLeft()
+	return c.before.changed(w.condition())
 }
-
-// threadsLeft says which threads candidates left over.
-func threadsLeft() string {
-	// A thread that has been joined may still be seen for a moment, on a busy machine for as long as others have the
-	// core that it ends on.
-	for try := 0; ; try++ {
-		n := 0
-		for _, name := range names("/proc/self/task") {
-			if comm, err := readFile("/proc/self/task/" + name + "/comm"); err == nil && string(bytes.TrimSpace(comm)) == kernelThread {
-				n++
-			}
-		}
-		if n == 0 {
-			return ""
-		}
-		if try == 200 {
-			return fmt.Sprintf("%d threads", n)
-		}
-		pause(time.Millisecond)
-	}
-}
-
-// countFiles returns how many descriptors are open, the one that it counts with not included.
-func countFiles() int { return len(names("/proc/self/fd")) - 1 }
 
 // pause sleeps, names lists a directory, and readFile reads a file, without the packages that would start the Go
 // runtime's poller: it opens files, and dies with the worker when a candidate closes them.

@@ -33,6 +33,8 @@ type Options struct {
 	Harness string
 	// Executable is the binary to start, one that calls Main; "" means this one.
 	Executable string
+	// open leaves Landlock out, for tests of systems without.
+	open bool
 }
 
 // Limits bound what a candidate may use. A zero field takes the value of DefaultLimits.

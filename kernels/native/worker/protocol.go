@@ -29,6 +29,11 @@ type order struct {
 	Tune   int // its process
 	// Harness is the shared object of the timing loop, "" for none.
 	Harness string `json:",omitempty"`
+	// Scratch is the folder that a worker may write to; "" is none. Landlock is the version that the supervisor has
+	// enclosed it with, 0 where it has not, as where Open asks for that.
+	Scratch  string `json:",omitempty"`
+	Landlock int    `json:",omitempty"`
+	Open     bool   `json:",omitempty"`
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
@@ -99,6 +104,7 @@ type reply struct {
 	Error     string    `json:",omitempty"` // the worker failed
 	Refused   string    `json:",omitempty"` // the candidate cannot be loaded
 	PID       int       `json:",omitempty"`
+	Landlock  int       `json:",omitempty"` // of the order; with PID
 	Thread    int       `json:",omitempty"` // that calls run on, of Load
 	Addresses []uint64  `json:",omitempty"` // of the regions, of Map
 	Arena     [2]uint64 `json:",omitzero"`  // begin and end of the timing copies, of Prepare

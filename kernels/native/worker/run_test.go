@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tune/kernels"
 	"tune/space"
 )
@@ -214,6 +216,35 @@ func TestRunSurvivesTheEndOfASupervisor(t *testing.T) {
 				wantGone(t, n)
 			}
 		})
+	}
+}
+
+// A command may signal its own processes and others, and not tune, where this user may see to that.
+func TestRunShieldsTune(t *testing.T) {
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &have[0]); err != nil || have[0].Effective>>unix.CAP_SYS_ADMIN&1 == 0 {
+		t.Skip("only root may hold commands without keeping them from becoming another user")
+	}
+	other := exec.Command("sleep", "100")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	for _, c := range []struct {
+		target string
+		may    bool
+	}{
+		{strconv.Itoa(os.Getpid()), false}, {"-1", false}, {strconv.Itoa(-unix.Getpgrp()), false},
+		{strconv.Itoa(other.Process.Pid), true}, {"$$", true}, {"0", true},
+	} {
+		// Signal 0 harms nobody, whoever may send it.
+		r, err := Run(t.Context(), sh("kill -s 0 -- "+c.target))
+		if err != nil || (r.Code == 0) != c.may {
+			t.Errorf("a signal to %s: got %+v, %v", c.target, r, err)
+		}
+	}
+	if r, err := Run(t.Context(), sh("sleep 100 & kill $!; wait $!; test $? = 143")); err != nil || r.Err() != nil {
+		t.Errorf("a signal to its own process: %+v, %v", r, err)
 	}
 }
 

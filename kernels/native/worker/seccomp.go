@@ -27,7 +27,8 @@ const (
 )
 
 // noProcesses installs a filter on all threads of this process: it may start threads, but no process, no session,
-// send signals to nobody else, and change nothing of tune, of the supervisor or of the system. It cannot be removed.
+// send signals to nobody else, and change nothing of tune, of the supervisor or of the system. It cannot be removed. The
+// threads of candidates have another one besides; see fence.
 func noProcesses(tune int) error {
 	program := filter(uint32(os.Getpid()), []uint32{uint32(tune), uint32(os.Getppid())})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -163,6 +164,8 @@ func refusal(nr int64) string {
 		return "tried to run a program (execve)"
 	case unix.SYS_SETSID, unix.SYS_SETPGID, unix.SYS_UNSHARE, unix.SYS_SETNS:
 		return "tried to leave its session or group (setsid, setpgid)"
+	case unix.SYS_PRLIMIT64:
+		return "tried to change the limits of its process, or to reach into another process (setrlimit, prlimit)"
 	case unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL:
 		return "tried to send a signal to another process"
 	case unix.SYS_SCHED_SETAFFINITY, unix.SYS_SETPRIORITY:
@@ -172,6 +175,9 @@ func refusal(nr int64) string {
 		return "tried to reach into another process"
 	} else if slices.Contains(systemCalls, call) {
 		return fmt.Sprintf("tried to change the system that it runs on (system call %d)", nr)
+	}
+	if text := fenceRefusal(uint32(nr)); text != "" {
+		return text
 	}
 	if name := refusedName(nr); name != "" {
 		return "tried to start a process (" + name + ")"

@@ -2,9 +2,19 @@
 
 package worker
 
+import "golang.org/x/sys/unix"
+
 const auditArchitecture = 0xc00000b7 // AUDIT_ARCH_AARCH64
 
-// refusedHere are the calls that only this architecture has.
+// refusedHere are the calls that only this architecture has, as are those of the other lists.
 var refusedHere []uint32
+
+var (
+	timerCallsHere     []uint32
+	processCallsHere   []uint32
+	writeCallsHere     = []uint32{unix.SYS_RENAMEAT}
+	attributeCallsHere []uint32
+	openCalls          = []opener{{unix.SYS_OPENAT, 2}}
+)
 
 func refusedName(int64) string { return "" }

@@ -101,7 +101,15 @@ func supervise(o order) {
 		files = files[:3]
 		spareThreads(spares)
 	} else {
-		dropPrivileges()
+		dropCapabilities()
+		if !o.Open {
+			o.Landlock = enclose(o.Scratch)
+		}
+		text, err := json.Marshal(o)
+		if err != nil {
+			fail(err)
+		}
+		argv[1] = string(text)
 	}
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
@@ -112,6 +120,9 @@ func supervise(o order) {
 	})
 	if err != nil {
 		fail(fmt.Errorf("starting a worker: %w", err))
+	}
+	if o.Command == nil {
+		elsewhere(func() { sacrifice(pid) })
 	}
 	tell(news{PID: pid})
 	// From here on only the worker holds its ends of the pipes and of the socket: their end is its end.
@@ -135,8 +146,22 @@ func supervise(o order) {
 			fail(fmt.Errorf("processes of it could not be ended within %s", killPatience))
 		}
 	}
+	if o.Scratch != "" {
+		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // Tune does it again where it still lives.
+	}
 	tell(s.result)
 	unix.Exit(0)
+}
+
+// elsewhere calls f on another thread. The main one, which main goroutines of children never leave, has made itself
+// unable to change files; its Landlock domain does not hold the others.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // watch waits for what ends the process: itself, tune, or the number of processes that it has started.
@@ -266,7 +291,7 @@ func limit(o order) {
 			die(err)
 		}
 	}
-	sacrifice()
+	sacrifice(os.Getpid())
 	if err := setLimits(o.Limits); err != nil {
 		die(err)
 	}
@@ -281,38 +306,28 @@ func limit(o order) {
 			die(fmt.Errorf("limiting memory: %w", err))
 		}
 	}
+	shield(o.Tune)
 	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
 }
 
 // keptCapabilities are those that a kernel may need where tune has them: to reach files, and to lock memory.
 const keptCapabilities = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_IPC_LOCK
 
-// dropPrivileges takes from what this thread starts what could harm tune and the system, where the system has a way to:
-// the capabilities of root, and the access to the memory of processes outside. Root without them may no longer open
-// /proc/PID/mem of a process that has them; other users may not reach out of a Landlock domain, which this is for, and
-// whose ruleset only names what a kernel does not do anyway. See capabilities(7) and landlock(7).
-func dropPrivileges() {
+// dropCapabilities takes the capabilities of root from what this thread starts. Root without them may no longer open
+// /proc/PID/mem of a process that has them; what keeps other users from that is Landlock (see enclose). See capabilities(7).
+func dropCapabilities() {
 	for c := uintptr(0); c < 64; c++ {
 		if keptCapabilities&(1<<c) == 0 {
 			// Others than root have none to drop, and are refused.
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		}
 	}
-	attributes := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes.Handled_access_fs), 0)
-	if errno != 0 {
-		return
-	}
-	defer unix.Close(int(fd))
-	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == nil {
-		_, _, _ = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
-	}
 }
 
-// sacrifice makes this process and those that it starts the ones that the system chooses where memory runs out, rather
-// than tune.
-func sacrifice() {
-	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
+// sacrifice makes a process and those that it starts the ones that the system chooses where memory runs out, rather than
+// tune.
+func sacrifice(pid int) {
+	if fd, err := unix.Open(fmt.Sprintf("/proc/%d/oom_score_adj", pid), unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
 		_, _ = unix.Write(fd, []byte("1000"))
 		_ = unix.Close(fd)
 	}

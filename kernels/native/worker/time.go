@@ -27,8 +27,8 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := t.Validate(); err != nil {
 		return Timing{}, err
 	}
-	if !w.loaded {
-		return Timing{}, errNothingLoaded
+	if err := w.ready(ctx); err != nil {
+		return Timing{}, err
 	}
 	if w.options.Harness == "" {
 		return Timing{}, errors.New("the worker cannot time: Options.Harness is not set")

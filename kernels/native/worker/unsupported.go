@@ -29,6 +29,9 @@ func (*Worker) Close() error { return nil }
 // Renew does nothing.
 func (*Worker) Renew() {}
 
+// Shared returns false.
+func (*Worker) Shared() bool { return false }
+
 // Map returns an error.
 func (*Worker) Map([]Buffer, [][]byte) error { return errUnsupported }
 
@@ -55,6 +58,12 @@ type Pool struct{}
 
 // NewPool returns an error.
 func NewPool([]Buffer, [][][]byte) (*Pool, error) { return nil, errUnsupported }
+
+// Lacks returns nil: nothing runs that could be held.
+func Lacks() []string { return nil }
+
+// Probe returns an error.
+func Probe(context.Context) (Isolation, error) { return Isolation{Lacks: []string{}}, errUnsupported }
 
 // Run returns an error.
 func Run(context.Context, Command) (Result, error) { return Result{}, errUnsupported }

@@ -23,6 +23,9 @@ import (
 // startLimit bounds the start of a worker, and what it does without a candidate.
 const startLimit = 30 * time.Second
 
+// unloadLimit bounds what a candidate does at its end. The one that waits for it is the next.
+const unloadLimit = 2 * time.Second
+
 // pollInterval is how often a call is watched. Its answer is not waited for by polling.
 const pollInterval = 25 * time.Millisecond
 
@@ -34,8 +37,10 @@ type Worker struct {
 	running *instance // nil between the end of one process and the start of the next
 	memory  *memory   // nil before Map
 	pool    *Pool     // of the mapped buffers; nil where there is one content
+	maps    int       // how often Map was called
 	kept    []*memory // that Map has made, the last one used first
 	loaded  bool
+	shared  bool // the last candidate was loaded into a process that others had run in
 	closed  bool
 }
 
@@ -47,11 +52,17 @@ type instance struct {
 	shared    []byte // the fault record
 	seq       uint64
 	buf       []byte
-	candidate bool     // a candidate's code has run in it
+	scratch   string   // the folder that it may write to; "" where it has none
+	landlock  int      // the version that encloses it
+	candidate bool     // code runs in it that is the loaded candidate's to answer for
+	ran       string   // the first object that was loaded into it; "" before
+	others    bool     // another one was, too
+	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
 	missed    int      // polls in a row that did not find it
 	memory    *memory  // that it has mapped
 	pool      *Pool    // that it has mapped
+	maps      int      // the call of Map that it has heard of
 	bases     []uint64 // where
 	arena     [2]uint64
 }
@@ -85,7 +96,7 @@ func Start(ctx context.Context, options Options) (*Worker, error) {
 	return w, nil
 }
 
-// start starts a process and hands it the buffers.
+// start starts a process.
 func (w *Worker) start(ctx context.Context) (err error) {
 	n := &instance{buf: make([]byte, maxMessage)}
 	control, theirs, err := socketPair("control")
@@ -101,6 +112,7 @@ func (w *Worker) start(ctx context.Context) (err error) {
 			_ = unix.Munmap(n.shared)
 			_ = n.record.Close()
 		}
+		n.removeScratch()
 		return fmt.Errorf("worker: %w", err)
 	}
 	if n.record, n.shared, err = sharedMemory("tune-fault", faultBytes); err != nil {
@@ -113,7 +125,14 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for every
 	// one of them; what it reserves cannot be told from what a candidate left behind.
 	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
-	n.process, err = startProcess(w.options.Executable, order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness}, env, "", nil, out, theirs, n.record)
+	o := order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness, Open: w.options.open}
+	if landlockVersion() >= landlockTruncate && !o.Open {
+		// A system without room for a folder is no reason to fail: then a kernel writes nothing.
+		if n.scratch, err = os.MkdirTemp("", "tune-worker-"); err == nil {
+			o.Scratch, env = n.scratch, append(env, "TMPDIR="+n.scratch)
+		}
+	}
+	n.process, err = startProcess(w.options.Executable, o, env, "", nil, out, theirs, n.record)
 	if err != nil {
 		out.discard()
 		return fail(err)
@@ -121,7 +140,8 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	// A supervisor that fails holds the connection open no longer than it lives.
 	_ = theirs.Close()
 	w.running = n
-	if _, err := w.receive(ctx, 0, startLimit, startLimit); err != nil {
+	hello, err := w.receive(ctx, 0, startLimit, startLimit)
+	if err != nil {
 		w.stop()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -134,7 +154,14 @@ func (w *Worker) start(ctx context.Context) (err error) {
 		}
 		return fmt.Errorf("starting a worker: %w", err)
 	}
-	return w.share(ctx)
+	n.landlock = hello.Landlock
+	return nil
+}
+
+func (n *instance) removeScratch() {
+	if n.scratch != "" {
+		_ = os.RemoveAll(n.scratch) // Its supervisor does so too; what is left is empty, or in a full system.
+	}
 }
 
 // stop ends the process, if there is one, and all that descends from it.
@@ -148,6 +175,7 @@ func (w *Worker) stop() {
 	_ = n.control.Close()
 	_ = n.record.Close()
 	_ = unix.Munmap(n.shared)
+	n.removeScratch()
 }
 
 // Close ends the worker and all its processes. The views that Outputs returned are no longer valid.
@@ -164,8 +192,14 @@ func (w *Worker) Close() error {
 // Renew makes the next Load use a fresh process, as a final measurement should.
 func (w *Worker) Renew() { w.stop() }
 
+// Shared reports whether the last candidate that was loaded met a process that others had run in. They may have harmed it
+// in ways that nothing shows, such as a heap that was written past its end: a failure there is nobody's until it is seen
+// in a fresh process (see [Worker.Renew]).
+func (w *Worker) Shared() bool { return w.shared }
+
 // Map sets the buffers of the calls that follow. Inputs holds the content of In and InOut buffers; those of Out
-// buffers are ignored. The inputs must not change until the next Map. What is loaded stays loaded.
+// buffers are ignored. The inputs must not change until the next Map. What is loaded stays loaded. The process hears of
+// them when it needs them: it may be one that a candidate has harmed whose turn is over.
 func (w *Worker) Map(buffers []Buffer, inputs [][]byte) error {
 	if w.closed {
 		return errors.New("the worker is closed")
@@ -190,10 +224,8 @@ func (w *Worker) Map(buffers []Buffer, inputs [][]byte) error {
 		w.memory = m
 	}
 	w.evict()
-	if w.running == nil {
-		return nil // The next process is handed them.
-	}
-	return w.share(w.ctx)
+	w.maps++
+	return nil
 }
 
 // evict closes memories that have not been used for long.
@@ -211,14 +243,14 @@ func (w *Worker) evict() {
 	}
 }
 
-// share hands the buffers to the process. It does so even where it has them: its copies for timing are then
-// of other inputs.
+// share hands the buffers to the process where Map was called since. It does so even where it has them: its copies for
+// timing are then of other inputs.
 func (w *Worker) share(ctx context.Context) error {
 	n := w.running
-	if w.memory == nil {
+	if w.memory == nil || n.maps == w.maps {
 		return nil
 	}
-	n.memory, n.bases, n.arena = nil, nil, [2]uint64{}
+	n.memory, n.maps, n.bases, n.arena = nil, w.maps, nil, [2]uint64{}
 	r, err := w.ask(ctx, request{Map: &mapRequest{w.memory.regions, w.memory.evidence}}, w.memory.file, startLimit, startLimit)
 	if err != nil {
 		return err
@@ -248,21 +280,14 @@ func (w *Worker) Load(so string) error {
 		return fmt.Errorf("loading a candidate: %w", err)
 	}
 	w.unload(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if w.running == nil {
-		if err := w.start(ctx); err != nil {
-			return err
-		}
-	}
-	n := w.running
-	n.output.restart()
-	if _, err := w.ask(ctx, request{Load: &loadRequest{Path: so}}, nil, startLimit, startLimit); err != nil {
+	if err := w.begin(ctx, so); err != nil {
 		return err
 	}
 	// The first answer named the thread; the second one comes when the object's constructors have run.
+	n := w.running
 	n.candidate = true
+	n.others = n.others || n.ran != "" && n.ran != so
+	n.ran, w.shared = so, n.others
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
 		return err
@@ -273,6 +298,37 @@ func (w *Worker) Load(so string) error {
 	}
 	w.loaded = true
 	return nil
+}
+
+// begin asks a process to load the object, and returns when it is about to run code of it. Where that fails in a process
+// that has run a candidate, the process was harmed, and another one is asked. Where it fails in a fresh one, tune has failed.
+func (w *Worker) begin(ctx context.Context, so string) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if w.running == nil {
+			if err := w.start(ctx); err != nil {
+				return err
+			}
+		}
+		n := w.running
+		n.output.restart()
+		if n.outlook == nil {
+			n.outlook = look(n.pid)
+		}
+		err := w.share(ctx)
+		if err == nil {
+			_, err = w.ask(ctx, request{Load: &loadRequest{Path: so}}, nil, startLimit, startLimit)
+		}
+		if err == nil {
+			return nil
+		}
+		w.stop()
+		if n.ran == "" {
+			return err
+		}
+	}
 }
 
 // unload unloads what is loaded. Whatever goes wrong with that costs the process and nothing else.
@@ -286,13 +342,29 @@ func (w *Worker) unload(ctx context.Context) {
 		return
 	}
 	n.thread = 0
-	r, err := w.ask(ctx, request{Unload: true}, nil, w.limits.Wall, w.limits.CPU)
+	r, err := w.ask(ctx, request{Unload: true}, nil, min(w.limits.Wall, unloadLimit), w.limits.CPU)
 	w.loaded = false
-	if err != nil || r.Left != "" {
+	if err != nil || r.Left != "" || n.changed() {
 		w.stop()
 		return
 	}
 	n.candidate = false
+}
+
+// changed reports whether the candidate that was unloaded has left threads, or the others in another state.
+func (n *instance) changed() bool {
+	// A thread that has been joined may still be seen for a moment, on a busy machine for as long as others have the
+	// core that it ends on.
+	for range 200 {
+		now := look(n.pid)
+		if len(now.strangers(n.outlook, n.pid)) == 0 {
+			changed := now.changed(n.outlook)
+			n.outlook = now
+			return changed
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 // Call calls the candidate once. Out buffers are filled with NaNs before, InOut buffers with their inputs. It
@@ -304,11 +376,11 @@ func (w *Worker) Call(ctx context.Context, dims []int64) error {
 
 // CallWithin is Call with a limit of its own on the wall time, where that is below the worker's.
 func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
-	if !w.loaded {
-		return errNothingLoaded
-	}
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
+	}
+	if err := w.ready(ctx); err != nil {
+		return err
 	}
 	if w.memory != nil {
 		w.memory.reset()
@@ -320,6 +392,15 @@ func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duratio
 		return w.memory.check()
 	}
 	return nil
+}
+
+// ready sees to it that a candidate is loaded, and its process has the buffers. Whatever fails here fails after code of the
+// candidate has run, and is its fault.
+func (w *Worker) ready(ctx context.Context) error {
+	if !w.loaded {
+		return errNothingLoaded
+	}
+	return w.share(ctx)
 }
 
 // ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is
@@ -368,8 +449,7 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 				return reply{}, w.flooded()
 			}
 			if r.Error != "" {
-				w.stop()
-				return reply{}, fmt.Errorf("worker: %s", r.Error)
+				return reply{}, w.fail(space.Crashed, "could not go on: %s", r.Error)
 			}
 			return r, nil
 		}
@@ -407,6 +487,16 @@ func (w *Worker) fail(status space.Status, format string, args ...any) error {
 		return fmt.Errorf("the worker "+format, args...)
 	}
 	return kernels.Reject(status, format, args...)
+}
+
+// Probe starts a worker and says what holds it. It fails where none can be started.
+func Probe(ctx context.Context) (Isolation, error) {
+	w, err := Start(ctx, Options{Core: -1})
+	if err != nil {
+		return Isolation{Lacks: []string{}}, err
+	}
+	landlock := w.running.landlock
+	return Isolation{Seccomp: true, Landlock: landlock, Lacks: lacks(landlock)}, w.Close()
 }
 
 func (w *Worker) flooded() error {

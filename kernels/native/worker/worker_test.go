@@ -304,7 +304,7 @@ var hostileCases = []struct {
 	{"truncates tune's memory", 44, space.Crashed, "segmentation fault|in no buffer|C"},
 	{"SIGTERM", 45, space.Crashed, "ended by signal SIGTERM in the middle of a call"},
 	{"SIGKILL", 46, space.Crashed, "was killed (SIGKILL) in the middle of a call, by itself or from outside; memory had not run out|by itself or by the system"},
-	{"changes the limits of its parent", 47, space.Crashed, "tried to reach into another process"},
+	{"changes the limits of its parent", 47, space.Crashed, "to reach into another process"},
 	{"pins its parent", 48, space.Crashed, "tried to change how another process is scheduled"},
 	{"pins tune", 49, space.Crashed, "tried to change how another process is scheduled"},
 	{"slows its parent down", 50, space.Crashed, "tried to change how another process is scheduled"},

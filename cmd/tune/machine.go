@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tune/kernels/native"
+	"tune/kernels/native/cc"
+	"tune/kernels/native/cpu"
+	"tune/kernels/native/worker"
+	"tune/results"
+)
+
+// machine is what tune finds on the machine that it runs on.
+type machine struct {
+	results.Machine
+	Allowed    []int            `json:"allowed_cores"` // by their numbers
+	TimingCore int              `json:"timing_core"`
+	Caches     cpu.Caches       `json:"caches"`
+	ISAs       []string         `json:"isas"`
+	Compilers  []cc.Compiler    `json:"compilers"`
+	Isolation  worker.Isolation `json:"isolation"`
+	// Why kernels in C cannot run here, "" where they can.
+	Why string `json:"why,omitempty"`
+}
+
+func (a *app) machineCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "machine",
+		Short: "What this machine is, and how kernels are held on it",
+		Long: `machine says what tune finds here: the processor, the cores that it may use and the one that it times on, the
+C compilers, and what keeps the code of kernels in its process. It starts such a process to find out.`,
+		Example: "  tune machine\n  tune machine --json",
+		Args:    noArgs,
+	}
+	asJSON := c.Flags().Bool("json", false, "print it as JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}}
+		host := native.Shared()
+		m.TimingCore, m.Allowed = host.Cores()
+		if tools, err := host.Toolchain(c.Context()); err != nil {
+			m.Why = err.Error()
+		} else {
+			m.Compilers = tools.Compilers()
+		}
+		var err error
+		if m.Isolation, err = worker.Probe(c.Context()); err != nil {
+			m.Why = err.Error()
+		}
+		if err := c.Context().Err(); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(a.stdout, m)
+		}
+		return a.printMachine(m)
+	}
+	return c
+}
+
+func (a *app) printMachine(m machine) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	cores := make([]string, len(m.Allowed))
+	for i, c := range m.Allowed {
+		cores[i] = strconv.Itoa(c)
+	}
+	fmt.Fprintf(w, "processor\t%s, %s/%s\n", cpu.Name(), m.OS, m.Arch)
+	fmt.Fprintf(w, "cores\t%s; kernels of one thread are timed on core %d\n", strings.Join(cores, " "), m.TimingCore)
+	fmt.Fprintf(w, "caches\tL1 %s, L2 %s, L3 %s\n", kibibytes(m.Caches.L1), kibibytes(m.Caches.L2), kibibytes(m.Caches.L3))
+	fmt.Fprintf(w, "vectors\t%s\n", strings.Join(m.ISAs, " "))
+	for _, c := range m.Compilers {
+		fmt.Fprintf(w, "compiler\t%s: %s\n", c.Name, c.Version)
+	}
+	if m.Isolation.Seccomp {
+		fmt.Fprintln(w, "isolation\tsystem calls of kernels are filtered (seccomp): no process, signal to others, connection, change to files or the system")
+	}
+	if m.Isolation.Landlock > 0 {
+		fmt.Fprintf(w, "\tfiles, devices and the memory of others are closed to them (Landlock %d)\n", m.Isolation.Landlock)
+	}
+	for _, l := range m.Isolation.Lacks {
+		fmt.Fprintf(w, "lacks\t%s\n", l)
+	}
+	if m.Why != "" {
+		fmt.Fprintf(w, "no kernels in C\t%s\n", m.Why)
+	}
+	return w.Flush()
+}
+
+func kibibytes(n int) string {
+	if n <= 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

@@ -1,0 +1,74 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// TestBorrow: nobody is rejected on the word of a process that others have run in, whoever runs alone gets a fresh one
+// first, and what fails in a fresh one fails once.
+func TestBorrow(t *testing.T) {
+	rejection := kernels.Reject(space.Crashed, "segmentation fault")
+	broken := errors.New("tune failed")
+	for _, c := range []struct {
+		name    string
+		used    bool // others have run in the process
+		with    company
+		fails   []error // what each turn comes to
+		turns   int
+		fresh   int // processes
+		want    error
+		retired bool
+	}{
+		{"right", true, shared, []error{nil}, 1, 0, nil, false},
+		{"harmed by others", true, shared, []error{rejection, nil}, 2, 1, nil, false},
+		{"at fault itself", true, shared, []error{rejection, rejection}, 2, 1, rejection, false},
+		{"at fault in a process of its own", false, shared, []error{rejection}, 1, 0, rejection, false},
+		{"alone", true, alone, []error{nil}, 1, 1, nil, false},
+		{"at fault alone", true, alone, []error{rejection}, 1, 1, rejection, false},
+		{"tune's failure", true, shared, []error{broken}, 1, 0, broken, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{shared: c.used}
+			h := NewHost(HostOptions{})
+			h.start = func(context.Context, worker.Options) (runner, error) { return f, nil }
+			turns := 0
+			err := h.borrow(t.Context(), worker.Options{}, c.with, func(runner) error {
+				turns++
+				return c.fails[turns-1]
+			})
+			if err != c.want || turns != c.turns || f.fresh != c.fresh {
+				t.Errorf("got %v after %d turns in %d fresh processes; want %v, %d, %d", err, turns, f.fresh, c.want, c.turns, c.fresh)
+			}
+			if kept := len(h.idle[worker.Options{}]) == 1; kept == c.retired {
+				t.Errorf("the worker was kept: %v", kept)
+			}
+		})
+	}
+}
+
+// TestCompany: the baseline runs alone, and so does whatever kernels.Verify has been asked about.
+func TestCompany(t *testing.T) {
+	p := &Problem{spec: newTester(t)}
+	baseline, other := p.spec.Presets()[0].Point, space.Point{}
+	if c := (&candidate{problem: p, point: baseline}); c.company() != alone {
+		t.Error("the baseline shares a process with others")
+	}
+	c := &candidate{problem: p, point: other}
+	if c.company() != shared {
+		t.Error("a candidate of a search runs alone")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := kernels.Verify(ended, c, []uint64{1}); err != context.Canceled {
+		t.Error(err)
+	}
+	if c.company() != alone {
+		t.Error("what is verified shares a process with others")
+	}
+}

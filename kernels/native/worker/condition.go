@@ -1,0 +1,186 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// condition is what a candidate could change about its process for the next one, as far as the process itself sees it.
+type condition struct {
+	files       []string // that are open: numbers and what they are
+	environment string
+	handlers    [signals]sigaction
+	scratch     bool // something is in the scratch folder
+}
+
+// signals is how many there are.
+const signals = 64
+
+func (w *child) condition() condition {
+	c := condition{files: openDescriptors(), environment: environment()}
+	for i := range c.handlers {
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(i+1), 0, uintptr(unsafe.Pointer(&c.handlers[i])), unsafe.Sizeof(c.handlers[i].mask), 0, 0)
+	}
+	c.scratch = w.order.Scratch != "" && len(names(w.order.Scratch)) > 0
+	return c
+}
+
+// changed says what is not as it was, "" for nothing.
+func (c condition) changed(now condition) string {
+	switch {
+	case !slices.Equal(c.files, now.files):
+		return "open files"
+	case c.environment != now.environment:
+		return "environment variables"
+	case c.handlers != now.handlers:
+		return "signal handlers"
+	case now.scratch:
+		return "files in its folder"
+	}
+	return ""
+}
+
+// openDescriptors returns the descriptors that are open and what they are, the one that it reads them by not included.
+func openDescriptors() []string {
+	const folder = "/proc/self/fd"
+	var list []string
+	for _, name := range names(folder) {
+		if to, err := os.Readlink(filepath.Join(folder, name)); err == nil {
+			list = append(list, name+" "+to)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// environment returns the environment as C sees it, which is not Go's. Candidates change it for their libraries.
+func environment() string {
+	address, err := purego.Dlsym(purego.RTLD_DEFAULT, "environ")
+	if err != nil {
+		return ""
+	}
+	list := **(**unsafe.Pointer)(unsafe.Pointer(&address))
+	var b strings.Builder
+	for ; list != nil && *(*unsafe.Pointer)(list) != nil; list = unsafe.Add(list, unsafe.Sizeof(list)) {
+		b.WriteString(unix.BytePtrToString(*(**byte)(list)))
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// mapping is a range of address space of one kind.
+type mapping struct {
+	begin, end uint64
+	access     string // as in "rw-s"
+}
+
+// parseMaps reads /proc/PID/maps.
+func parseMaps(text []byte) (list []mapping) {
+	for line := range bytes.Lines(text) {
+		bounds, rest, _ := strings.Cut(string(line), " ")
+		from, to, _ := strings.Cut(bounds, "-")
+		begin, err1 := strconv.ParseUint(from, 16, 64)
+		end, err2 := strconv.ParseUint(to, 16, 64)
+		if err1 == nil && err2 == nil && len(rest) >= 4 {
+			list = append(list, mapping{begin, end, rest[:4]})
+		}
+	}
+	return list
+}
+
+// mapped reports whether all of a range is mapped with an access. The list is sorted, as the system gives it.
+func mapped(list []mapping, begin, end uint64, access string) bool {
+	for _, m := range list {
+		if m.begin <= begin && begin < m.end && m.access == access {
+			begin = m.end
+		}
+	}
+	return begin >= end
+}
+
+// missing says which of the mappings that the worker relies on a candidate has taken away or changed, "" for none.
+func (w *child) missing(list []mapping) string {
+	if a := uint64(uintptr(w.arena.base)); w.arena.base != nil && !mapped(list, a, a+uint64(w.arena.size), "rw-p") {
+		return "a hole in the memory that it was timed on"
+	}
+	for i, r := range w.regions {
+		access := "rw-s"
+		if r.Mode == In {
+			access = "r--s"
+		}
+		if a := uint64(uintptr(w.addresses[i])); !mapped(list, a, a+uint64(r.Size), access) {
+			return "a hole in its buffers"
+		}
+	}
+	return ""
+}
+
+// outlook is what tune sees of a worker from outside: the threads by their ids, and what the system says of each.
+type outlook map[int]thread
+
+type thread struct {
+	filters string // how many seccomp filters it has; "" where the system does not say
+	state   string // what a candidate could change
+}
+
+// The lines of /proc/PID/status that a candidate could change for the next one. Handlers are compared by the worker.
+var statusLines = []string{"Umask:", "NoNewPrivs:", "CoreDumping:", "THP_enabled:", "Cpus_allowed:", "Mems_allowed:"}
+
+// look returns the outlook of a process.
+func look(pid int) outlook {
+	o := outlook{}
+	folder := "/proc/" + strconv.Itoa(pid) + "/task"
+	for _, name := range names(folder) {
+		tid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		text, err := readFile(folder + "/" + name + "/status")
+		if err != nil {
+			continue // It has ended meanwhile.
+		}
+		var t thread
+		for line := range strings.Lines(string(text)) {
+			if value, found := strings.CutPrefix(line, "Seccomp_filters:"); found {
+				t.filters = strings.TrimSpace(value)
+			} else if slices.ContainsFunc(statusLines, func(p string) bool { return strings.HasPrefix(line, p) }) {
+				t.state += line
+			}
+		}
+		o[tid] = t
+	}
+	return o
+}
+
+// strangers returns the threads that a candidate has left: those that were not there before. The worker's own runtime may
+// start one at any time; such a one has no more filters than the main thread, which no candidate's can do.
+func (o outlook) strangers(before outlook, pid int) (list []int) {
+	for tid, t := range o {
+		if _, known := before[tid]; !known && (t.filters == "" || t.filters != o[pid].filters) {
+			list = append(list, tid)
+		}
+	}
+	return list
+}
+
+// changed reports whether the threads that were there before are not as they were.
+func (o outlook) changed(before outlook) bool {
+	now := maps.Clone(before)
+	for tid := range before {
+		if t, there := o[tid]; there {
+			now[tid] = t
+		}
+	}
+	return !maps.Equal(now, before)
+}

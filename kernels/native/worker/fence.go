@@ -1,0 +1,241 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Each thread that runs code of a candidate takes a second filter on itself, and the threads that it starts inherit it.
+// So the worker's own threads may still do what candidates may not, and a candidate's thread is known from outside by
+// the number of its filters, whatever it calls itself: a filter cannot be taken off.
+
+// test is a condition on the low half of an argument, or on its high one.
+type test struct {
+	arg   int
+	high  bool
+	value uint32
+	mask  bool // one of the bits of value is set; otherwise the argument is value
+}
+
+func is(arg int, value uint32) test    { return test{arg: arg, value: value} }
+func holds(arg int, bits uint32) test  { return test{arg: arg, value: bits, mask: true} }
+func highIn(arg int, bits uint32) test { return test{arg: arg, high: true, value: bits, mask: true} }
+
+// rule answers a call whose arguments pass all tests.
+type rule struct {
+	call   uint32
+	answer uint32
+	tests  []test
+}
+
+func trap(call uint32, tests ...test) rule { return rule{call, seccompTrap, tests} }
+
+func refuse(errno unix.Errno, calls ...uint32) (rules []rule) {
+	for _, c := range calls {
+		rules = append(rules, rule{call: c, answer: seccompErrno | uint32(errno)})
+	}
+	return rules
+}
+
+// assemble makes a program of rules. The first one that fits answers.
+func assemble(rules []rule) []unix.SockFilter {
+	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
+	p := []unix.SockFilter{
+		// Other architectures number their calls in another way; see filter for what workers may not do by them.
+		statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataArchitecture),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArchitecture, Jt: 1},
+		statement(unix.BPF_RET|unix.BPF_K, seccompAllow),
+	}
+	for _, r := range rules {
+		// A call of another number skips the rest; so does an argument that fails its test.
+		rest := 2*len(r.tests) + 1
+		p = append(p, statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataNumber),
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: r.call, Jf: uint8(rest)})
+		for _, t := range r.tests {
+			offset := uint32(dataArgument0 + 8*t.arg)
+			if t.high {
+				offset += 4
+			}
+			code := uint16(unix.BPF_JEQ)
+			if t.mask {
+				code = unix.BPF_JSET
+			}
+			rest -= 2
+			p = append(p, statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset),
+				unix.SockFilter{Code: unix.BPF_JMP | code | unix.BPF_K, K: t.value, Jf: uint8(rest)})
+		}
+		p = append(p, statement(unix.BPF_RET|unix.BPF_K, r.answer))
+	}
+	return append(p, statement(unix.BPF_RET|unix.BPF_K, seccompAllow))
+}
+
+// limitCalls and the other lists name what only a candidate's threads are refused, by what they are for; see refusal.
+var (
+	timerCalls  = slices.Concat([]uint32{unix.SYS_SETITIMER, unix.SYS_TIMER_CREATE}, timerCallsHere)
+	limitCalls  = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT}
+	folderCalls = []uint32{unix.SYS_CHDIR, unix.SYS_FCHDIR}
+	userCalls   = []uint32{
+		unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID,
+		unix.SYS_SETFSUID, unix.SYS_SETFSGID, unix.SYS_SETGROUPS, unix.SYS_CAPSET,
+	}
+	queueCalls   = []uint32{unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_NOTIFY, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_SHMGET}
+	processCalls = slices.Concat([]uint32{unix.SYS_PRCTL, unix.SYS_PERSONALITY, unix.SYS_SECCOMP}, processCallsHere)
+	watchCalls   = []uint32{unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_PIDFD_OPEN}
+
+	// What changes files. Landlock refuses these where it is known, but for a worker's own folder.
+	writeCalls = slices.Concat([]uint32{
+		unix.SYS_TRUNCATE, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_MKDIRAT,
+		unix.SYS_MKNODAT,
+	}, writeCallsHere)
+	// What changes what is said of a file, which no version of Landlock refuses.
+	attributeCalls = slices.Concat([]uint32{
+		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+	}, attributeCallsHere)
+)
+
+// prctls are the options of prctl that change more than the thread that asks, or what tune relies on.
+var prctls = []uint32{
+	unix.PR_SET_PDEATHSIG, unix.PR_SET_DUMPABLE, unix.PR_SET_KEEPCAPS, unix.PR_SET_SECCOMP, unix.PR_CAPBSET_DROP,
+	unix.PR_SET_SECUREBITS, unix.PR_TASK_PERF_EVENTS_DISABLE, unix.PR_TASK_PERF_EVENTS_ENABLE, unix.PR_MCE_KILL, unix.PR_SET_MM,
+	unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_THP_DISABLE, unix.PR_CAP_AMBIENT, unix.PR_SET_SPECULATION_CTRL,
+	unix.PR_SET_IO_FLUSHER, unix.PR_SCHED_CORE, unix.PR_SET_MDWE, unix.PR_SET_MEMORY_MERGE, unix.PR_SET_PTRACER,
+}
+
+// Commands of fcntl and ioctl that make the system send signals, to whomever they name.
+var (
+	signalFcntls = []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG, unix.F_SETLEASE, unix.F_NOTIFY}
+	signalIoctls = []uint32{fioAsync, fioSetOwn, unix.SIOCSPGRP}
+)
+
+const (
+	fioAsync  = 0x5452
+	fioSetOwn = 0x8901
+	tioLinux  = 0x541c
+)
+
+// opener is a call that opens files by the flags in the argument of an index.
+type opener struct {
+	call  uint32
+	flags int
+}
+
+// writing are the flags of open that a reader has no use for.
+const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+
+// candidateRules are those for a candidate's threads. Where there is no Landlock they hold what that would.
+func candidateRules(landlock int) []rule {
+	everything := ^uint32(0)
+	rules := []rule{
+		// What asks for nothing new changes nothing.
+		trap(unix.SYS_PRLIMIT64, holds(2, everything)), trap(unix.SYS_PRLIMIT64, highIn(2, everything)),
+		trap(unix.SYS_SETRLIMIT),
+		{call: unix.SYS_PERSONALITY, answer: seccompAllow, tests: []test{is(0, everything)}},
+		trap(unix.SYS_PERSONALITY), trap(unix.SYS_SECCOMP),
+		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
+		// Keyboard input that a program pushes into a terminal is the shell's to run.
+		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
+		// Memory of large pages is had by this call; memory with a key is shared with whoever knows it.
+		{call: unix.SYS_SHMGET, answer: seccompAllow, tests: []test{is(0, unix.IPC_PRIVATE)}},
+		// Others than this thread's process are named by numbers.
+		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
+		// Libraries ask name services, and go on without an answer; nobody else is spoken to.
+		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_UNIX)}},
+		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_NETLINK)}},
+		trap(unix.SYS_SOCKET),
+	}
+	for _, call := range slices.Concat(timerCalls, folderCalls, userCalls, queueCalls, processCallsHere, watchCalls) {
+		rules = append(rules, trap(call))
+	}
+	for _, option := range prctls {
+		rules = append(rules, trap(unix.SYS_PRCTL, is(0, option)))
+	}
+	for _, command := range signalFcntls {
+		rules = append(rules, trap(unix.SYS_FCNTL, is(1, command)))
+	}
+	for _, command := range signalIoctls {
+		rules = append(rules, trap(unix.SYS_IOCTL, is(1, command)))
+	}
+	// A kernel that is refused a file goes on without, as where the disk is full.
+	rules = append(rules, refuse(unix.EACCES, attributeCalls...)...)
+	if landlock < landlockTruncate {
+		rules = append(rules, refuse(unix.EACCES, writeCalls...)...)
+		// The flags of openat2 are behind a pointer. Without it libraries use openat.
+		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
+		for _, o := range openCalls {
+			// This is how shared memory is made, which runtimes of OpenMP cannot do without. It overwrites nothing.
+			rules = append(rules, rule{call: o.call, answer: seccompAllow, tests: []test{holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)}})
+			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
+		}
+	}
+	return rules
+}
+
+// shield keeps what this process becomes from ending, stopping or changing tune, by mistake as with a pattern that fits more
+// than it should; it may do all of that to others. Where tune itself has not the right to such a filter (CAP_SYS_ADMIN, as
+// root has), there is none: the way that is open to all keeps programs from becoming another user, which commands may need.
+func shield(tune int) {
+	process, group := uint32(tune), uint32(0)
+	if g, err := unix.Getpgid(tune); err == nil {
+		group = uint32(-g)
+	}
+	everyone := ^uint32(0)
+	var rules []rule
+	for _, r := range []struct {
+		call uint32
+		arg  int
+		ids  []uint32
+	}{
+		{unix.SYS_KILL, 0, []uint32{process, group, everyone}},
+		{unix.SYS_TKILL, 0, []uint32{process}},
+		{unix.SYS_TGKILL, 0, []uint32{process}},
+		{unix.SYS_RT_SIGQUEUEINFO, 0, []uint32{process}},
+		{unix.SYS_RT_TGSIGQUEUEINFO, 0, []uint32{process}},
+		{unix.SYS_PIDFD_OPEN, 0, []uint32{process}},
+		{unix.SYS_PTRACE, 1, []uint32{process}},
+		{unix.SYS_PROCESS_VM_WRITEV, 0, []uint32{process}},
+		{unix.SYS_PRLIMIT64, 0, []uint32{process}},
+		{unix.SYS_SCHED_SETAFFINITY, 0, []uint32{process}},
+		{unix.SYS_SETPRIORITY, 1, []uint32{process}},
+	} {
+		for _, id := range r.ids {
+			if id != 0 {
+				rules = append(rules, rule{call: r.call, answer: seccompErrno | uint32(unix.EPERM), tests: []test{is(r.arg, id)}})
+			}
+		}
+	}
+	_, _ = setFilter(assemble(rules), 0)
+}
+
+// fenceRefusal says what a call was for that only a candidate's threads are refused, "" for another one.
+func fenceRefusal(call uint32) string {
+	switch {
+	case slices.Contains(timerCalls, call):
+		return "tried to set a timer that sends signals (setitimer, alarm, timer_create)"
+	case slices.Contains(limitCalls, call):
+		return "tried to change the limits of its process (setrlimit)"
+	case slices.Contains(folderCalls, call):
+		return "tried to change the working folder of its process (chdir)"
+	case slices.Contains(userCalls, call):
+		return "tried to change the user or the rights of its process (setuid, capset)"
+	case slices.Contains(queueCalls, call):
+		return "tried to open what it would share with other processes (shmget, msgget, mq_open)"
+	case slices.Contains(processCalls, call):
+		return "tried to change how its process works (prctl, personality, seccomp)"
+	case slices.Contains(watchCalls, call):
+		return "tried to watch a process, memory or files from outside (perf_event_open, userfaultfd, pidfd_open)"
+	}
+	switch call {
+	case unix.SYS_FCNTL:
+		return "tried to have signals sent by the system (fcntl with F_SETOWN, F_SETSIG or O_ASYNC)"
+	case unix.SYS_IOCTL:
+		return "tried to have signals sent by the system, or input typed (ioctl)"
+	case unix.SYS_SOCKET:
+		return "tried to open a network connection (socket)"
+	}
+	return ""
+}

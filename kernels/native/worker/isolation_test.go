@@ -1,0 +1,480 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// headersC is what the kernels of these tests include.
+const headersC = `#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <locale.h>
+#include <mqueue.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <netinet/in.h>
+#include <time.h>
+#include <unistd.h>
+#include <utime.h>
+#define need(ok) if (!(ok)) { fprintf(stderr, "not so: %s\n", #ok); abort(); }
+static pid_t tune(void)
+{
+	char path[64], text[512] = {0};
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)getppid());
+	int fd = open(path, O_RDONLY), pid = 0;
+	if (read(fd, text, sizeof text - 1) > 0)
+		sscanf(strrchr(text, ')'), ") %*c %d", &pid);
+	close(fd);
+	return pid;
+}
+static void *stay(void *p) { prctl(PR_SET_NAME, "Web Content"); for (;;) pause(); }
+static void *spin(void *p) { prctl(PR_SET_NAME, p); for (;;) ; }
+`
+
+// kernelC returns a kernel of one body. Its buffers are A (in) and C (out), of 4096 bytes.
+func kernelC(body, rest string) string {
+	return headersC + rest + "\nvoid tune_kernel(void *const *args, const int64_t *dims)\n{\n" +
+		"\tconst char *A = args[0]; char *C = args[1]; pthread_t t; (void)A; (void)t;\n\tmemset(C, 0, 4096);\n\t" + body + "\n}\n"
+}
+
+const isolationLen = 4096
+
+func mapIsolation(t *testing.T, w *Worker) {
+	t.Helper()
+	if err := w.Map([]Buffer{{"A", isolationLen, In}, {"C", isolationLen, Out}}, [][]byte{make([]byte, isolationLen), nil}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// witnessC writes what a candidate could have changed about its process.
+const witnessC = `
+	int64_t *w = (int64_t *)C;
+	struct itimerval it;
+	for (int i = 0; i < 3; i++) { getitimer(i, &it); *w++ = it.it_value.tv_sec + it.it_value.tv_usec + it.it_interval.tv_usec; }
+	int limits[] = {RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_NPROC};
+	struct rlimit l;
+	for (int i = 0; i < 7; i++) { getrlimit(limits[i], &l); *w++ = l.rlim_cur; *w++ = l.rlim_max; }
+	for (int i = 1; i < 65; i++) { struct sigaction a = {0}; sigaction(i, NULL, &a); *w++ = (int64_t)a.sa_handler; }
+	sigset_t mask; sigemptyset(&mask); pthread_sigmask(0, NULL, &mask);
+	for (int i = 1; i < 65; i++) *w++ = sigismember(&mask, i);
+	mode_t m = umask(022); umask(m); *w++ = m;
+	*w++ = getenv("LEFT") != NULL; *w++ = getenv("HOME") != NULL;
+	*w++ = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0); *w++ = prctl(PR_GET_DUMPABLE); *w++ = personality(0xffffffff);
+	char cwd[4096] = {0}; need(getcwd(cwd, sizeof cwd) != NULL); for (char *p = cwd; *p; p++) *w = 31 * *w + *p; w++;
+#if defined(__x86_64__)
+	*w++ = __builtin_ia32_stmxcsr() & ~0x3f;
+#endif
+	*w++ = getpriority(PRIO_PROCESS, 0); cpu_set_t set; sched_getaffinity(0, sizeof set, &set); *w++ = CPU_COUNT(&set);
+	for (int fd = 0; fd < 64; fd++) { struct stat s = {0}; fstat(fd, &s); *w++ = s.st_mode; }
+	*w++ = getuid(); *w++ = getgid();`
+
+// loneCases are candidates that would harm those that follow, or tune. Each is its own rejection, or right and followed in a
+// process that has nothing of it.
+var loneCases = []struct {
+	name, body, rest string
+	reason           string // a part of the rejection's; "" where it is right
+}{
+	{"setitimer", `struct itimerval v = {{0, 1000}, {0, 1000}}; signal(SIGALRM, SIG_IGN); setitimer(ITIMER_REAL, &v, NULL);`, "", "tried to set a timer"},
+	{"setitimer that profiles", `struct itimerval v = {{0, 1000}, {0, 1000}}; setitimer(ITIMER_PROF, &v, NULL);`, "", "tried to set a timer"},
+	{"alarm", `alarm(1);`, "", "tried to set a timer"},
+	{"timer_create", `struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL}; timer_t id; timer_create(CLOCK_MONOTONIC, &e, &id);`, "", "tried to set a timer"},
+	{"setrlimit of files", `struct rlimit l = {0, 0}; setrlimit(RLIMIT_NOFILE, &l);`, "", "tried to change the limits of its process"},
+	{"setrlimit of memory", `struct rlimit l = {1 << 20, 1 << 20}; setrlimit(RLIMIT_AS, &l);`, "", "tried to change the limits of its process"},
+	{"setrlimit of CPU time", `struct rlimit l = {1, 1}; prlimit(0, RLIMIT_CPU, &l, NULL);`, "", "tried to change the limits of its process"},
+	{"chdir", `chdir("/");`, "", "tried to change the working folder"},
+	{"fchdir", `fchdir(open("/", O_RDONLY));`, "", "tried to change the working folder"},
+	{"setuid", `syscall(SYS_setuid, 65534);`, "", "tried to change the user"},
+	{"capset", `syscall(SYS_capset, NULL, NULL);`, "", "tried to change the user"},
+	{"F_SETOWN", `int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); fcntl(s[0], F_SETOWN, tune());`, "", "tried to have signals sent by the system"},
+	{"F_SETOWN_EX", `struct f_owner_ex o = {F_OWNER_PID, tune()}; int s[2]; pipe(s); fcntl(s[0], F_SETOWN_EX, &o);`, "", "tried to have signals sent by the system"},
+	{"F_SETSIG", `int s[2]; pipe(s); fcntl(s[0], F_SETSIG, SIGKILL);`, "", "tried to have signals sent by the system"},
+	{"O_ASYNC", `int s[2]; pipe(s); fcntl(s[0], F_SETFL, O_ASYNC | O_NONBLOCK);`, "", "tried to have signals sent by the system"},
+	{"F_SETLEASE", `fcntl(open("/proc/self/exe", O_RDONLY), F_SETLEASE, F_RDLCK);`, "", "tried to have signals sent by the system"},
+	{"F_NOTIFY", `fcntl(open("/", O_RDONLY), F_NOTIFY, DN_CREATE);`, "", "tried to have signals sent by the system"},
+	{"FIOASYNC", `int s[2], on = 1; pipe(s); ioctl(s[0], FIOASYNC, &on);`, "", "tried to have signals sent by the system"},
+	{"FIOSETOWN", `int s[2], to = tune(); socketpair(AF_UNIX, SOCK_STREAM, 0, s); ioctl(s[0], 0x8901, &to);`, "", "tried to have signals sent by the system"},
+	{"SIOCSPGRP", `int s[2], to = tune(); socketpair(AF_UNIX, SOCK_STREAM, 0, s); ioctl(s[0], 0x8902, &to);`, "", "tried to have signals sent by the system"},
+	{"TIOCSTI", `ioctl(0, TIOCSTI, "x");`, "", "input typed"},
+	{"prctl of the death signal", `prctl(PR_SET_PDEATHSIG, 0);`, "", "tried to change how its process works"},
+	{"prctl of large pages", `prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);`, "", "tried to change how its process works"},
+	{"prctl of dumps", `prctl(PR_SET_DUMPABLE, 0);`, "", "tried to change how its process works"},
+	{"personality", `personality(ADDR_NO_RANDOMIZE);`, "", "tried to change how its process works"},
+	{"seccomp", `syscall(SYS_seccomp, 0, 0, NULL);`, "", "tried to change how its process works"},
+	{"mq_open", `syscall(SYS_mq_open, "tune", O_CREAT | O_RDWR, 0600, NULL);`, "", "share with other processes"},
+	{"msgget", `msgget(1234, IPC_CREAT | 0600);`, "", "share with other processes"},
+	{"semget", `semget(IPC_PRIVATE, 1, 0600);`, "", "share with other processes"},
+	{"shmget", `shmget(1234, 4096, IPC_CREAT | 0600);`, "", "share with other processes"},
+	{"perf_event_open", `syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);`, "", "tried to watch"},
+	{"userfaultfd", `syscall(SYS_userfaultfd, 0);`, "", "tried to watch"},
+	{"pidfd_open", `syscall(SYS_pidfd_open, getppid(), 0);`, "", "tried to watch"},
+	{"slows down its main thread", `setpriority(PRIO_PROCESS, getpid(), 19);`, "", "tried to change how another process is scheduled"},
+	{"TCP", `socket(AF_INET, SOCK_STREAM, 0);`, "", "tried to open a network connection"},
+	{"UDP over IPv6", `socket(AF_INET6, SOCK_DGRAM, 0);`, "", "tried to open a network connection"},
+	{"packets", `socket(AF_PACKET, SOCK_RAW, 0);`, "", "tried to open a network connection"},
+	{"tgkill", `syscall(SYS_tgkill, tune(), tune(), 0);`, "", "tried to send a signal to another process"},
+	{"rt_sigqueueinfo", `siginfo_t i = {0}; syscall(SYS_rt_sigqueueinfo, tune(), SIGTERM, &i);`, "", "tried to send a signal to another process"},
+	{"pidfd_send_signal", `syscall(SYS_pidfd_send_signal, 0, 0, NULL, 0);`, "", "tried to send a signal to another process"},
+	{"reads the memory of tune", `struct iovec v = {C, 8}; process_vm_readv(tune(), &v, 1, &v, 1, 0);`, "", "tried to reach into another process"},
+	{"takes a descriptor of tune", `syscall(SYS_pidfd_getfd, 0, 0, 0);`, "", "tried to reach into another process"},
+	{"slows tune down", `setpriority(PRIO_PROCESS, tune(), 1);`, "", "tried to change how another process is scheduled"},
+	{"io_uring", `syscall(SYS_io_uring_setup, 1, NULL);`, "", "tried to change the system"},
+	{"limits in a thread", `pthread_create(&t, NULL, (void *(*)(void *))alarm, (void *)1); pthread_join(t, NULL);`, "", "tried to set a timer"},
+	{"limits in its destructor", ``, `__attribute__((destructor)) static void end(void) { struct rlimit l = {0, 0}; setrlimit(RLIMIT_NOFILE, &l); }`, ""},
+	{"umask", `umask(0777);`, "", ""},
+	{"signal handler", `signal(SIGUSR1, SIG_IGN); signal(SIGFPE, SIG_IGN);`, "", ""},
+	{"signal mask", `sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, NULL);`, "", ""},
+	{"environment", `setenv("LEFT", "1", 1); unsetenv("HOME");`, "", ""},
+	{"a leaked file", `need(open("/proc/self/maps", O_RDONLY) >= 0);`, "", ""},
+	{"another file for stdout", `need(dup2(open("/dev/null", O_RDWR), 1) == 1);`, "", ""},
+	{"a thread under another name", `pthread_create(&t, NULL, stay, NULL);`, "", ""},
+	{"a thread that works on", `pthread_create(&t, NULL, spin, "kworker/0:1"); pthread_create(&t, NULL, spin, "tune-worker");`, "", ""},
+	{"a thread that its destructor starts", ``, `__attribute__((destructor)) static void end(void) { pthread_t t; pthread_create(&t, NULL, spin, "x"); usleep(1000); }`, ""},
+	{"rounding and denormals", `
+#if defined(__x86_64__)
+	__builtin_ia32_ldmxcsr(0xffc0);
+#endif`, "", ""},
+	{"locked memory", `mlockall(MCL_CURRENT | MCL_FUTURE);`, "", ""},
+	{"a file in its folder", `char path[256]; snprintf(path, sizeof path, "%s/left", getenv("TMPDIR")); need(open(path, O_CREAT | O_WRONLY, 0600) >= 0);`, "", ""},
+	{"its buffers unmapped", `page = (void *)((uintptr_t)A & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { munmap(page, 4096); }`, ""},
+	{"its buffers protected", `page = (void *)((uintptr_t)C & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { mprotect(page, 4096, PROT_READ); }`, ""},
+	{"everything closed at its end", ``, `__attribute__((destructor)) static void end(void) { for (int i = 0; i < 64; i++) close(i); }`, ""},
+	{"a crash at its end", ``, `__attribute__((destructor)) static void end(void) { abort(); }`, ""},
+	{"an endless end", ``, `__attribute__((destructor)) static void end(void) { for (;;) ; }`, ""},
+	{"garbage for tune at its end", ``, `__attribute__((destructor)) static void end(void) { write(3, "{}", 2); write(3, "{\"Seq\":7}", 9); }`, ""},
+	{"pinned worker threads", `for (int i = getpid(); i < getpid() + 12; i++) { cpu_set_t s; CPU_ZERO(&s); CPU_SET(sched_getcpu(), &s); char p[64]; snprintf(p, 64, "/proc/self/task/%d", i); if (access(p, F_OK) == 0) sched_setaffinity(i, sizeof s, &s); }`, "", ""},
+}
+
+func TestABadCandidateCostsItselfAlone(t *testing.T) {
+	witness := compileText(t, ".c", kernelC(witnessC, ""))
+	limits := Limits{Wall: 2 * time.Second, CPU: 2 * time.Second}
+	look := func(t *testing.T, w *Worker) []byte {
+		t.Helper()
+		mapIsolation(t, w)
+		if err := w.Load(witness); err != nil {
+			t.Fatalf("the one that follows: %v", err)
+		}
+		if err := w.Call(t.Context(), nil); err != nil {
+			t.Fatalf("the one that follows: %v", err)
+		}
+		seconds, err := w.Time(t.Context(), TimeRequest{Calls: 2, Samples: 2, Clock: CPU})
+		if err != nil || len(seconds.Seconds) != 2 {
+			t.Fatalf("timing the one that follows: %v, %v", seconds, err)
+		}
+		return bytes.Clone(w.Outputs()[1])
+	}
+	for _, c := range loneCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			so := compileText(t, ".c", kernelC(c.body, c.rest))
+			w := startTimer(t, Options{Core: -1, Limits: limits})
+			want := look(t, w)
+			used := w.running.pid
+			if w.Shared() {
+				t.Error("the first candidate is said to share its process")
+			}
+			mapIsolation(t, w)
+			err := w.Load(so)
+			if err == nil && !w.Shared() {
+				t.Error("the second candidate is said to share no process")
+			}
+			if err == nil {
+				err = w.Call(t.Context(), nil)
+			}
+			if err == nil {
+				_, err = w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Places: 2})
+			}
+			if r := kernels.AsRejection(err); c.reason == "" && err != nil {
+				if strings.HasPrefix(c.name, "a thread") && r != nil && strings.Contains(r.Reason, "the file says 1") {
+					err = nil // Where they have worked long enough to be seen, it is refused besides.
+				}
+			}
+			if r := kernels.AsRejection(err); c.reason == "" && err != nil {
+				t.Errorf("got %v, want a right candidate", err)
+			} else if c.reason != "" && (r == nil || r.Status != space.Crashed || !strings.Contains(r.Reason, c.reason)) {
+				t.Errorf("got %v, want crashed: %s", err, c.reason)
+			}
+			harmless := slices.Contains([]string{"signal mask", "rounding and denormals", "locked memory"}, c.name)
+			for range 2 {
+				if got := look(t, w); !bytes.Equal(got, want) {
+					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))
+				}
+				if kept := w.running.pid == used; kept != harmless {
+					t.Errorf("the one that follows is in the same process: %v", kept)
+				}
+			}
+		})
+	}
+}
+
+// Kernels pin their own threads, and no others; see TestRuntimesWork.
+func TestOthersAreNotPinned(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`cpu_set_t s; sched_getaffinity(dims[0], sizeof s, &s); C[0] = sched_setaffinity(dims[0], sizeof s, &s) == 0; C[1] = 1;`, ""))
+	other := exec.Command("sleep", "100")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	w := start(t, Options{Core: -1})
+	pin := func(thread int) error {
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		return w.Call(t.Context(), []int64{int64(thread)})
+	}
+	of := func(pid int) (last int) {
+		for tid := range look(pid) {
+			last = max(last, tid)
+		}
+		return last
+	}
+	for _, thread := range []func() int{
+		func() int { return other.Process.Pid },
+		func() int { return of(os.Getpid()) },
+		func() int { return of(w.running.cmd.Process.Pid) },
+	} {
+		if err := pin(0); err != nil || w.Outputs()[1][0] != 1 {
+			t.Errorf("its own thread: %v", err)
+		}
+		wantRejection(t, pin(thread()), space.Crashed, "tried to change how another process is scheduled")
+	}
+	// There is nobody to harm by a number that nothing has.
+	if err := pin(1 << 29); err != nil || w.Outputs()[1][0] != 0 || w.Outputs()[1][1] != 1 {
+		t.Errorf("a number that nothing has: %v", err)
+	}
+}
+
+func words(b []byte) (list []int64) {
+	for i := 0; i+8 <= len(b); i += 8 {
+		var v int64
+		for j := range 8 {
+			v |= int64(b[i+j]) << (8 * j)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// TestWorkersChangeNoFiles: whatever the user could do to files, a kernel cannot; with and without Landlock.
+func TestWorkersChangeNoFiles(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+	}{{"Landlock", Options{Core: -1}}, {"no Landlock", Options{Core: -1, open: true}}} {
+		t.Run(c.name, func(t *testing.T) {
+			if !c.o.open && landlockVersion() < landlockTruncate {
+				t.Skip("this system has no Landlock, or an old one")
+			}
+			dir := t.TempDir()
+			file := filepath.Join(dir, "mine")
+			if err := os.WriteFile(file, []byte("kept"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			so := compileText(t, ".c", kernelC(fmt.Sprintf(`
+	const char *dir = %q, *f = %q;
+	char n[512], e[512]; snprintf(n, sizeof n, "%%s/new", dir); snprintf(e, sizeof e, "%%s/empty", dir);
+	struct utimbuf times = {0, 0};
+	C[0] = open(f, O_WRONLY) >= 0; C[1] = open(f, O_RDWR) >= 0; C[2] = open(f, O_RDONLY | O_TRUNC) >= 0;
+	C[3] = open(n, O_CREAT | O_RDONLY, 0600) >= 0; C[4] = creat(n, 0600) >= 0; C[5] = truncate(f, 0) == 0;
+	C[6] = unlink(f) == 0; C[7] = rename(f, n) == 0; C[8] = link(f, n) == 0; C[9] = symlink(f, n) == 0;
+	C[10] = mkdir(n, 0700) == 0; C[11] = rmdir(e) == 0; C[12] = mkfifo(n, 0600) == 0; C[13] = chmod(f, 0777) == 0;
+	C[14] = chown(f, 1, 1) == 0; C[15] = utime(f, &times) == 0; C[16] = open(dir, O_TMPFILE | O_RDWR, 0600) >= 0;
+	C[18] = tmpfile() != NULL;
+	C[19] = syscall(SYS_setxattr, f, "user.x", "y", 1, 0) == 0; C[20] = open("/proc/self/oom_score_adj", O_WRONLY) >= 0;
+	uint64_t how[3] = {O_RDWR, 0, 0}; C[21] = syscall(SYS_openat2, AT_FDCWD, f, how, sizeof how) >= 0;
+	C[22] = unlinkat(AT_FDCWD, f, 0) == 0; C[23] = renameat(AT_FDCWD, f, AT_FDCWD, n) == 0;
+	C[24] = fchmod(open(f, O_RDONLY), 0777) == 0;
+	C[25] = socket(AF_UNIX, SOCK_STREAM, 0) >= 0; C[26] = socket(AF_NETLINK, SOCK_RAW, 0) >= 0;
+	C[100] = open(f, O_RDONLY) >= 0; C[101] = open("/proc/cpuinfo", O_RDONLY) >= 0; C[102] = 1;`, dir, file), ""), "-lrt")
+			w := start(t, c.o)
+			mapIsolation(t, w)
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Call(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			out := w.Outputs()[1]
+			for i := range 100 {
+				if out[i] != 0 {
+					t.Errorf("operation %d was allowed", i)
+				}
+			}
+			for i := 100; i < 103; i++ {
+				if out[i] != 1 {
+					t.Errorf("operation %d was refused", i)
+				}
+			}
+			if text, err := os.ReadFile(file); err != nil || string(text) != "kept" {
+				t.Errorf("the file holds %q, %v", text, err)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+				t.Errorf("the folder holds %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// TestRuntimesWork: what honest kernels and their libraries ask of the system, they get.
+func TestRuntimesWork(t *testing.T) {
+	body := `
+	struct rlimit l; need(getrlimit(RLIMIT_STACK, &l) == 0); need(prlimit(0, RLIMIT_NOFILE, NULL, &l) == 0);
+	cpu_set_t s; need(sched_getaffinity(0, sizeof s, &s) == 0);
+	pthread_attr_t a; need(pthread_attr_init(&a) == 0); need(pthread_attr_setaffinity_np(&a, sizeof s, &s) == 0);
+	need(pthread_create(&t, &a, once, NULL) == 0); need(pthread_setaffinity_np(t, sizeof s, &s) == 0 || 1); need(pthread_join(t, NULL) == 0);
+	need(setlocale(LC_ALL, "C") != NULL); (void)getpwuid(getuid());
+	void *p = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); need(p != MAP_FAILED);
+	need(madvise(p, 8 << 20, MADV_HUGEPAGE) == 0 || 1); need(mprotect(p, 4096, PROT_READ | PROT_EXEC) == 0); need(munmap(p, 8 << 20) == 0);
+	int fd = memfd_create("jit", 0); need(fd >= 0 && ftruncate(fd, 4096) == 0 && write(fd, "x", 1) == 1); close(fd);
+	fd = open("/proc/cpuinfo", O_RDONLY); need(fd >= 0); need(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFL) >= 0); close(fd);
+	fd = open("/sys/devices/system/cpu/online", O_RDONLY); need(fd >= 0); close(fd);
+	fd = open("/dev/null", O_WRONLY); need(fd >= 0 || !getenv("TMPDIR")); need(fd < 0 || write(fd, "x", 1) == 1); close(fd);
+	int id = shmget(IPC_PRIVATE, 4096, 0600); need(id >= 0); shmctl(id, IPC_RMID, NULL);
+	prctl(PR_SET_NAME, "mine"); need(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) >= 0); need(personality(0xffffffff) >= 0);
+	need(setpriority(PRIO_PROCESS, 0, 19) == 0); printf("a line\n"); fflush(stdout); usleep(100);
+	struct sigaction act; need(sigaction(SIGFPE, NULL, &act) == 0);
+	char path[256]; int ends[2]; need(pipe(ends) == 0); need(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0); close(ends[0]); close(ends[1]);
+	snprintf(path, sizeof path, "/tune-test-%d-%d", (int)getpid(), (int)gettid()); fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600); need(fd >= 0 && ftruncate(fd, 4096) == 0);
+	close(fd); shm_unlink(path); // as OpenMP's runtime of LLVM does
+	need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); close(ends[0]); close(ends[1]);
+	if (getenv("TMPDIR")) { snprintf(path, sizeof path, "%s/x", getenv("TMPDIR")); FILE *f = fopen(path, "w"); need(f != NULL); fclose(f); need(unlink(path) == 0); }
+	#pragma omp parallel
+	C[0] = 0;`
+	rest := `static void *once(void *p) { return p; }`
+	so := compileText(t, ".c", kernelC(body, rest), "-lrt")
+	for _, open := range []bool{false, true} {
+		if open {
+			t.Setenv("TMPDIR", "")
+			os.Unsetenv("TMPDIR")
+		}
+		w := start(t, Options{Core: -1, open: open})
+		pid := w.running.pid
+		t.Cleanup(func() { // Without Landlock a kernel may make shared memory, and not remove it.
+			left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/tune-test-%d-*", pid))
+			for _, path := range left {
+				_ = os.Remove(path)
+			}
+		})
+		for range 3 {
+			mapIsolation(t, w)
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Call(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.running.pid != pid {
+			t.Errorf("open %v: the worker was replaced, although no candidate harmed it", open)
+		}
+		callGood(t, w, compile(t, "good.c"))
+		if w.running.pid != pid {
+			t.Errorf("open %v: the worker was replaced, although no candidate harmed it", open)
+		}
+		if got := w.running.landlock; open && got != 0 || !open && got != landlockVersion() {
+			t.Errorf("open %v: Landlock %d", open, got)
+		}
+	}
+}
+
+// OpenMP keeps its threads for the next call. They are left behind when the object is unloaded, and cost the process.
+func TestOpenMPWorks(t *testing.T) {
+	so := compileText(t, ".c", kernelC("#pragma omp parallel num_threads(2)\n\tC[0] = 0;", ""), "-fopenmp")
+	t.Setenv("OMP_PROC_BIND", "true")
+	w := start(t, Options{Core: -1})
+	for range 3 {
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := w.Call(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
+// TestScratchIsRemoved: a worker's folder goes with it, also where somebody kills it or its supervisor.
+func TestScratchIsRemoved(t *testing.T) {
+	if landlockVersion() < landlockTruncate {
+		t.Skip("this system has no Landlock, or an old one")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	so := compileText(t, ".c", kernelC(`char path[256]; snprintf(path, sizeof path, "%s/left", getenv("TMPDIR")); need(open(path, O_CREAT | O_WRONLY, 0600) >= 0);`, ""))
+	for _, end := range []func(*Worker){
+		func(w *Worker) { _ = w.Close() },
+		func(w *Worker) { _ = unix.Kill(w.running.pid, unix.SIGKILL); _ = w.Close() },
+		func(w *Worker) { _ = w.running.cmd.Process.Kill(); _ = w.Close() },
+		func(w *Worker) { w.Renew() },
+	} {
+		w := start(t, Options{Core: -1})
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Call(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := os.ReadDir(os.TempDir()); len(left) != 1 {
+			t.Errorf("%d folders of one worker", len(left))
+		}
+		end(w)
+		if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
+			t.Errorf("%v is left", left)
+		}
+	}
+}
+
+func TestLacks(t *testing.T) {
+	for version, want := range []int{3, 2, 2, 1, 1, 0, 0, 0} {
+		if got := lacks(version); len(got) != want {
+			t.Errorf("Landlock %d lacks %q", version, got)
+		}
+	}
+	got, err := Probe(t.Context())
+	if err != nil || !got.Seccomp || got.Landlock != landlockVersion() || len(got.Lacks) != len(Lacks()) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,126 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lacks says what this system has no means for to hold candidates in their processes, each as a sentence.
+func Lacks() []string { return lacks(landlockVersion()) }
+
+// lacks says it of a system with a version of Landlock. What the filter of system calls holds without it is not missing:
+// changes to files, signals, connections.
+func lacks(landlock int) []string {
+	list := []string{}
+	for _, l := range []struct {
+		since int
+		text  string
+	}{
+		{1, "a kernel may read the memory of your other processes, as a debugger does: that takes Landlock (Linux 5.13)"},
+		{landlockTruncate, "a kernel has no folder that it may write to: that takes Landlock 3 (Linux 6.2)"},
+		{landlockDevices, "a kernel may send commands to devices that you may open, such as a terminal: refusing them takes Landlock 5 (Linux 6.10)"},
+	} {
+		if landlock < l.since {
+			list = append(list, l.text)
+		}
+	}
+	return list
+}
+
+// The versions of Landlock that brought what is used here; see landlock(7).
+const (
+	landlockRefer    = 2
+	landlockTruncate = 3
+	landlockNetwork  = 4
+	landlockDevices  = 5
+	landlockScopes   = 6
+)
+
+// landlockVersion returns the version of Landlock that the system has, 0 for none.
+func landlockVersion() int {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(v)
+}
+
+// The rights to change files: those that a file can have, and those of folders besides.
+const (
+	writeRights  = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	folderRights = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+)
+
+// devices are the files under /dev that kernels may write to: those that keep nothing, and accelerators.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/dri/*", "/dev/kfd", "/dev/nvidia*", "/dev/accel/*"}
+
+// enclose puts the calling thread, and what it starts from then on, in a Landlock domain: it reads files, but changes
+// only those in the scratch folder, and shared memory, which runtimes of OpenMP cannot do without; it opens no TCP connection, sends no signal out of the domain, and reaches no memory of a
+// process outside. It returns the version of Landlock that it could do this with, 0 where it could not.
+func enclose(scratch string) int {
+	version := landlockVersion()
+	if version == 0 {
+		return 0
+	}
+	attributes := unix.LandlockRulesetAttr{Handled_access_fs: writeRights | folderRights}
+	files := uint64(writeRights)
+	if version >= landlockRefer {
+		attributes.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= landlockTruncate {
+		attributes.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		files |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	folders := attributes.Handled_access_fs
+	if version >= landlockNetwork {
+		attributes.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if version >= landlockDevices {
+		attributes.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		files |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if version >= landlockScopes {
+		attributes.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+	if errno != 0 {
+		return 0
+	}
+	ruleset := int(fd)
+	defer unix.Close(ruleset)
+	if scratch != "" {
+		allow(ruleset, scratch, folders)
+	}
+	allow(ruleset, "/dev/shm", folders&(writeRights|unix.LANDLOCK_ACCESS_FS_MAKE_REG|unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
+	for _, pattern := range devices {
+		found, _ := filepath.Glob(pattern) // Its patterns are right.
+		for _, device := range found {
+			allow(ruleset, device, files)
+		}
+	}
+	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != nil {
+		return 0
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
+		return 0
+	}
+	return version
+}
+
+// allow permits what a right allows beneath a path. Where that cannot be, the path stays as closed as the rest.
+func allow(ruleset int, path string, rights uint64) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, _ = unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+}

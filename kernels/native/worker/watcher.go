@@ -1,0 +1,105 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A filter cannot tell the threads of its process from those of others, and runtimes pin their own. So it asks: the system
+// holds the thread that wants to pin another one until the watcher, a thread of the worker, has looked.
+
+const seccompNotify = 0x7fc00000
+
+// pinRules are put before the others where a watcher answers.
+func pinRules() []rule {
+	return []rule{
+		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompAllow, tests: []test{is(0, 0)}},
+		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompNotify},
+	}
+}
+
+// notice is the kernel's struct seccomp_notif, verdict its seccomp_notif_resp.
+type notice struct {
+	id           uint64
+	pid          uint32
+	flags        uint32
+	call         int32
+	architecture uint32
+	pointer      uint64
+	arguments    [6]uint64
+}
+
+type verdict struct {
+	id    uint64
+	value int64
+	errno int32
+	flags uint32
+}
+
+// watch answers what the filter with this listener asks, until the last thread that has it is gone. Then it closes done.
+func watch(listener int, done chan<- struct{}) {
+	defer close(done)
+	defer unix.Close(listener)
+	for {
+		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
+			continue
+		} else if err != nil || fds[0].Revents&unix.POLLIN == 0 {
+			return
+		}
+		var n notice
+		if errno := notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno == unix.ENOENT || errno == unix.EINTR {
+			continue // Whoever asked is gone.
+		} else if errno != 0 {
+			return
+		}
+		thread := strconv.Itoa(int(int32(n.arguments[0])))
+		if unix.Access("/proc/self/task/"+thread, unix.F_OK) != nil && unix.Access("/proc/"+thread, unix.F_OK) == nil {
+			refuseHere(int64(n.call))
+		}
+		// Where there is no such thread the system says so itself.
+		v := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_ = notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&v))
+	}
+}
+
+func notifyIoctl(fd int, command uintptr, argument unsafe.Pointer) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), command, uintptr(argument))
+	return errno
+}
+
+// refuseHere ends the worker as the handler of faults does for a call that a filter refuses.
+func refuseHere(call int64) {
+	f := (*fault)(*(*unsafe.Pointer)(unsafe.Pointer(&faultRecord)))
+	if atomic.SwapInt64(&f.claimed, 1) == 0 {
+		f.syscall = call
+		atomic.StoreInt64(&f.signal, int64(unix.SIGSYS))
+	}
+	unix.Exit(1)
+}
+
+// fence puts the filter for candidates on the calling thread. It returns the descriptor that its questions come by, -1
+// where it asks none: an old system cannot, nor one on which somebody else answers for this process already.
+func (w *child) fence() (listener int, err error) {
+	if w.watched {
+		if fd, errno := setFilter(w.asking, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
+			return fd, nil
+		}
+	}
+	if _, errno := setFilter(w.silent, 0); errno != 0 {
+		return -1, fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
+	}
+	return -1, nil
+}
+
+func setFilter(program []unix.SockFilter, flags uintptr) (int, unix.Errno) {
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	return int(fd), errno
+}
