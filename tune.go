@@ -85,6 +85,8 @@ type Report struct {
 	Settings results.Settings
 	Result   search.Result
 	Baseline results.Baseline
+	// Checking is what the checks of its candidates show.
+	Checking kernels.Checking
 	// Schedule is the exported incumbent; nil where no candidate was valid.
 	Schedule *results.Schedule
 	// Refused lists incumbents that were right during the search and failed on fresh inputs. They
@@ -155,6 +157,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
+	if x, ok := s.problem.(kernels.Examiner); ok {
+		if err := x.Examine(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if s.run, err = results.Create(o.Dir, settings); err != nil {
 		return nil, err
 	}
@@ -374,7 +381,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: kernels.CheckingOf(s.problem)}
 	// The search may have been stopped by ctx, and what it found is exported all the same.
 	hurry := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -595,7 +602,9 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
-	for _, seed := range seeds {
+	checking := kernels.CheckingOf(x.problem)
+	schedule.Checked = checking.String()
+	for _, seed := range checking.Claimed(seeds) {
 		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
 	}
 	artifacts, err := c.Artifacts()

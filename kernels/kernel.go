@@ -140,6 +140,12 @@ type Comparer interface {
 	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
 }
 
+// Examiner is implemented by problems made of what users wrote, where a compiler finds faults that no reader does.
+type Examiner interface {
+	// Examine returns what is wrong with the problem as a whole, whatever the point; nil where nothing is.
+	Examine(context.Context) error
+}
+
 // Confined is implemented by a Comparer that may have no room for many finalists.
 type Confined interface {
 	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.

@@ -302,7 +302,7 @@ func (a *app) printReport(r *tune.Report) error {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
-	fmt.Fprintf(w, "checked   on %d fresh inputs%s\n", len(s.Checks), deviation(s.Metrics))
+	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -504,15 +504,16 @@ func verifyJSON(v *tune.Verification) any {
 		Error string `json:"error,omitempty"`
 	}
 	out := struct {
-		OK    bool     `json:"ok"`
-		Cost  float64  `json:"cost"`
-		Unit  string   `json:"unit"`
-		Seeds []uint64 `json:"seeds"`
+		OK      bool     `json:"ok"`
+		Cost    float64  `json:"cost"`
+		Unit    string   `json:"unit"`
+		Checked string   `json:"checked"` // what the checks show
+		Seeds   []uint64 `json:"seeds"`   // of the checks
 		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
 		MaxError   *float64 `json:"max_error,omitempty"`
 		ErrorShare *float64 `json:"error_share,omitempty"`
 		Steps      []step   `json:"steps"`
-	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Seeds: v.Seeds}
+	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...)}
 	if d := v.Deviation; d != nil {
 		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
 	}

@@ -103,7 +103,12 @@ type reference struct {
 	language string
 	function string
 	outputs  map[string][]byte // by argument, in the machine's byte order; nil where there is a function
-	shapes   []map[string]int
+	// flags replace those that it is compiled with by itself, where flagsGiven says so; parameters are the values, as in
+	// keys, that the file states for it.
+	flags      []template
+	flagsGiven bool
+	parameters map[string]string
+	shapes     []map[string]int
 }
 
 // command is a kernel that is any program.
@@ -273,6 +278,7 @@ type names struct {
 	nodes      []node // of the parameters
 	numeric    []string
 	used       map[string]bool
+	compilers  []string // that the file lists
 	// broken says that some parameters could not be read, so that an unknown name may be one of theirs.
 	broken bool
 }

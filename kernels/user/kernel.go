@@ -212,6 +212,9 @@ func (r *reader) try(k *Kernel, root node) {
 	if _, err := k.d.source.threadsOf(sp.Default(), values); err != nil {
 		r.fault(valueOf(source, "threads"), "%s", strings.TrimPrefix(kernels.AsRejection(err).Reason, "threads: "))
 	}
+	if _, err := k.d.source.standardOf(k.d.space, values, k.d.source.compilers); err != nil {
+		r.fault(valueOf(valueOf(source, "reference"), "parameters"), "no point has these values")
+	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -47,22 +48,14 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	if writes := slices.ContainsFunc(s.arguments, func(a argument) bool { return !a.scalar && a.mode != native.In }); f.has("arguments") && !writes {
 		r.fault(f.position("arguments"), "the function writes no buffer: one needs access: write or update")
 	}
-	r.reference(f.object("reference"), s, d, ns, w)
 	s.compilers, _ = f.texts("compilers")
+	ns.compilers = s.compilers
+	r.reference(f.object("reference"), s, d, ns, w)
 	if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == "compiler" }) && len(s.compilers) > 1 {
 		r.fault(f.at["compilers"], "there is a parameter named compiler already: rename it, or list one compiler")
 	}
-	flags, nodes := f.texts("flags")
-	for _, n := range nodes {
-		s.flags = append(s.flags, r.template(n, ns))
-	}
-	if !f.has("flags") {
+	if s.flags = r.flags(f, ns); !f.has("flags") {
 		s.flags = []template{parseTemplate("-O3"), parseTemplate("-march=native")}
-	}
-	for i, flag := range flags {
-		if strings.HasPrefix(flag, "-o") || flag == "-c" || flag == "-S" || flag == "-E" {
-			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", flag)
-		}
 	}
 	s.threads, _ = r.namedExpr(f, "threads", ns)
 	m := f.object("metric")
@@ -480,7 +473,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	ref.function = r.function(f, "function")
 	switch {
 	case f.has("outputs"):
-		for _, name := range []string{"function", "file", "shapes"} {
+		for _, name := range []string{"function", "file", "shapes", "flags", "parameters"} {
 			if f.has(name) {
 				r.fault(f.at[name], "the files of outputs are the reference already")
 			}
@@ -499,6 +492,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	case s.define && s.text.src != "" && f.has("function"):
 		r.hasFunction(f, "function", ref.function, s.name, s.text.src)
 	}
+	r.standard(f, ref, ns)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
 			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
@@ -518,6 +512,64 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			ref.shapes = append(ref.shapes, shape)
 		}
 	}
+}
+
+// standard reads what the reference is compiled with. A parameter that is named here alone is still one that makes no
+// difference to candidates.
+func (r *reader) standard(f *fields, ref *reference, ns *names) {
+	used := maps.Clone(ns.used)
+	defer func() { ns.used = used }()
+	ref.flags = r.flags(f, ns)
+	ref.flagsGiven = f.has("flags")
+	ref.parameters = map[string]string{}
+	known := ns.all()
+	for _, p := range r.pairs(f.at["parameters"], "parameters to values") {
+		i := slices.IndexFunc(ns.parameters, func(q space.Parameter) bool { return q.Name == p.name })
+		switch {
+		case i < 0 && p.name == compilerParameter && len(ns.compilers) > 1:
+			ref.parameters[p.name] = r.text(p.value, ns.compilers)
+			continue
+		case i < 0:
+			if !ns.broken {
+				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMean(p.name, known))
+			}
+			continue
+		}
+		text, ok := valueText(p.value)
+		if !ok {
+			r.fault(p.value, "want a value of the parameter: %s", ns.parameters[i].Domain())
+			continue
+		}
+		v, err := ns.parameters[i].ParseValue(text)
+		if err != nil {
+			r.fault(p.value, "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("parameter %q: ", p.name)))
+			continue
+		}
+		ref.parameters[p.name] = v.String()
+	}
+}
+
+// valueText returns a scalar as a value of package space is written.
+func valueText(n node) (text string, ok bool) {
+	var any any
+	if n.Kind != yaml.ScalarNode || n.Decode(&any) != nil {
+		return "", false
+	}
+	v, err := space.ValueOf(any)
+	return v.String(), err == nil
+}
+
+// flags reads compiler flags.
+func (r *reader) flags(f *fields, ns *names) []template {
+	var out []template
+	texts, nodes := f.texts("flags")
+	for i, text := range texts {
+		out = append(out, r.template(nodes[i], ns))
+		if strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
+			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", text)
+		}
+	}
+	return out
 }
 
 // constantsIn returns a constant that the text of a source holds, or "".

@@ -1,14 +1,12 @@
 package user
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -30,6 +28,8 @@ type sourceSpec struct {
 	work   native.Work
 	limits worker.Limits
 	info   kernels.Info
+	// standard is how the reference is built.
+	standard standard
 
 	limitOnce sync.Once
 	limitErr  error
@@ -58,9 +58,10 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
 	var more []space.Parameter
+	var names []string
 	if len(s.compilers) > 0 {
-		names, err := installed(s.compilers)
-		if err != nil {
+		var err error
+		if names, err = installed(s.compilers); err != nil {
 			return nil, err
 		}
 		if s.choosesCompiler() {
@@ -105,6 +106,9 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		if i == 0 {
 			spec.asked = c
 		}
+	}
+	if spec.standard, err = s.standardOf(k.d.space, constants, names); err != nil {
+		return nil, err
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
 	spec.host = native.NewHost(native.HostOptions{})
@@ -279,79 +283,6 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
 	}
 	return cases, nil
-}
-
-// expected returns what the buffers of each call should hold.
-func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {
-	if outputs := s.s.reference.outputs; outputs != nil {
-		out := make([][][]byte, len(calls))
-		for i, c := range calls {
-			for _, b := range c.buffers {
-				data := outputs[b.Name]
-				if b.Mode != native.In && len(data) != b.Bytes() {
-					return nil, fmt.Errorf("the file of buffer %s holds %d elements, and the buffer %d", b.Name, len(data)/b.Elem.Size(), b.Len)
-				}
-				out[i] = append(out[i], data)
-			}
-		}
-		return out, nil
-	}
-	return s.compute(ctx, cases)
-}
-
-// referenceTime bounds one call of a reference, which may be slow.
-const referenceTime = 2 * time.Minute
-
-// compute calls the reference function in a worker, because it is as little to be trusted as a candidate. It is compiled
-// with the values of the baseline.
-func (s *sourceSpec) compute(ctx context.Context, cases []native.Case) (out [][][]byte, err error) {
-	ref, base := s.s.reference, s.space.Default()
-	text, name, language := s.s.text, s.s.name, s.s.language
-	if ref.name != "" {
-		text, name, language = ref.text, ref.name, ref.language
-	}
-	pr := s.s.program(text, name, base, s.constants)
-	if ref.name != "" && !s.s.define {
-		pr.body = text.src // places are those of the tuned source
-	}
-	tools, err := s.host.Toolchain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.limitCompiler(); err != nil {
-		return nil, err
-	}
-	so, err := tools.Build(ctx, language, s.s.unit(pr, language, ref.function, 1), s.s.compilerOf(base), append(s.s.flagsOf(base, s.constants), ownSymbols...))
-	if err != nil {
-		return nil, err
-	}
-	w, err := worker.Start(ctx, worker.Options{Core: -1, Limits: worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	for i, c := range cases {
-		if err := mapBuffers(w, c); err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			if err := w.Load(so); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Call(ctx, c.Dims); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
-		}
-		var want [][]byte
-		for j, b := range w.Outputs() {
-			if c.Buffers[j].Mode == native.In {
-				b = nil
-			}
-			want = append(want, bytes.Clone(b))
-		}
-		out = append(out, want)
-	}
-	return out, nil
 }
 
 func mapBuffers(w *worker.Worker, c native.Case) error {
