@@ -113,7 +113,8 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
-	if set.dir == "" {
+	made := set.dir == ""
+	if made {
 		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
@@ -132,6 +133,9 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 			path = own.Path()
 		}
 		err = adviseRun(set.dir, path, err)
+		if made {
+			_ = os.Remove(set.dir) // where nothing was written to it
+		}
 	}
 	return a.finish(report, err, asJSON)
 }
@@ -180,6 +184,9 @@ func adviseRun(dir, path string, err error) error {
 	if _, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
 		// To go on with the run would come to the same.
 		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+	}
+	if faults, wrong := errors.AsType[user.Faults](err); wrong {
+		return usage(faults)
 	}
 	if _, large := errors.AsType[*native.RoomError](err); large {
 		return err // in every directory

@@ -38,6 +38,7 @@ type definedSpace struct {
 // source is a kernel in C or C++.
 type source struct {
 	name      string // of the file, for messages and line directives
+	textLine  int    // where the text stands in the kernel's own file: the number of lines before it; 0 where it does not
 	text      template
 	language  string
 	define    bool // parameters are #defines, rather than places in the text
@@ -52,6 +53,8 @@ type source struct {
 	bytes     expr
 	cold      bool
 	limits    sourceBounds
+	// Where the function and its arguments stand in the file.
+	functionNode, argumentsNode node
 }
 
 type sourceBounds struct {
@@ -65,6 +68,7 @@ type argument struct {
 	ctype  ctype
 	scalar bool
 	value  expr // of a scalar
+	node   node // where it stands in the file
 	// The rest is of buffers.
 	length    expr
 	mode      native.Mode
@@ -102,6 +106,7 @@ type reference struct {
 	text     template
 	language string
 	function string
+	node     node              // where its name stands in the file
 	outputs  map[string][]byte // by argument, in the machine's byte order; nil where there is a function
 	// flags replace those that it is compiled with by itself, where flagsGiven says so; parameters are the values, as in
 	// keys, that the file states for it.

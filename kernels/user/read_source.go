@@ -26,6 +26,7 @@ var languages = map[string]string{
 
 func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	s := &source{language: f.text("language"), define: f.text("parameters") != "template", function: r.function(f, "function")}
+	s.functionNode, s.argumentsNode = f.position("function"), f.position("arguments")
 	text := r.sourceText(f, s, w)
 	s.text = template{src: text, parts: []part{{text: text}}}
 	switch {
@@ -123,6 +124,9 @@ func (r *reader) sourceText(f *fields, s *source, w world) string {
 		s.name = filepath.Base(r.file)
 		if s.language == "" && !f.has("language") {
 			s.language = "c"
+		}
+		if n := f.at["text"]; n.Style&yaml.LiteralStyle != 0 {
+			s.textLine = n.Line
 		}
 		return f.text("text")
 	case !f.has("file"):
@@ -264,7 +268,7 @@ func inline(name string, w world) (string, error) {
 // argument reads one argument; ok is false where its name cannot be relied on.
 func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	f := r.fields(n, argumentObject)
-	a.name = f.line("name")
+	a.node, a.name = n, f.line("name")
 	a.ctype = lookupType(f.text("type"))
 	a.scalar = f.has("value")
 	bad := func(name, format string, args ...any) {
@@ -470,7 +474,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			a.tolerance = defaultTolerance(a.ctype.elem)
 		}
 	}
-	ref.function = r.function(f, "function")
+	ref.function, ref.node = r.function(f, "function"), f.position("function")
 	switch {
 	case f.has("outputs"):
 		for _, name := range []string{"function", "file", "shapes", "flags", "parameters"} {
@@ -540,13 +544,22 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 			r.fault(p.value, "want a value of the parameter: %s", ns.parameters[i].Domain())
 			continue
 		}
-		v, err := ns.parameters[i].ParseValue(text)
+		v, err := parseValue(ns.parameters[i], text)
 		if err != nil {
 			r.fault(p.value, "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("parameter %q: ", p.name)))
 			continue
 		}
 		ref.parameters[p.name] = v.String()
 	}
+}
+
+// parseValue reads a value of a parameter of the file, of which a space knows whether its numbers are whole.
+func parseValue(p space.Parameter, text string) (space.Value, error) {
+	p.When = ""
+	if sp, err := space.New("", []space.Parameter{p}); err == nil {
+		p, _ = sp.Parameter(p.Name)
+	}
+	return p.ParseValue(text)
 }
 
 // valueText returns a scalar as a value of package space is written.

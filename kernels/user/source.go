@@ -187,6 +187,22 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	return content, nil
 }
 
+// fixed reports whether a call has the same inputs whatever the seed is.
+func (s *source) fixed(c call) bool {
+	for i, b := range c.buffers {
+		a := s.arguments[c.index[i]]
+		if b.Mode == native.Out || a.fill.kind != fillRandom {
+			continue
+		}
+		from, ferr := a.fill.low.value(c.values)
+		to, terr := a.fill.high.value(c.values)
+		if ferr != nil || terr != nil || from != to {
+			return false
+		}
+	}
+	return true
+}
+
 // work returns what one call does at a shape.
 func (s *source) work(constants map[string]int) (native.Work, error) {
 	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold}
@@ -341,11 +357,14 @@ const compilerParameter = "compiler"
 
 func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 
+// unitHead begins each translation unit, before the user's text.
+const unitHead = "#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
+
 // unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var b strings.Builder
-	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n")
+	b.WriteString(unitHead)
 	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
 	b.WriteString("\n#line 1 \"tune_kernel\"\n")
 	if language == "c++" {

@@ -20,6 +20,7 @@ type sourceSpec struct {
 	s         *source
 	space     *space.Space
 	host      *native.Host
+	path      string // of the kernel's file
 	constants map[string]int
 	// shapes are all that candidates are checked on, the asked one first, each with the space that says which
 	// points exist there.
@@ -52,8 +53,38 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+	p, err := native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+	if err != nil {
+		return nil, err
+	}
+	return &SourceProblem{p.(*native.Problem), spec}, nil
 }
+
+// SourceProblem is a native problem that also knows the file that it is of. It implements kernels.Examiner and
+// kernels.Checked beside what the native one does.
+type SourceProblem struct {
+	*native.Problem
+	spec *sourceSpec
+}
+
+var (
+	_ kernels.Examiner = (*SourceProblem)(nil)
+	_ kernels.Checked  = (*SourceProblem)(nil)
+)
+
+// Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
+func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
+
+// Checking says whether the inputs of checks differ.
+func (p *SourceProblem) Checking() kernels.Checking {
+	if p.spec.s.fixed(p.spec.asked) {
+		return kernels.FixedInput
+	}
+	return kernels.FreshInputs
+}
+
+// Reference returns what the results are compared with.
+func (p *SourceProblem) Reference() Reference { return p.spec.Reference() }
 
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
@@ -68,7 +99,7 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 			more = []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}
 		}
 	}
-	spec := &sourceSpec{s: s, constants: constants, info: k.Info()}
+	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info()}
 	all := []map[string]int{constants}
 	for _, shape := range s.reference.shapes {
 		merged := map[string]int{}
