@@ -77,8 +77,6 @@ type standard struct {
 // standardOf returns how the reference is built at a shape: with the values that the file states for it, and for the other
 // parameters, in their order, the smallest that a point has.
 func (s *source) standardOf(d definedSpace, constants map[string]int, compilers []string) (standard, error) {
-	out := standard{}
-	// All but the choice of a compiler itself is written without it.
 	var more []space.Parameter
 	if s.choosesCompiler() {
 		names := slices.SortedFunc(slices.Values(compilers), func(a, b string) int {
@@ -88,26 +86,31 @@ func (s *source) standardOf(d definedSpace, constants map[string]int, compilers 
 	}
 	sp, err := d.canonical().make(constants, more...)
 	if err != nil {
-		return out, err
+		return standard{}, err
 	}
 	if len(s.reference.parameters) > 0 {
 		if sp, err = sp.Fix(s.reference.parameters); err != nil {
-			return out, fmt.Errorf("no point has the values of reference.parameters: %w", err)
+			return standard{}, fmt.Errorf("no point has the values of reference.parameters: %w", err)
 		}
 	}
-	out.point = sp.Default()
-	out.compiler = s.compilerOf(out.point)
-	flags, given := s.reference.flags, s.reference.flagsGiven
-	if !given {
-		flags = s.flags
+	point := sp.Default()
+	return s.standardAt(point, s.compilerOf(point), constants), nil
+}
+
+// standardAt returns how the reference would be built with the values of a point.
+func (s *source) standardAt(p space.Point, compiler string, constants map[string]int) standard {
+	out := standard{point: p, compiler: compiler}
+	flags := s.flags
+	if s.reference.flagsGiven {
+		flags = s.reference.flags
 	}
-	for _, text := range expandAll(flags, pointTexts(out.point, constants)) {
+	for _, text := range expandAll(flags, pointTexts(p, constants)) {
 		out.flags = append(out.flags, strings.Fields(text)...)
 	}
-	if !given {
+	if !s.reference.flagsGiven {
 		out.flags = strict(out.flags)
 	}
-	return out, nil
+	return out
 }
 
 // Reference says what the results of candidates are compared with.
@@ -124,7 +127,7 @@ func (r Reference) String() string {
 		return "files of outputs"
 	}
 	return fmt.Sprintf("%s, compiled by %s with %s", r.Function,
-		strings.Join(append([]string{cmp.Or(r.Compiler, "the first compiler")}, r.Flags...), " "), r.Point)
+		strings.Join(append([]string{cmp.Or(r.Compiler, "cc")}, r.Flags...), " "), r.Point)
 }
 
 // Reference returns what the results are compared with.

@@ -75,7 +75,7 @@ func TestSignature(t *testing.T) {
 			`9:35: source.arguments[2].value: argument 3 of function f is float * (` + at + `a buffer has a length and an access, and no value`},
 		{"void f(const float *x, float *y, short n)", `9:23: source.arguments[2].type: argument 3 of function f is short int (` + at + `it does not hold all values of int; write type: int16_t`},
 		{"void f(const float *x, float *y, float n)", `9:23: source.arguments[2].type: argument 3 of function f is float (` + at + `it does not hold all values of int; write type: float`},
-		{"#include <stddef.h>\nvoid f(const float *x, float *y, size_t n)", `9:23: source.arguments[2].type: argument 3 of function f is size_t (FILE:3): it does not hold all values of int; write type: long`},
+		{"#include <stddef.h>\nvoid f(const float *x, float *y, size_t n)", `9:23: source.arguments[2].type: argument 3 of function f is size_t (FILE:3): it does not hold all values of int; write type: size_t`},
 		// What no type says the compiler does.
 		{"static void h(const float *x, double *y) { (void)x; (void)y; }\n#define f(x, y, n) h(x, y)\nvoid k(void)", `5:13: source.function: it cannot be called with the arguments of this file: gcc: tune_kernel:`},
 	} {
