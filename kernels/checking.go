@@ -47,9 +47,9 @@ func (c Checking) Words(n int) string {
 	case c == FixedInput:
 		return "on one fixed input"
 	case c == CheckCommand && n == 1:
-		return "by its own check command, once"
+		return "by its own check command (once)"
 	case c == CheckCommand:
-		return fmt.Sprintf("by its own check command, %d times", n)
+		return fmt.Sprintf("by its own check command (%d times)", n)
 	case c == NotChecked:
 		return c.String()
 	case n == 1:

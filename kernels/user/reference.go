@@ -59,12 +59,11 @@ func (d definedSpace) canonical() definedSpace {
 
 // compareValues orders the values of an enum, which are all numbers, truth values or texts.
 func compareValues(a, b space.Value) int {
-	x, isNumber := a.Number()
-	y, _ := b.Number()
-	if isNumber {
+	if x, isNumber := a.Number(); isNumber {
+		y, _ := b.Number()
 		return cmp.Compare(x, y)
 	}
-	return strings.Compare(a.String(), b.String()) // false comes before true
+	return strings.Compare(plain(a), plain(b)) // false, which is 0, comes before true
 }
 
 // standard is how the reference of a source is built: the same for all points, and for all orders of values.

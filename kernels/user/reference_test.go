@@ -126,12 +126,17 @@ func TestOrderOfValues(t *testing.T) {
 // TestStandard: what the reference is built with depends on no order, no default, and no list of compilers.
 func TestStandard(t *testing.T) {
 	text := func(values, first, compilers string) string {
-		return strings.NewReplacer("VALUES", values, "FIRST", first, "COMPILERS", compilers).Replace(`
+		opts := `-O1, "-O1 -g"`
+		if strings.HasPrefix(values, "row") {
+			opts = `"-O1 -g", -O1`
+		}
+		return strings.NewReplacer("VALUES", values, "OPTS", opts, "FIRST", first, "COMPILERS", compilers).Replace(`
 kernel: {name: k, shape: {n: 8}}
 space:
   parameters:
     - {name: TILE, type: pow2, from: 1, to: 8, default: FIRST}
     - {name: way, type: enum, values: [VALUES]}
+    - {name: opt, type: enum, values: [OPTS]}
     - {name: big, type: bool, default: true}
     - {name: ratio, type: enum, values: [2, 0.5, 1.0]}
     - {name: rest, type: int, from: 1, to: 9, when: "way == 'row'"}
@@ -155,7 +160,7 @@ source:
 		}
 		return k.d.source.standardOf(k.d.space, map[string]int{"n": 8}, k.d.source.compilers)
 	}
-	const wantPoint = "compiler=gcc TILE=1 way=diagonal big=false ratio=0.5"
+	const wantPoint = "compiler=gcc TILE=1 way=diagonal opt=-O1 big=false ratio=0.5"
 	wantFlags := []string{"-DW=diagonal", "-march=native", "-O2", "-fno-fast-math", "-ffp-contract=off"}
 	for _, values := range []string{"row, col, diagonal", "diagonal, row, col", "col, diagonal, row"} {
 		for _, first := range []string{"1", "4", "8"} {
@@ -171,14 +176,14 @@ source:
 				if err != nil {
 					t.Fatal(err)
 				}
-				if key := got.point.Key(); key != "compiler=clang TILE=1 way=row big=false ratio=1.0 rest=3" || got.compiler != "clang" {
+				if key := got.point.Key(); key != "compiler=clang TILE=1 way=row opt=-O1 big=false ratio=1.0 rest=3" || got.compiler != "clang" {
 					t.Errorf("%s, %s, %s: %s by %s", values, first, compilers, key, got.compiler)
 				}
 			}
 		}
 	}
 	_, err := standard(strings.Replace(text("row, col, diagonal", "1", "gcc"), " MORE", ", parameters: {way: col, TILE: 2}", 1))
-	if err == nil || err.Error() != "my.yaml:18:44: source.reference.parameters: no point has these values" {
+	if err == nil || err.Error() != "my.yaml:19:44: source.reference.parameters: no point has these values" {
 		t.Errorf("got %v", err)
 	}
 }
