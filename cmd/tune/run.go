@@ -181,8 +181,11 @@ func freeDir(dir string) (string, error) {
 // adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
 // path is "" where it has none.
 func adviseRun(dir, path string, err error) error {
-	if _, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
+	if base, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
 		// To go on with the run would come to the same.
+		if base.Outcome.Status == space.WrongAnswer {
+			return fmt.Errorf("%w: mend it, its tolerance or the defaults of its parameters in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+		}
 		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
 	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {

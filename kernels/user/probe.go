@@ -40,7 +40,10 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	}
 	results, err := s.compute(ctx, s.standard, cases)
 	if err != nil {
-		return nil, fmt.Errorf("the reference of kernel %s: %w", s.info.Name, err)
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		return nil, s.referenceError(err)
 	}
 	r := &reader{file: s.path}
 	for i, b := range s.asked.buffers {

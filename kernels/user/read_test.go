@@ -63,11 +63,14 @@ space:
 source:
   file: f.c
   function: f
-  arguments:
+` + argumentsText + `  reference: {function: plain}
+`
+
+// argumentsText are the arguments of most sources here.
+const argumentsText = `  arguments:
     - {name: x, type: float, length: n, access: read}
     - {name: y, type: float, length: n, access: write}
     - {name: n, type: int, value: n}
-  reference: {function: plain}
 `
 
 const commandText = `kernel: {name: cmd, shape: {n: 3}}

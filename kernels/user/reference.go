@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/worker"
@@ -135,6 +136,14 @@ func (s *sourceSpec) Reference() Reference {
 		return Reference{}
 	}
 	return Reference{s.s.reference.function, s.standard.compiler, s.standard.flags, s.standard.point.Key()}
+}
+
+// referenceError says that the reference is at fault, and, where that may depend on how it is built, how that is changed.
+func (s *sourceSpec) referenceError(err error) error {
+	if r := kernels.AsRejection(err); r != nil && s.s.reference.outputs == nil {
+		return fmt.Errorf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
+	}
+	return fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 }
 
 // expected returns what the buffers of each call should hold.

@@ -144,11 +144,7 @@ space:
 source:
   file: f.c
   function: f
-  arguments:
-    - {name: x, type: float, length: n, access: read}
-    - {name: y, type: float, length: n, access: write}
-    - {name: n, type: int, value: n}
-  reference: {function: plain MORE}
+` + argumentsText + `  reference: {function: plain MORE}
   compilers: [COMPILERS]
   flags: ["-DW={{way}}", "-DREST={{rest}}", -march=native]
 `)

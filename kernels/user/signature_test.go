@@ -15,11 +15,7 @@ space: {parameters: [{name: T, type: int, from: 1, to: 2}]}
 source:
   file: FILE
   function: f
-  arguments:
-    - {name: x, type: float, length: n, access: read}
-    - {name: y, type: float, length: n, access: write}
-    - {name: n, type: int, value: n}
-  reference: {function: g}
+` + argumentsText + `  reference: {function: g}
   flags: [-O1, -msse2]
 `
 

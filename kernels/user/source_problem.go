@@ -308,7 +308,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	}
 	if err != nil {
 		// What is wrong with the reference is no candidate's fault, so that a rejection must not pass.
-		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+		return nil, s.referenceError(err)
 	}
 	for i, c := range calls {
 		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
