@@ -1,11 +1,13 @@
 package user
 
 import (
+	"cmp"
 	"context"
 	"debug/dwarf"
 	"debug/elf"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +26,10 @@ type signature struct {
 	open       bool   // it takes any number of arguments
 }
 
+// examinedPoints is how many random points the tuned function is examined at beside the baseline, in case its type depends
+// on parameters.
+const examinedPoints = 3
+
 // Examine holds the arguments of the file against the functions: how many there are, what buffers point to and whether
 // that is const, and whether scalars arrive as they are. What is wrong is a Faults. A function that does not compile is
 // left to those who build it.
@@ -31,30 +37,50 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 	if err := s.limitCompiler(); err != nil {
 		return err
 	}
-	base := s.space.Default()
-	tuned := examined{
-		node: s.s.functionNode, function: s.s.function, file: s.s.name, language: s.s.language, compiler: s.s.compilerOf(base),
-		program: s.s.program(s.s.text, s.s.name, base, s.constants), flags: strict(s.s.flagsOf(base, s.constants)),
-	}
-	all := []examined{tuned}
+	r := &reader{file: s.path}
+	all := []examined{s.tunedAt(s.space.Default())}
 	if ref := s.s.reference; ref.outputs == nil {
-		e := examined{node: ref.node, function: ref.function, file: s.s.name, compiler: s.standard.compiler, flags: s.standard.flags}
-		if ref.name != "" {
-			e.file = ref.name
-		}
+		e := examined{node: ref.node, function: ref.function, file: cmp.Or(ref.name, s.s.name), compiler: s.standard.compiler, flags: s.standard.flags}
 		e.program, e.language = s.referenceProgram(s.standard.point)
 		all = append(all, e)
 	}
-	r := &reader{file: s.path}
 	for _, e := range all {
 		if err := s.examine(ctx, r, e); err != nil {
 			return err
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range examinedPoints {
+		p, err := s.space.Sample(rng)
+		if err != nil || len(r.faults) > 0 {
+			break // an error is of a space that can hardly be drawn from
+		}
+		e := s.tunedAt(p)
+		if slices.ContainsFunc(all, func(other examined) bool { return other.program == e.program && other.function == e.function }) {
+			continue
+		}
+		all = append(all, e)
+		sig, err := s.signature(ctx, e)
+		if err != nil && kernels.AsRejection(err) == nil {
+			return err
+		}
+		if err == nil {
+			e.at = " with " + p.Key()
+			s.s.judge(r, e, sig)
 		}
 	}
 	if len(r.faults) > 0 {
 		return r.faults.sorted(s.path)
 	}
 	return nil
+}
+
+// tunedAt returns the tuned function at a point.
+func (s *sourceSpec) tunedAt(p space.Point) examined {
+	return examined{
+		node: s.s.functionNode, function: s.s.function, file: s.s.name, language: s.s.language, compiler: s.s.compilerOf(p),
+		program: s.s.program(s.s.text, s.s.name, p, s.constants), flags: strict(s.s.flagsOf(p, s.constants)),
+	}
 }
 
 // examined is a function to be examined.
@@ -66,6 +92,7 @@ type examined struct {
 	compiler string
 	program  program
 	flags    []string
+	at       string // which point, for messages; "" where it does not matter
 }
 
 func (s *sourceSpec) examine(ctx context.Context, r *reader, e examined) error {
@@ -95,7 +122,7 @@ func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ..
 	}
 	// What a debugger reads would be left out by -s and by other -g.
 	flags := slices.DeleteFunc(slices.Clone(e.flags), func(f string) bool {
-		return f == "-s" || f == "-Wl,-s" || strings.HasPrefix(f, "-g") || strings.HasPrefix(f, "-flto")
+		return f == "-s" || f == "-w" || f == "-Wl,-s" || strings.HasPrefix(f, "-g") || strings.HasPrefix(f, "-flto")
 	})
 	return tools.Build(ctx, e.language, text, e.compiler, append(flags, more...))
 }
@@ -237,7 +264,7 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		return fmt.Sprintf("%s:%d", file, line)
 	}
 	if n := len(sig.parameters); n != len(s.arguments) && !(sig.open && n < len(s.arguments)) {
-		r.fault(s.argumentsNode, "function %s takes %s (%s), and here %s", e.function, count(n, "argument"), place(-1), areListed(len(s.arguments)))
+		r.fault(s.argumentsNode, "function %s takes %s (%s)%s, and here %s", e.function, count(n, "argument"), place(-1), e.at, areListed(len(s.arguments)))
 		return false
 	}
 	for i, t := range sig.parameters {
@@ -245,7 +272,7 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		field, text, known := a.judge(t)
 		undecided = undecided || !known
 		if text != "" {
-			r.fault(valueOf(a.node, field), "argument %d of function %s is %s (%s): %s", i+1, e.function, typeText(t), place(i), text)
+			r.fault(valueOf(a.node, field), "argument %d of function %s is %s (%s)%s: %s", i+1, e.function, typeText(t), place(i), e.at, text)
 		}
 	}
 	return undecided
@@ -444,18 +471,24 @@ func typeText(t dwarf.Type) string {
 	return "of another kind"
 }
 
-// mismatches makes errors of what C warns about where a call does not fit a function.
-var mismatches = []string{
-	"-Werror=incompatible-pointer-types", "-Werror=discarded-qualifiers", "-Werror=int-conversion", "-Werror=pointer-sign", "-Werror=implicit-function-declaration",
-}
+// mismatches makes errors of what C warns about where a call does not fit a function: in the lines that follow alone, because
+// the user's own may be as they like.
+var mismatches = func() string {
+	text := "#pragma GCC diagnostic ignored \"-Wpragmas\"\n#pragma GCC diagnostic ignored \"-Wunknown-warning-option\"\n"
+	for _, w := range []string{"incompatible-pointer-types", "discarded-qualifiers", "incompatible-pointer-types-discards-qualifiers",
+		"int-conversion", "pointer-sign", "implicit-function-declaration"} {
+		text += "#pragma GCC diagnostic error \"-W" + w + "\"\n"
+	}
+	return text
+}()
 
 // tryCall lets the compiler say whether a function can be called with the arguments, where its type says too little.
 func (s *sourceSpec) tryCall(ctx context.Context, r *reader, e examined) error {
-	var more []string
+	text := s.s.unit(e.program, e.language, e.function, 1)
 	if e.language == "c" {
-		more = mismatches
+		text = strings.Replace(text, unitCall, mismatches+unitCall, 1)
 	}
-	_, err := s.build(ctx, e, s.s.unit(e.program, e.language, e.function, 1), more...)
+	_, err := s.build(ctx, e, text)
 	rejected := kernels.AsRejection(err)
 	if rejected == nil {
 		return err

@@ -360,13 +360,16 @@ func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 // unitHead begins each translation unit, before the user's text.
 const unitHead = "#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
 
+// unitCall begins the part of a unit that calls the function.
+const unitCall = "#line 1 \"tune_kernel\"\n"
+
 // unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var b strings.Builder
 	b.WriteString(unitHead)
 	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
-	b.WriteString("\n#line 1 \"tune_kernel\"\n")
+	b.WriteString("\n" + unitCall)
 	if language == "c++" {
 		b.WriteString("extern \"C\" ")
 	}
