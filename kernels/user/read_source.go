@@ -497,6 +497,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 		r.hasFunction(f, "function", ref.function, s.name, s.text.src)
 	}
 	r.standard(f, ref, ns)
+	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
 			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
@@ -516,6 +517,24 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			ref.shapes = append(ref.shapes, shape)
 		}
 	}
+}
+
+// optionPattern is a line of a source that sets options of the compiler, of those that a reference must not have.
+var optionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+(GCC[ \t]+optimize\b|clang[ \t]+fp\b|float_control\b|STDC[ \t]+FP_CONTRACT[ \t]+ON\b)|__attribute__[ \t]*\(\([^()]*\boptimize(__)?[ \t]*\(|\bgnu::optimize[ \t]*\(`)
+
+// optionsInside warns of a source that gives the reference options which its flags withhold.
+func (r *reader) optionsInside(f *fields, s *source) {
+	text, file := s.reference.text.src, s.reference.name
+	if file == "" {
+		text, file = s.text.src, s.name
+	}
+	at := optionPattern.FindStringIndex(text)
+	if at == nil || s.reference.outputs != nil {
+		return
+	}
+	// The text may have others put in, which begin with line directives.
+	r.warn(f.position("function"), "%s has %q, which may hold for the reference too, whatever its flags are: keep the reference in a file without it",
+		file, strings.TrimSpace(text[at[0]:at[1]]))
 }
 
 // standard reads what the reference is compiled with. A parameter that is named here alone is still one that makes no

@@ -269,6 +269,37 @@ my.yaml:6:11: command.check[0]: there is no program no-such-program on this mach
 	}
 }
 
+// TestReadOptions: a source with options of its own is no strict reference.
+func TestReadOptions(t *testing.T) {
+	for line, want := range map[string]string{
+		`#pragma GCC optimize("Ofast")`:                        `#pragma GCC optimize`,
+		` # pragma STDC FP_CONTRACT ON`:                        `# pragma STDC FP_CONTRACT ON`,
+		`#pragma clang fp contract(fast)`:                      `#pragma clang fp`,
+		`__attribute__((noinline, optimize("fast-math")))`:     `__attribute__((noinline, optimize(`,
+		`#pragma STDC FP_CONTRACT OFF`:                         "",
+		`#pragma omp parallel`:                                 "",
+		`void optimize(int x);`:                                "",
+		`__attribute__((noinline)) void optimize(int always);`: "",
+	} {
+		source := library["f.c"] + line + "\n"
+		shelf := shelf{"f.c": source, "f.h": library["f.h"], "g.c": "void plain(const float *x, float *y, int n) {}\n"}
+		k, err := read("my.yaml", []byte(sourceText), shelf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			want = fmt.Sprintf("my.yaml:14:25: source.reference.function: f.c has %q, which may hold for the reference too, whatever its flags are: keep the reference in a file without it", want)
+		}
+		if got := Faults(k.Warnings()).Error(); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", line, got, want)
+		}
+		k, err = read("my.yaml", []byte(strings.Replace(sourceText, "{function: plain}", "{function: plain, file: g.c}", 1)), shelf)
+		if err != nil || len(k.Warnings()) > 0 {
+			t.Errorf("%s: %v, %v", line, err, k.Warnings())
+		}
+	}
+}
+
 // TestReadUnchecked: a file whose checks show little says so.
 func TestReadUnchecked(t *testing.T) {
 	fill := strings.NewReplacer("length: n, access: read", "length: n, access: read, fill: {FILL}", "length: n, access: write", "length: n, access: update, fill: {constant: 1}").Replace(sourceText)
