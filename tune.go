@@ -153,15 +153,15 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings.Data, settings.Clock = s.data, s.clock()
-	base := s.problem.Presets()[0]
-	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
-	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
 	if x, ok := s.problem.(kernels.Examiner); ok {
 		if err := x.Examine(ctx); err != nil {
 			return nil, err
 		}
 	}
+	settings.Data, settings.Clock = s.data, s.clock()
+	base := s.problem.Presets()[0]
+	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
+	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
 	if s.run, err = results.Create(o.Dir, settings); err != nil {
 		return nil, err
 	}
@@ -459,11 +459,20 @@ func (s *session) baselineWithin(ctx context.Context, o Options) (results.Baseli
 
 // baseline scores the point that others are compared with.
 func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
-	p := s.problem.Presets()[0]
 	// A quick one is had even where the run is to end, so that there is something to compare with.
 	patient, done := lingering(ctx, baselineGrace)
 	defer done()
-	o, err := s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	var p kernels.Preset
+	evaluate := func() (space.Outcome, error) {
+		p = s.problem.Presets()[0]
+		return s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	}
+	o, err := evaluate()
+	if x, ok := s.problem.(kernels.Settler); ok && err == nil && o.Status == space.WrongAnswer {
+		if err = x.Settle(patient, s.settings.CheckSeed); err == nil {
+			o, err = evaluate()
+		}
+	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && patient.Err() != nil {
 			err = context.Cause(ctx)

@@ -146,6 +146,14 @@ type Examiner interface {
 	Examine(context.Context) error
 }
 
+// Settler is implemented by problems where another point is the baseline when the first preset turns out to be wrong.
+type Settler interface {
+	// Baselines returns the points that may be the baseline.
+	Baselines() []space.Point
+	// Settle makes that one of them the first preset which is right on the inputs of a seed.
+	Settle(ctx context.Context, seed uint64) error
+}
+
 // Confined is implemented by a Comparer that may have no room for many finalists.
 type Confined interface {
 	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.

@@ -347,6 +347,16 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	base := p.Presets()[0].Point
 	e := &kernels.Evaluator{Problem: p}
 	out, err := e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
+	if err == nil && source != nil && out.Status == space.WrongAnswer {
+		// Another point may be the baseline of a run.
+		err = source.Settle(c.Context(), e.CheckSeed)
+		if right := source.Presets()[0].Point; err == nil && !right.Equal(base) {
+			report.Warnings = append(report.Warnings, checkFault{File: path, Field: "space.parameters",
+				Message: fmt.Sprintf("the first values (%s) make a wrong answer, so that another point is the baseline: %s", base.Key(), out.Reason)})
+			base = right
+			out, err = e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

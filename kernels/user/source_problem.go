@@ -57,19 +57,23 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	if err != nil {
 		return nil, err
 	}
-	return &SourceProblem{p.(*native.Problem), spec}, nil
+	return &SourceProblem{Problem: p.(*native.Problem), spec: spec}, nil
 }
 
-// SourceProblem is a native problem that also knows the file that it is of. It implements kernels.Examiner and
-// kernels.Checked beside what the native one does.
+// SourceProblem is a native problem that also knows the file that it is of. It implements kernels.Examiner,
+// kernels.Checked and kernels.Settler beside what the native one does.
 type SourceProblem struct {
 	*native.Problem
 	spec *sourceSpec
+
+	mu       sync.Mutex
+	baseline space.Point // where Settle has found one; zero before
 }
 
 var (
 	_ kernels.Examiner = (*SourceProblem)(nil)
 	_ kernels.Checked  = (*SourceProblem)(nil)
+	_ kernels.Settler  = (*SourceProblem)(nil)
 )
 
 // Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
