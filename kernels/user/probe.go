@@ -15,6 +15,9 @@ import (
 // probeSeeds draw the inputs that a reference is tried on.
 var probeSeeds = []uint64{1, 2, 3}
 
+// probeBytes is how much may be kept of the calls of a probe, besides the call of a check.
+const probeBytes = 2 << 30
+
 // probePoints is how many random points the reference is built at besides, to see whether its parameters matter.
 const probePoints = 2
 
@@ -29,6 +32,13 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	seeds := probeSeeds
 	if p.Checking() == kernels.FixedInput {
 		seeds = seeds[:1]
+	}
+	r := &reader{file: s.path}
+	if one := 2 * s.asked.kept(); one > probeBytes/2 {
+		r.warn(s.s.reference.node, "at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it")
+		return r.warnings, nil
+	} else if n := int(probeBytes / one); n < len(seeds) {
+		seeds = seeds[:n]
 	}
 	cases := make([]native.Case, len(seeds))
 	for i, seed := range seeds {
@@ -45,7 +55,6 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 		}
 		return nil, s.referenceError(err)
 	}
-	r := &reader{file: s.path}
 	for i, b := range s.asked.buffers {
 		if b.Mode == native.In {
 			continue

@@ -77,6 +77,17 @@ func TestProbeFixed(t *testing.T) {
 	}
 }
 
+// TestProbeLarge: buffers that are too large to be kept several times are left alone, and that is said.
+func TestProbeLarge(t *testing.T) {
+	needCompiler(t)
+	k, path := load(t, strings.Replace(probeYAML, "shape: {n: 16}", "shape: {n: 67108865}", 1), "f.c", "void f(void) {}\nvoid g(void) {}\n")
+	odd, err := problem(t, k, "").(*SourceProblem).Probe(t.Context())
+	want := path + "/kernel.yaml:11:25: source.reference.function: at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it"
+	if err != nil || odd.Error() != want {
+		t.Errorf("%v, %v", odd, err)
+	}
+}
+
 // TestProbeEnds: a probe of a slow reference ends when it should.
 func TestProbeEnds(t *testing.T) {
 	needCompiler(t)
