@@ -87,6 +87,8 @@ type Report struct {
 	Settings results.Settings
 	Result   search.Result
 	Baseline results.Baseline
+	// Checking is what the checks of its candidates show.
+	Checking kernels.Checking
 	// Schedule is the exported incumbent; nil where no candidate was valid.
 	Schedule *results.Schedule
 	// Refused lists incumbents that were right during the search and failed on fresh inputs. They
@@ -152,6 +154,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if x, ok := s.problem.(kernels.Examiner); ok {
+		if err := x.Examine(ctx); err != nil {
+			return nil, err
+		}
 	}
 	settings.Data, settings.Clock = s.data, s.clock()
 	base := s.problem.Presets()[0]
@@ -380,7 +387,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: kernels.CheckingOf(s.problem)}
 	// The search may have been stopped by ctx, and what it found is exported all the same.
 	hurry := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -458,11 +465,20 @@ func (s *session) baselineWithin(ctx context.Context, o Options) (results.Baseli
 
 // baseline scores the point that others are compared with.
 func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
-	p := s.problem.Presets()[0]
 	// A quick one is had even where the run is to end, so that there is something to compare with.
 	patient, done := lingering(ctx, baselineGrace)
 	defer done()
-	o, err := s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	var p kernels.Preset
+	evaluate := func() (space.Outcome, error) {
+		p = s.problem.Presets()[0]
+		return s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
+	}
+	o, err := evaluate()
+	if x, ok := s.problem.(kernels.Settler); ok && err == nil && o.Status == space.WrongAnswer {
+		if err = x.Settle(patient, s.settings.CheckSeed); err == nil {
+			o, err = evaluate()
+		}
+	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && patient.Err() != nil {
 			err = context.Cause(ctx)
@@ -601,7 +617,9 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
-	for _, seed := range seeds {
+	checking := kernels.CheckingOf(x.problem)
+	schedule.Checked, schedule.Checks = checking.String(), []results.Check{}
+	for _, seed := range checking.Claimed(seeds) {
 		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
 	}
 	artifacts, err := c.Artifacts()

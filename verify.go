@@ -21,7 +21,8 @@ import (
 // Verification is what became of a schedule that was checked again.
 type Verification struct {
 	Schedule results.Schedule
-	Seeds    []uint64 // of the fresh inputs
+	Checking kernels.Checking // what the checks show
+	Seeds    []uint64         // of the checks; none where nothing is checked
 	// Deviation is what the candidate that was rebuilt shows on them; nil where it is wrong, or its kernel measures
 	// none. It is not the schedule's own, which is that of other inputs.
 	Deviation *kernels.Deviation
@@ -77,7 +78,11 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := &session{info: info, problem: problem, settings: results.Settings{Kernel: info.Name}}
-	v := &Verification{Schedule: schedule, Seeds: seeds}
+	checking := kernels.CheckingOf(problem)
+	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
+	if len(v.Seeds) < len(seeds) {
+		seeds = seeds[:1] // it has to run, whatever that shows
+	}
 	step := func(name string, err error) bool {
 		v.Steps = append(v.Steps, Step{name, err})
 		return err == nil
@@ -97,7 +102,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	var rebuilt kernels.Candidate
 	if step("the point belongs to the space", err) {
 		rebuilt, err = s.rebuild(ctx, point, schedule.Cost, seeds)
-		what := fmt.Sprintf("rebuilt from its point it is right on %d fresh inputs", len(seeds))
+		what := "rebuilt from its point it is " + passes(checking, len(seeds))
 		if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
 			d := m.Deviation()
 			v.Deviation = &d
@@ -140,6 +145,14 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	return v, nil
 }
 
+// passes says what a candidate is that passes n checks.
+func passes(c kernels.Checking, n int) string {
+	if c == kernels.NotChecked {
+		return c.Words(n)
+	}
+	return "right " + c.Words(n)
+}
+
 // verifyClaims compares what can be computed again of a schedule: its unit, the version of its kernel, the inputs that
 // it was checked on, its metrics, its baseline and the ratio to that. Costs that are measured are left to the
 // comparison of their candidates. rebuilt is nil where the point does not hold.
@@ -154,10 +167,25 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 	for _, c := range schedule.Checks {
 		seeds = append(seeds, c.Seed)
 	}
-	if want := freshSeeds(schedule.Seed); !slices.Equal(seeds, want) {
+	want := freshSeeds(schedule.Seed)
+	if schedule.Checked != "" { // which earlier versions did not say, and counted all seeds
+		checking := kernels.CheckingOf(s.problem)
+		if schedule.Checked != checking.String() {
+			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, s.info.Name, checking)
+		}
+		want = checking.Claimed(want)
+	}
+	if !slices.Equal(seeds, want) {
 		return fmt.Errorf("field checks names the inputs %d, and a run of seed %d is checked on %d", seeds, schedule.Seed, want)
 	}
 	base := s.problem.Presets()[0]
+	if x, ok := s.problem.(kernels.Settler); ok {
+		for _, p := range x.Baselines() {
+			if p.Key() == schedule.Baseline.Key {
+				base.Point = p // which of them is right is not asked again
+			}
+		}
+	}
 	if key := base.Point.Key(); schedule.Baseline.Preset != base.Name || schedule.Baseline.Key != key {
 		return fmt.Errorf("field baseline is %s (%s), and the baseline of %s is %s (%s)",
 			schedule.Baseline.Preset, schedule.Baseline.Key, s.info.Name, base.Name, key)
@@ -173,7 +201,7 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 	if want := ratio(schedule.Baseline.Cost, schedule.Cost); schedule.Ratio != want {
 		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
 	}
-	if _, err := s.rebuild(ctx, base.Point, schedule.Baseline.Cost, seeds[:1]); err != nil {
+	if _, err := s.rebuild(ctx, base.Point, schedule.Baseline.Cost, freshSeeds(schedule.Seed)[:1]); err != nil {
 		return fmt.Errorf("field baseline.cost: %w", err)
 	}
 	if rebuilt == nil {

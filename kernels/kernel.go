@@ -152,6 +152,20 @@ type Exposed interface {
 	Lacks() []string
 }
 
+// Examiner is implemented by problems made of what users wrote, where a compiler finds faults that no reader does.
+type Examiner interface {
+	// Examine returns what is wrong with the problem as a whole, whatever the point; nil where nothing is.
+	Examine(context.Context) error
+}
+
+// Settler is implemented by problems where another point is the baseline when the first preset turns out to be wrong.
+type Settler interface {
+	// Baselines returns the points that may be the baseline.
+	Baselines() []space.Point
+	// Settle makes that one of them the first preset which is right on the inputs of a seed.
+	Settle(ctx context.Context, seed uint64) error
+}
+
 // Confined is implemented by a Comparer that may have no room for many finalists.
 type Confined interface {
 	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.

@@ -32,8 +32,11 @@ type Schedule struct {
 	Index         *uint64         `json:"index,omitempty"` // of the point, where the space is enumerable
 	Cost          float64         `json:"cost"`
 	Metrics       []space.Metric  `json:"metrics,omitempty"`
-	Checks        []Check         `json:"checks"` // on fresh inputs, at the export; all of them passed
-	Baseline      Baseline        `json:"baseline"`
+	// Checked is what the checks show: "fresh inputs", "fixed input", "check command" or Unchecked; "" in files of earlier
+	// versions.
+	Checked  string   `json:"checked,omitempty"`
+	Checks   []Check  `json:"checks"` // at the export; all of them passed
+	Baseline Baseline `json:"baseline"`
 	// Ratio is the cost of the baseline over the cost of the point: above 1 the point is faster.
 	// Zero where there is no baseline to compare with.
 	Ratio float64 `json:"ratio,omitempty"`
@@ -66,6 +69,9 @@ type Schedule struct {
 	Artifacts []Artifact `json:"artifacts"` // the files beside this one; the first is the program
 	Reproduce []string   `json:"reproduce"` // the command lines that find and verify the point again
 }
+
+// Unchecked is the Checked of a schedule of a kernel that has nothing to tell right from wrong by.
+const Unchecked = "not checked"
 
 // MachineState is how quiet a machine was during a measurement.
 type MachineState struct {
@@ -125,8 +131,10 @@ func (s Schedule) Validate() error {
 		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
 	case s.Trial < 0:
 		return fmt.Errorf("field trial is %d", s.Trial)
-	case len(s.Checks) == 0:
+	case len(s.Checks) == 0 && s.Checked != Unchecked:
 		return fmt.Errorf("field checks is empty: the point was never checked")
+	case len(s.Checks) > 0 && s.Checked == Unchecked:
+		return fmt.Errorf("field checks names %d inputs, and field checked says %q", len(s.Checks), s.Checked)
 	}
 	for i, c := range s.Checks {
 		if !c.OK {

@@ -113,7 +113,8 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
-	if set.dir == "" {
+	made := set.dir == ""
+	if made {
 		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
@@ -132,6 +133,9 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 			path = own.Path()
 		}
 		err = adviseRun(set.dir, path, err)
+		if made {
+			_ = os.Remove(set.dir) // where nothing was written to it
+		}
 	}
 	return a.finish(report, err, asJSON)
 }
@@ -177,9 +181,15 @@ func freeDir(dir string) (string, error) {
 // adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
 // path is "" where it has none.
 func adviseRun(dir, path string, err error) error {
-	if _, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
+	if base, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
 		// To go on with the run would come to the same.
+		if base.Outcome.Status == space.WrongAnswer {
+			return fmt.Errorf("%w: mend it, its tolerance or the defaults of its parameters in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+		}
 		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+	}
+	if faults, wrong := errors.AsType[user.Faults](err); wrong {
+		return usage(faults)
 	}
 	if _, large := errors.AsType[*native.RoomError](err); large {
 		return err // in every directory
@@ -302,7 +312,7 @@ func (a *app) printReport(r *tune.Report) error {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
-	fmt.Fprintf(w, "checked   on %d fresh inputs%s\n", len(s.Checks), deviation(s.Metrics))
+	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -504,15 +514,16 @@ func verifyJSON(v *tune.Verification) any {
 		Error string `json:"error,omitempty"`
 	}
 	out := struct {
-		OK    bool     `json:"ok"`
-		Cost  float64  `json:"cost"`
-		Unit  string   `json:"unit"`
-		Seeds []uint64 `json:"seeds"`
+		OK      bool     `json:"ok"`
+		Cost    float64  `json:"cost"`
+		Unit    string   `json:"unit"`
+		Checked string   `json:"checked"` // what the checks show
+		Seeds   []uint64 `json:"seeds"`   // of the checks
 		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
 		MaxError   *float64 `json:"max_error,omitempty"`
 		ErrorShare *float64 `json:"error_share,omitempty"`
 		Steps      []step   `json:"steps"`
-	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Seeds: v.Seeds}
+	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...)}
 	if d := v.Deviation; d != nil {
 		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
 	}

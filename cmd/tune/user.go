@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"tune/kernels"
+	"tune/kernels/native/cc"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/results"
@@ -214,14 +217,23 @@ func writeNew(path string, text []byte) error {
 
 // checkReport is what tune check finds.
 type checkReport struct {
-	OK       bool             `json:"ok"`
-	Faults   []checkFault     `json:"faults"`
-	Warnings []checkFault     `json:"warnings"`
-	Kernel   string           `json:"kernel,omitempty"`
-	Shape    string           `json:"shape,omitempty"`
-	Points   *uint64          `json:"points"` // null where the space is not enumerable
-	Baseline *checkedBaseline `json:"baseline,omitempty"`
+	OK       bool         `json:"ok"`
+	Faults   []checkFault `json:"faults"`
+	Warnings []checkFault `json:"warnings"`
+	Kernel   string       `json:"kernel,omitempty"`
+	Shape    string       `json:"shape,omitempty"`
+	Points   *uint64      `json:"points"` // null where the space is not enumerable
+	// Checked is what checks show: "fresh inputs", "fixed input", "check command" or "not checked".
+	Checked string `json:"checked,omitempty"`
+	// Arguments says whether those of the file were held against the functions of the source: "fit", or why not; "" for a
+	// command.
+	Arguments string           `json:"arguments,omitempty"`
+	Reference *user.Reference  `json:"reference,omitempty"` // what results are compared with
+	Baseline  *checkedBaseline `json:"baseline,omitempty"`
 }
+
+// argumentsFit says in a report that the arguments of the file are those of the functions.
+const argumentsFit = "fit"
 
 type checkFault struct {
 	File    string `json:"file"`
@@ -245,8 +257,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say what is wrong with a kernel of your own",
 		Long: `check reads the file of a kernel, says all that is wrong with it by line and column, and how large its space is. Then it
-builds, checks and measures the baseline once, as a run would; --static leaves that out, and starts no process but
-compilers to ask for their version.`,
+holds the arguments of the file against the functions of the source, builds, checks and measures the baseline once, as a
+run would, and tries the reference on several inputs, to warn where they make no difference. --static leaves all that out,
+and starts no process but compilers to ask for their version.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
@@ -307,22 +320,73 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if n, ok := p.Space().Len(); ok {
 		report.Points = &n
 	}
+	report.Checked = kernels.CheckingOf(p).String()
+	source, _ := p.(*user.SourceProblem)
+	if source != nil {
+		reference := source.Reference()
+		report.Reference, report.Arguments = &reference, "not checked: --static"
+	}
 	if static {
 		report.OK = true
 		return report, nil
 	}
+	if source != nil {
+		err := source.Examine(c.Context())
+		switch faults, wrong := errors.AsType[user.Faults](err); {
+		case wrong:
+			report.Faults, report.Arguments = checkFaults(faults), "do not fit"
+			return report, faultsError(path, len(faults))
+		case errors.Is(err, cc.ErrNone):
+			report.Arguments = "not checked: " + err.Error()
+			return report, fmt.Errorf("%s: %w", path, err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		report.Arguments = argumentsFit
+	}
 	base := p.Presets()[0].Point
 	e := &kernels.Evaluator{Problem: p}
 	out, err := e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
+	if err == nil && source != nil && out.Status == space.WrongAnswer {
+		// Another point may be the baseline of a run.
+		err = source.Settle(c.Context(), e.CheckSeed)
+		if right := source.Presets()[0].Point; err == nil && !right.Equal(base) {
+			report.Warnings = append(report.Warnings, checkFault{File: path, Field: "space.parameters",
+				Message: fmt.Sprintf("the first values (%s) make a wrong answer, so that another point is the baseline: %s", base.Key(), out.Reason)})
+			base = right
+			out, err = e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	report.Baseline = &checkedBaseline{base.Key(), out.Status.String(), out.Cost, info.Unit, out.Metrics, out.Reason}
 	report.OK = out.Status == space.OK
+	if source != nil {
+		odd, err := probe(c.Context(), source, path)
+		if err != nil && report.OK {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		report.Warnings = append(report.Warnings, odd...)
+	}
 	if !report.OK {
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline does not hold", path)}
 	}
 	return report, nil
+}
+
+// probeTime is how long the reference is tried on inputs.
+const probeTime = 20 * time.Second
+
+// probe returns what is odd about the results of the reference.
+func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFault, error) {
+	limited, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	odd, err := p.Probe(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return []checkFault{{File: path, Field: "source.reference", Message: fmt.Sprintf("within %v it was not seen whether inputs make a difference to its results", probeTime)}}, nil
+	}
+	return checkFaults(odd), err
 }
 
 func faultsError(path string, n int) error {
@@ -372,6 +436,14 @@ func checkFaults(faults []user.Fault) []checkFault {
 	return out
 }
 
+// rightBy says of a baseline that holds how it was checked.
+var rightBy = map[string]string{
+	kernels.FreshInputs.String():  "right",
+	kernels.FixedInput.String():   "right on one fixed input",
+	kernels.CheckCommand.String(): "right by its own check command",
+	kernels.NotChecked.String():   "not checked",
+}
+
 func (a *app) printCheck(r *checkReport) {
 	line := func(prefix string, f checkFault) {
 		fmt.Fprintf(a.stdout, "%s%s\n", prefix, user.Fault{File: f.File, Line: f.Line, Column: f.Column, Field: f.Field, Text: f.Message})
@@ -391,13 +463,19 @@ func (a *app) printCheck(r *checkReport) {
 	}
 	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
 	fmt.Fprintf(a.stdout, "space     %s\n", points)
+	if r.Reference != nil {
+		fmt.Fprintf(a.stdout, "reference %s\n", r.Reference)
+	}
+	if r.Arguments != "" && r.Arguments != argumentsFit {
+		fmt.Fprintf(a.stdout, "arguments %s\n", r.Arguments)
+	}
 	if b := r.Baseline; b != nil {
 		fmt.Fprintf(a.stdout, "baseline  %s\n", b.Key)
 		if b.Status != space.OK.String() {
 			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
 			return
 		}
-		fmt.Fprintf(a.stdout, "          right%s, %s %s\n", deviation(b.Metrics), number(b.Cost), b.Unit)
+		fmt.Fprintf(a.stdout, "          %s%s, %s %s\n", rightBy[r.Checked], deviation(b.Metrics), number(b.Cost), b.Unit)
 		_, rest, _ := kernels.SplitDeviation(b.Metrics)
 		for _, m := range rest {
 			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))

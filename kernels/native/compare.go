@@ -48,7 +48,11 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 		entrants = append(entrants, &entrant{c: c})
 	}
 	for _, e := range entrants {
-		if err := e.c.compile(ctx); err != nil {
+		err := e.c.compile(ctx)
+		if err == nil {
+			err = e.c.vary(ctx)
+		}
+		if err != nil {
 			if e == entrants[0] || !kernelFault(err) {
 				return kernels.Final{}, err
 			}

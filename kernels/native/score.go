@@ -323,6 +323,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	var e estimate
 	// Nothing can be compiled once the compilers are stopped.
 	err := c.compile(ctx)
+	if err == nil {
+		err = c.vary(ctx)
+	}
 	if err != nil {
 		return kernels.Score{}, err
 	}

@@ -52,7 +52,7 @@ type keptVariants struct {
 	*variants
 }
 
-// of returns the variants of a point. It is called by the one that times.
+// of returns the variants of a point.
 func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*variants, error) {
 	vc.mu.Lock()
 	defer vc.mu.Unlock()
@@ -88,6 +88,18 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	vc.kept = slices.Insert(vc.kept, 0, keptVariants{class, made})
 	vc.kept = vc.kept[:min(len(vc.kept), variantClasses)]
 	return made, nil
+}
+
+// vary makes the variants that a candidate is timed on, before its turn comes: their references may have to be compiled,
+// and take long.
+func (c *candidate) vary(ctx context.Context) error {
+	h := c.problem.host
+	if err := h.noise.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer h.noise.Release(1)
+	_, err := c.problem.varied.of(ctx, c.problem, c)
+	return err
 }
 
 // newVariants makes the variants of a seed.

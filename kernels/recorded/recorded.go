@@ -234,6 +234,9 @@ func (p *Problem) Lookup(point space.Point) space.Outcome {
 // Seconds returns how long the file says that it took to evaluate a point.
 func (p *Problem) Seconds(point space.Point) float64 { return p.Lookup(point).Seconds }
 
+// Checking returns NotChecked: nothing of what was measured is here to be checked.
+func (p *Problem) Checking() kernels.Checking { return kernels.NotChecked }
+
 // Origin returns what the file says of itself.
 func (p *Problem) Origin() kernels.Origin {
 	return kernels.Origin{Space: p.file.Space, Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective}

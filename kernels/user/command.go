@@ -63,6 +63,14 @@ func baselinePreset(s *space.Space) []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "the default of every parameter", Point: s.Default()}}
 }
 
+// Checking returns what a check shows: what the file's own command says, or nothing where it has none.
+func (p *commandProblem) Checking() kernels.Checking {
+	if p.c.check == nil {
+		return kernels.NotChecked
+	}
+	return kernels.CheckCommand
+}
+
 // Build puts the values of a point into the commands. The build command runs with the first check.
 func (p *commandProblem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {

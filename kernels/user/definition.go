@@ -38,6 +38,7 @@ type definedSpace struct {
 // source is a kernel in C or C++.
 type source struct {
 	name      string // of the file, for messages and line directives
+	textLine  int    // where the text stands in the kernel's own file: the number of lines before it; 0 where it does not
 	text      template
 	language  string
 	define    bool // parameters are #defines, rather than places in the text
@@ -51,9 +52,11 @@ type source struct {
 	ops       expr // the zero expr where not stated
 	bytes     expr
 	cold      bool
-	fixed     bool // inputs that are not drawn stay as they are in timed calls too
+	asIs      bool // inputs that are not drawn stay as they are in timed calls too
 	fast      bool // no time is too short to be believed
 	limits    sourceBounds
+	// Where the function and its arguments stand in the file.
+	functionNode, argumentsNode node
 }
 
 type sourceBounds struct {
@@ -67,6 +70,7 @@ type argument struct {
 	ctype  ctype
 	scalar bool
 	value  expr // of a scalar
+	node   node // where it stands in the file
 	// The rest is of buffers.
 	length    expr
 	mode      native.Mode
@@ -104,8 +108,14 @@ type reference struct {
 	text     template
 	language string
 	function string
+	node     node              // where its name stands in the file
 	outputs  map[string][]byte // by argument, in the machine's byte order; nil where there is a function
-	shapes   []map[string]int
+	// flags replace those that it is compiled with by itself, where flagsGiven says so; parameters are the values, as in
+	// keys, that the file states for it.
+	flags      []template
+	flagsGiven bool
+	parameters map[string]string
+	shapes     []map[string]int
 }
 
 // command is a kernel that is any program.
@@ -275,6 +285,7 @@ type names struct {
 	nodes      []node // of the parameters
 	numeric    []string
 	used       map[string]bool
+	compilers  []string // that the file lists
 	// broken says that some parameters could not be read, so that an unknown name may be one of theirs.
 	broken bool
 }

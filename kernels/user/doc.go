@@ -26,6 +26,7 @@
 //     column and field. schema.go is the table of all fields; the published JSON schema is written from it.
 //  2. [Kernel.Problem] evaluates the expressions at a shape and makes the space. Compilers that are not installed are left
 //     out of it.
+//     The arguments of a source are held against its functions before a run: see [SourceProblem.Examine].
 //  3. A source becomes one translation unit a point: the parameters as #defines or put in for {{name}}, the user's text, and
 //     a wrapper that package native calls. A command becomes a process of its own, limited as native candidates are.
 //  4. [Kernel.Save] copies the file, and all that it names, into a run directory; [Open] reads that copy, so that a run can
@@ -36,6 +37,11 @@
 // {{name}} stands for the value of a parameter or of a constant of the shape. Integers and floats are written in decimal,
 // truth values as 1 and 0, texts as they are. A parameter that is inactive at a point leaves nothing behind; a word of a
 // command, or a compiler flag, that names an inactive parameter is left out as a whole.
+//
+// # What is right
+//
+// The reference is compiled apart from all points: with strict flags, and with values that neither the order of an enum nor
+// a default changes. See the fields flags and parameters of reference.
 //
 // # Expressions
 //

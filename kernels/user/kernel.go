@@ -209,8 +209,14 @@ func (r *reader) try(k *Kernel, root node) {
 	if _, err := k.d.source.inputs(c, 0, false); err != nil {
 		fail(err)
 	}
+	if len(r.faults) == 0 && k.d.source.fixed(c) {
+		r.warn(list, "no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right")
+	}
 	if _, err := k.d.source.threadsOf(sp.Default(), values); err != nil {
 		r.fault(valueOf(source, "threads"), "%s", strings.TrimPrefix(kernels.AsRejection(err).Reason, "threads: "))
+	}
+	if _, err := k.d.source.standardOf(k.d.space, values, k.d.source.compilers); err != nil {
+		r.fault(valueOf(valueOf(source, "reference"), "parameters"), "no point has these values")
 	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)

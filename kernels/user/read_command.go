@@ -46,6 +46,9 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 			r.copied(c, nodes[i], file, name == "templates", ns, w)
 		}
 	}
+	if c.check == nil && f.has("run") && !f.mentions("check") {
+		r.warn(f.at["run"], "nothing says whether its result is right, so that a command that does nothing may win: add a field check")
+	}
 	c.metric = r.metric(f.object("metric"))
 	l := f.object("limits")
 	c.limits = commandBounds{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,7 @@ var languages = map[string]string{
 
 func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	s := &source{language: f.text("language"), define: f.text("parameters") != "template", function: r.function(f, "function")}
+	s.functionNode, s.argumentsNode = f.position("function"), f.position("arguments")
 	text := r.sourceText(f, s, w)
 	s.text = template{src: text, parts: []part{{text: text}}}
 	switch {
@@ -47,27 +49,19 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	if writes := slices.ContainsFunc(s.arguments, func(a argument) bool { return !a.scalar && a.mode != native.In }); f.has("arguments") && !writes {
 		r.fault(f.position("arguments"), "the function writes no buffer: one needs access: write or update")
 	}
-	r.reference(f.object("reference"), s, d, ns, w)
 	s.compilers, _ = f.texts("compilers")
+	ns.compilers = s.compilers
+	r.reference(f.object("reference"), s, d, ns, w)
 	if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == "compiler" }) && len(s.compilers) > 1 {
 		r.fault(f.at["compilers"], "there is a parameter named compiler already: rename it, or list one compiler")
 	}
-	flags, nodes := f.texts("flags")
-	for _, n := range nodes {
-		s.flags = append(s.flags, r.template(n, ns))
-	}
-	if !f.has("flags") {
+	if s.flags = r.flags(f, ns); !f.has("flags") {
 		s.flags = []template{parseTemplate("-O3"), parseTemplate("-march=native")}
-	}
-	for i, flag := range flags {
-		if strings.HasPrefix(flag, "-o") || flag == "-c" || flag == "-S" || flag == "-E" {
-			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", flag)
-		}
 	}
 	s.threads, _ = r.namedExpr(f, "threads", ns)
 	m := f.object("metric")
 	s.ops, s.bytes, s.cold = r.constantExpr(m, "operations", ns), r.constantExpr(m, "bytes", ns), m.truth("cold")
-	s.fixed, s.fast = f.has("vary") && !f.truth("vary"), f.text("trusted") == "fast"
+	s.asIs, s.fast = f.has("vary") && !f.truth("vary"), f.text("trusted") == "fast"
 	l := f.object("limits")
 	s.limits = sourceBounds{compile: l.duration("compile", 0), call: l.duration("call", 0), memory: l.size("memory", 0)}
 	r.setDefined(s, ns)
@@ -131,6 +125,9 @@ func (r *reader) sourceText(f *fields, s *source, w world) string {
 		s.name = filepath.Base(r.file)
 		if s.language == "" && !f.has("language") {
 			s.language = "c"
+		}
+		if n := f.at["text"]; n.Style&yaml.LiteralStyle != 0 {
+			s.textLine = n.Line
 		}
 		return f.text("text")
 	case !f.has("file"):
@@ -272,7 +269,7 @@ func inline(name string, w world) (string, error) {
 // argument reads one argument; ok is false where its name cannot be relied on.
 func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	f := r.fields(n, argumentObject)
-	a.name = f.line("name")
+	a.node, a.name = n, f.line("name")
 	a.ctype = lookupType(f.text("type"))
 	a.scalar = f.has("value")
 	bad := func(name, format string, args ...any) {
@@ -478,10 +475,10 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			a.tolerance = defaultTolerance(a.ctype.elem)
 		}
 	}
-	ref.function = r.function(f, "function")
+	ref.function, ref.node = r.function(f, "function"), f.position("function")
 	switch {
 	case f.has("outputs"):
-		for _, name := range []string{"function", "file", "shapes"} {
+		for _, name := range []string{"function", "file", "shapes", "flags", "parameters"} {
 			if f.has(name) {
 				r.fault(f.at[name], "the files of outputs are the reference already")
 			}
@@ -500,6 +497,8 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	case s.define && s.text.src != "" && f.has("function"):
 		r.hasFunction(f, "function", ref.function, s.name, s.text.src)
 	}
+	r.standard(f, ref, ns)
+	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
 			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
@@ -519,6 +518,91 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			ref.shapes = append(ref.shapes, shape)
 		}
 	}
+}
+
+// optionPattern is a line of a source that sets options of the compiler, of those that a reference must not have.
+var optionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+(GCC[ \t]+optimize\b|clang[ \t]+fp\b|float_control\b|STDC[ \t]+FP_CONTRACT[ \t]+ON\b)|__attribute__[ \t]*\(\([^()]*\boptimize(__)?[ \t]*\(|\bgnu::optimize[ \t]*\(`)
+
+// optionsInside warns of a source that gives the reference options which its flags withhold.
+func (r *reader) optionsInside(f *fields, s *source) {
+	text, file := s.reference.text.src, s.reference.name
+	if file == "" {
+		text, file = s.text.src, s.name
+	}
+	at := optionPattern.FindStringIndex(text)
+	if at == nil || s.reference.outputs != nil {
+		return
+	}
+	// The text may have others put in, which begin with line directives.
+	r.warn(f.position("function"), "%s has %q, which may hold for the reference too, whatever its flags are: keep the reference in a file without it",
+		file, strings.TrimSpace(text[at[0]:at[1]]))
+}
+
+// standard reads what the reference is compiled with. A parameter that is named here alone is still one that makes no
+// difference to candidates.
+func (r *reader) standard(f *fields, ref *reference, ns *names) {
+	used := maps.Clone(ns.used)
+	defer func() { ns.used = used }()
+	ref.flags = r.flags(f, ns)
+	ref.flagsGiven = f.has("flags")
+	ref.parameters = map[string]string{}
+	known := ns.all()
+	for _, p := range r.pairs(f.at["parameters"], "parameters to values") {
+		i := slices.IndexFunc(ns.parameters, func(q space.Parameter) bool { return q.Name == p.name })
+		switch {
+		case i < 0 && p.name == compilerParameter && len(ns.compilers) > 1:
+			ref.parameters[p.name] = r.text(p.value, ns.compilers)
+			continue
+		case i < 0:
+			if !ns.broken {
+				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMean(p.name, known))
+			}
+			continue
+		}
+		text, ok := valueText(p.value)
+		if !ok {
+			r.fault(p.value, "want a value of the parameter: %s", ns.parameters[i].Domain())
+			continue
+		}
+		v, err := parseValue(ns.parameters[i], text)
+		if err != nil {
+			r.fault(p.value, "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("parameter %q: ", p.name)))
+			continue
+		}
+		ref.parameters[p.name] = v.String()
+	}
+}
+
+// parseValue reads a value of a parameter of the file, of which a space knows whether its numbers are whole.
+func parseValue(p space.Parameter, text string) (space.Value, error) {
+	p.When = ""
+	if sp, err := space.New("", []space.Parameter{p}); err == nil {
+		p, _ = sp.Parameter(p.Name)
+	}
+	return p.ParseValue(text)
+}
+
+// valueText returns a scalar as a value of package space is written.
+func valueText(n node) (text string, ok bool) {
+	var any any
+	if n.Kind != yaml.ScalarNode || n.Decode(&any) != nil {
+		return "", false
+	}
+	v, err := space.ValueOf(any)
+	return v.String(), err == nil
+}
+
+// flags reads compiler flags.
+func (r *reader) flags(f *fields, ns *names) []template {
+	var out []template
+	texts, nodes := f.texts("flags")
+	for i, text := range texts {
+		out = append(out, r.template(nodes[i], ns))
+		if strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
+			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", text)
+		}
+	}
+	return out
 }
 
 // constantsIn returns a constant that the text of a source holds, or "".

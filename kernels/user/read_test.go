@@ -63,11 +63,14 @@ space:
 source:
   file: f.c
   function: f
-  arguments:
+` + argumentsText + `  reference: {function: plain}
+`
+
+// argumentsText are the arguments of most sources here.
+const argumentsText = `  arguments:
     - {name: x, type: float, length: n, access: read}
     - {name: y, type: float, length: n, access: write}
     - {name: n, type: int, value: n}
-  reference: {function: plain}
 `
 
 const commandText = `kernel: {name: cmd, shape: {n: 3}}
@@ -79,7 +82,7 @@ command:
 `
 
 func TestRead(t *testing.T) {
-	for _, text := range []string{sourceText, commandText} {
+	for _, text := range []string{sourceText, commandText + "  check: [echo]\n"} {
 		k, err := read("my.yaml", []byte(text), library)
 		if err != nil {
 			t.Fatal(err)
@@ -187,6 +190,15 @@ my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
 		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolute: -1}}", `my.yaml:14:54: source.reference.tolerance.absolute: want a number that is not negative`},
 		{sourceText, "{function: plain}", "{function: plain, shapes: [{m: 3}, {n: 0}]}", `my.yaml:14:42: source.reference.shapes[0].m: there is no constant "m"
 my.yaml:14:53: source.reference.shapes[1].n: want a whole number from 1 to 1099511627776`},
+		{sourceText, "{function: plain}", "{function: plain, parameters: {TIEL: 1, TILE: 3}, flags: [-O1, -o, '-D{{q}}']}", `my.yaml:14:45: source.reference.parameters.TIEL: there is no parameter "TIEL" (did you mean "TILE"?)
+my.yaml:14:60: source.reference.parameters.TILE: parameter "TILE" has no value 3; its domain is 1..8 (powers of two)
+my.yaml:14:77: source.reference.flags[1]: tune says itself what the compiler makes: leave -o out
+my.yaml:14:84: source.reference.flags[2]: {{q}}: there is no parameter and no constant of this name`},
+		{sourceText, "{function: plain}", "{function: plain, parameters: {TILE: [1]}}", `my.yaml:14:51: source.reference.parameters.TILE: want a value of the parameter: 1..8 (powers of two)`},
+		{sourceText, "{function: plain}", "{function: plain, parameters: {compiler: gcc}}", `my.yaml:14:45: source.reference.parameters.compiler: there is no parameter "compiler"`},
+		{sourceText, "{function: plain}", "{function: plain, parameters: {compiler: icc}}\n  compilers: [clang, gcc]", `my.yaml:14:55: source.reference.parameters.compiler: "icc": want one of clang, gcc (did you mean "gcc"?)`},
+		{sourceText, "{function: plain}", "{outputs: {y: one.txt}, parameters: {TILE: 1}}", `my.yaml:14:24: source.reference.outputs: argument x is filled with random numbers, of which no file knows the result: give it a fill of its own
+my.yaml:14:50: source.reference.parameters: the files of outputs are the reference already`},
 		{sourceText, "{function: plain}", "{outputs: {y: one.txt}}", `my.yaml:14:24: source.reference.outputs: argument x is filled with random numbers, of which no file knows the result: give it a fill of its own`},
 		{sourceText, "  reference: {function: plain}\n", "", `my.yaml:8:3: source: the field reference is missing: what a right result is`},
 		{sourceText, "  reference:", "  compilers: [gcc, icc]\n  reference:", `my.yaml:14:20: source.compilers[1]: "icc": want one of gcc, clang (did you mean "gcc"?)`},
@@ -254,6 +266,63 @@ func TestReadWarnings(t *testing.T) {
 my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestReadOptions: a source with options of its own is no strict reference.
+func TestReadOptions(t *testing.T) {
+	for line, want := range map[string]string{
+		`#pragma GCC optimize("Ofast")`:                        `#pragma GCC optimize`,
+		` # pragma STDC FP_CONTRACT ON`:                        `# pragma STDC FP_CONTRACT ON`,
+		`#pragma clang fp contract(fast)`:                      `#pragma clang fp`,
+		`__attribute__((noinline, optimize("fast-math")))`:     `__attribute__((noinline, optimize(`,
+		`#pragma STDC FP_CONTRACT OFF`:                         "",
+		`#pragma omp parallel`:                                 "",
+		`void optimize(int x);`:                                "",
+		`__attribute__((noinline)) void optimize(int always);`: "",
+	} {
+		source := library["f.c"] + line + "\n"
+		shelf := shelf{"f.c": source, "f.h": library["f.h"], "g.c": "void plain(const float *x, float *y, int n) {}\n"}
+		k, err := read("my.yaml", []byte(sourceText), shelf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			want = fmt.Sprintf("my.yaml:14:25: source.reference.function: f.c has %q, which may hold for the reference too, whatever its flags are: keep the reference in a file without it", want)
+		}
+		if got := Faults(k.Warnings()).Error(); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", line, got, want)
+		}
+		k, err = read("my.yaml", []byte(strings.Replace(sourceText, "{function: plain}", "{function: plain, file: g.c}", 1)), shelf)
+		if err != nil || len(k.Warnings()) > 0 {
+			t.Errorf("%s: %v, %v", line, err, k.Warnings())
+		}
+	}
+}
+
+// TestReadUnchecked: a file whose checks show little says so.
+func TestReadUnchecked(t *testing.T) {
+	fill := strings.NewReplacer("length: n, access: read", "length: n, access: read, fill: {FILL}", "length: n, access: write", "length: n, access: update, fill: {constant: 1}").Replace(sourceText)
+	const fixed = "my.yaml:11:5: source.arguments: no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right"
+	for text, want := range map[string]string{
+		commandText:                       "my.yaml:6:8: command.run: nothing says whether its result is right, so that a command that does nothing may win: add a field check",
+		commandText + "  check: [echo]\n": "",
+		sourceText:                        "",
+		strings.Replace(fill, "FILL", "constant: 3", 1):                                                                                                         fixed,
+		strings.Replace(fill, "FILL", "random: [n, 8], integers: true", 1):                                                                                      fixed,
+		strings.Replace(fill, "FILL", "random: [n, 9], integers: true", 1):                                                                                      "",
+		strings.Replace(sourceText, "access: read}", "access: write}", 1):                                                                                       fixed,
+		strings.Replace(sourceText, "access: read}", "access: update}", 1):                                                                                      "",
+		strings.Replace(sourceText, "name: x, type: float, length: n, access: read", "name: x, type: float, length: 3, access: read, fill: {file: one.txt}", 1): fixed,
+	} {
+		k, err := read("my.yaml", []byte(text), library)
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
+			continue
+		}
+		if got := Faults(k.Warnings()).Error(); got != want {
+			t.Errorf("got %s\nwant %s\n%s", got, want, text)
+		}
 	}
 }
 

@@ -119,9 +119,11 @@ var fillObject = &object{"fill", []field{
 }}
 
 var referenceObject = &object{"reference", []field{
-	{name: "function", doc: "a function with the same arguments; the tuned one itself stands for its baseline", form: formText},
+	{name: "function", doc: "a function with the same arguments; the tuned one itself stands for what it is with the values of parameters and flags below", form: formText},
 	{name: "file", doc: "the C or C++ file that holds it; by default the tuned source", form: formText},
 	{name: "outputs", doc: "files of the expected elements by the name of the buffer, in place of a function; every fill has to be constant or a file then", form: formOther, schema: `{"type": "object", "additionalProperties": {"type": "string"}}`},
+	{name: "flags", doc: "all compiler flags of the function, which may hold {{name}}. By default those of the source without levels of optimisation and fast math, and then -O2 -fno-fast-math -ffp-contract=off", form: formList, element: &field{form: formText}},
+	{name: "parameters", doc: "the values that the function is compiled with, by the name of the parameter. By default the smallest that a point has (of texts the first in the alphabet, of truth values false, of compilers gcc), one parameter after another: neither defaults nor the order of values matter", form: formOther, schema: mapSchema},
 	{name: "tolerance", doc: "exact, or a mapping with absolute and relative: |got - want| <= absolute + relative*|want|. By default exact for integers, 1e-6 and 1e-5 for float, 1e-12 and 1e-10 for double", form: formOther, schema: toleranceSchema},
 	{name: "shapes", doc: "further shapes to check every candidate on: a list of mappings from constants to numbers", form: formOther, schema: `{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}}`},
 }}

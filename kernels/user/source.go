@@ -187,11 +187,20 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	return content, nil
 }
 
-// draws reports whether an input is drawn from a seed.
-func (s *source) draws() bool {
-	return slices.ContainsFunc(s.arguments, func(a argument) bool {
-		return !a.scalar && a.mode != native.Out && a.fill.kind != fillFile && a.fill.kind != fillConstant
-	})
+// fixed reports whether a call has the same inputs whatever the seed is.
+func (s *source) fixed(c call) bool {
+	for i, b := range c.buffers {
+		a := s.arguments[c.index[i]]
+		if b.Mode == native.Out || a.fill.kind != fillRandom {
+			continue
+		}
+		from, ferr := a.fill.low.value(c.values)
+		to, terr := a.fill.high.value(c.values)
+		if ferr != nil || terr != nil || from != to {
+			return false
+		}
+	}
+	return true
 }
 
 // scale multiplies the elements of inputs that are floats by numbers from 0.75 to 1.25, and reports whether there are
@@ -367,13 +376,19 @@ const compilerParameter = "compiler"
 
 func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 
+// unitHead begins each translation unit, before the user's text.
+const unitHead = "#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
+
+// unitCall begins the part of a unit that calls the function.
+const unitCall = "#line 1 \"tune_kernel\"\n"
+
 // unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var b strings.Builder
-	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n")
+	b.WriteString(unitHead)
 	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
-	b.WriteString("\n#line 1 \"tune_kernel\"\n")
+	b.WriteString("\n" + unitCall)
 	if language == "c++" {
 		b.WriteString("extern \"C\" ")
 	}

@@ -1,14 +1,12 @@
 package user
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -22,6 +20,7 @@ type sourceSpec struct {
 	s         *source
 	space     *space.Space
 	host      *native.Host
+	path      string // of the kernel's file
 	constants map[string]int
 	// shapes are all that candidates are checked on, the asked one first, each with the space that says which
 	// points exist there.
@@ -30,6 +29,8 @@ type sourceSpec struct {
 	work   native.Work
 	limits worker.Limits
 	info   kernels.Info
+	// standard is how the reference is built.
+	standard standard
 
 	limitOnce sync.Once
 	limitErr  error
@@ -53,22 +54,57 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+	p, err := native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+	if err != nil {
+		return nil, err
+	}
+	return &SourceProblem{Problem: p.(*native.Problem), spec: spec}, nil
 }
+
+// SourceProblem is a native problem that also knows the file that it is of. It implements kernels.Examiner,
+// kernels.Checked and kernels.Settler beside what the native one does.
+type SourceProblem struct {
+	*native.Problem
+	spec *sourceSpec
+
+	mu       sync.Mutex
+	baseline space.Point // where Settle has found one; zero before
+}
+
+var (
+	_ kernels.Examiner = (*SourceProblem)(nil)
+	_ kernels.Checked  = (*SourceProblem)(nil)
+	_ kernels.Settler  = (*SourceProblem)(nil)
+)
+
+// Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
+func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
+
+// Checking says whether the inputs of checks differ.
+func (p *SourceProblem) Checking() kernels.Checking {
+	if p.spec.s.fixed(p.spec.asked) {
+		return kernels.FixedInput
+	}
+	return kernels.FreshInputs
+}
+
+// Reference returns what the results are compared with.
+func (p *SourceProblem) Reference() Reference { return p.spec.Reference() }
 
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
 	var more []space.Parameter
+	var names []string
 	if len(s.compilers) > 0 {
-		names, err := installed(s.compilers)
-		if err != nil {
+		var err error
+		if names, err = installed(s.compilers); err != nil {
 			return nil, err
 		}
 		if s.choosesCompiler() {
 			more = []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}
 		}
 	}
-	spec := &sourceSpec{s: s, constants: constants, info: k.Info()}
+	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info()}
 	all := []map[string]int{constants}
 	for _, shape := range s.reference.shapes {
 		merged := map[string]int{}
@@ -106,6 +142,9 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		if i == 0 {
 			spec.asked = c
 		}
+	}
+	if spec.standard, err = s.standardOf(k.d.space, constants, names); err != nil {
+		return nil, err
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
 	spec.host = native.NewHost(native.HostOptions{})
@@ -274,7 +313,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	}
 	if err != nil {
 		// What is wrong with the reference is no candidate's fault, so that a rejection must not pass.
-		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+		return nil, s.referenceError(err)
 	}
 	for i, c := range calls {
 		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
@@ -295,7 +334,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
 	scaled := false
-	if !s.s.fixed && !s.s.draws() {
+	if !s.s.asIs && s.s.fixed(c) {
 		scaled = s.s.scale(c, inputs, seed)
 	}
 	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
@@ -320,79 +359,6 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 
 // VariantClass names the call at the asked shape, as CaseClass does.
 func (s *sourceSpec) VariantClass(p space.Point) string { return s.CaseClass(p) }
-
-// expected returns what the buffers of each call should hold.
-func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {
-	if outputs := s.s.reference.outputs; outputs != nil {
-		out := make([][][]byte, len(calls))
-		for i, c := range calls {
-			for _, b := range c.buffers {
-				data := outputs[b.Name]
-				if b.Mode != native.In && len(data) != b.Bytes() {
-					return nil, fmt.Errorf("the file of buffer %s holds %d elements, and the buffer %d", b.Name, len(data)/b.Elem.Size(), b.Len)
-				}
-				out[i] = append(out[i], data)
-			}
-		}
-		return out, nil
-	}
-	return s.compute(ctx, cases)
-}
-
-// referenceTime bounds one call of a reference, which may be slow.
-const referenceTime = 2 * time.Minute
-
-// compute calls the reference function in a worker, because it is as little to be trusted as a candidate. It is compiled
-// with the values of the baseline.
-func (s *sourceSpec) compute(ctx context.Context, cases []native.Case) (out [][][]byte, err error) {
-	ref, base := s.s.reference, s.space.Default()
-	text, name, language := s.s.text, s.s.name, s.s.language
-	if ref.name != "" {
-		text, name, language = ref.text, ref.name, ref.language
-	}
-	pr := s.s.program(text, name, base, s.constants)
-	if ref.name != "" && !s.s.define {
-		pr.body = text.src // places are those of the tuned source
-	}
-	tools, err := s.host.Toolchain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.limitCompiler(); err != nil {
-		return nil, err
-	}
-	so, err := tools.Build(ctx, language, s.s.unit(pr, language, ref.function, 1), s.s.compilerOf(base), append(s.s.flagsOf(base, s.constants), ownSymbols...))
-	if err != nil {
-		return nil, err
-	}
-	w, err := worker.Start(ctx, worker.Options{Core: -1, Limits: worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	for i, c := range cases {
-		if err := mapBuffers(w, c); err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			if err := w.Load(so); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Call(ctx, c.Dims); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
-		}
-		var want [][]byte
-		for j, b := range w.Outputs() {
-			if c.Buffers[j].Mode == native.In {
-				b = nil
-			}
-			want = append(want, bytes.Clone(b))
-		}
-		out = append(out, want)
-	}
-	return out, nil
-}
 
 func mapBuffers(w *worker.Worker, c native.Case) error {
 	buffers := make([]worker.Buffer, len(c.Buffers))

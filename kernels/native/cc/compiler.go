@@ -25,6 +25,9 @@ var ErrNone = errors.New("no C compiler found: install gcc (apt-get install gcc)
 // versionTimeout bounds how long a compiler may take to say its version.
 const versionTimeout = 10 * time.Second
 
+// Names are the compilers that Find looks for by name, the preferred one first.
+var Names = []string{"gcc", "clang"}
+
 // Find returns the compilers on PATH: that of $CC first where it is set, then gcc and clang, or cc where there is
 // neither. It fails with ErrNone where none of them works.
 func Find(ctx context.Context) ([]Compiler, error) {
@@ -53,7 +56,7 @@ func Find(ctx context.Context) ([]Compiler, error) {
 	if named := os.Getenv("CC"); named != "" && !try(named) {
 		return nil, errors.Join(fmt.Errorf("CC is %q, which is not a compiler that can be run: unset it or name one", named), errors.Join(broken...), ctx.Err())
 	}
-	gcc, clang := try("gcc"), try("clang")
+	gcc, clang := try(Names[0]), try(Names[1])
 	if !gcc && !clang && len(found) == 0 {
 		try("cc")
 	}

@@ -1,0 +1,76 @@
+package user
+
+import (
+	"context"
+	"slices"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// mostBaselines bounds how many points may be the baseline.
+const mostBaselines = 32
+
+// Baselines returns the points that may be the baseline, in the order in which they are tried: the default, those that differ
+// from it in the value of one enum or truth value for which the file states no default, in two, and so on. The default may
+// be wrong, where a flag that loosens floating point is the first of its values; that must not decide whether there is a run.
+func (p *SourceProblem) Baselines() []space.Point {
+	s := p.spec.space
+	out := []space.Point{s.Default()}
+	changed := []int{-1} // the last parameter in which each of them differs
+	for at := 0; at < len(out); at++ {
+		ords := out[at].Ordinals()
+		for i, parameter := range s.Parameters() {
+			if i <= changed[at] || parameter.Default != nil || ords[i] < 0 || parameter.Type != space.TypeEnum && parameter.Type != space.TypeBool {
+				continue
+			}
+			for o := range parameter.Len() {
+				if len(out) == mostBaselines {
+					return out
+				}
+				other := slices.Clone(ords)
+				other[i] = o
+				if point, ok := s.Complete(other); ok && o != ords[i] {
+					out, changed = append(out, point), append(changed, i)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Settle makes the first of the points that may be the baseline, and that is right on the inputs of a seed, the first preset.
+// Where the default fails in another way than by a wrong answer, or none is right, it stays the default.
+func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, point := range p.Baselines() {
+		c, err := p.Build(ctx, point)
+		if err == nil {
+			err = c.Check(ctx, seed)
+		}
+		if err == nil {
+			p.baseline = point
+			return nil
+		}
+		r := kernels.AsRejection(err)
+		if r == nil {
+			return err
+		}
+		if i == 0 && r.Status != space.WrongAnswer {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Presets returns the baseline.
+func (p *SourceProblem) Presets() []kernels.Preset {
+	presets := p.Problem.Presets()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.baseline.IsZero() {
+		presets[0].Point = p.baseline
+	}
+	return presets
+}

@@ -1,0 +1,138 @@
+package user
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/kernels"
+	"tune/kernels/native"
+)
+
+// probeSeeds draw the inputs that a reference is tried on.
+var probeSeeds = []uint64{1, 2, 3}
+
+// probeBytes is how much may be kept of the calls of a probe, besides the call of a check.
+const probeBytes = 2 << 30
+
+// probePoints is how many random points the reference is built at besides, to see whether its parameters matter.
+const probePoints = 2
+
+// Probe tries the reference on some inputs at the asked shape, and says what is odd about its results, so that a check
+// shows less than it seems to: they are the same whatever is read, or hold no numbers, or depend on parameters. An error
+// is one of the reference, or of ctx.
+func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
+	s := p.spec
+	if s.s.reference.outputs != nil {
+		return nil, nil
+	}
+	seeds := probeSeeds
+	if p.Checking() == kernels.FixedInput {
+		seeds = seeds[:1]
+	}
+	r := &reader{file: s.path}
+	if one := 2 * s.asked.kept(); one > probeBytes/2 {
+		r.warn(s.s.reference.node, "at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it")
+		return r.warnings, nil
+	} else if n := int(probeBytes / one); n < len(seeds) {
+		seeds = seeds[:n]
+	}
+	cases := make([]native.Case, len(seeds))
+	for i, seed := range seeds {
+		inputs, err := s.s.inputs(s.asked, seed, true)
+		if err != nil {
+			return nil, s.s.explain(err)
+		}
+		cases[i] = native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
+	}
+	results, err := s.compute(ctx, s.standard, cases)
+	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		return nil, s.referenceError(err)
+	}
+	for i, b := range s.asked.buffers {
+		if b.Mode == native.In {
+			continue
+		}
+		if text := odd(b, i, cases, results); text != "" {
+			r.warn(s.s.arguments[s.asked.index[i]].node, "%s", text)
+		}
+	}
+	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
+		return nil, err
+	}
+	return r.warnings.sorted(s.path), nil
+}
+
+// odd says what is odd about the content of buffer i after each of some calls, or "".
+func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string {
+	first := results[0][i]
+	size := b.Elem.Size()
+	nans := 0
+	for at := 0; floating(b.Elem) && at < len(first); at += size {
+		if math.IsNaN(decode(first[at:at+size], b.Elem)) {
+			nans++
+		}
+	}
+	if nans > 0 {
+		return fmt.Sprintf("of the %d elements of %s the reference leaves %d without a number (NaN, which is also what a buffer holds that is written to by nobody): a candidate that does the same is right there",
+			b.Len, b.Name, nans)
+	}
+	unchanged := b.Mode == native.InOut
+	for k, c := range cases {
+		unchanged = unchanged && bytes.Equal(results[k][i], c.Inputs[i])
+	}
+	if unchanged {
+		return fmt.Sprintf("the reference leaves %s as it is: a candidate that does nothing is right", b.Name)
+	}
+	same := !slices.ContainsFunc(results, func(r [][]byte) bool { return !bytes.Equal(r[i], first) })
+	uniform := b.Len > 1 && bytes.Equal(first[size:], first[:len(first)-size])
+	const remedy = "a candidate that reads nothing may pass for right; change the fills, or what is compared"
+	switch {
+	case same && len(cases) > 1 && (uniform || b.Len == 1):
+		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", show(first, b.Elem, 0), b.Name, len(cases), remedy)
+	case same && len(cases) > 1:
+		return fmt.Sprintf("the reference writes the same to %s, whatever its inputs are (%d were tried): %s", b.Name, len(cases), remedy)
+	case same && uniform:
+		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
+	}
+	return ""
+}
+
+// probeParameters warns where the reference gives other results at other points than it does with the values that it is
+// compiled with, and the file does not say that it means these.
+func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want [][]byte) error {
+	ref := s.s.reference
+	if len(ref.parameters) > 0 {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(1, 0))
+	for range probePoints {
+		p, err := s.space.Sample(rng)
+		if err != nil {
+			return nil // a space that can hardly be drawn from
+		}
+		c, err := s.s.shapeCase(p, s.constants)
+		if err != nil || !slices.Equal(c.dims, s.asked.dims) || !slices.Equal(c.buffers, s.asked.buffers) {
+			continue // another call
+		}
+		got, err := s.compute(ctx, s.s.standardAt(p, s.standard.compiler, s.constants), cases)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			continue // it is never built there
+		}
+		if _, err := s.s.verify(s.asked, got[0], want); err != nil {
+			r.warn(ref.node, "function %s gives other results with %s than with %s, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter",
+				ref.function, p.Key(), s.standard.point.Key())
+			return nil
+		}
+	}
+	return nil
+}

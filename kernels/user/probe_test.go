@@ -1,0 +1,100 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+)
+
+const probeYAML = `kernel: {name: probed, shape: {n: 16}}
+space: {parameters: [{name: T, type: int, from: 1, to: 2}, {name: WAY, type: enum, values: [7, 3]}]}
+source:
+  file: f.c
+  function: f
+  arguments:
+    - {name: x, type: float, length: n, access: read}
+    - {name: y, type: float, length: n, access: write}
+    - {name: z, type: int, length: 1, access: update}
+    - {name: n, type: int, value: n}
+  reference: {function: g}
+  compilers: [gcc]
+`
+
+// TestProbe: a reference whose results say little is found.
+func TestProbe(t *testing.T) {
+	needCompiler(t)
+	const remedy = ": a candidate that reads nothing may pass for right; change the fills, or what is compared"
+	for _, test := range []struct{ old, new, body, want string }{
+		{"", "", "y[i] = x[i]; *z += 1", ""},
+		{"", "", "y[i] = x[i] > 0 ? x[i] : 0; *z += 1", ""},
+		{"access: read}", "access: read, fill: {random: [-2, -1]}}", "y[i] = x[i] > 0 ? x[i] : 0; *z += 1", "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried)" + remedy},
+		{"access: read}", "access: read, fill: {constant: 2}}", "y[i] = x[i] + i; *z += 1", "8:7: source.arguments[1]: the reference writes the same to y, whatever its inputs are (3 were tried)" + remedy},
+		{"", "", "y[i] = x[i] - x[i]; *z += 1", "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried)" + remedy},
+		{"", "", "y[i] = x[i]; *z = 5", "9:7: source.arguments[2]: the reference writes 5 to all of z, whatever its inputs are (3 were tried)" + remedy},
+		{"", "", "y[i] = x[i]", "9:7: source.arguments[2]: the reference leaves z as it is: a candidate that does nothing is right"},
+		{"", "", "if (i) y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: of the 16 elements of y the reference leaves 1 without a number (NaN, which is also what a buffer holds that is written to by nobody): a candidate that does the same is right there"},
+		{"access: update}", "access: update, fill: {constant: 2}}", "y[i] = x[i]; *z = 5 + (x[0] > 0)", ""},
+		{"", "", "y[i] = x[i] * WAY; *z += 1", "11:25: source.reference.function: function g gives other results with T=2 WAY=7 than with T=1 WAY=3, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter"},
+		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
+	} {
+		text := strings.Replace(probeYAML, test.old, test.new, 1)
+		source := "void g(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) { " + test.body + "; } }\n" +
+			"void f(const float *x, float *y, int *z, int n) { g(x, y, z, T * n / T); }\n"
+		k, path := load(t, text, "f.c", source)
+		odd, err := problem(t, k, "").(*SourceProblem).Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", test.body, got, test.want)
+		}
+	}
+}
+
+// TestProbeFixed: where there is one input, results that are the same say nothing; those that are uniform still do.
+func TestProbeFixed(t *testing.T) {
+	needCompiler(t)
+	text := strings.NewReplacer("access: read}", "access: read, fill: {constant: 2}}", "access: update}", "access: update, fill: {constant: 2}}").Replace(probeYAML)
+	for body, want := range map[string]string{
+		"y[i] = x[i] + i; *z = 5": "",
+		"y[i] = x[i]; *z = 5":     "8:7: source.arguments[1]: the reference writes 2 to all of y: a candidate that reads nothing may pass for right; change the fills, or what is compared",
+	} {
+		k, path := load(t, text, "f.c", "void f(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) { "+body+"; } }\nvoid g(const float *x, float *y, int *z, int n) { f(x, y, z, n); }\n")
+		p := problem(t, k, "").(*SourceProblem)
+		if p.Checking() != kernels.FixedInput {
+			t.Errorf("checks are on %s", p.Checking())
+		}
+		odd, err := p.Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", body, got, want)
+		}
+	}
+}
+
+// TestProbeLarge: buffers that are too large to be kept several times are left alone, and that is said.
+func TestProbeLarge(t *testing.T) {
+	needCompiler(t)
+	k, path := load(t, strings.Replace(probeYAML, "shape: {n: 16}", "shape: {n: 67108865}", 1), "f.c", "void f(void) {}\nvoid g(void) {}\n")
+	odd, err := problem(t, k, "").(*SourceProblem).Probe(t.Context())
+	want := path + "/kernel.yaml:11:25: source.reference.function: at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it"
+	if err != nil || odd.Error() != want {
+		t.Errorf("%v, %v", odd, err)
+	}
+}
+
+// TestProbeEnds: a probe of a slow reference ends when it should.
+func TestProbeEnds(t *testing.T) {
+	needCompiler(t)
+	k, _ := load(t, probeYAML, "f.c", "void f(const float *x, float *y, int *z, int n) {}\nvoid g(const float *x, float *y, int *z, int n) { for (volatile int i = 0;; i++); }\n")
+	ctx, cancel := context.WithTimeout(t.Context(), 300e6)
+	defer cancel()
+	if _, err := problem(t, k, "").(*SourceProblem).Probe(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}

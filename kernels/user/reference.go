@@ -1,0 +1,229 @@
+package user
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cc"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// strictFlags end the command line of a reference, so that they hold whatever came before: no fused multiply-adds, and no
+// other freedom with floating point.
+var strictFlags = []string{"-O2", "-fno-fast-math", "-ffp-contract=off"}
+
+// loose is a compiler flag that sets a level of optimisation, or what the compiler may make of floating point.
+var loose = regexp.MustCompile(`^(-O.*` +
+	`|-f(no-)?(fast-math|unsafe-math-optimizations|associative-math|reciprocal-math|finite-math-only|signed-zeros|trapping-math` +
+	`|math-errno|rounding-math|signaling-nans|cx-limited-range|cx-fortran-rules|single-precision-constant|float-store` +
+	`|approx-func|honor-nans|honor-infinities|strict-float-cast-overflow|protect-parens)` +
+	`|-f(fp-contract|fp-model|fp-eval-method|fp-exception-behavior|excess-precision|denormal-fp-math|denormal-fp-math-f32|complex-arithmetic|cx-method)=.*` +
+	`|-m(no-)?(fpmath|recip|daz-ftz|fused-madd|fp-ret-in-387)(=.*)?|-mpc(32|64|80)` +
+	`|-menable-(unsafe-fp-math|no-infs|no-nans)|-mreassociate)$`)
+
+// strict returns the flags with which code is compiled that others are held against: those of flags that it may need to be
+// compiled at all (paths, definitions, the standard, instructions, libraries), and then strictFlags.
+func strict(flags []string) []string {
+	var out []string
+	for _, f := range flags {
+		if !loose.MatchString(f) {
+			out = append(out, f)
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1] == "-Xclang" {
+			out = out[:n-1] // which handed the flag on
+		}
+	}
+	return append(out, strictFlags...)
+}
+
+// canonical returns the space with the values of each enum in order of their size, and without defaults. Its first point
+// does not depend on the order in which a file lists values.
+func (d definedSpace) canonical() definedSpace {
+	d.parameters = slices.Clone(d.parameters)
+	for i := range d.parameters {
+		p := &d.parameters[i]
+		p.Default = nil
+		p.Values = slices.SortedFunc(slices.Values(p.Values), compareValues)
+	}
+	return d
+}
+
+// compareValues orders the values of an enum, which are all numbers, truth values or texts.
+func compareValues(a, b space.Value) int {
+	if x, isNumber := a.Number(); isNumber {
+		y, _ := b.Number()
+		return cmp.Compare(x, y)
+	}
+	return strings.Compare(plain(a), plain(b)) // false, which is 0, comes before true
+}
+
+// standard is how the reference of a source is built: the same for all points, and for all orders of values.
+type standard struct {
+	point    space.Point // of the canonical space
+	compiler string      // "" for the preferred one
+	flags    []string
+}
+
+// standardOf returns how the reference is built at a shape: with the values that the file states for it, and for the other
+// parameters, in their order, the smallest that a point has.
+func (s *source) standardOf(d definedSpace, constants map[string]int, compilers []string) (standard, error) {
+	var more []space.Parameter
+	if s.choosesCompiler() {
+		names := slices.SortedFunc(slices.Values(compilers), func(a, b string) int {
+			return slices.Index(cc.Names, a) - slices.Index(cc.Names, b)
+		})
+		more = append(more, space.Enum(compilerParameter, names...))
+	}
+	sp, err := d.canonical().make(constants, more...)
+	if err != nil {
+		return standard{}, err
+	}
+	if len(s.reference.parameters) > 0 {
+		if sp, err = sp.Fix(s.reference.parameters); err != nil {
+			return standard{}, fmt.Errorf("no point has the values of reference.parameters: %w", err)
+		}
+	}
+	point := sp.Default()
+	return s.standardAt(point, s.compilerOf(point), constants), nil
+}
+
+// standardAt returns how the reference would be built with the values of a point.
+func (s *source) standardAt(p space.Point, compiler string, constants map[string]int) standard {
+	out := standard{point: p, compiler: compiler}
+	flags := s.flags
+	if s.reference.flagsGiven {
+		flags = s.reference.flags
+	}
+	for _, text := range expandAll(flags, pointTexts(p, constants)) {
+		out.flags = append(out.flags, strings.Fields(text)...)
+	}
+	if !s.reference.flagsGiven {
+		out.flags = strict(out.flags)
+	}
+	return out
+}
+
+// Reference says what the results of candidates are compared with.
+type Reference struct {
+	Function string   `json:"function,omitempty"` // "" where it is files of outputs
+	Compiler string   `json:"compiler,omitempty"` // "" for the first that is installed
+	Flags    []string `json:"flags,omitempty"`
+	Point    string   `json:"parameters,omitempty"` // the values that it is compiled with, as a key
+}
+
+// String describes the reference in a line.
+func (r Reference) String() string {
+	if r.Function == "" {
+		return "files of outputs"
+	}
+	return fmt.Sprintf("%s, compiled by %s with %s", r.Function,
+		strings.Join(append([]string{cmp.Or(r.Compiler, "cc")}, r.Flags...), " "), r.Point)
+}
+
+// Reference returns what the results are compared with.
+func (s *sourceSpec) Reference() Reference {
+	if s.s.reference.outputs != nil {
+		return Reference{}
+	}
+	return Reference{s.s.reference.function, s.standard.compiler, s.standard.flags, s.standard.point.Key()}
+}
+
+// referenceError says that the reference is at fault, and, where that may depend on how it is built, how that is changed.
+func (s *sourceSpec) referenceError(err error) error {
+	if r := kernels.AsRejection(err); r != nil && s.s.reference.outputs == nil {
+		return fmt.Errorf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
+	}
+	return fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+}
+
+// expected returns what the buffers of each call should hold.
+func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {
+	if outputs := s.s.reference.outputs; outputs != nil {
+		out := make([][][]byte, len(calls))
+		for i, c := range calls {
+			for _, b := range c.buffers {
+				data := outputs[b.Name]
+				if b.Mode != native.In && len(data) != b.Bytes() {
+					return nil, fmt.Errorf("the file of buffer %s holds %d elements, and the buffer %d", b.Name, len(data)/b.Elem.Size(), b.Len)
+				}
+				out[i] = append(out[i], data)
+			}
+		}
+		return out, nil
+	}
+	return s.compute(ctx, s.standard, cases)
+}
+
+// referenceTime bounds one call of a reference, which may be slow.
+const referenceTime = 2 * time.Minute
+
+// referenceProgram returns the text that holds the reference function, with the values of a point, and its language.
+func (s *sourceSpec) referenceProgram(p space.Point) (pr program, language string) {
+	ref := s.s.reference
+	if ref.name == "" {
+		return s.s.program(s.s.text, s.s.name, p, s.constants), s.s.language
+	}
+	pr = s.s.program(ref.text, ref.name, p, s.constants)
+	if !s.s.define {
+		pr.body = ref.text.src // places are those of the tuned source
+	}
+	return pr, ref.language
+}
+
+// compute calls the reference function in a worker, because it is as little to be trusted as a candidate. The results are
+// the contents of all buffers that it may write.
+func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out [][][]byte, err error) {
+	pr, language := s.referenceProgram(by.point)
+	tools, err := s.host.Toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.limitCompiler(); err != nil {
+		return nil, err
+	}
+	so, err := tools.Build(ctx, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
+	if err != nil {
+		return nil, err
+	}
+	w, err := worker.Start(ctx, worker.Options{Core: -1, Limits: worker.Limits{Wall: referenceTime, CPU: referenceTime, Memory: s.limits.Memory}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := w.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for i, c := range cases {
+		if err := mapBuffers(w, c); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if err := w.Load(so); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Call(ctx, c.Dims); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		var want [][]byte
+		for j, b := range w.Outputs() {
+			if c.Buffers[j].Mode == native.In {
+				b = nil
+			}
+			want = append(want, bytes.Clone(b))
+		}
+		out = append(out, want)
+	}
+	return out, nil
+}

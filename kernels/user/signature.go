@@ -1,0 +1,505 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"debug/dwarf"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// signature is a function as the compiler sees it.
+type signature struct {
+	parameters []dwarf.Type
+	lines      []int  // of the parameters, where they are known: as many, or none
+	line       int    // of the function; 0 where it is not known
+	file       string // that it stands in; "" where it is not known
+	open       bool   // it takes any number of arguments
+}
+
+// examinedPoints is how many random points the tuned function is examined at beside the baseline, in case its type depends
+// on parameters.
+const examinedPoints = 3
+
+// Examine holds the arguments of the file against the functions: how many there are, what buffers point to and whether
+// that is const, and whether scalars arrive as they are. What is wrong is a Faults. A function that does not compile is
+// left to those who build it.
+func (s *sourceSpec) Examine(ctx context.Context) error {
+	if err := s.limitCompiler(); err != nil {
+		return err
+	}
+	r := &reader{file: s.path}
+	all := []examined{s.tunedAt(s.space.Default())}
+	if ref := s.s.reference; ref.outputs == nil {
+		e := examined{node: ref.node, function: ref.function, file: cmp.Or(ref.name, s.s.name), compiler: s.standard.compiler, flags: s.standard.flags}
+		e.program, e.language = s.referenceProgram(s.standard.point)
+		all = append(all, e)
+	}
+	for _, e := range all {
+		if err := s.examine(ctx, r, e); err != nil {
+			return err
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range examinedPoints {
+		p, err := s.space.Sample(rng)
+		if err != nil || len(r.faults) > 0 {
+			break // an error is of a space that can hardly be drawn from
+		}
+		e := s.tunedAt(p)
+		if slices.ContainsFunc(all, func(other examined) bool { return other.program == e.program && other.function == e.function }) {
+			continue
+		}
+		all = append(all, e)
+		sig, err := s.signature(ctx, e)
+		if err != nil && kernels.AsRejection(err) == nil {
+			return err
+		}
+		if err == nil {
+			e.at = " with " + p.Key()
+			s.s.judge(r, e, sig)
+		}
+	}
+	if len(r.faults) > 0 {
+		return r.faults.sorted(s.path)
+	}
+	return nil
+}
+
+// tunedAt returns the tuned function at a point.
+func (s *sourceSpec) tunedAt(p space.Point) examined {
+	return examined{
+		node: s.s.functionNode, function: s.s.function, file: s.s.name, language: s.s.language, compiler: s.s.compilerOf(p),
+		program: s.s.program(s.s.text, s.s.name, p, s.constants), flags: strict(s.s.flagsOf(p, s.constants)),
+	}
+}
+
+// examined is a function to be examined.
+type examined struct {
+	node     node // of its name in the file
+	function string
+	file     string
+	language string
+	compiler string
+	program  program
+	flags    []string
+	at       string // which point, for messages; "" where it does not matter
+}
+
+func (s *sourceSpec) examine(ctx context.Context, r *reader, e examined) error {
+	sig, err := s.signature(ctx, e)
+	if kernels.AsRejection(err) != nil {
+		return s.tryCall(ctx, r, e)
+	}
+	if err != nil {
+		return err
+	}
+	if undecided := s.s.judge(r, e, sig); undecided && len(r.faults) == 0 {
+		return s.tryCall(ctx, r, e)
+	}
+	return nil
+}
+
+// head returns the beginning of a unit with the program of a function.
+func (e examined) head() string {
+	return unitHead + "#line 1 \"tune_parameters\"\n" + e.program.header + e.program.line + e.program.body + "\n#line 1 \"tune_signature\"\n"
+}
+
+// build compiles a text with what a function is compiled with.
+func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ...string) (so string, err error) {
+	tools, err := s.host.Toolchain(ctx)
+	if err != nil {
+		return "", err
+	}
+	// What a debugger reads would be left out by -s and by other -g.
+	flags := slices.DeleteFunc(slices.Clone(e.flags), func(f string) bool {
+		return f == "-s" || f == "-w" || f == "-Wl,-s" || strings.HasPrefix(f, "-g") || strings.HasPrefix(f, "-flto")
+	})
+	return tools.Build(ctx, e.language, text, e.compiler, append(flags, more...))
+}
+
+// signature reads the type of a function from what the compiler writes for debuggers. A function that cannot be named by
+// itself, being a macro or one of several, is a rejection, and so is a text that does not compile.
+func (s *sourceSpec) signature(ctx context.Context, e examined) (signature, error) {
+	const text = "__attribute__((used)) __typeof__(&%[1]s) tune_signature = &%[1]s;\n"
+	so, err := s.build(ctx, e, e.head()+fmt.Sprintf(text, e.function), "-g")
+	if err != nil {
+		return signature{}, err
+	}
+	file, err := elf.Open(so)
+	if err != nil {
+		return signature{}, err
+	}
+	defer file.Close()
+	data, err := file.DWARF()
+	if err != nil {
+		return signature{}, kernels.Reject(space.CompileFailed, "the compiler describes no types: %v", err)
+	}
+	return readSignature(data, e.function[strings.LastIndexByte(e.function, ':')+1:])
+}
+
+// readSignature finds the type of the variable tune_signature, and where the function of a name stands that has it.
+func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
+	var found *dwarf.FuncType
+	var places []signature
+	var unit *dwarf.Entry
+	entries := data.Reader()
+	for {
+		entry, err := entries.Next()
+		if err != nil {
+			return sig, kernels.Reject(space.CompileFailed, "what the compiler says of types cannot be read: %v", err)
+		}
+		if entry == nil {
+			break
+		}
+		switch entry.Tag {
+		case dwarf.TagCompileUnit:
+			unit = entry
+		case dwarf.TagVariable:
+			if at, ok := entry.Val(dwarf.AttrType).(dwarf.Offset); ok && entry.Val(dwarf.AttrName) == "tune_signature" {
+				t, err := data.Type(at)
+				if err != nil {
+					return sig, kernels.Reject(space.CompileFailed, "the type of the function cannot be read: %v", err)
+				}
+				if p, ok := plainType(t).(*dwarf.PtrType); ok {
+					found, _ = plainType(p.Type).(*dwarf.FuncType)
+				}
+			}
+		case dwarf.TagSubprogram:
+			if entry.Val(dwarf.AttrName) == name {
+				if place, err := readPlace(data, unit, entry); err == nil {
+					places = append(places, place)
+				}
+			}
+		}
+	}
+	if found == nil {
+		return sig, kernels.Reject(space.CompileFailed, "the compiler does not describe the function")
+	}
+	for _, t := range found.ParamType {
+		if _, dots := t.(*dwarf.DotDotDotType); dots {
+			sig.open = true
+			continue
+		}
+		sig.parameters = append(sig.parameters, t)
+	}
+	// A definition without a prototype says more than its type. Of several functions of the name one may fit.
+	old := sig.open && len(sig.parameters) == 0
+	places = slices.DeleteFunc(places, func(p signature) bool { return !old && len(p.parameters) != len(sig.parameters) })
+	if len(places) == 1 {
+		if old {
+			sig.parameters, sig.open = places[0].parameters, false
+		}
+		sig.lines, sig.line, sig.file = places[0].lines, places[0].line, places[0].file
+	}
+	return sig, nil
+}
+
+// readPlace reads where a function stands, with its parameters.
+func readPlace(data *dwarf.Data, unit, entry *dwarf.Entry) (signature, error) {
+	var out signature
+	if line, ok := entry.Val(dwarf.AttrDeclLine).(int64); ok {
+		out.line = int(line)
+	}
+	if index, ok := entry.Val(dwarf.AttrDeclFile).(int64); ok && unit != nil {
+		lines, err := data.LineReader(unit)
+		if err == nil && lines != nil && int(index) < len(lines.Files()) && lines.Files()[index] != nil {
+			out.file = filepath.Base(lines.Files()[index].Name)
+		}
+	}
+	if !entry.Children {
+		return out, nil
+	}
+	children := data.Reader()
+	children.Seek(entry.Offset)
+	if _, err := children.Next(); err != nil {
+		return out, err
+	}
+	for {
+		child, err := children.Next()
+		if err != nil || child == nil || child.Tag == 0 {
+			return out, err
+		}
+		if child.Tag == dwarf.TagFormalParameter {
+			at, ok := child.Val(dwarf.AttrType).(dwarf.Offset)
+			if !ok {
+				return out, errors.New("a parameter has no type")
+			}
+			t, err := data.Type(at)
+			if err != nil {
+				return out, err
+			}
+			line, _ := child.Val(dwarf.AttrDeclLine).(int64)
+			out.parameters, out.lines = append(out.parameters, t), append(out.lines, int(line))
+		}
+		if child.Children {
+			children.SkipChildren()
+		}
+	}
+}
+
+// judge compares the arguments with the parameters of a function. It reports whether there are parameters of which it cannot
+// tell.
+func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
+	place := func(i int) string {
+		line, file := sig.line, sig.file
+		if i >= 0 && i < len(sig.lines) && sig.lines[i] > 0 {
+			line = sig.lines[i]
+		}
+		if file == "" {
+			return e.file
+		}
+		if file == filepath.Base(r.file) {
+			line += s.textLine
+		}
+		return fmt.Sprintf("%s:%d", file, line)
+	}
+	if n := len(sig.parameters); n != len(s.arguments) && !(sig.open && n < len(s.arguments)) {
+		r.fault(s.argumentsNode, "function %s takes %s (%s)%s, and here %s", e.function, count(n, "argument"), place(-1), e.at, areListed(len(s.arguments)))
+		return false
+	}
+	for i, t := range sig.parameters {
+		a := s.arguments[i]
+		field, text, known := a.judge(t)
+		undecided = undecided || !known
+		if text != "" {
+			r.fault(valueOf(a.node, field), "argument %d of function %s is %s (%s)%s: %s", i+1, e.function, typeText(t), place(i), e.at, text)
+		}
+	}
+	return undecided
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func areListed(n int) string {
+	if n == 1 {
+		return "1 is listed"
+	}
+	return fmt.Sprintf("%d are listed", n)
+}
+
+// judge says what is wrong with an argument that is handed to a parameter of a type, and in which of its fields; text is ""
+// where nothing is. known is false where it cannot tell.
+func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
+	t = plainType(t)
+	pointer, isPointer := t.(*dwarf.PtrType)
+	switch t.(type) {
+	case *dwarf.UnsupportedType, *dwarf.UnspecifiedType:
+		return "", "", false // a reference of C++, for one
+	}
+	if a.scalar {
+		if isPointer {
+			return "value", "a buffer has a length and an access, and no value", true
+		}
+		if fits, known := carries(a.ctype.elem, t); !known || fits {
+			return "", "", known
+		}
+		return "type", fmt.Sprintf("it does not hold all values of %s%s", a.ctype.name, advice(t)), true
+	}
+	if !isPointer {
+		return "type", "a scalar has a value, and no length and access", true
+	}
+	constant, target := false, pointer.Type
+	for {
+		switch q := target.(type) {
+		case *dwarf.QualType:
+			constant, target = constant || q.Qual == "const", q.Type
+			continue
+		case *dwarf.TypedefType:
+			target = q.Type
+			continue
+		case *dwarf.ArrayType: // a matrix
+			target = q.Type
+			continue
+		}
+		break
+	}
+	if target == nil {
+		target = &dwarf.VoidType{}
+	}
+	if fits, known := holds(a.ctype.elem, target); !known {
+		return "", "", false
+	} else if !fits {
+		return "type", fmt.Sprintf("%s is another type%s", a.ctype.name, advice(target)), true
+	}
+	switch {
+	case a.mode == native.In && !constant:
+		return "access", "for access: read it has to point to const; write const in the source, or access: update", true
+	case a.mode != native.In && constant:
+		return "access", "it cannot write what is const: access: read", true
+	}
+	return "", "", true
+}
+
+// advice names the type to write in the file for a type of C.
+func advice(t dwarf.Type) string {
+	base := plainType(t)
+	for _, c := range ctypes {
+		if fits, known := exactly(c.elem, base); fits && known {
+			return "; write type: " + c.name
+		}
+	}
+	return ", which a file has no name for; take another in the source, or void *"
+}
+
+// holds reports whether a buffer of elements may be read as one of a type.
+func holds(e native.Elem, t dwarf.Type) (fits, known bool) {
+	switch t := t.(type) {
+	case *dwarf.VoidType:
+		return true, true
+	case *dwarf.CharType:
+		// Whether a plain char has a sign is the compiler's choice.
+		if t.Name == "char" && (e == native.I8 || e == native.U8) {
+			return true, true
+		}
+	case *dwarf.UcharType:
+		if t.Name == "char" && (e == native.I8 || e == native.U8) {
+			return true, true
+		}
+	case *dwarf.BoolType:
+		return e == native.U8 && t.ByteSize == 1, true
+	case *dwarf.EnumType:
+		return !floating(e) && t.ByteSize == int64(e.Size()), true
+	case *dwarf.UnsupportedType, *dwarf.UnspecifiedType:
+		return false, false
+	}
+	return exactly(e, t)
+}
+
+// exactly reports whether elements and a type are the same but for their name.
+func exactly(e native.Elem, t dwarf.Type) (fits, known bool) {
+	number, signed, isFloat, ok := numeric(t)
+	if !ok {
+		return false, true
+	}
+	return number == int64(e.Size()) && isFloat == floating(e) && (isFloat || signed == hasSign(e)), true
+}
+
+// carries reports whether each value of an element type has the same value in a scalar type.
+func carries(e native.Elem, t dwarf.Type) (fits, known bool) {
+	switch t.(type) {
+	case *dwarf.BoolType, *dwarf.EnumType:
+		return !floating(e), true
+	case *dwarf.UnsupportedType, *dwarf.UnspecifiedType:
+		return false, false
+	}
+	size, signed, isFloat, ok := numeric(t)
+	if !ok {
+		return false, true
+	}
+	own := int64(e.Size())
+	switch {
+	case floating(e):
+		return isFloat && size >= own, true
+	case isFloat:
+		return size > own, true // double holds 32 bits, float 16
+	case hasSign(e):
+		return signed && size >= own, true
+	}
+	return size > own || size == own && !signed, true
+}
+
+// numeric describes a type of numbers. Those of two bytes that are no halves of IEEE are none.
+func numeric(t dwarf.Type) (size int64, signed, isFloat, ok bool) {
+	switch t := t.(type) {
+	case *dwarf.IntType, *dwarf.CharType:
+		return t.Size(), true, false, true
+	case *dwarf.UintType, *dwarf.UcharType:
+		return t.Size(), false, false, true
+	case *dwarf.FloatType:
+		return t.Size(), true, true, t.Size() >= 4
+	}
+	return 0, false, false, false
+}
+
+func hasSign(e native.Elem) bool {
+	return e == native.I8 || e == native.I16 || e == native.I32 || e == native.I64
+}
+
+// plainType returns a type without its typedefs and qualifiers.
+func plainType(t dwarf.Type) dwarf.Type {
+	for {
+		switch q := t.(type) {
+		case *dwarf.QualType:
+			t = q.Type
+		case *dwarf.TypedefType:
+			t = q.Type
+		default:
+			return t
+		}
+	}
+}
+
+// typeText writes a type as C does, so far as it needs no brackets.
+func typeText(t dwarf.Type) string {
+	switch t := t.(type) {
+	case nil, *dwarf.VoidType:
+		return "void"
+	case *dwarf.QualType:
+		if _, pointer := t.Type.(*dwarf.PtrType); pointer {
+			return typeText(t.Type) // what is restrict or const itself is so inside of the function alone
+		}
+		return t.Qual + " " + typeText(t.Type)
+	case *dwarf.PtrType:
+		return strings.Replace(typeText(t.Type)+" *", "* *", "**", 1)
+	case *dwarf.ArrayType:
+		return fmt.Sprintf("%s [%d]", typeText(t.Type), t.Count)
+	case *dwarf.StructType:
+		return strings.TrimSpace(t.Kind + " " + t.StructName)
+	case *dwarf.EnumType:
+		return strings.TrimSpace("enum " + t.EnumName)
+	case *dwarf.FuncType:
+		return "function"
+	}
+	if name := t.Common().Name; name != "" {
+		return name
+	}
+	return "of another kind"
+}
+
+// mismatches makes errors of what C warns about where a call does not fit a function: in the lines that follow alone, because
+// the user's own may be as they like.
+var mismatches = func() string {
+	text := "#pragma GCC diagnostic ignored \"-Wpragmas\"\n#pragma GCC diagnostic ignored \"-Wunknown-warning-option\"\n"
+	for _, w := range []string{"incompatible-pointer-types", "discarded-qualifiers", "incompatible-pointer-types-discards-qualifiers",
+		"int-conversion", "pointer-sign", "implicit-function-declaration"} {
+		text += "#pragma GCC diagnostic error \"-W" + w + "\"\n"
+	}
+	return text
+}()
+
+// tryCall lets the compiler say whether a function can be called with the arguments, where its type says too little.
+func (s *sourceSpec) tryCall(ctx context.Context, r *reader, e examined) error {
+	text := s.s.unit(e.program, e.language, e.function, 1)
+	if e.language == "c" {
+		text = strings.Replace(text, unitCall, mismatches+unitCall, 1)
+	}
+	_, err := s.build(ctx, e, text)
+	rejected := kernels.AsRejection(err)
+	if rejected == nil {
+		return err
+	}
+	// What is wrong may be the source itself, which whoever builds it tells.
+	if _, err := s.build(ctx, e, e.head()); err != nil {
+		if kernels.AsRejection(err) != nil {
+			return nil
+		}
+		return err
+	}
+	r.fault(e.node, "it cannot be called with the arguments of this file: %s", rejected.Reason)
+	return nil
+}
