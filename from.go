@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tune/internal/files"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/search"
@@ -45,10 +46,7 @@ func ReadEarlier(path string) (*Earlier, error) {
 	if info.IsDir() {
 		return earlierRun(path)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is neither a run directory nor a regular file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tune/internal/files"
 )
 
 // SettingsName is the name of the settings in a run directory.
@@ -221,7 +223,7 @@ func readJournalFile(path string) (Log, Recovery, error) {
 func readSettings(dir string) (Settings, error) {
 	path := filepath.Join(dir, SettingsName)
 	var s Settings
-	if err := readJSON(path, settingsFormat, &s); err != nil {
+	if err := readJSON(path, settingsFormat, files.Settings, &s); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return Settings{}, fmt.Errorf("%s is not a run: %w", dir, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -159,7 +160,7 @@ func (s Schedule) Write(path string) error {
 // artifacts; see Artifact.Verify.
 func ReadSchedule(path string) (Schedule, error) {
 	var s Schedule
-	if err := readJSON(path, scheduleFormat, &s); err != nil {
+	if err := readJSON(path, scheduleFormat, files.Settings, &s); err != nil {
 		return Schedule{}, err
 	}
 	if err := s.Validate(); err != nil {

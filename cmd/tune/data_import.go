@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/files"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
@@ -42,10 +43,10 @@ A file may be compressed with gzip; an output whose name ends in .gz will be.`,
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() {
+		if info.IsDir() {
 			return usage(fmt.Errorf("%s is no file: of a run, write the outcomes by 'tune export %s --format recorded'", args[0], args[0]))
 		}
-		data, err := os.ReadFile(args[0])
+		data, err := files.Read(args[0], files.Data)
 		if err != nil {
 			return err
 		}

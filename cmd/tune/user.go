@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
@@ -24,7 +25,7 @@ func loadKernel(config string) (*user.Kernel, error) {
 	if !strings.ContainsAny(config, "./\\") {
 		return nil, nil // a preset
 	}
-	data, err := os.ReadFile(config)
+	data, err := files.Read(config, files.YAML)
 	if err != nil || !user.IsKernel(data) {
 		return nil, nil // who reads the settings says what is wrong
 	}

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -109,19 +109,17 @@ func wrong(n *node, field, format string, args ...any) error {
 	return &fieldFault{fault{n.off, fmt.Sprintf(format, args...)}, field}
 }
 
-// largest bounds the content of a file, after decompression.
-const largest = 1 << 30
+// The bounds on the content of a file. What is compressed may be this many times as large as it is on disk, or else
+// ordinary: measurements compress to a thirtieth, and a bomb to a thousandth.
+const (
+	largest      = files.Data
+	mostExpanded = 200
+	ordinary     = 8 << 20
+)
 
 // Open reads the file at a path. See Read.
 func Open(path string) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +157,7 @@ func IsSpace(data []byte) bool {
 func Expand(data []byte) (string, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if len(data) > largest {
-			return "", fmt.Errorf("it has more than %d bytes", largest)
+			return "", fmt.Errorf("it has more than %s, the most that is read of such a file", files.Size(largest))
 		}
 		return string(data), nil
 	}
@@ -167,13 +165,17 @@ func Expand(data []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("it cannot be decompressed: %w", err)
 	}
+	limit := min(max(mostExpanded*int64(len(data)), ordinary), largest)
 	var b strings.Builder
-	n, err := io.Copy(&b, io.LimitReader(z, largest+1))
+	n, err := io.Copy(&b, io.LimitReader(z, limit+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("it cannot be decompressed: %w", err)
-	case n > largest:
-		return "", fmt.Errorf("it has more than %d bytes when it is decompressed", largest)
+	case n > limit && limit < largest:
+		return "", fmt.Errorf("it has more than %d bytes when it is decompressed, %d times as many as before, which no measurements have: "+
+			"if they do, decompress it yourself", limit, limit/int64(len(data)))
+	case n > limit:
+		return "", fmt.Errorf("it has more than %s when it is decompressed, the most that is read of such a file", files.Size(limit))
 	}
 	return b.String(), nil
 }

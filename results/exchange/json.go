@@ -47,9 +47,13 @@ const deepest = 64
 
 // parser reads one JSON text. Beside the standard it takes NaN and Infinity, which Python writes.
 type parser struct {
-	text string
-	at   int
+	text  string
+	at    int
+	nodes int // values so far
 }
+
+// mostNodes bounds the values of a text. Each takes some 80 bytes in memory, and may take two in the text.
+const mostNodes = 1 << 25
 
 // fault is what is wrong at a place of a text.
 type fault struct {
@@ -97,6 +101,9 @@ func (p *parser) value(depth int) (node, error) {
 	}
 	if depth > deepest {
 		return node{}, p.fail("values nest deeper than %d levels", deepest)
+	}
+	if p.nodes++; p.nodes > mostNodes {
+		return node{}, p.fail("it has more than %d values, the most that is read of such a file", mostNodes)
 	}
 	n := node{off: p.at}
 	switch c := p.text[p.at]; {
