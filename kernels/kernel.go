@@ -122,6 +122,19 @@ func BlindTo(p Problem) []string {
 	return nil
 }
 
+// Launcher is implemented by problems whose candidates are compiled, or run as processes. Those of other ones are data to
+// tune, such as a program of the simulated machine.
+type Launcher interface {
+	// Launches reports whether a candidate is.
+	Launches() bool
+}
+
+// Launches reports whether building, checking or scoring a candidate of a problem starts a compiler or a process.
+func Launches(p Problem) bool {
+	l, ok := p.(Launcher)
+	return ok && l.Launches()
+}
+
 // Explainer is implemented by problems that can say what their generator makes of a point.
 type Explainer interface {
 	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.

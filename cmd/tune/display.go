@@ -67,6 +67,9 @@ func (d *display) start(s tune.Start) {
 			fmt.Fprintf(d.out, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
 				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 		}
+		if s.Unsigned != nil {
+			fmt.Fprintf(d.out, "note: the run is not marked as made here (%v): resume and verify will ask before they run its kernel\n", s.Unsigned)
+		}
 		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
 	if d.width != nil && !d.quiet {

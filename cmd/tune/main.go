@@ -80,9 +80,10 @@ func main() {
 	// After the first signal the default returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)
 	a := &app{
-		stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	a.interactive = a.terminal && term.IsTerminal(int(os.Stdin.Fd()))
 	if a.terminal {
 		a.width = terminalWidth
 	}
@@ -101,11 +102,13 @@ func terminalWidth() int {
 
 // app is one invocation of the command.
 type app struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	environ        []string
 	began          time.Time
 	table          kernels.Table
 	terminal       bool       // whether stderr is one
+	interactive    bool       // whether somebody can be asked: stdin and stderr are terminals
 	width          func() int // columns of the terminal; nil where there is none
 }
 

@@ -202,9 +202,10 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a run that was stopped",
 		Long: `resume leads the strategy through what the run has recorded, evaluates nothing twice, and goes on with what is
 left of the budget. A limit given here replaces the run's own for this sitting; it counts from the beginning of the run.
-Of the environment only TUNE_JOBS is taken: the run has its settings.`,
+Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
-  tune resume runs/treehash-20260102-150405-1 --budget 2h`,
+  tune resume runs/treehash-20260102-150405-1 --budget 2h
+  tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "target", "jobs")
@@ -212,6 +213,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); it changes no result"
 	asJSON, quiet := outputFlags(c)
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool { return !strings.HasPrefix(pair, variable("jobs")+"=") })
 		set, err := readSettings(c.Flags(), "", environ)
@@ -222,7 +224,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableOf(dir)
+		table, closeTable, err := a.tableToRun(dir, *yes)
 		if err != nil {
 			return err
 		}
@@ -406,17 +408,24 @@ depends on the clock), svg and png (a chart of the best cost over time), t4 (the
 file of Kernel Tuner; times become milliseconds), or recorded (tune's own form of a measured space, which the kernel recorded
 searches again).
 
+A schedule or program that is missing, or is not that of the run as it stands, is made again where that is only computed.
+Where it takes candidates that are compiled or run, export says so and stops: --measure runs and measures the best ones
+again. Nothing in the run's directory changes; to write the schedule there, go on with the run by tune resume.
+
 It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
-has keeps every value as it was written, and the keys that tune does not know.`,
+has keeps every value as it was written, and the keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
   tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
+  tune export runs/gemm-f32-20260102-150405-1 --format program --measure
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
 	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(tune.Formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
@@ -427,13 +436,25 @@ has keeps every value as it was written, and the keys that tune does not know.`,
 			}
 			return usage(fmt.Errorf("%s is a file: of one, --format has to say in which form to write it: %s", args[0], exchangeFormats()))
 		}
-		table, closeTable, err := a.tableOf(args[0])
+		if *yes && !*measure {
+			return usage(errors.New("--yes: nothing is run without --measure: leave it out, or give both"))
+		}
+		open, export := a.tableOf, tune.Export
+		if *measure {
+			open = func(dir string) (kernels.Table, func(), error) { return a.tableToRun(dir, *yes) }
+			export = tune.ExportMeasured
+		}
+		table, closeTable, err := open(args[0])
 		if err != nil {
 			return err
 		}
 		defer closeTable()
-		write := func(w io.Writer) error { return tune.Export(c.Context(), table, args[0], *format, w) }
+		write := func(w io.Writer) error { return export(c.Context(), table, args[0], *format, w) }
 		err = a.writeOut(*output, write)
+		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
+			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
+				stale, args[0])
+		}
 		if errors.Is(err, tune.ErrNoValid) {
 			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
 		}
@@ -447,14 +468,19 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify SCHEDULE|DIR",
 		Short: "Rebuild a schedule and check it on fresh inputs",
 		Long: `verify rebuilds a schedule from its point and checks it on fresh inputs, and checks the program that was saved beside it
-by itself. It fails where either is wrong, costs something else, or differs from the other. Of a run's directory it
-verifies best.json.`,
-		Example: "  tune verify runs/treehash-20260102-150405-1/best.json\n  tune verify best.json --checks 100",
-		Args:    exactly(1, "the file of a schedule, or the directory of a run"),
+by itself. It fails where either is wrong, costs something else, or differs from the other. A saved program that is compiled
+is run only where it is, byte for byte, the one that the point builds. Of a run's directory it verifies best.json.` + aboutConsent,
+		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
+  tune verify best.json --checks 100
+  tune verify best.json --config my.yaml
+  tune verify downloaded/my-kernel-20260102-150405-1 --yes`,
+		Args: exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	config := c.Flags().StringP("config", "c", "", "YAML `file` of the kernel, where it is one of your own and the schedule has left its run's directory")
+	data := c.Flags().String("data", "", "`file` of measurements, where the schedule is of the kernel recorded and has left its run's directory")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
 			return usage(fmt.Errorf("--checks: %d: want 1 to %d", *checks, mostChecks))
@@ -466,7 +492,7 @@ verifies best.json.`,
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableFor(path, *config)
+		table, closeTable, err := a.tableFor(path, *config, *data, *yes)
 		if err != nil {
 			return err
 		}

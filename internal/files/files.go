@@ -181,7 +181,7 @@ func (d Dir) explain(name string, err error) error {
 	if _, no := at.Err.(syscall.Errno); !no && !errors.Is(err, fs.ErrNotExist) {
 		return &OutsideError{d.path, name} // the only error of its own that package os has for a root
 	}
-	return &fs.PathError{Op: at.Op, Path: d.Path(name), Err: at.Err}
+	return &fs.PathError{Op: "open", Path: d.Path(name), Err: at.Err}
 }
 
 // OutsideError says that a name leads out of the directory that it is to be in.

@@ -12,6 +12,9 @@ import (
 	"tune/space"
 )
 
+// Launches reports that candidates are compiled and called in processes.
+func (p *Problem) Launches() bool { return true }
+
 // Options configure a problem. The zero value is right for most.
 type Options struct {
 	// Host to compile and run on; nil means Shared.
@@ -22,7 +25,7 @@ type Options struct {
 }
 
 // Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
-// kernels.Confined and kernels.Threaded.
+// kernels.Confined, kernels.Threaded and kernels.Launcher.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -41,6 +44,7 @@ var (
 	_ kernels.Comparer = (*Problem)(nil)
 	_ kernels.Confined = (*Problem)(nil)
 	_ kernels.Threaded = (*Problem)(nil)
+	_ kernels.Launcher = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 )
 

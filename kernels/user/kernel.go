@@ -29,6 +29,7 @@ type Kernel struct {
 	d        *definition
 	warnings Faults
 	version  string
+	saved    []string // the paths of its copies in a run directory, for one that Open has read
 
 	mu     sync.Mutex
 	closes []func() error // of the problems made of it
@@ -385,7 +386,11 @@ func Open(runDir string) (*Kernel, error) {
 	if list.Format != savedFormat || len(list.Files) == 0 {
 		return fail(fmt.Errorf("kernel.json has format %d and %d files", list.Format, len(list.Files)))
 	}
+	if !filepath.IsAbs(list.Directory) || strings.ContainsRune(list.Directory, 0) {
+		return fail(fmt.Errorf("kernel.json: field directory: %q is no absolute path of a directory", list.Directory))
+	}
 	w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
+	var copied []string
 	for i, f := range list.Files {
 		if err := files.Beside(f.Saved); err != nil {
 			return fail(fmt.Errorf("kernel.json: field files[%d].saved: %w", i, err))
@@ -399,12 +404,13 @@ func Open(runDir string) (*Kernel, error) {
 		}
 		w.files = append(w.files, loaded{f.Name, f.Mode, data})
 		w.known[f.Name] = w.files[len(w.files)-1]
+		copied = append(copied, filepath.Join(dir, f.Saved))
 	}
 	k, err := read(list.File, w.files[0].data, w)
 	if err != nil {
 		return fail(err)
 	}
-	k.dir, k.files = list.Directory, w.files[1:]
+	k.dir, k.files, k.saved = list.Directory, w.files[1:], copied
 	k.version = k.hash()
 	return k, nil
 }
