@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -258,9 +259,10 @@ type Rejection struct {
 // Error returns the status and the reason.
 func (r *Rejection) Error() string { return r.Status.String() + ": " + r.Reason }
 
-// Reject returns a *Rejection with a formatted reason.
+// Reject returns a *Rejection with a formatted reason. What a candidate or a compiler has put into it cannot change a
+// terminal or a page.
 func Reject(status space.Status, format string, args ...any) error {
-	return &Rejection{Status: status, Reason: fmt.Sprintf(format, args...)}
+	return &Rejection{Status: status, Reason: plain.Text(fmt.Sprintf(format, args...))}
 }
 
 // AsRejection returns the rejection in err's chain, or nil.

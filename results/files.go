@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 )
 
 // writeFile writes a file so that its name holds either the whole new content or what it held
@@ -110,7 +111,7 @@ func writeJSON(path string, v any) error {
 		return err
 	}
 	return writeFile(path, true, func(w io.Writer) error {
-		_, err := w.Write(buf.Bytes())
+		_, err := w.Write(plain.JSON(buf.Bytes()))
 		return err
 	})
 }

@@ -28,7 +28,7 @@ type Document struct {
 func Read(r io.Reader) (*Space, error) { return read(r, defaultLimits) }
 
 // maxFileBytes bounds the size of a file: what it takes in memory is a hundred times that.
-const maxFileBytes = 8 << 20
+const maxFileBytes = 2 << 20
 
 func read(r io.Reader, limits limits) (*Space, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))

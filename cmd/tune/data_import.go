@@ -113,8 +113,11 @@ func (a *app) convert(path, format, output string) error {
 
 // writeOut writes to a file, compressed where its name says so, or to standard output where it is "".
 func (a *app) writeOut(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return write(a.stdout)
+	switch {
+	case path == "" && a.shown:
+		return write(a.stdout) // somebody looks at it
+	case path == "":
+		return write(a.raw)
 	}
 	_, err := results.WriteArtifact(path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {

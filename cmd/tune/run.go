@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/user"
@@ -118,7 +120,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
 	}
-	d := newDisplay(a.stderr, a.width, quiet, a.began)
+	d := newDisplay(a.live, a.width, quiet, a.began)
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
@@ -229,7 +231,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 			return err
 		}
 		defer closeTable()
-		d := newDisplay(a.stderr, a.width, *quiet, a.began)
+		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
 		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -353,9 +355,14 @@ func (a *app) jsonReport(r *tune.Report) error {
 }
 
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(plain.JSON(text.Bytes()))
+	return err
 }
 
 func (a *app) replayCommand() *cobra.Command {

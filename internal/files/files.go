@@ -16,7 +16,7 @@ import (
 // The limits of the kinds of files.
 const (
 	Settings = 4 << 20   // a preset, a schedule, the settings of a run, the list of a saved kernel
-	YAML     = 8 << 20   // a space, a kernel: in memory they are a hundred times as large
+	YAML     = 2 << 20   // a space, a kernel: in memory they are a hundred times as large
 	Text     = 64 << 20  // a source, a program
 	Earlier  = 256 << 20 // what a run began with
 	Data     = 1 << 30   // measurements, the elements of buffers

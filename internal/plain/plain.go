@@ -41,12 +41,19 @@ func Text(s string) string {
 	if clean(s, "\n\t") {
 		return s
 	}
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		return shown(r)
-	}, strings.ReplaceAll(remove(s), "\r\n", "\n"))
+	return strings.Map(keepLines, strings.ReplaceAll(remove(s), "\r\n", "\n"))
+}
+
+// keepLines is shown for a text of several lines. A carriage return, which would have the rest written over the line, is a
+// space.
+func keepLines(r rune) rune {
+	switch r {
+	case '\n', '\t':
+		return r
+	case '\r':
+		return ' '
+	}
+	return shown(r)
 }
 
 // remove takes the escape sequences out, and makes the text valid UTF-8. What is left of a sequence that was cut in two by
@@ -133,12 +140,7 @@ func (w *Writer) write(text []byte) error {
 	}
 	s := string(text)
 	if !clean(s, "\n\t") {
-		s = strings.Map(func(r rune) rune {
-			if r == '\n' || r == '\t' {
-				return r
-			}
-			return shown(r)
-		}, strings.ToValidUTF8(s, string(replacement)))
+		s = strings.Map(keepLines, strings.ToValidUTF8(s, string(replacement)))
 	}
 	_, err := io.WriteString(w.w, s)
 	return err

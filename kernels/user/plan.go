@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	sanitised "tune/internal/plain"
+	"tune/internal/plain"
 	"tune/kernels"
 )
 
@@ -19,7 +19,7 @@ func (k *Kernel) SavedFiles() []string { return []string{listPath} }
 func (k *Kernel) Plan() []string {
 	var out []string
 	add := func(what, format string, args ...any) {
-		text := sanitised.Text(fmt.Sprintf(format, args...))
+		text := plain.Text(fmt.Sprintf(format, args...))
 		for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			if i > 0 {
 				what = ""
@@ -91,7 +91,7 @@ func (k *Kernel) Plan() []string {
 		}
 		var values []string
 		for _, v := range p.Values {
-			values = append(values, sanitised.Line(plain(v)))
+			values = append(values, plain.Line(valueText(v)))
 		}
 		add("values", "%s: %s", p.Name, strings.Join(values, " | "))
 	}

@@ -119,7 +119,7 @@ func (ns *names) unsafe(name string) (unsafe bool, which string) {
 			continue
 		}
 		for _, v := range p.Values {
-			if text := plain(v); !shellSafe(text) {
+			if text := valueText(v); !shellSafe(text) {
 				return true, strconv.Quote(text)
 			}
 		}

@@ -110,11 +110,11 @@ func wrong(n *node, field, format string, args ...any) error {
 }
 
 // The bounds on the content of a file. What is compressed may be this many times as large as it is on disk, or else
-// ordinary: measurements compress to a thirtieth, and a bomb to a thousandth.
+// ordinary: measurements compress to a tenth, and a bomb to a thousandth.
 const (
 	largest      = files.Data
-	mostExpanded = 200
-	ordinary     = 8 << 20
+	mostExpanded = 50
+	ordinary     = 32 << 20
 )
 
 // Open reads the file at a path. See Read.
@@ -161,13 +161,16 @@ func Expand(data []byte) (string, error) {
 		}
 		return string(data), nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return "", fmt.Errorf("it cannot be decompressed: %w", err)
-	}
 	limit := min(max(mostExpanded*int64(len(data)), ordinary), largest)
-	var b strings.Builder
-	n, err := io.Copy(&b, io.LimitReader(z, limit+1))
+	expand := func(to io.Writer) (n int64, err error) {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return 0, err
+		}
+		return io.Copy(to, io.LimitReader(z, limit+1))
+	}
+	// It is counted before any of it is kept.
+	n, err := expand(io.Discard)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("it cannot be decompressed: %w", err)
@@ -176,6 +179,11 @@ func Expand(data []byte) (string, error) {
 			"if they do, decompress it yourself", limit, limit/int64(len(data)))
 	case n > limit:
 		return "", fmt.Errorf("it has more than %s when it is decompressed, the most that is read of such a file", files.Size(limit))
+	}
+	var b strings.Builder
+	b.Grow(int(n))
+	if _, err := expand(&b); err != nil {
+		return "", err
 	}
 	return b.String(), nil
 }

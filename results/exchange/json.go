@@ -8,7 +8,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"tune/internal/plain"
 )
 
 // kind is the kind of a JSON value.
@@ -373,7 +376,10 @@ func textNode(s string) node {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r < ' ':
+		case r > 0xffff && plain.Hidden(r):
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		case plain.Hidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

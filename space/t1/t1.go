@@ -45,7 +45,7 @@ type Condition struct {
 }
 
 // maxFileBytes bounds the size of a file.
-const maxFileBytes = 8 << 20
+const maxFileBytes = 2 << 20
 
 // Read reads a T1 file. Every error names the line and the field: where the JSON is malformed, a field is missing or
 // holds what the format does not allow, a value or an expression makes no sense.
