@@ -68,7 +68,7 @@ func TestScheduleErrors(t *testing.T) {
 		{`"point": {`, `"point": null, "metrics": [], "machine": {`, `unknown field "unroll"`},
 		{`"ok": true`, `"ok": false`, "check 0, with seed 3, did not pass"},
 		{`"trial": 17`, `"trial": -1`, "field trial is -1"},
-		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside the schedule"},
+		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside it"},
 		{`"best.program.json"`, `".."`, "is not the name of a file beside the schedule"},
 		{`"best.program.json"`, `""`, "is not the name of a file beside the schedule"},
 		{`0a0a`, `0a`, "is not a SHA-256 sum"},

@@ -85,7 +85,7 @@ func readable(path string, info fs.FileInfo) error {
 	case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:
 		return nil
 	case mode.IsDir():
-		return fmt.Errorf("%s is a directory, not a file", path)
+		return fmt.Errorf("%s is no regular file, but a directory", path)
 	}
 	return fmt.Errorf("%s is no regular file", path)
 }

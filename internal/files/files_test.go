@@ -19,7 +19,7 @@ func TestReadRefusesWhatIsNoFile(t *testing.T) {
 	for _, test := range []struct{ path, want string }{
 		{"/dev/zero", "/dev/zero is no regular file"},
 		{"/dev/tty", "no regular file"},
-		{dir, "is a directory"},
+		{dir, "but a directory"},
 	} {
 		if _, err := Read(test.path, Text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.path, err, test.want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -56,7 +57,37 @@ type parser struct {
 }
 
 // mostNodes bounds the values of a text. Each takes some 80 bytes in memory, and may take two in the text.
-const mostNodes = 1 << 25
+const mostNodes = 1 << 24
+
+// many is how many values a list or object has before room is made for the rest at once: a list that grows leaves several
+// times its size behind.
+const many = 1 << 12
+
+// rest counts the values that follow in a list or object whose text goes on here.
+func (p *parser) rest() int {
+	count, depth := 0, 0
+	for i := p.at; i < len(p.text) && count < mostNodes; i++ {
+		switch p.text[i] {
+		case '"':
+			for i++; i < len(p.text) && p.text[i] != '"'; i++ {
+				if p.text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth < 0 {
+				return count
+			}
+		case ',':
+			if depth == 0 {
+				count++
+			}
+		}
+	}
+	return count
+}
 
 // fault is what is wrong at a place of a text.
 type fault struct {
@@ -179,6 +210,10 @@ func (p *parser) members(n *node, depth int) error {
 			return err
 		}
 		n.keys, n.items = append(n.keys, k), append(n.items, item)
+		if len(n.items) == many {
+			more := p.rest()
+			n.keys, n.items = slices.Grow(n.keys, more), slices.Grow(n.items, more)
+		}
 		if done, err := p.separator('}'); done || err != nil {
 			return err
 		}
@@ -197,6 +232,9 @@ func (p *parser) elements(n *node, depth int) error {
 			return err
 		}
 		n.items = append(n.items, item)
+		if len(n.items) == many {
+			n.items = slices.Grow(n.items, p.rest())
+		}
 		if done, err := p.separator(']'); done || err != nil {
 			return err
 		}
