@@ -49,6 +49,8 @@ type Options struct {
 	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
 	// directory.
 	From []*Earlier
+	// FromAny takes From as it is. Without it, measurements of another kernel are an *OtherKernelError.
+	FromAny bool
 	// Began is when the wall budget began to count; the zero value means now.
 	Began time.Time
 	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
@@ -146,9 +148,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
 	}
-	s, err := newSession(o.Kernel, &settings, func(sp *space.Space) (prior []results.Prior, err error) {
+	s, err := newSession(o.Kernel, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
 		for _, e := range o.From {
-			p, from := e.prior(sp)
+			other := e.fits(info.Name, problem)
+			if other != nil && !o.FromAny {
+				return nil, other
+			}
+			p, from := e.prior(problem.Space())
+			from.Other = other != nil
 			prior, settings.From = append(prior, p), append(settings.From, from)
 		}
 		return prior, nil
@@ -252,8 +259,8 @@ type session struct {
 	evaluation time.Duration
 }
 
-// newSession makes the session of a run. prior returns what the strategy begins with, as points of the space.
-func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.Space) ([]results.Prior, error)) (*session, error) {
+// newSession makes the session of a run. prior returns what the strategy begins with, as points of the problem's space.
+func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
 	info := k.Info()
 	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
 	if err != nil {
@@ -267,7 +274,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	if err != nil {
 		return nil, err
 	}
-	seen, err := prior(problem.Space())
+	seen, err := prior(problem)
 	if err != nil {
 		return nil, err
 	}
@@ -328,9 +335,9 @@ func openSession(table kernels.Table, settings *results.Settings, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(k, settings, func(sp *space.Space) ([]results.Prior, error) {
+	s, err := newSession(k, settings, func(problem kernels.Problem) ([]results.Prior, error) {
 		// Another space is reported below, and cannot read the points of this one.
-		if len(settings.From) == 0 || sp.Fingerprint() != settings.SpaceFingerprint {
+		if len(settings.From) == 0 || problem.Space().Fingerprint() != settings.SpaceFingerprint {
 			return nil, nil
 		}
 		return results.ReadPrior(dir)
@@ -662,6 +669,9 @@ func (x *exporter) reproduce(trial int) []string {
 	}
 	for _, from := range set.From {
 		kernel += " --from " + kernels.ShellWord(from.Path)
+	}
+	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
+		kernel += " --from-any"
 	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {

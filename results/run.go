@@ -52,6 +52,8 @@ type From struct {
 	Same    int `json:"same"`    // points of this space as they are
 	Adapted int `json:"adapted"` // that took the nearest values, or a default
 	Dropped int `json:"dropped"` // that have no like here
+	// Other says that the source is of another kernel, and was taken all the same.
+	Other bool `json:"other,omitempty"`
 }
 
 // Simulated is the Clock of runs, schedules and ends whose times are simulated.

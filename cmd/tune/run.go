@@ -35,13 +35,15 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 
 With --from it begins with what was measured before, perhaps of another shape or on another device: the strategy tries the
 best points early, and learns from the rest as far as it can. Points are carried over by the names and values of their
-parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.`,
+parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory. Measurements
+of another kernel are refused, unless --from-any is given: what was good there says nothing here.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
   tune run --config my.yaml --budget 5m
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
-  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json`,
+  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
+  tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -53,6 +55,7 @@ func (a *app) asRun(c *cobra.Command) {
 	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
+	fromAny := c.Flags().Bool("from-any", false, "take measurements of another kernel by --from too, as far as names and values of parameters agree")
 	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -83,7 +86,10 @@ func (a *app) asRun(c *cobra.Command) {
 				return usage(err)
 			}
 		}
-		return a.search(c, set, *from, *asJSON, *quiet)
+		if *fromAny && len(*from) == 0 {
+			return usage(errors.New("--from-any: there is no --from that it is about: leave it out"))
+		}
+		return a.search(c, set, *from, *fromAny, *asJSON, *quiet)
 	}
 }
 
@@ -91,7 +97,7 @@ func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
 }
 
-func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -115,7 +121,8 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
-	if set.dir == "" {
+	made := set.dir == ""
+	if made {
 		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
@@ -124,8 +131,14 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
+		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
 	})
+	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
+		if made {
+			os.Remove(set.dir)
+		}
+		return usage(fmt.Errorf("--from: %w: leave it out, or give --from-any to take what fits", other))
+	}
 	if started {
 		d.end()
 	} else if err != nil && c.Context().Err() == nil {
