@@ -60,6 +60,9 @@ func Read(path string, limit int64) ([]byte, error) {
 func Open(path string) (*os.File, error) {
 	// What is no file is not even opened: to open a device or a terminal may do something.
 	if info, err := os.Stat(path); err != nil {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			at.Op = "open"
+		}
 		return nil, err
 	} else if err := readable(path, info); err != nil {
 		return nil, err
@@ -174,8 +177,8 @@ func (d Dir) Open(name string) (*os.File, error) {
 
 // explain names the whole path in an error, and tells a link that leads out of the directory from other ones.
 func (d Dir) explain(name string, err error) error {
-	var at *fs.PathError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
 		return err
 	}
 	if _, no := at.Err.(syscall.Errno); !no && !errors.Is(err, fs.ErrNotExist) {

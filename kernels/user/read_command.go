@@ -103,7 +103,7 @@ func (r *reader) shellLine(n node, ns *names, also ...string) *line {
 		}
 		if unsafe, which := ns.unsafe(p.name); unsafe {
 			r.faultInside(n, p.offset, "{{%[1]s}}: %[2]s, so that the value %[3]s cannot be quoted there: write environment: {%[4]s: \"{{%[1]s}}\"} and \"$%[4]s\" here, or a list of words instead of a text",
-				p.name, reasons[i], which, strings.ToUpper(p.name))
+				p.name, reasons[i], which, strings.ToUpper(p.name)+"_VALUE")
 		}
 	}
 	return &line{shell: true, words: []template{t}, places: places}
