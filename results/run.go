@@ -214,7 +214,7 @@ func Read(dir string) (*Run, error) {
 }
 
 func readJournalFile(path string) (Log, Recovery, error) {
-	file, err := os.Open(path)
+	file, err := files.In(filepath.Dir(path)).Open(filepath.Base(path))
 	if err != nil {
 		return Log{}, Recovery{}, err
 	}

@@ -201,3 +201,24 @@ func Beside(name string) error {
 	}
 	return nil
 }
+
+// OpenToChange opens a regular file to change it, with flags of package os. It follows no symbolic link and opens nothing
+// else: in a directory from elsewhere those would have another file written.
+func OpenToChange(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, which could lead anywhere: put the file itself there", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -64,6 +64,28 @@ func TestReadKeepsTheLimit(t *testing.T) {
 	}
 }
 
+func TestOpenToChange(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("mine"), []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("mine", at("link")), os.Symlink("/dev/null", at("null")), os.Symlink("none", at("dangling")), syscall.Mkfifo(at("fifo"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"link": "is a symbolic link", "null": "is a symbolic link", "dangling": "is a symbolic link", "fifo": "no regular file", "mine": "", "new": "",
+	} {
+		f, err := OpenToChange(at(name), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			f.Close()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestDirStaysInside(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "dir")

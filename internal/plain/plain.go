@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -99,8 +100,9 @@ func Hidden(r rune) bool {
 }
 
 // Writer passes text on to w as Text would make it, but for escape sequences, of which only the escape is replaced: a
-// sequence may come in pieces. Flush writes what is left of a character that was begun.
+// sequence may come in pieces. Flush writes what is left of a character that was begun. Goroutines may share it.
 type Writer struct {
+	mu   sync.Mutex
 	w    io.Writer
 	rest []byte // of a character that is not whole yet
 }
@@ -110,6 +112,8 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	text := append(w.rest, p...)
 	whole := len(text)
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
@@ -129,6 +133,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // Flush writes what is left.
 func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	rest := w.rest
 	w.rest = nil
 	return w.write(rest)
