@@ -8,10 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/recorded"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/search"
@@ -22,6 +27,12 @@ import (
 // file of measurements. A strategy may begin with it.
 type Earlier struct {
 	Source results.Source
+	// Kernel is the kernel of tune that was measured; "" for a file of measurements, and for a run of one.
+	Kernel string
+	// function is what a file of measurements says that it is of, "" where it does not.
+	function string
+	// parameters are the names of all that varied.
+	parameters map[string]bool
 	// measurements in their order
 	measurements []measurement
 }
@@ -45,14 +56,11 @@ func ReadEarlier(path string) (*Earlier, error) {
 	if info.IsDir() {
 		return earlierRun(path)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is neither a run directory nor a regular file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Source: sourceOf(path, data)}
+	e := &Earlier{Source: sourceOf(path, data), parameters: map[string]bool{}}
 	var head struct {
 		Key   string          `json:"key"`
 		Point json.RawMessage `json:"point"`
@@ -62,11 +70,16 @@ func ReadEarlier(path string) (*Earlier, error) {
 		if err != nil {
 			return nil, err
 		}
+		e.Kernel = kernelOf(s.Kernel)
 		return e, e.add(path, s.Key, space.Outcome{Status: space.OK, Cost: s.Cost, Metrics: s.Metrics})
 	}
 	f, err := exchange.Read(path, data)
 	if err != nil {
 		return nil, err
+	}
+	e.function = f.Kernel
+	for _, p := range f.Parameters {
+		e.parameters[p.Name] = true
 	}
 	for i := range f.Rows {
 		m := measurement{values: map[string]space.Value{}, outcome: f.Rows[i].Outcome}
@@ -96,7 +109,7 @@ func earlierRun(dir string) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Source: sourceOf(dir, journal)}
+	e := &Earlier{Source: sourceOf(dir, journal), Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
 	history := run.LastEnd().Trim(run.History)
 	for _, n := range sortedNumbers(history) {
 		if entry := history.Entries[n]; entry.Outcome.Fidelity == 0 {
@@ -113,8 +126,66 @@ func (e *Earlier) add(path, key string, o space.Outcome) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	for name := range texts {
+		e.parameters[name] = true
+	}
 	e.measurements = append(e.measurements, measurement{texts: texts, outcome: o})
 	return nil
+}
+
+// kernelOf returns the kernel of a run or schedule, "" for measurements of something else.
+func kernelOf(name string) string {
+	if name == recorded.Name {
+		return ""
+	}
+	return name
+}
+
+// OtherKernelError says that earlier measurements are of another kernel than the one of a run: what was good there says
+// nothing here, and would lead the search astray.
+type OtherKernelError struct {
+	Path   string
+	Reason string
+}
+
+func (e *OtherKernelError) Error() string { return e.Path + " " + e.Reason }
+
+// fits returns an *OtherKernelError where the measurements are not of the kernel of a problem. Shapes, devices and versions
+// may differ, and so may a part of the parameters, of which some are inactive at many points. A run is of the same kernel by
+// its name, and has any of the parameters that vary here. A file of measurements has at least half of them; where it names
+// another function, which may be called differently on each device, it has all of them.
+func (e *Earlier) fits(kernel string, p kernels.Problem) error {
+	fault := func(format string, args ...any) error {
+		return &OtherKernelError{e.Source.Path, fmt.Sprintf(format, args...)}
+	}
+	if e.Kernel != "" && e.Kernel != kernel {
+		return fault("is of kernel %s, and this run is of %s", e.Kernel, kernel)
+	}
+	function := kernel
+	if s, ok := p.(kernels.Sourced); ok {
+		function = s.Origin().Kernel
+	}
+	var shared, missing []string
+	for _, parameter := range p.Space().Parameters() {
+		switch {
+		case parameter.Len() < 2:
+		case e.parameters[parameter.Name]:
+			shared = append(shared, parameter.Name)
+		default:
+			missing = append(missing, parameter.Name)
+		}
+	}
+	switch {
+	case e.Kernel == "" && len(missing) > len(shared) || len(missing) > 0 && len(shared) == 0:
+		return fault("varies %s, and this space also %s: it is of another kernel", listed(e.parameters), strings.Join(missing, ", "))
+	case len(missing) > 0 && e.function != "" && function != "" && e.function != function:
+		return fault("measures the kernel %s, and not %s, and does not vary %s", e.function, function, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func listed(names map[string]bool) string {
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(names)), ", "), "nothing")
 }
 
 // value returns the value of a parameter, in the kind of that where it can be.

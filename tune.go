@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/results"
 	"tune/results/chart"
@@ -47,6 +49,8 @@ type Options struct {
 	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
 	// directory.
 	From []*Earlier
+	// FromAny takes From as it is. Without it, measurements of another kernel are an *OtherKernelError.
+	FromAny bool
 	// Began is when the wall budget began to count; the zero value means now.
 	Began time.Time
 	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
@@ -79,6 +83,9 @@ type Start struct {
 	Recovery results.Recovery
 	// Lacks says what this system has no means for to keep candidates from doing harm, each as a sentence.
 	Lacks []string
+	// Unsigned is why the run could not be marked as made here, so that who goes on with it or verifies it is asked
+	// whether its kernel may run; nil where it was, or where nothing in its directory is run.
+	Unsigned error
 }
 
 // Report is what a run came to.
@@ -145,9 +152,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
 	}
-	s, err := newSession(o.Kernel, &settings, func(sp *space.Space) (prior []results.Prior, err error) {
+	s, err := newSession(o.Kernel, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
 		for _, e := range o.From {
-			p, from := e.prior(sp)
+			other := e.fits(info.Name, problem)
+			if other != nil && !o.FromAny {
+				return nil, other
+			}
+			p, from := e.prior(problem.Space())
+			from.Other = other != nil
 			prior, settings.From = append(prior, p), append(settings.From, from)
 		}
 		return prior, nil
@@ -180,7 +192,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, errors.Join(err, s.run.Close())
 		}
 	}
+	if k, ok := o.Kernel.(foreign); ok {
+		s.unsigned = results.Sign(o.Dir, k.SavedFiles()...)
+	}
 	return s.carryOut(ctx, o)
+}
+
+// foreign is implemented by kernels whose candidates are made of what a run directory holds, rather than by tune.
+type foreign interface {
+	// SavedFiles are the files of a run directory that say all of what the kernel starts.
+	SavedFiles() []string
 }
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
@@ -241,12 +262,14 @@ type session struct {
 	data *results.Source
 	// prior is what the strategy begins with.
 	prior []results.Prior
+	// unsigned is why the run could not be marked as made here.
+	unsigned error
 	// evaluation is how long it took to evaluate the baseline.
 	evaluation time.Duration
 }
 
-// newSession makes the session of a run. prior returns what the strategy begins with, as points of the space.
-func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.Space) ([]results.Prior, error)) (*session, error) {
+// newSession makes the session of a run. prior returns what the strategy begins with, as points of the problem's space.
+func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
 	info := k.Info()
 	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
 	if err != nil {
@@ -260,7 +283,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(*space.
 	if err != nil {
 		return nil, err
 	}
-	seen, err := prior(problem.Space())
+	seen, err := prior(problem)
 	if err != nil {
 		return nil, err
 	}
@@ -321,9 +344,9 @@ func openSession(table kernels.Table, settings *results.Settings, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(k, settings, func(sp *space.Space) ([]results.Prior, error) {
+	s, err := newSession(k, settings, func(problem kernels.Problem) ([]results.Prior, error) {
 		// Another space is reported below, and cannot read the points of this one.
-		if len(settings.From) == 0 || sp.Fingerprint() != settings.SpaceFingerprint {
+		if len(settings.From) == 0 || problem.Space().Fingerprint() != settings.SpaceFingerprint {
 			return nil, nil
 		}
 		return results.ReadPrior(dir)
@@ -361,7 +384,8 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			lacks = e.Lacks()
 		}
 		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
-			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
+			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
+			Unsigned: s.unsigned})
 	}
 	budget := o.Budget
 	kept := reserve(budget.Wall)
@@ -670,6 +694,9 @@ func (x *exporter) reproduce(trial int) []string {
 	for _, from := range set.From {
 		kernel += " --from " + kernels.ShellWord(from.Path)
 	}
+	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
+		kernel += " --from-any"
+	}
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
@@ -767,8 +794,18 @@ var Formats = slices.Concat([]string{"json", "program", "trace", "csv"}, chart.F
 	[]string{string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)})
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a
-// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was exported, is made from the journal.
+// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was
+// exported, is made from the journal, where that starts neither a compiler nor a process. Else it is a *StaleError.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
+	return exportRun(ctx, table, dir, format, false, w)
+}
+
+// ExportMeasured is Export, but for building, running and measuring the best candidates again where that is what it takes.
+func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
+	return exportRun(ctx, table, dir, format, true, w)
+}
+
+func exportRun(ctx context.Context, table kernels.Table, dir, format string, measure bool, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
 	}
@@ -789,8 +826,18 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	if slices.Contains(chart.Formats, format) {
 		return s.chart(run, format, w)
 	}
-	return s.exportFile(ctx, run, format, w)
+	return s.exportFile(ctx, run, format, measure, w)
 }
+
+// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
+// would run candidates.
+type StaleError struct {
+	Dir string
+	Err error // what is missing or wrong
+}
+
+func (e *StaleError) Error() string { return e.Err.Error() }
+func (e *StaleError) Unwrap() error { return e.Err }
 
 // chart draws the best cost over time.
 func (s *session) chart(run *results.Run, format string, w io.Writer) error {
@@ -808,15 +855,27 @@ func (s *session) chart(run *results.Run, format string, w io.Writer) error {
 var ErrNoValid = errors.New("no candidate was valid")
 
 // exportFile writes the schedule, its program, or the trace of it.
-func (s *session) exportFile(ctx context.Context, run *results.Run, format string, w io.Writer) error {
+func (s *session) exportFile(ctx context.Context, run *results.Run, format string, measure bool, w io.Writer) error {
 	ranking := results.Ranking(run.LastEnd().Trim(run.History))
 	if len(ranking) == 0 {
 		return ErrNoValid
 	}
 	dir := run.Dir
-	schedule, ok := s.current(dir, ranking)
-	ok = ok && s.verifyClaims(ctx, nil, schedule) == nil
-	if !ok {
+	launches := kernels.Launches(s.problem)
+	if launches && format == "trace" {
+		return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
+	}
+	schedule, stale := s.current(dir, ranking)
+	if stale == nil {
+		stale = s.verifyFields(schedule)
+	}
+	if stale == nil && !launches {
+		stale = s.verifyCosts(ctx, nil, schedule)
+	}
+	if stale != nil && launches && !measure {
+		return &StaleError{run.Dir, stale}
+	}
+	if stale != nil {
 		var err error
 		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
 			return err
@@ -847,7 +906,7 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 	case format == "program":
 		name = schedule.Artifacts[0].Name
 	}
-	file, err := os.Open(filepath.Join(dir, name))
+	file, err := files.In(dir).Open(name)
 	if err != nil {
 		return err
 	}
@@ -857,11 +916,16 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 }
 
 // current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
-// exported. Where costs are measured, the final measurement may have preferred another of the finalists.
-func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, bool) {
-	schedule, err := results.ReadSchedule(filepath.Join(dir, ScheduleName))
+// exported, or what speaks against that. Where costs are measured, the final measurement may have preferred another of the
+// finalists.
+func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, error) {
+	path := filepath.Join(dir, ScheduleName)
+	schedule, err := results.ReadSchedule(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return schedule, fmt.Errorf("%s is missing", path)
+	}
 	if err != nil {
-		return schedule, false
+		return schedule, err
 	}
 	choice := ranking[:1]
 	if !s.info.Exact {
@@ -870,14 +934,14 @@ func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, 
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
 		return e.Number == schedule.Trial && e.Key == schedule.Key && (!s.info.Exact || e.Outcome.Cost == schedule.Cost)
 	}) {
-		return schedule, false
+		return schedule, fmt.Errorf("%s is of trial %d, which is not one of the best of the run as it stands", path, schedule.Trial)
 	}
 	for _, a := range schedule.Artifacts {
-		if a.Verify(dir) != nil {
-			return schedule, false
+		if err := a.Verify(dir); err != nil {
+			return schedule, err
 		}
 	}
-	return schedule, true
+	return schedule, nil
 }
 
 // exportTrace builds the point of a schedule and writes the trace of it.

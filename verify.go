@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/results"
 	"tune/space"
@@ -115,13 +116,18 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			rebuilt = nil
 		}
 	}
-	step("its version, checks, baseline, ratio and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
+	err = s.verifyFields(schedule)
+	if err == nil {
+		err = s.verifyCosts(ctx, rebuilt, schedule)
+	}
+	step("its version, checks, baseline, ratio and metrics are so", err)
+	beside := files.In(filepath.Dir(path))
 	for i, a := range schedule.Artifacts {
 		name := a.Name + " is the file that was exported"
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(beside.Path(a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
 			step(a.Name+" is missing, and can be made again with tune export", nil)
 		} else if ok := step(name, a.Verify(filepath.Dir(path))); ok && i > 0 && rebuilt != nil {
-			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, path, a.Name))
+			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, beside, a.Name))
 		}
 	}
 	if loader, ok := problem.(kernels.Loader); ok {
@@ -129,13 +135,26 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		if info.Exact {
 			name += " and costs the same"
 		}
-		if len(schedule.Artifacts) == 0 {
+		const same = "the saved program is the one that the point builds"
+		switch {
+		case len(schedule.Artifacts) == 0:
 			step(name, errors.New("field artifacts names no program"))
-		} else {
-			program := filepath.Join(filepath.Dir(path), schedule.Artifacts[0].Name)
-			step(name, s.verifySaved(ctx, loader, program, schedule.Cost, seeds))
+		case kernels.Launches(problem):
+			// What somebody has put into the file is not compiled and run to find out that it is something else.
+			program := schedule.Artifacts[0].Name
+			switch {
+			case rebuilt == nil:
+				step(name, errors.New("it is not run, because the point does not build it"))
+			case !step(same, sameArtifact(rebuilt, beside, program)):
+				step(name, errors.New("it is not run, because it is not what the point builds"))
+			default:
+				step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
+			}
+		default:
+			program := schedule.Artifacts[0].Name
+			step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
 			if rebuilt != nil {
-				step("the saved program is the one that the point builds", sameArtifact(rebuilt, path, schedule.Artifacts[0].Name))
+				step(same, sameArtifact(rebuilt, beside, program))
 			}
 		}
 	}
@@ -153,10 +172,9 @@ func passes(c kernels.Checking, n int) string {
 	return "right " + c.Words(n)
 }
 
-// verifyClaims compares what can be computed again of a schedule: its unit, the version of its kernel, the inputs that
-// it was checked on, its metrics, its baseline and the ratio to that. Costs that are measured are left to the
-// comparison of their candidates. rebuilt is nil where the point does not hold.
-func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, schedule results.Schedule) error {
+// verifyFields compares what is known of a schedule without a candidate: its unit, the version of its kernel, the inputs
+// that it was checked on, its baseline, and where costs are exact the ratio to that.
+func (s *session) verifyFields(schedule results.Schedule) error {
 	if schedule.Unit != s.info.Unit {
 		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, s.info.Unit)
 	}
@@ -195,12 +213,20 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 			return fmt.Errorf("field metrics: %w", err)
 		}
 	}
+	if want := ratio(schedule.Baseline.Cost, schedule.Cost); s.info.Exact && schedule.Ratio != want {
+		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
+	}
+	return nil
+}
+
+// verifyCosts builds the baseline of a schedule whose costs are exact, and compares its cost and the metrics of the rebuilt
+// candidate, which is nil where the point does not hold. Costs that are measured are left to the comparison of their
+// candidates.
+func (s *session) verifyCosts(ctx context.Context, rebuilt kernels.Candidate, schedule results.Schedule) error {
 	if !s.info.Exact {
 		return nil
 	}
-	if want := ratio(schedule.Baseline.Cost, schedule.Cost); schedule.Ratio != want {
-		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
-	}
+	base := s.problem.Presets()[0]
 	if _, err := s.rebuild(ctx, base.Point, schedule.Baseline.Cost, freshSeeds(schedule.Seed)[:1]); err != nil {
 		return fmt.Errorf("field baseline.cost: %w", err)
 	}
@@ -220,8 +246,8 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 	return nil
 }
 
-func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, path string, cost float64, seeds []uint64) error {
-	file, err := os.Open(path)
+func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, beside files.Dir, name string, cost float64, seeds []uint64) error {
+	file, err := beside.Open(name)
 	if err != nil {
 		return err
 	}
@@ -232,13 +258,13 @@ func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, path s
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", beside.Path(name), err)
 	}
 	return s.confirm(ctx, c, cost, seeds)
 }
 
 // sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte.
-func sameArtifact(c kernels.Candidate, schedule, name string) error {
+func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 	artifacts, err := c.Artifacts()
 	if err != nil {
 		return err
@@ -253,13 +279,12 @@ func sameArtifact(c kernels.Candidate, schedule, name string) error {
 	if err := artifacts[at].Write(&want); err != nil {
 		return err
 	}
-	path := filepath.Join(filepath.Dir(schedule), name)
-	got, err := os.ReadFile(path)
+	got, err := beside.Read(name, files.Data)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		return fmt.Errorf("%s differs from what the point builds", path)
+		return fmt.Errorf("%s differs from what the point builds", beside.Path(name))
 	}
 	return nil
 }

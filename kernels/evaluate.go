@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -128,5 +129,5 @@ func oneLine(text string) string {
 	for i, l := range lines {
 		lines[i] = strings.TrimSpace(l)
 	}
-	return strings.Join(lines, "; ")
+	return plain.Line(strings.Join(lines, "; "))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -126,6 +127,19 @@ func BlindTo(p Problem) []string {
 		return b.Blind()
 	}
 	return nil
+}
+
+// Launcher is implemented by problems whose candidates are compiled, or run as processes. Those of other ones are data to
+// tune, such as a program of the simulated machine.
+type Launcher interface {
+	// Launches reports whether a candidate is.
+	Launches() bool
+}
+
+// Launches reports whether building, checking or scoring a candidate of a problem starts a compiler or a process.
+func Launches(p Problem) bool {
+	l, ok := p.(Launcher)
+	return ok && l.Launches()
 }
 
 // Explainer is implemented by problems that can say what their generator makes of a point.
@@ -271,9 +285,10 @@ type Rejection struct {
 // Error returns the status and the reason.
 func (r *Rejection) Error() string { return r.Status.String() + ": " + r.Reason }
 
-// Reject returns a *Rejection with a formatted reason.
+// Reject returns a *Rejection with a formatted reason. What a candidate or a compiler has put into it cannot change a
+// terminal or a page.
 func Reject(status space.Status, format string, args ...any) error {
-	return &Rejection{Status: status, Reason: fmt.Sprintf(format, args...)}
+	return &Rejection{Status: status, Reason: plain.Text(fmt.Sprintf(format, args...))}
 }
 
 // AsRejection returns the rejection in err's chain, or nil.

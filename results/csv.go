@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -57,7 +58,10 @@ func WriteCSV(w io.Writer, h space.History, end End, params []string, values fun
 		if len(point) != len(params) {
 			return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
 		}
-		row = append(append(row, point...), oneLine(o.Reason))
+		for _, v := range point {
+			row = append(row, plain.Line(v))
+		}
+		row = append(row, reasonCell(o.Reason))
 		if err := out.Write(row); err != nil {
 			return err
 		}
@@ -75,6 +79,7 @@ func columns(metrics, params []string) []string {
 	}
 	add := func(prefix string, more []string) {
 		for _, name := range more {
+			name = plain.Line(name)
 			for taken[name] {
 				name = prefix + name
 			}
@@ -124,7 +129,14 @@ func formatFloat(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// oneLine keeps a reason from spreading over lines, and gives the text that a journal gives back.
-func oneLine(reason string) string {
-	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(strings.ToValidUTF8(reason, "\uFFFD"))
+// reasonCell makes a reason one line that is fit to be shown. A spreadsheet takes a cell that begins with one of = + - @ for a
+// formula, and a reason may be the words of a candidate: such a one gets an apostrophe before it, which says text. The names
+// and values of parameters are left as they are: they are the user's own, a flag such as -O3 is an honest value, and what
+// reads the file has to find it.
+func reasonCell(reason string) string {
+	text := plain.Line(reason)
+	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

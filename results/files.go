@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tune/internal/files"
+	"tune/internal/plain"
 )
 
 // writeFile writes a file so that its name holds either the whole new content or what it held
@@ -108,16 +111,16 @@ func writeJSON(path string, v any) error {
 		return err
 	}
 	return writeFile(path, true, func(w io.Writer) error {
-		_, err := w.Write(buf.Bytes())
+		_, err := w.Write(plain.JSON(buf.Bytes()))
 		return err
 	})
 }
 
 // readJSON reads a JSON file that has a "format" field into v. A format other than the given one, an
 // unknown field, a value of the wrong type and text after the value are errors that name the file and
-// the field.
-func readJSON(path string, format int, v any) error {
-	data, err := os.ReadFile(path)
+// the field. A file of more than limit bytes is not read.
+func readJSON(path string, format int, limit int64, v any) error {
+	data, err := files.Read(path, limit)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -586,7 +587,7 @@ func OpenJournal(path string) (*Journal, Recovery, error) {
 }
 
 func openJournal(path string, lock io.Closer) (*Journal, Recovery, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	file, err := files.OpenToChange(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, Recovery{}, err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tune/internal/files"
 )
 
 // lockName is the file in a run directory that its writer holds locked. It stays there after the
@@ -23,7 +25,7 @@ const lockPatience = 250 * time.Millisecond
 // acquireLock takes the lock of a run directory and writes this process's id into it. Closing the
 // file releases the lock.
 func acquireLock(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := files.OpenToChange(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the run: %w", err)
 	}
@@ -50,7 +52,7 @@ func acquireLock(dir string) (*os.File, error) {
 
 // isLocked reports whether some process, perhaps this one, holds the lock of a run directory.
 func isLocked(dir string) bool {
-	file, err := os.Open(filepath.Join(dir, lockName))
+	file, err := files.Open(filepath.Join(dir, lockName))
 	if err != nil {
 		return false
 	}

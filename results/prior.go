@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -25,6 +26,16 @@ type Observation struct {
 	Outcome space.Outcome `json:"outcome"`
 }
 
+// UnmarshalJSON refuses one without a point at once: a list of millions of empty ones would take a hundred times the memory
+// of its text.
+func (o *Observation) UnmarshalJSON(text []byte) error {
+	type plain Observation
+	if err := strictJSON(text, (*plain)(o)); err != nil {
+		return err
+	}
+	return required(field{"key", o.Key})
+}
+
 type priorFile struct {
 	Format  int     `json:"format"`
 	Sources []Prior `json:"sources"`
@@ -39,7 +50,7 @@ func WritePrior(dir string, sources []Prior) error {
 func ReadPrior(dir string) ([]Prior, error) {
 	path := filepath.Join(dir, PriorName)
 	var f priorFile
-	if err := readJSON(path, priorFormat, &f); err != nil {
+	if err := readJSON(path, priorFormat, files.Earlier, &f); err != nil {
 		return nil, err
 	}
 	for i, s := range f.Sources {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tune/internal/files"
 )
 
 // SettingsName is the name of the settings in a run directory.
@@ -50,6 +52,8 @@ type From struct {
 	Same    int `json:"same"`    // points of this space as they are
 	Adapted int `json:"adapted"` // that took the nearest values, or a default
 	Dropped int `json:"dropped"` // that have no like here
+	// Other says that the source is of another kernel, and was taken all the same.
+	Other bool `json:"other,omitempty"`
 }
 
 // Simulated is the Clock of runs, schedules and ends whose times are simulated.
@@ -210,7 +214,7 @@ func Read(dir string) (*Run, error) {
 }
 
 func readJournalFile(path string) (Log, Recovery, error) {
-	file, err := os.Open(path)
+	file, err := files.In(filepath.Dir(path)).Open(filepath.Base(path))
 	if err != nil {
 		return Log{}, Recovery{}, err
 	}
@@ -221,7 +225,7 @@ func readJournalFile(path string) (Log, Recovery, error) {
 func readSettings(dir string) (Settings, error) {
 	path := filepath.Join(dir, SettingsName)
 	var s Settings
-	if err := readJSON(path, settingsFormat, &s); err != nil {
+	if err := readJSON(path, settingsFormat, files.Settings, &s); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return Settings{}, fmt.Errorf("%s is not a run: %w", dir, err)
 		}

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -146,9 +146,12 @@ func (s Schedule) Validate() error {
 			return fmt.Errorf("field artifacts: %q of artifact %d is not a SHA-256 sum", a.SHA256, i)
 		}
 		// A schedule may come from elsewhere, and must not lead out of its own directory.
-		if a.Name != filepath.Base(a.Name) || !filepath.IsLocal(a.Name) || a.Name == "." {
-			return fmt.Errorf("field artifacts: %q is not the name of a file beside the schedule", a.Name)
+		if err := files.Beside(a.Name); err != nil {
+			return fmt.Errorf("field artifacts[%d].name: %w", i, err)
 		}
+	}
+	if s.Run != "" && s.Run != "." && files.Beside(s.Run) != nil {
+		return fmt.Errorf("field run: %q is not the name of a run directory: write the name alone; the schedule is found with its run in the same directory, or beside it", s.Run)
 	}
 	return nil
 }
@@ -167,7 +170,7 @@ func (s Schedule) Write(path string) error {
 // artifacts; see Artifact.Verify.
 func ReadSchedule(path string) (Schedule, error) {
 	var s Schedule
-	if err := readJSON(path, scheduleFormat, &s); err != nil {
+	if err := readJSON(path, scheduleFormat, files.Settings, &s); err != nil {
 		return Schedule{}, err
 	}
 	if err := s.Validate(); err != nil {
@@ -212,8 +215,9 @@ func writeArtifact(path string, write func(io.Writer) error, durable bool) (Arti
 
 // Verify reports an artifact whose file in dir is not the one that was exported. A derived file may be missing.
 func (a Artifact) Verify(dir string) error {
-	path := filepath.Join(dir, a.Name)
-	file, err := os.Open(path)
+	in := files.In(dir)
+	path := in.Path(a.Name)
+	file, err := in.Open(a.Name)
 	if a.Derived && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

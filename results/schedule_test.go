@@ -68,9 +68,9 @@ func TestScheduleErrors(t *testing.T) {
 		{`"point": {`, `"point": null, "metrics": [], "machine": {`, `unknown field "unroll"`},
 		{`"ok": true`, `"ok": false`, "check 0, with seed 3, did not pass"},
 		{`"trial": 17`, `"trial": -1`, "field trial is -1"},
-		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside the schedule"},
-		{`"best.program.json"`, `".."`, "is not the name of a file beside the schedule"},
-		{`"best.program.json"`, `""`, "is not the name of a file beside the schedule"},
+		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside it"},
+		{`"best.program.json"`, `".."`, "is not the name of a file beside it"},
+		{`"best.program.json"`, `""`, "is not the name of a file beside it"},
 		{`0a0a`, `0a`, "is not a SHA-256 sum"},
 		{`1.9,`, `2.9,`, "field ratio_interval is [2.9 2.1]"},
 	} {

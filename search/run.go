@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
@@ -565,13 +566,13 @@ func (r *run) record(t space.Trial, o space.Outcome) error {
 	return nil
 }
 
-// clip bounds a reason: a candidate may put anything into it, and a journal keeps all of them.
+// clip bounds a reason, and makes it fit to be shown: a candidate may put anything into it, and a journal keeps all of them.
 func clip(reason string) string {
 	const most = 2000
 	if len(reason) > most {
 		reason = reason[:most] + "…"
 	}
-	return strings.ToValidUTF8(reason, "\uFFFD")
+	return plain.Line(reason)
 }
 
 // guarded makes a panic of an evaluator the outcome of its candidate.

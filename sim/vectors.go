@@ -42,6 +42,9 @@ type TreeVector struct {
 	Indices []uint32 `json:"indices"`
 }
 
+// maxVectorBytes bounds the text of vectors, after decompression.
+const maxVectorBytes = 32 << 20
+
 // ReadVectors reads vectors as JSON, compressed with gzip or not. It ignores keys that it does not know and
 // fails where one is missing, names the entry at fault, and refuses programs that Read refuses.
 func ReadVectors(r io.Reader) (*Vectors, error) {
@@ -70,8 +73,13 @@ func ReadVectors(r io.Reader) (*Vectors, error) {
 		} `json:"programs"`
 		Trees []TreeVector `json:"trees"`
 	}
-	dec := json.NewDecoder(text)
-	if err := dec.Decode(&file); err != nil {
+	limited := &io.LimitedReader{R: text, N: maxVectorBytes + 1}
+	dec := json.NewDecoder(limited)
+	err := dec.Decode(&file)
+	if limited.N <= 0 {
+		return nil, fmt.Errorf("vectors: more than %d bytes, the most that is read of them", maxVectorBytes)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {

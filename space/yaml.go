@@ -1,6 +1,7 @@
 package space
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,18 @@ type Document struct {
 // nearest right field or type where a wrong one is given.
 func Read(r io.Reader) (*Space, error) { return read(r, defaultLimits) }
 
+// maxFileBytes bounds the size of a file: what it takes in memory is a hundred times that.
+const maxFileBytes = 2 << 20
+
 func read(r io.Reader, limits limits) (*Space, error) {
-	decoder := yaml.NewDecoder(r)
+	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("the file has more than %d MiB, the most that is read of a space", maxFileBytes>>20)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read space: %w", err)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var d Document
 	if err := decoder.Decode(&d); err != nil {
 		if errors.Is(err, io.EOF) {

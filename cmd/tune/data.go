@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/results"
@@ -49,12 +50,22 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	return a.table.Lookup(name)
 }
 
-// tableOfData returns the kernels with the one of a schedule's measurements: the copy in the run's directory, or the file
-// that they came from.
-func (a *app) tableOfData(s results.Schedule, dir string) (table kernels.Table, closeTable func(), err error) {
+// tableOfData returns the kernels with the one of a schedule's measurements: the given file, or where that is "" the copy in
+// the run's directory, or the file that they came from.
+func (a *app) tableOfData(s results.Schedule, dir, given string) (table kernels.Table, closeTable func(), err error) {
 	holds := func(k *recorded.Kernel) bool { return k.Info().Version == s.KernelVersion }
 	found := func(k *recorded.Kernel) (kernels.Table, func(), error) {
 		return append(slices.Clone(a.table), k), func() {}, nil
+	}
+	if given != "" {
+		k, err := recorded.Load(given)
+		if err != nil {
+			return nil, nil, usage(fmt.Errorf("--data: %w", err))
+		}
+		if !holds(k) {
+			return nil, nil, usage(fmt.Errorf("--data: %s holds other measurements than those that the schedule was made of", given))
+		}
+		return found(k)
 	}
 	for _, run := range runsOf(s, dir) {
 		k, err := recorded.Open(run)
@@ -67,11 +78,15 @@ func (a *app) tableOfData(s results.Schedule, dir string) (table kernels.Table, 
 		}
 	}
 	looked := "the run's directory"
-	if s.Data != nil {
-		if k, err := recorded.Load(s.Data.Path); err == nil && holds(k) {
-			return found(k)
+	// The path is what somebody named once. It is followed below where tune runs, and nowhere else.
+	if s.Data != nil && filepath.IsLocal(s.Data.Path) {
+		if data, err := files.In(".").Read(s.Data.Path, files.Data); err == nil {
+			if k, err := recorded.New(s.Data.Path, data); err == nil && holds(k) {
+				return found(k)
+			}
 		}
 		looked += " or in " + s.Data.Path
 	}
-	return nil, nil, fmt.Errorf("the measurements that the schedule was made of are not in %s: put the schedule into its run's directory (%s)", looked, strings.TrimSuffix(s.Run, "/"))
+	return nil, nil, fmt.Errorf("the measurements that the schedule was made of are not in %s: put the schedule into its run's directory (%s), or name them by --data FILE",
+		looked, strings.TrimSuffix(s.Run, "/"))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/files"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
@@ -42,10 +43,10 @@ A file may be compressed with gzip; an output whose name ends in .gz will be.`,
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() {
+		if info.IsDir() {
 			return usage(fmt.Errorf("%s is no file: of a run, write the outcomes by 'tune export %s --format recorded'", args[0], args[0]))
 		}
-		data, err := os.ReadFile(args[0])
+		data, err := files.Read(args[0], files.Data)
 		if err != nil {
 			return err
 		}
@@ -112,8 +113,11 @@ func (a *app) convert(path, format, output string) error {
 
 // writeOut writes to a file, compressed where its name says so, or to standard output where it is "".
 func (a *app) writeOut(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return write(a.stdout)
+	switch {
+	case path == "" && a.shown:
+		return write(a.stdout) // somebody looks at it
+	case path == "":
+		return write(a.raw)
 	}
 	_, err := results.WriteArtifact(path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {

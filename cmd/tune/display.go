@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -18,7 +19,8 @@ import (
 // display shows the progress of a search: on a terminal one live line, elsewhere a plain line for every new
 // incumbent and every so often. Its methods may be called by several goroutines.
 type display struct {
-	out   io.Writer
+	out   io.Writer  // takes what moves the cursor too; all other text goes through plain
+	text  io.Writer  // makes it so
 	width func() int // columns of the terminal; nil where out is none
 	quiet bool
 	now   func() time.Time
@@ -44,7 +46,7 @@ const (
 
 func newDisplay(out io.Writer, width func() int, quiet bool, began time.Time) *display {
 	return &display{
-		out: out, width: width, quiet: quiet, now: time.Now, began: began, plainAt: began,
+		out: out, text: plain.NewWriter(out), width: width, quiet: quiet, now: time.Now, began: began, plainAt: began,
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -56,21 +58,24 @@ func (d *display) start(s tune.Start) {
 	d.unit, d.base, d.first = s.Settings.Unit, s.Baseline.Cost, s.Resumed
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
-		fmt.Fprintf(d.out, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
+		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
 		if s.Recovery.TornBytes > 0 {
-			fmt.Fprintf(d.out, "the journal was repaired: %s\n", s.Recovery)
+			fmt.Fprintf(d.text, "the journal was repaired: %s\n", s.Recovery)
 		}
 		if s.Resumed > 0 {
-			fmt.Fprintf(d.out, "going on after %d outcomes\n", s.Resumed)
+			fmt.Fprintf(d.text, "going on after %d outcomes\n", s.Resumed)
 		}
 		for _, f := range s.Settings.From {
-			fmt.Fprintf(d.out, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
+			fmt.Fprintf(d.text, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
 				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 		}
 		for _, l := range s.Lacks {
-			fmt.Fprintf(d.out, "isolation: %s\n", l)
+			fmt.Fprintf(d.text, "isolation: %s\n", l)
 		}
-		fmt.Fprintf(d.out, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
+		if s.Unsigned != nil {
+			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before they run its kernel\n", s.Unsigned)
+		}
+		fmt.Fprintf(d.text, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
 	if d.width != nil && !d.quiet {
 		go d.refresh()
@@ -91,7 +96,7 @@ func (d *display) refresh() {
 		case <-tick.C:
 			d.mu.Lock()
 			// A line that fills its row would move the cursor to the next one.
-			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(d.line(), d.width()-1))
+			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(plain.Line(d.line()), d.width()-1))
 			d.mu.Unlock()
 		}
 	}
@@ -114,7 +119,7 @@ func (d *display) observe(e search.Event) {
 	}
 	if now := d.now(); better || now.Sub(d.plainAt) >= plainPeriod {
 		d.plainAt = now
-		fmt.Fprintln(d.out, d.line())
+		fmt.Fprintln(d.text, d.line())
 	}
 }
 
@@ -182,8 +187,8 @@ func (a *app) counter(of string) (observe func(done, total int), end func()) {
 	}
 	observe = func(done, total int) {
 		if done%max(1, total/200) == 0 {
-			fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d %s", done, total, of)
+			fmt.Fprintf(a.live, "\r\x1b[K%d of %d %s", done, total, of)
 		}
 	}
-	return observe, func() { fmt.Fprint(a.stderr, "\r\x1b[K") }
+	return observe, func() { fmt.Fprint(a.live, "\r\x1b[K") }
 }

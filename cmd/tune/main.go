@@ -52,6 +52,7 @@ import (
 	"golang.org/x/term"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/all"
 	"tune/kernels/native/worker"
@@ -81,9 +82,10 @@ func main() {
 	// After the first signal the default returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)
 	a := &app{
-		stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
-		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
+		terminal: term.IsTerminal(int(os.Stderr.Fd())), shown: term.IsTerminal(int(os.Stdout.Fd())),
 	}
+	a.interactive = a.terminal && term.IsTerminal(int(os.Stdin.Fd()))
 	if a.terminal {
 		a.width = terminalWidth
 	}
@@ -102,11 +104,17 @@ func terminalWidth() int {
 
 // app is one invocation of the command.
 type app struct {
+	stdin io.Reader
+	// What is written to stdout and stderr is fit to be shown, once run has begun. raw is standard output as it is, for
+	// files, and live standard error for lines that change.
 	stdout, stderr io.Writer
+	raw, live      io.Writer
 	environ        []string
 	began          time.Time
 	table          kernels.Table
 	terminal       bool       // whether stderr is one
+	shown          bool       // whether stdout is one
+	interactive    bool       // whether somebody can be asked: stdin and stderr are terminals
 	width          func() int // columns of the terminal; nil where there is none
 }
 
@@ -134,6 +142,9 @@ func usage(err error) error {
 }
 
 func (a *app) run(ctx context.Context, args []string) (code int) {
+	stdout, stderr := plain.NewWriter(a.stdout), plain.NewWriter(a.stderr)
+	a.raw, a.live, a.stdout, a.stderr = a.stdout, a.stderr, stdout, stderr
+	defer func() { stdout.Flush(); stderr.Flush() }()
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(a.stderr, "tune: this is a defect of tune, please report it: %v%s\n", p, panicPlace())

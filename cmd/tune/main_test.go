@@ -53,6 +53,7 @@ func TestScript(t *testing.T) {
 			repo, err := filepath.Abs("../..")
 			e.Setenv("REPO", repo)
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

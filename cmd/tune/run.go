@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/user"
@@ -33,13 +35,15 @@ Everything that it measures is on disk at once: a run that is stopped, in whatev
 
 With --from it begins with what was measured before, perhaps of another shape or on another device: the strategy tries the
 best points early, and learns from the rest as far as it can. Points are carried over by the names and values of their
-parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.`,
+parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory. Measurements
+of another kernel are refused, unless --from-any is given: what was good there says nothing here.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
   tune run --config my.yaml --budget 5m
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
-  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json`,
+  tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
+  tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
 	a.asRun(c)
 	c.Args = cobra.ArbitraryArgs
@@ -51,6 +55,7 @@ func (a *app) asRun(c *cobra.Command) {
 	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
 	addSettings(c.Flags(), keys...)
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
+	fromAny := c.Flags().Bool("from-any", false, "take measurements of another kernel by --from too, as far as names and values of parameters agree")
 	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -81,7 +86,10 @@ func (a *app) asRun(c *cobra.Command) {
 				return usage(err)
 			}
 		}
-		return a.search(c, set, *from, *asJSON, *quiet)
+		if *fromAny && len(*from) == 0 {
+			return usage(errors.New("--from-any: there is no --from that it is about: leave it out"))
+		}
+		return a.search(c, set, *from, *fromAny, *asJSON, *quiet)
 	}
 }
 
@@ -89,7 +97,7 @@ func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
 }
 
-func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -119,12 +127,18 @@ func (a *app) search(c *cobra.Command, set settings, from []string, asJSON, quie
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
 	}
-	d := newDisplay(a.stderr, a.width, quiet, a.began)
+	d := newDisplay(a.live, a.width, quiet, a.began)
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
+		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
 	})
+	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
+		if made {
+			os.Remove(set.dir)
+		}
+		return usage(fmt.Errorf("--from: %w: leave it out, or give --from-any to take what fits", other))
+	}
 	if started {
 		d.end()
 	} else if err != nil && c.Context().Err() == nil {
@@ -212,9 +226,10 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a run that was stopped",
 		Long: `resume leads the strategy through what the run has recorded, evaluates nothing twice, and goes on with what is
 left of the budget. A limit given here replaces the run's own for this sitting; it counts from the beginning of the run.
-Of the environment only TUNE_JOBS is taken: the run has its settings.`,
+Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
-  tune resume runs/treehash-20260102-150405-1 --budget 2h`,
+  tune resume runs/treehash-20260102-150405-1 --budget 2h
+  tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "target", "jobs")
@@ -222,6 +237,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); it changes no result"
 	asJSON, quiet := outputFlags(c)
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool { return !strings.HasPrefix(pair, variable("jobs")+"=") })
 		set, err := readSettings(c.Flags(), "", environ)
@@ -232,12 +248,12 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.`,
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableOf(dir)
+		table, closeTable, err := a.tableToRun(dir, *yes)
 		if err != nil {
 			return err
 		}
 		defer closeTable()
-		d := newDisplay(a.stderr, a.width, *quiet, a.began)
+		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
 		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -361,9 +377,14 @@ func (a *app) jsonReport(r *tune.Report) error {
 }
 
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(plain.JSON(text.Bytes()))
+	return err
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -416,17 +437,24 @@ depends on the clock), svg and png (a chart of the best cost over time), t4 (the
 file of Kernel Tuner; times become milliseconds), or recorded (tune's own form of a measured space, which the kernel recorded
 searches again).
 
+A schedule or program that is missing, or is not that of the run as it stands, is made again where that is only computed.
+Where it takes candidates that are compiled or run, export says so and stops: --measure runs and measures the best ones
+again. Nothing in the run's directory changes; to write the schedule there, go on with the run by tune resume.
+
 It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
-has keeps every value as it was written, and the keys that tune does not know.`,
+has keeps every value as it was written, and the keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
   tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
+  tune export runs/gemm-f32-20260102-150405-1 --format program --measure
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
 	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(tune.Formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
@@ -437,13 +465,25 @@ has keeps every value as it was written, and the keys that tune does not know.`,
 			}
 			return usage(fmt.Errorf("%s is a file: of one, --format has to say in which form to write it: %s", args[0], exchangeFormats()))
 		}
-		table, closeTable, err := a.tableOf(args[0])
+		if *yes && !*measure {
+			return usage(errors.New("--yes: nothing is run without --measure: leave it out, or give both"))
+		}
+		open, export := a.tableOf, tune.Export
+		if *measure {
+			open = func(dir string) (kernels.Table, func(), error) { return a.tableToRun(dir, *yes) }
+			export = tune.ExportMeasured
+		}
+		table, closeTable, err := open(args[0])
 		if err != nil {
 			return err
 		}
 		defer closeTable()
-		write := func(w io.Writer) error { return tune.Export(c.Context(), table, args[0], *format, w) }
+		write := func(w io.Writer) error { return export(c.Context(), table, args[0], *format, w) }
 		err = a.writeOut(*output, write)
+		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
+			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
+				stale, args[0])
+		}
 		if errors.Is(err, tune.ErrNoValid) {
 			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
 		}
@@ -457,14 +497,19 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify SCHEDULE|DIR",
 		Short: "Rebuild a schedule and check it on fresh inputs",
 		Long: `verify rebuilds a schedule from its point and checks it on fresh inputs, and checks the program that was saved beside it
-by itself. It fails where either is wrong, costs something else, or differs from the other. Of a run's directory it
-verifies best.json.`,
-		Example: "  tune verify runs/treehash-20260102-150405-1/best.json\n  tune verify best.json --checks 100",
-		Args:    exactly(1, "the file of a schedule, or the directory of a run"),
+by itself. It fails where either is wrong, costs something else, or differs from the other. A saved program that is compiled
+is run only where it is, byte for byte, the one that the point builds. Of a run's directory it verifies best.json.` + aboutConsent,
+		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
+  tune verify best.json --checks 100
+  tune verify best.json --config my.yaml
+  tune verify downloaded/my-kernel-20260102-150405-1 --yes`,
+		Args: exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	config := c.Flags().StringP("config", "c", "", "YAML `file` of the kernel, where it is one of your own and the schedule has left its run's directory")
+	data := c.Flags().String("data", "", "`file` of measurements, where the schedule is of the kernel recorded and has left its run's directory")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
 			return usage(fmt.Errorf("--checks: %d: want 1 to %d", *checks, mostChecks))
@@ -476,7 +521,7 @@ verifies best.json.`,
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableFor(path, *config)
+		table, closeTable, err := a.tableFor(path, *config, *data, *yes)
 		if err != nil {
 			return err
 		}

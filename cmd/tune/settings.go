@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/configs"
+	"tune/internal/files"
 	"tune/kernels/user"
 	"tune/search"
 	"tune/search/strategies"
@@ -317,7 +318,7 @@ func readConfig(config string) (values map[string]any, places map[string]string,
 // openConfig reads a file, or a preset that is built in.
 func openConfig(config string) (name string, data []byte, err error) {
 	if strings.ContainsAny(config, "./\\") {
-		if data, err = os.ReadFile(config); err != nil {
+		if data, err = files.Read(config, files.YAML); err != nil {
 			return "", nil, fmt.Errorf("--config: %w", err)
 		}
 		return config, data, nil

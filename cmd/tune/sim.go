@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/treehash"
 	"tune/kernels/treehash/tree"
@@ -85,7 +85,7 @@ that it uses of each engine. With --vectors it checks every program and tree ima
 
 // readNames reads the names of scratch ranges, which the exchange format does not hold.
 func readNames(path string) ([]sim.NamedRange, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func simJSON(e treehash.Examination, indices bool) any {
 }
 
 func readProgram(path string) (*sim.Program, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func readProgram(path string) (*sim.Program, error) {
 
 // checkVectors checks every program and every tree of a file.
 func (a *app) checkVectors(ctx context.Context, path string, asJSON bool) error {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/results/exchange"
 	"tune/space"
@@ -62,7 +63,7 @@ of what the others leave. A space without points is refused with a smallest set 
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
 		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
-		data, err := os.ReadFile(name)
+		data, err := files.Read(name, files.Data)
 		if measured := err == nil && isMeasured(data); !measured {
 			own, err := loadKernel(name)
 			if err != nil {
@@ -104,7 +105,7 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 
 // readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file.
 func readSpace(name string) (*space.Space, error) {
-	data, err := os.ReadFile(name)
+	data, err := files.Read(name, files.Data)
 	if err != nil {
 		return nil, err
 	}

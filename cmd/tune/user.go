@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/native/cc"
 	"tune/kernels/recorded"
@@ -27,7 +28,7 @@ func loadKernel(config string) (*user.Kernel, error) {
 	if !strings.ContainsAny(config, "./\\") {
 		return nil, nil // a preset
 	}
-	data, err := os.ReadFile(config)
+	data, err := files.Read(config, files.YAML)
 	if err != nil || !user.IsKernel(data) {
 		return nil, nil // who reads the settings says what is wrong
 	}
@@ -72,8 +73,9 @@ func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err e
 
 // tableFor returns the kernels that a schedule may be of: those of tune, and the user's own that it was made with. That is
 // the one of config where it is given, else the copy in the run's directory, which is searched beside the schedule and
-// where runs are by default.
-func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable func(), err error) {
+// where runs are by default; before that copy may run, mayRun asks. data is the file of the measurements that the schedule is
+// of, "" to look for it.
+func (a *app) tableFor(schedule, config, data string, yes bool) (table kernels.Table, closeTable func(), err error) {
 	s, err := results.ReadSchedule(schedule)
 	if err != nil {
 		return nil, nil, err
@@ -81,6 +83,9 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 	known := slices.Contains(a.table.Names(), s.Kernel)
 	if config != "" && s.Kernel == recorded.Name {
 		return nil, nil, usage(fmt.Errorf("--config: %s is a kernel of tune, and has no such file: leave it out", s.Kernel))
+	}
+	if data != "" && s.Kernel != recorded.Name {
+		return nil, nil, usage(fmt.Errorf("--data: kernel %s has no use for measurements: leave it out", s.Kernel))
 	}
 	with := func(k *user.Kernel) (kernels.Table, func(), error) {
 		return append(slices.Clone(a.table), k), func() { k.Close() }, nil
@@ -101,10 +106,10 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 	}
 	dir := filepath.Dir(schedule)
 	if known {
-		return a.tableOf(dir)
+		return a.table, func() {}, nil
 	}
 	if s.Kernel == recorded.Name {
-		return a.tableOfData(s, dir)
+		return a.tableOfData(s, dir, data)
 	}
 	var looked []string
 	for _, run := range runsOf(s, dir) {
@@ -121,6 +126,10 @@ func (a *app) tableFor(schedule, config string) (table kernels.Table, closeTable
 		}
 		// A run of the same name may have been of another kernel.
 		if info := k.Info(); run == dir || info.Name == s.Kernel && info.Version == s.KernelVersion {
+			if err := a.mayRun(k, run, yes); err != nil {
+				k.Close()
+				return nil, nil, err
+			}
 			return with(k)
 		}
 		k.Close()

@@ -15,6 +15,9 @@ import (
 	"tune/space"
 )
 
+// Launches reports that candidates are compiled and called in processes.
+func (p *Problem) Launches() bool { return true }
+
 // Options configure a problem. The zero value is right for most.
 type Options struct {
 	// Host to compile and run on; nil means Shared.
@@ -25,7 +28,7 @@ type Options struct {
 }
 
 // Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
-// kernels.Confined, kernels.Threaded and kernels.Exposed.
+// kernels.Confined, kernels.Threaded, kernels.Exposed and kernels.Launcher.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -49,6 +52,7 @@ var (
 	_ kernels.Confined = (*Problem)(nil)
 	_ kernels.Threaded = (*Problem)(nil)
 	_ kernels.Exposed  = (*Problem)(nil)
+	_ kernels.Launcher = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 	_ kernels.Isolator = (*candidate)(nil)
 )

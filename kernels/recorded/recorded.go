@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/results"
 	"tune/results/exchange"
@@ -41,14 +42,7 @@ type Kernel struct {
 
 // Load reads the kernel of a file.
 func Load(path string) (*Kernel, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +127,8 @@ const listName = "data.json"
 // fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
 	dir := filepath.Join(runDir, savedDir)
-	text, err := os.ReadFile(filepath.Join(dir, listName))
+	in := files.In(runDir)
+	text, err := in.Read(filepath.Join(savedDir, listName), files.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -147,10 +142,13 @@ func Open(runDir string) (*Kernel, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fail(err)
 	}
-	if s.Format != savedFormat || s.Saved != filepath.Base(s.Saved) || !filepath.IsLocal(s.Saved) {
-		return fail(fmt.Errorf("%s has format %d and names the file %q", listName, s.Format, s.Saved))
+	if s.Format != savedFormat {
+		return fail(fmt.Errorf("%s has format %d, and this tune reads format %d", listName, s.Format, savedFormat))
 	}
-	data, err := os.ReadFile(filepath.Join(dir, s.Saved))
+	if err := files.Beside(s.Saved); err != nil {
+		return fail(fmt.Errorf("%s: field saved: %w", listName, err))
+	}
+	data, err := in.Read(filepath.Join(savedDir, s.Saved), files.Data)
 	if err != nil {
 		return fail(err)
 	}

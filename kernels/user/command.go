@@ -56,6 +56,9 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 // Space returns the points.
 func (p *commandProblem) Space() *space.Space { return p.space }
 
+// Launches reports that candidates are processes, even where their costs are exact.
+func (p *commandProblem) Launches() bool { return true }
+
 // Presets returns the baseline: the defaults of all parameters.
 func (p *commandProblem) Presets() []kernels.Preset { return baselinePreset(p.space) }
 
@@ -288,8 +291,7 @@ func (c *commandCandidate) directory() string {
 // words returns the words of a command line.
 func (l *line) expand(values texts) []string {
 	if l.shell {
-		text, _ := l.words[0].expand(values)
-		return []string{"/bin/sh", "-c", text}
+		return []string{"/bin/sh", "-c", expandShell(l.words[0], l.places, values)}
 	}
 	return expandAll(l.words, values)
 }

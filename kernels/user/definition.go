@@ -131,8 +131,9 @@ type command struct {
 
 // line is a command line: words, or a text for the shell.
 type line struct {
-	shell bool
-	words []template
+	shell  bool
+	words  []template
+	places []quoting // of the parts of the only word, where it is a text for the shell
 }
 
 type variable struct {

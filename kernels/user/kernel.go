@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/files"
 	"tune/kernels"
 )
 
@@ -28,6 +29,7 @@ type Kernel struct {
 	d        *definition
 	warnings Faults
 	version  string
+	saved    []string // the paths of its copies in a run directory, for one that Open has read
 
 	mu     sync.Mutex
 	closes []func() error // of the problems made of it
@@ -49,13 +51,11 @@ type world interface {
 	directory(name string) error
 }
 
-// maxFile bounds each file that is read.
-const maxFile = 1 << 30
-
 // disk is the world below a directory. It keeps what it has read.
 type disk struct {
 	dir   string
 	files []loaded
+	total int64 // bytes of the files
 }
 
 func (d *disk) path(name string) string {
@@ -71,16 +71,27 @@ func (d *disk) read(name string) ([]byte, fs.FileMode, error) {
 			return f.data, f.mode, nil
 		}
 	}
-	data, mode, err := readFile(d.path(name))
+	data, mode, err := readFile(d.path(name), limitOf(name))
 	if err != nil {
 		return nil, 0, err
+	}
+	if d.total += int64(len(data)); d.total > files.Data {
+		return nil, 0, fmt.Errorf("%s: with it the files of the kernel have more than %s, the most that is read of one", d.path(name), files.Size(files.Data))
 	}
 	d.files = append(d.files, loaded{name, mode, data})
 	return data, mode, nil
 }
 
-// readFile reads a regular file. It opens nothing else, because a pipe would block.
-func readFile(path string) ([]byte, fs.FileMode, error) {
+// limitOf returns the most bytes that a file may have: one of source text has fewer than one of numbers.
+func limitOf(name string) int64 {
+	if languages[filepath.Ext(name)] != "" {
+		return files.Text
+	}
+	return files.Data
+}
+
+// readFile reads a regular file. A pipe is none: it would be empty the second time.
+func readFile(path string, limit int64) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -89,10 +100,8 @@ func readFile(path string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	case !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%s is no regular file", path)
-	case info.Size() > maxFile:
-		return nil, 0, fmt.Errorf("%s has more than %d bytes", path, maxFile)
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, limit)
 	return data, info.Mode().Perm(), err
 }
 
@@ -114,7 +123,7 @@ func (d *disk) directory(name string) error {
 
 // Load reads the kernel of a file, with all files that it names. What is wrong with them is a Faults.
 func Load(path string) (*Kernel, error) {
-	text, _, err := readFile(path)
+	text, _, err := readFile(path, files.YAML)
 	if err != nil {
 		return nil, err
 	}
@@ -282,6 +291,9 @@ func (k *Kernel) onClose(f func() error) {
 // savedDir is the folder of a run directory that holds the kernel.
 const savedDir = "kernel"
 
+// listPath is the path, in a run directory, of the list of a saved kernel.
+var listPath = filepath.Join(savedDir, "kernel.json")
+
 // CopyDir returns where Save puts its copy of a kernel in a run directory.
 func CopyDir(runDir string) string { return filepath.Join(runDir, savedDir) }
 
@@ -324,7 +336,7 @@ func (k *Kernel) Save(runDir string) error {
 		return err
 	}
 	// The list comes last: where it stands, the rest does.
-	if err := writeSynced(filepath.Join(dir, "kernel.json"), append(text, '\n')); err != nil {
+	if err := writeSynced(filepath.Join(runDir, listPath), append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}
 	return nil
@@ -365,7 +377,8 @@ func (c *copies) exists(name string) bool { _, ok := c.known[name]; return ok }
 // fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
 	dir := CopyDir(runDir)
-	text, err := os.ReadFile(filepath.Join(dir, "kernel.json"))
+	in := files.In(runDir)
+	text, err := in.Read(listPath, files.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -379,12 +392,16 @@ func Open(runDir string) (*Kernel, error) {
 	if list.Format != savedFormat || len(list.Files) == 0 {
 		return fail(fmt.Errorf("kernel.json has format %d and %d files", list.Format, len(list.Files)))
 	}
+	if !filepath.IsAbs(list.Directory) || strings.ContainsRune(list.Directory, 0) {
+		return fail(fmt.Errorf("kernel.json: field directory: %q is no absolute path of a directory", list.Directory))
+	}
 	w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
-	for _, f := range list.Files {
-		if f.Saved != filepath.Base(f.Saved) || !filepath.IsLocal(f.Saved) {
-			return fail(fmt.Errorf("%q is not the name of a file beside kernel.json", f.Saved))
+	var copied []string
+	for i, f := range list.Files {
+		if err := files.Beside(f.Saved); err != nil {
+			return fail(fmt.Errorf("kernel.json: field files[%d].saved: %w", i, err))
 		}
-		data, _, err := readFile(filepath.Join(dir, f.Saved))
+		data, err := in.Read(filepath.Join(savedDir, f.Saved), files.Data)
 		if err != nil {
 			return fail(err)
 		}
@@ -393,12 +410,13 @@ func Open(runDir string) (*Kernel, error) {
 		}
 		w.files = append(w.files, loaded{f.Name, f.Mode, data})
 		w.known[f.Name] = w.files[len(w.files)-1]
+		copied = append(copied, filepath.Join(dir, f.Saved))
 	}
 	k, err := read(list.File, w.files[0].data, w)
 	if err != nil {
 		return fail(err)
 	}
-	k.dir, k.files = list.Directory, w.files[1:]
+	k.dir, k.files, k.saved = list.Directory, w.files[1:], copied
 	k.version = k.hash()
 	return k, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +30,8 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 		}
 	}
 	for _, p := range r.pairs(f.at["environment"], "variables to values") {
-		if p.name == "" || strings.ContainsAny(p.name, "=\x00") {
-			r.fault(p.key, "%q cannot name a variable", p.name)
+		if !isName(p.name) {
+			r.fault(p.key, "%q cannot name a variable: want letters, digits and _", p.name)
 			continue
 		}
 		if p.value.Kind != yaml.ScalarNode || strings.ContainsRune(p.value.Value, 0) {
@@ -74,7 +75,7 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 			r.fault(n, "want a command")
 			return nil
 		}
-		return &line{shell: true, words: []template{r.template(n, ns, also...)}}
+		return r.shellLine(n, ns, also...)
 	}
 	words := r.list(n)
 	if len(words) == 0 {
@@ -92,6 +93,41 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 		l.words = append(l.words, r.template(w, ns, also...))
 	}
 	return l
+}
+
+// shellLine reads a command line that is a text for the shell. A place where a value cannot be quoted may only stand for
+// values that need no quotes.
+func (r *reader) shellLine(n node, ns *names, also ...string) *line {
+	t := r.template(n, ns, also...)
+	places, reasons := shellPlaces(t)
+	for i, p := range t.parts {
+		if p.name == "" || places[i] != nowhere {
+			continue
+		}
+		if unsafe, which := ns.unsafe(p.name); unsafe {
+			r.faultInside(n, p.offset, "{{%[1]s}}: %[2]s, so that the value %[3]s cannot be quoted there: write environment: {%[4]s: \"{{%[1]s}}\"} and \"$%[4]s\" here, or a list of words instead of a text",
+				p.name, reasons[i], which, strings.ToUpper(p.name)+"_VALUE")
+		}
+	}
+	return &line{shell: true, words: []template{t}, places: places}
+}
+
+// unsafe reports whether a place may stand for a text that the shell does not take as it is, and which.
+func (ns *names) unsafe(name string) (unsafe bool, which string) {
+	if name == "here" {
+		return true, "of here, which is a path,"
+	}
+	for _, p := range ns.parameters {
+		if p.Name != name {
+			continue
+		}
+		for _, v := range p.Values {
+			if text := valueText(v); !shellSafe(text) {
+				return true, strconv.Quote(text)
+			}
+		}
+	}
+	return false, "" // what is no text is a number
 }
 
 // copied reads a file that every candidate gets.

@@ -559,7 +559,7 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 			}
 			continue
 		}
-		text, ok := valueText(p.value)
+		text, ok := scalarText(p.value)
 		if !ok {
 			r.fault(p.value, "want a value of the parameter: %s", ns.parameters[i].Domain())
 			continue
@@ -582,8 +582,8 @@ func parseValue(p space.Parameter, text string) (space.Value, error) {
 	return p.ParseValue(text)
 }
 
-// valueText returns a scalar as a value of package space is written.
-func valueText(n node) (text string, ok bool) {
+// scalarText returns a scalar as a value of package space is written.
+func scalarText(n node) (text string, ok bool) {
 	var any any
 	if n.Kind != yaml.ScalarNode || n.Decode(&any) != nil {
 		return "", false

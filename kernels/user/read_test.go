@@ -228,7 +228,7 @@ my.yaml:6:3: command: the field run is missing: the command to measure: a text f
 		{commandText, "  run:", "  files: [f.c, ./f.c, g.c]\n  run:", `my.yaml:6:16: command.files[1]: there is no file ./f.c
 my.yaml:6:23: command.files[2]: there is no file g.c`},
 		{commandText, "  run:", "  templates: [conf.in]\n  run:", `conf.in:2:3: command.templates[0]: {{BUF}}: there is no parameter and no constant of this name`},
-		{commandText, "  run:", "  environment: {A=B: 1}\n  run:", `my.yaml:6:17: command.environment.A=B: "A=B" cannot name a variable`},
+		{commandText, "  run:", "  environment: {A=B: 1}\n  run:", `my.yaml:6:17: command.environment.A=B: "A=B" cannot name a variable: want letters, digits and _`},
 		{commandText, "  run:", "  metric: {from: outptu}\n  run:", `my.yaml:6:18: command.metric.from: "outptu": want one of output, stderr, time, cpu, size (did you mean "output"?)`},
 		{commandText, "  run:", "  metric: {from: time, pattern: x, exact: true}\n  run:", `my.yaml:6:33: command.metric.pattern: it goes with from: output or stderr, and this one is from: time
 my.yaml:6:43: command.metric.exact: no time is exact`},

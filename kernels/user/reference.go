@@ -64,7 +64,7 @@ func compareValues(a, b space.Value) int {
 		y, _ := b.Number()
 		return cmp.Compare(x, y)
 	}
-	return strings.Compare(plain(a), plain(b)) // false, which is 0, comes before true
+	return strings.Compare(valueText(a), valueText(b)) // false, which is 0, comes before true
 }
 
 // standard is how the reference of a source is built: the same for all points, and for all orders of values.

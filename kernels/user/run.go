@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native/worker"
 	"tune/space"
@@ -52,8 +53,8 @@ func (e ended) describe(what string) string {
 }
 
 func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := []rune(strings.ToValidUTF8(strings.TrimSpace(lines[len(lines)-1]), "?"))
+	lines := strings.Split(strings.TrimSpace(plain.Text(text)), "\n")
+	last := []rune(strings.TrimSpace(lines[len(lines)-1]))
 	const longest = 200
 	if len(last) > longest {
 		return string(last[:longest]) + "…"

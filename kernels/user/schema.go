@@ -148,7 +148,7 @@ var sourceLimits = &object{"limits", []field{
 }}
 
 var commandObject = &object{"command", []field{
-	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for values; a word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
+	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for values, which are quoted in a text for the shell; for a value of several words set a variable by environment, and write $NAME; a word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
 	{name: "build", doc: "a command that makes the program, before it is run", form: formOther, schema: lineSchema},
 	{name: "check", doc: "a command that ends with status 0 where the result of run, which comes before it, is right; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
 	{name: "directory", doc: "where the commands run, relative to this file; its own directory by default. Candidates share it, so that they run one after another", form: formText},

@@ -365,7 +365,7 @@ func (s *source) program(t template, name string, p space.Point, constants map[s
 		if !ok || !s.defined[parameter.Name] {
 			continue
 		}
-		fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, plain(v))
+		fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, valueText(v))
 	}
 	out.header = b.String()
 	return out

@@ -82,8 +82,8 @@ func expandAll(ts []template, values texts) []string {
 	return out
 }
 
-// plain is a value as it is put into a text.
-func plain(v space.Value) string {
+// valueText is a value as it is put into a text.
+func valueText(v space.Value) string {
 	switch x := v.Any().(type) {
 	case string:
 		return x
@@ -107,7 +107,7 @@ func pointTexts(p space.Point, constants map[string]int) texts {
 	}
 	for _, parameter := range p.Space().Parameters() {
 		if v, ok := p.Value(parameter.Name); ok {
-			out[parameter.Name] = plain(v)
+			out[parameter.Name] = valueText(v)
 		}
 	}
 	return out

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"tune/internal/plain"
 )
 
 // Panel is one set of axes.
@@ -87,7 +89,7 @@ func Write(w io.Writer, format string, panels []Panel) error {
 // plot makes the axes of a panel. The first of a page has the legend.
 func (p Panel) plot(legend bool) (*plot.Plot, error) {
 	out := plot.New()
-	out.Title.Text = p.Title
+	out.Title.Text = plain.Line(p.Title)
 	out.X.Label.Text, out.Y.Label.Text = "evaluations", "optimum / best so far"
 	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	out.Add(plotter.NewGrid())
@@ -121,7 +123,7 @@ func (p Panel) plot(legend bool) (*plot.Plot, error) {
 		}
 		out.Add(area, line)
 		if legend {
-			out.Legend.Add(c.Name, line)
+			out.Legend.Add(plain.Line(c.Name), line)
 		}
 		out.X.Max = math.Max(out.X.Max, float64(len(c.Mean)))
 	}

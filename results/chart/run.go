@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"tune/internal/plain"
 )
 
 // Run is how the best cost of one run fell.
@@ -39,8 +41,8 @@ func WriteRun(w io.Writer, format string, r Run) error {
 		return fmt.Errorf("chart: the run has no cost to draw")
 	}
 	out := plot.New()
-	out.Title.Text = r.Title
-	out.X.Label.Text, out.Y.Label.Text = "seconds", "best so far, "+r.Unit
+	out.Title.Text = plain.Line(r.Title)
+	out.X.Label.Text, out.Y.Label.Text = "seconds", "best so far, "+plain.Line(r.Unit)
 	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	out.Add(plotter.NewGrid())
 	out.X.Min, out.X.Max = leastSeconds, math.Max(r.End, 2*leastSeconds)

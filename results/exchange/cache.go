@@ -193,14 +193,14 @@ func (f *File) readEntry(r *Row, n *node, path string) (err error) {
 		r.fail(failed(e.str()), e.str())
 		return nil
 	}
-	return r.readCost(value, join(path, f.Objective))
+	return f.readCost(r, value, join(path, f.Objective))
 }
 
 // readCacheTimes reads the times of an entry, which are in milliseconds. The time that the search itself took does not
 // count: the search that reads this file takes its own.
 func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, err error) {
 	for _, name := range cacheTimes {
-		ms, err := amount(n, path, name)
+		ms, err := amount(n, path, name, 1e-3)
 		if err != nil {
 			return 0, err
 		}
@@ -212,8 +212,8 @@ func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, er
 	if r.Timestamp, err = text(n, path, "timestamp"); err != nil {
 		return 0, err
 	}
-	if times := n.get("times"); times != nil && times.kind == kindArray && f.Objective == "time" {
-		if r.Repeats, err = numbers(times, join(path, "times")); err != nil {
+	if runs := n.get("times"); runs != nil && runs.kind == kindArray && f.Objective == "time" {
+		if r.Repeats, err = timesIn(runs, join(path, "times"), 1e-3); err != nil {
 			return 0, err
 		}
 	}

@@ -295,7 +295,26 @@ func TestFaults(t *testing.T) {
 		{recorded("[[0], \"1\"]"), ""},
 		{recorded("[[0], [], \"\"]"), "bad.json:4:7: rows[0][1]: want a number"},
 		{recorded("[[0], 1, 7]"), "rows[0][2]: want the text of an error"},
-		{recorded("[[0], 1, \"\", -1]"), "rows[0][3]: want the seconds"},
+		{recorded("[[0], 1, \"\", -1]"), "bad.json:4:14: rows[0][3]: -1: want a time of 0 or more"},
+		{recorded("[[0], 1, \"\", \"1\"]"), "rows[0][3]: want the seconds"},
+		{recorded("[[0], -0.5, \"\", 1]"), "bad.json:4:7: rows[0][1]: -0.5: want a time of 0 or more"},
+		{recorded("[[0], NaN, \"\", 1]"), "rows[0][1]: NaN is no measurement"},
+		{recorded("[[0], Infinity, \"\", 1]"), "rows[0][1]: Infinity is no measurement"},
+		{recorded("[[0], -Infinity, \"\", 1]"), "rows[0][1]: -Infinity is no measurement"},
+		{recorded("[[0], 1e999, \"\", 1]"), "rows[0][1]: 1e999 is no measurement"},
+		{recorded("[[0], 1e300, \"\", 1]"), "rows[0][1]: 1e300: no time is longer than ten years"},
+		{recorded("[[0], 1, \"\", 1e300]"), "rows[0][3]: 1e300: no time is longer than ten years"},
+		{recorded("[[0], 1, \"\", NaN]"), "rows[0][3]: NaN: want a time"},
+		{recorded("[[0], 1, \"\", 1, [-1, 1, 1, 0]]"), "rows[0][4][0]: -1: want a time of 0 or more"},
+		{cache("\"1\": {\"a\": 1, \"time\": -3}"), `cache."1".time: -3: want a time of 0 or more`},
+		{cache("\"1\": {\"a\": 1, \"time\": 1e19}"), `cache."1".time: 1e19: no time is longer than ten years`},
+		{cache("\"1\": {\"a\": 1, \"time\": NaN}"), `cache."1".time: NaN is no measurement`},
+		{cache("\"1\": {\"a\": 1, \"time\": 1, \"times\": [1, -1]}"), `cache."1".times[1]: -1: want a time of 0 or more`},
+		{cache("\"1\": {\"a\": 1, \"time\": 1, \"compile_time\": 1e30}"), `cache."1".compile_time: 1e30: no time is longer`},
+		{t4time("-1", "1"), `results[0].measurements: -1: want a time of 0 or more`},
+		{t4time("NaN", "1"), `results[0].measurements: NaN is no measurement`},
+		{t4time("1", "-1"), `results[0].times.runtimes[0]: -1: want a time of 0 or more`},
+		{t4time("1", "1e300"), `results[0].times.runtimes[0]: 1e300: no time is longer`},
 		{recorded("[[0], 1, \"\", 1, [1, 2]]"), "rows[0][4]: want [min, median, max, std]"},
 		{recorded("[[0], 1, \"\", 1, null, {}]"), "names no source_format"},
 		{recorded("7"), "rows[0]: want [indices, value, error, cost_s, repeats]"},
@@ -305,7 +324,7 @@ func TestFaults(t *testing.T) {
 		{"{\"objective\": \"GFLOP/s\", \"names\": [], \"values\": [], \"rows\": []}", "objective: of GFLOP/s more is better"},
 		{cache("\"3\": {\"a\": 3, \"time\": 1}"), `bad.json:4:12: cache."3".a: 3 is not among the values`},
 		{cache("\"1\": {\"a\": 1}"), `cache."1".time: the objective is missing`},
-		{cache("\"1\": {\"a\": 1, \"time\": 1, \"compile_time\": -4}"), `cache."1".compile_time: -4: want a number of 0 or more`},
+		{cache("\"1\": {\"a\": 1, \"time\": 1, \"compile_time\": -4}"), `cache."1".compile_time: -4: want a time of 0 or more`},
 		{cache("\"1\": {\"time\": 1}"), `cache."1".a: it is missing`},
 		{cache("\"1\": {\"a\": 1, \"time\": 1, \"times\": [1, \"x\"]}"), `cache."1".times[1]: want a number, not a string`},
 		{cache("\"1\": 5"), `cache."1": want an object`},
@@ -435,4 +454,10 @@ func FuzzRead(f *testing.F) {
 		}
 		_ = file.Write(io.Discard, file.Format)
 	})
+}
+
+// t4time is a T4 file of one configuration with the given time and runtime.
+func t4time(value, runtime string) string {
+	return `{"results": [{"configuration": {"a": 1}, "times": {"runtimes": [` + runtime + `]}, "invalidity": "correct", "correctness": 1, ` +
+		`"measurements": [{"name": "time", "value": ` + value + `, "unit": "ms"}], "objectives": ["time"]}], "schema_version": "1.0.0"}`
 }

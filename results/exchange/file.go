@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -109,19 +109,17 @@ func wrong(n *node, field, format string, args ...any) error {
 	return &fieldFault{fault{n.off, fmt.Sprintf(format, args...)}, field}
 }
 
-// largest bounds the content of a file, after decompression.
-const largest = 1 << 30
+// The bounds on the content of a file. What is compressed may be this many times as large as it is on disk, or else
+// ordinary: measurements compress to a tenth, and a bomb to a thousandth.
+const (
+	largest      = files.Data
+	mostExpanded = 50
+	ordinary     = 32 << 20
+)
 
 // Open reads the file at a path. See Read.
 func Open(path string) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -159,21 +157,33 @@ func IsSpace(data []byte) bool {
 func Expand(data []byte) (string, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if len(data) > largest {
-			return "", fmt.Errorf("it has more than %d bytes", largest)
+			return "", fmt.Errorf("it has more than %s, the most that is read of such a file", files.Size(largest))
 		}
 		return string(data), nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return "", fmt.Errorf("it cannot be decompressed: %w", err)
+	limit := min(max(mostExpanded*int64(len(data)), ordinary), largest)
+	expand := func(to io.Writer) (n int64, err error) {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return 0, err
+		}
+		return io.Copy(to, io.LimitReader(z, limit+1))
 	}
-	var b strings.Builder
-	n, err := io.Copy(&b, io.LimitReader(z, largest+1))
+	// It is counted before any of it is kept.
+	n, err := expand(io.Discard)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("it cannot be decompressed: %w", err)
-	case n > largest:
-		return "", fmt.Errorf("it has more than %d bytes when it is decompressed", largest)
+	case n > limit && limit < largest:
+		return "", fmt.Errorf("it has more than %d bytes when it is decompressed, %d times as many as before, which no measurements have: "+
+			"if they do, decompress it yourself", limit, limit/int64(len(data)))
+	case n > limit:
+		return "", fmt.Errorf("it has more than %s when it is decompressed, the most that is read of such a file", files.Size(limit))
+	}
+	var b strings.Builder
+	b.Grow(int(n))
+	if _, err := expand(&b); err != nil {
+		return "", err
 	}
 	return b.String(), nil
 }
@@ -320,8 +330,36 @@ func text(n *node, path, name string) (string, error) {
 	return m.str(), nil
 }
 
-// amount returns a member that is a number of zero or more; 0 where it is not there.
-func amount(n *node, path, name string) (float64, error) {
+// mostSeconds is more than any time that was measured: ten years.
+const mostSeconds = 10 * 365 * 24 * 3600
+
+// checkTime reports a time that nobody has measured. unit is its unit, in seconds.
+func checkTime(n *node, path string, v, unit float64) error {
+	switch {
+	case !(v >= 0):
+		return wrong(n, path, "%s: want a time of 0 or more", n.raw)
+	case v*unit > mostSeconds:
+		return wrong(n, path, "%s: no time is longer than ten years: mend the value, or its unit", n.raw)
+	}
+	return nil
+}
+
+// timesIn returns a list of times in a unit, in seconds.
+func timesIn(n *node, path string, unit float64) ([]float64, error) {
+	out, err := numbers(n, path)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range out {
+		if err := checkTime(&n.items[i], fmt.Sprintf("%s[%d]", path, i), v, unit); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// amount returns a member that is a time in a unit, in seconds; 0 where it is not there.
+func amount(n *node, path, name string, unit float64) (float64, error) {
 	m := n.get(name)
 	if m == nil || m.kind == kindNull {
 		return 0, nil
@@ -330,10 +368,7 @@ func amount(n *node, path, name string) (float64, error) {
 		return 0, wrong(m, join(path, name), "want a number, not %s", kindNames[m.kind])
 	}
 	v := m.float()
-	if !(v >= 0) || math.IsInf(v, 0) {
-		return 0, wrong(m, join(path, name), "%s: want a number of 0 or more", m.raw)
-	}
-	return v, nil
+	return v, checkTime(m, join(path, name), v, unit)
 }
 
 // numbers returns a list of finite numbers.
@@ -416,15 +451,27 @@ func failed(reason string) space.Status {
 	return space.Crashed
 }
 
-// readCost reads the value of the objective: a finite number, or text that says why there is none.
-func (r *Row) readCost(n *node, path string) error {
+// oldFailure is the time that early versions of Kernel Tuner gave to a configuration that failed.
+const oldFailure = 1e20
+
+// readCost reads the value of the objective: a finite number, or text that says why there is none. A time is neither
+// negative nor beyond all measure: a search would take such a one for the best, or never end.
+func (f *File) readCost(r *Row, n *node, path string) error {
 	switch n.kind {
 	case kindNumber:
-		if v := n.float(); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			r.Outcome.Status, r.Outcome.Cost, r.cost = space.OK, v, n.raw
-			return nil
+		v := n.float()
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return wrong(n, path, "%s is no measurement: want a number, or where it failed null or the name of the error", n.raw)
 		}
-		r.fail(space.Invalid, n.raw)
+		if unit, ok := secondsIn(f.Unit); ok && v == oldFailure {
+			r.fail(space.Invalid, n.raw)
+			return nil
+		} else if ok {
+			if err := checkTime(n, path, v, unit); err != nil {
+				return err
+			}
+		}
+		r.Outcome.Status, r.Outcome.Cost, r.cost = space.OK, v, n.raw
 	case kindString:
 		r.fail(failed(n.str()), n.str())
 	case kindNull:

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"tune/internal/plain"
 )
 
 // kind is the kind of a JSON value.
@@ -47,8 +51,42 @@ const deepest = 64
 
 // parser reads one JSON text. Beside the standard it takes NaN and Infinity, which Python writes.
 type parser struct {
-	text string
-	at   int
+	text  string
+	at    int
+	nodes int // values so far
+}
+
+// mostNodes bounds the values of a text. Each takes some 80 bytes in memory, and may take two in the text.
+const mostNodes = 1 << 24
+
+// many is how many values a list or object has before room is made for the rest at once: a list that grows leaves several
+// times its size behind.
+const many = 1 << 12
+
+// rest counts the values that follow in a list or object whose text goes on here.
+func (p *parser) rest() int {
+	count, depth := 0, 0
+	for i := p.at; i < len(p.text) && count < mostNodes; i++ {
+		switch p.text[i] {
+		case '"':
+			for i++; i < len(p.text) && p.text[i] != '"'; i++ {
+				if p.text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth < 0 {
+				return count
+			}
+		case ',':
+			if depth == 0 {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // fault is what is wrong at a place of a text.
@@ -97,6 +135,9 @@ func (p *parser) value(depth int) (node, error) {
 	}
 	if depth > deepest {
 		return node{}, p.fail("values nest deeper than %d levels", deepest)
+	}
+	if p.nodes++; p.nodes > mostNodes {
+		return node{}, p.fail("it has more than %d values, the most that is read of such a file", mostNodes)
 	}
 	n := node{off: p.at}
 	switch c := p.text[p.at]; {
@@ -169,6 +210,10 @@ func (p *parser) members(n *node, depth int) error {
 			return err
 		}
 		n.keys, n.items = append(n.keys, k), append(n.items, item)
+		if len(n.items) == many {
+			more := p.rest()
+			n.keys, n.items = slices.Grow(n.keys, more), slices.Grow(n.items, more)
+		}
 		if done, err := p.separator('}'); done || err != nil {
 			return err
 		}
@@ -187,6 +232,9 @@ func (p *parser) elements(n *node, depth int) error {
 			return err
 		}
 		n.items = append(n.items, item)
+		if len(n.items) == many {
+			n.items = slices.Grow(n.items, p.rest())
+		}
 		if done, err := p.separator(']'); done || err != nil {
 			return err
 		}
@@ -366,7 +414,10 @@ func textNode(s string) node {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r < ' ':
+		case r > 0xffff && plain.Hidden(r):
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		case plain.Hidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -3,7 +3,6 @@ package exchange
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 
 	"tune/space"
@@ -149,18 +148,25 @@ func (f *File) readRow(r *Row, n *node, path string) error {
 	case reason.kind == kindString && reason.str() != "":
 		r.fail(failed(reason.str()), reason.str())
 	default:
-		if err := r.readCost(&n.items[1], path+"[1]"); err != nil {
+		if err := f.readCost(r, &n.items[1], path+"[1]"); err != nil {
 			return err
 		}
 	}
 	if cost := at(3); cost.kind != kindNull {
-		r.Outcome.Seconds = cost.float()
-		if s := r.Outcome.Seconds; cost.kind != kindNumber || !(s >= 0) || math.IsInf(s, 0) {
+		if cost.kind != kindNumber {
 			return wrong(cost, path+"[3]", "want the seconds that it took, 0 or more, or null")
+		}
+		r.Outcome.Seconds = cost.float()
+		if err := checkTime(cost, path+"[3]", r.Outcome.Seconds, 1); err != nil {
+			return err
 		}
 	}
 	if repeats := at(4); repeats.kind != kindNull {
-		v, err := numbers(repeats, path+"[4]")
+		read := numbers
+		if unit, ok := secondsIn(f.Unit); ok {
+			read = func(n *node, path string) ([]float64, error) { return timesIn(n, path, unit) }
+		}
+		v, err := read(repeats, path+"[4]")
 		if err != nil {
 			return err
 		}

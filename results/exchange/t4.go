@@ -142,7 +142,7 @@ func (f *File) readResult(r *Row, n *node, path string) (err error) {
 	if value == nil {
 		return wrong(n, join(path, "measurements"), "none is called %q, which is the objective", f.Objective)
 	}
-	return r.readCost(value, join(path, "measurements"))
+	return f.readCost(r, value, join(path, "measurements"))
 }
 
 // checkTimeUnit reports a unit of the times that is not known.
@@ -217,7 +217,7 @@ func (f *File) readT4Times(r *Row, n *node, path string) (seconds float64, err e
 	}
 	// The schema calls the first compilation_time, and the files compilation.
 	for _, name := range []string{"compilation", "compilation_time", "framework", "validation"} {
-		v, err := amount(times, path, name)
+		v, err := amount(times, path, name, unit)
 		if err != nil {
 			return 0, err
 		}
@@ -227,12 +227,12 @@ func (f *File) readT4Times(r *Row, n *node, path string) (seconds float64, err e
 		}
 	}
 	if runs := times.get("runtimes"); runs != nil && runs.kind == kindArray {
-		v, err := numbers(runs, join(path, "runtimes"))
+		v, err := timesIn(runs, join(path, "runtimes"), unit)
 		if err != nil {
 			return 0, err
 		}
 		for _, t := range v {
-			seconds += max(0, t) * unit
+			seconds += t * unit
 		}
 		if own, ok := secondsIn(f.Unit); ok {
 			if own != unit {

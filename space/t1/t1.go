@@ -45,14 +45,14 @@ type Condition struct {
 }
 
 // maxFileBytes bounds the size of a file.
-const maxFileBytes = 64 << 20
+const maxFileBytes = 2 << 20
 
 // Read reads a T1 file. Every error names the line and the field: where the JSON is malformed, a field is missing or
 // holds what the format does not allow, a value or an expression makes no sense.
 func Read(r io.Reader) (*File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("the file has more than %d bytes", maxFileBytes)
+		err = fmt.Errorf("the file has more than %d MiB, the most that is read of a space", maxFileBytes>>20)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read T1 file: %w", err)

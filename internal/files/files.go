@@ -1,0 +1,224 @@
+// Package files reads files that users name, or that stand in directories that somebody else may have made. It reads
+// regular files and pipes only, never more of one than a stated limit, and follows no path out of a directory.
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// The limits of the kinds of files.
+const (
+	Settings = 4 << 20   // a preset, a schedule, the settings of a run, the list of a saved kernel
+	YAML     = 2 << 20   // a space, a kernel: in memory they are a hundred times as large
+	Text     = 64 << 20  // a source, a program
+	Earlier  = 256 << 20 // what a run began with
+	Data     = 1 << 30   // measurements, the elements of buffers
+)
+
+// LimitError says that a file is larger than what is read of its kind.
+type LimitError struct {
+	Path  string
+	Limit int64 // bytes
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s has more than %s, the most that is read of such a file", e.Path, Size(e.Limit))
+}
+
+// Size writes a number of bytes in the largest unit that it is a whole number of.
+func Size(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return fmt.Sprintf("%d %s", n/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Read returns the content of a regular file, or what comes out of a pipe, of at most limit bytes. The path may lead
+// anywhere: it is the user's own.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, path, limit)
+}
+
+// Open opens a regular file or a pipe. It does not wait for somebody to write to a pipe.
+func Open(path string) (*os.File, error) {
+	// What is no file is not even opened: to open a device or a terminal may do something.
+	if info, err := os.Stat(path); err != nil {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			at.Op = "open"
+		}
+		return nil, err
+	} else if err := readable(path, info); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = readable(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// readable reports what is no regular file and no pipe.
+func readable(path string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%s is no regular file, but a directory", path)
+	}
+	return fmt.Errorf("%s is no regular file", path)
+}
+
+// readAll reads a file that is open. A regular one that is too large is refused before it is read.
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, &LimitError{path, limit}
+	}
+	var b bytes.Buffer
+	if info.Mode().IsRegular() {
+		b.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	n, err := b.ReadFrom(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > limit:
+		return nil, &LimitError{path, limit}
+	}
+	return b.Bytes(), nil
+}
+
+// Dir is a directory whose files may have been written by somebody else. What it reads is below it.
+type Dir struct {
+	path string
+}
+
+// In returns the directory at a path.
+func In(path string) Dir { return Dir{path} }
+
+// Path returns the path of a file of the directory.
+func (d Dir) Path(name string) string { return filepath.Join(d.path, name) }
+
+// Read returns the content of a regular file of the directory, of at most limit bytes.
+func (d Dir) Read(name string, limit int64) ([]byte, error) {
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, d.Path(name), limit)
+}
+
+// Open opens a regular file of the directory. A name that leads out of it, by itself or by a symbolic link, is an
+// *OutsideError.
+func (d Dir) Open(name string) (*os.File, error) {
+	if !filepath.IsLocal(name) {
+		return nil, &OutsideError{d.path, name}
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	regular := func(info fs.FileInfo) error {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no regular file", d.Path(name))
+		}
+		return nil
+	}
+	info, err := root.Stat(name)
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, d.explain(name, err)
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, d.explain(name, err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// explain names the whole path in an error, and tells a link that leads out of the directory from other ones.
+func (d Dir) explain(name string, err error) error {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return err
+	}
+	if _, no := at.Err.(syscall.Errno); !no && !errors.Is(err, fs.ErrNotExist) {
+		return &OutsideError{d.path, name} // the only error of its own that package os has for a root
+	}
+	return &fs.PathError{Op: "open", Path: d.Path(name), Err: at.Err}
+}
+
+// OutsideError says that a name leads out of the directory that it is to be in.
+type OutsideError struct{ Dir, Name string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("%q leads out of %s: put the file into that directory", e.Name, e.Dir)
+}
+
+// Beside reports a name that is not that of a file, or directory, beside the one that mentions it.
+func Beside(name string) error {
+	if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
+		return fmt.Errorf("%q is not the name of a file beside it: write the name alone, without a directory", name)
+	}
+	return nil
+}
+
+// OpenToChange opens a regular file to change it, with flags of package os. It follows no symbolic link and opens nothing
+// else: in a directory from elsewhere those would have another file written.
+func OpenToChange(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, which could lead anywhere: put the file itself there", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

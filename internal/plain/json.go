@@ -1,0 +1,34 @@
+package plain
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSON writes the hidden characters in a JSON text as escapes, which say the same: encoding/json leaves DEL, C1 and
+// bidirectional controls as they are. Line ends and tabs stand between values, where they are no part of a text.
+func JSON(text []byte) []byte {
+	var b strings.Builder
+	changed := false
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case !Hidden(r) || r < ' ':
+			b.Write(text[i : i+n])
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			changed = true
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+			changed = true
+		}
+		i += n
+	}
+	if !changed {
+		return text
+	}
+	return []byte(b.String())
+}

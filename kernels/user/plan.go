@@ -1,0 +1,114 @@
+package user
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune/internal/plain"
+	"tune/kernels"
+)
+
+// SavedFiles are the files, in a run directory, that say all of what a saved kernel starts: the list holds the sums of the
+// others.
+func (k *Kernel) SavedFiles() []string { return []string{listPath} }
+
+// Plan says what the kernel has compiled and run, for somebody who decides whether it may: lines that are fit for a
+// terminal. Values of a point stand as {{name}}; those that are texts follow.
+func (k *Kernel) Plan() []string {
+	var out []string
+	add := func(what, format string, args ...any) {
+		text := plain.Text(fmt.Sprintf(format, args...))
+		for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+			if i > 0 {
+				what = ""
+			}
+			out = append(out, strings.TrimRight(fmt.Sprintf("%-9s %s", what, line), " "))
+		}
+	}
+	mentioned := map[string]bool{}
+	note := func(ts ...template) {
+		for _, t := range ts {
+			for _, m := range t.names() {
+				mentioned[m.name] = true
+			}
+		}
+	}
+	if c := k.d.command; c != nil {
+		where := "a new directory for each point"
+		if !c.own {
+			if where = c.directory; !filepath.IsAbs(where) {
+				where = filepath.Join(k.dir, where)
+			}
+		}
+		add("runs in", "%s", where)
+		for _, v := range c.environment {
+			add("sets", "%s=%s", v.name, v.value.src)
+			note(v.value)
+		}
+		for _, l := range []struct {
+			what string
+			line *line
+		}{{"builds", c.build}, {"runs", c.run}, {"checks", c.check}} {
+			if l.line != nil {
+				add(l.what, "%s", l.line.text())
+				note(l.line.words...)
+			}
+		}
+		if c.metric.file != "" {
+			add("removes", "%s, before each run", c.metric.file)
+			note(parseTemplate(c.metric.file))
+		}
+	}
+	if s := k.d.source; s != nil {
+		compilers := "the preferred compiler"
+		if len(s.compilers) > 0 {
+			compilers = strings.Join(s.compilers, " or ")
+		}
+		var flags []string
+		for _, f := range s.flags {
+			flags = append(flags, f.src)
+		}
+		note(s.flags...)
+		note(s.text)
+		add("compiles", "%s with %s %s", s.name, compilers, strings.Join(flags, " "))
+		if s.reference.name != "" && s.reference.name != s.name {
+			add("", "%s, of which it calls %s", s.reference.name, s.reference.function)
+		}
+		add("calls", "%s, in a process of its own", s.function)
+	}
+	for i, f := range k.saved {
+		what := ""
+		if i == 0 {
+			what = "files"
+		}
+		add(what, "%s", f)
+	}
+	for _, p := range k.d.space.parameters {
+		if len(p.Values) == 0 || !isText(p.Values[0]) || !mentioned[p.Name] && !(k.d.source != nil && k.d.source.defined[p.Name]) {
+			continue
+		}
+		var values []string
+		for _, v := range p.Values {
+			values = append(values, plain.Line(valueText(v)))
+		}
+		add("values", "%s: %s", p.Name, strings.Join(values, " | "))
+	}
+	return slices.Clip(out)
+}
+
+// text writes a command line with its places.
+func (l *line) text() string {
+	var words []string
+	for _, w := range l.words {
+		words = append(words, w.src)
+	}
+	if l.shell {
+		return words[0]
+	}
+	for i, w := range words {
+		words[i] = kernels.ShellWord(w)
+	}
+	return strings.Join(words, " ")
+}

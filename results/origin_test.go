@@ -1,0 +1,121 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func signedRun(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := Create(dir, Settings{Kernel: "k", Strategy: "random", Shape: "n=4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "list"), []byte("what it starts"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sign(dir, "list"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestOrigin(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	change := func(name, from, to string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, name)
+			text, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(text), from) {
+				t.Fatalf("%s: %q, %v", path, text, err)
+			}
+			if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		attack func(t *testing.T, dir string)
+		want   string // "" where it is made here
+	}{
+		{"as it was made", func(*testing.T, string) {}, ""},
+		{"moved", func(t *testing.T, dir string) {
+			if err := os.Rename(dir, dir+"-2"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(dir+"-2", dir); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		{"no origin", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, OriginName)) }, "it has no origin.json"},
+		{"another kernel", change("list", "what", "that"), "changed since"},
+		{"another shape", change(SettingsName, "n=4", "n=5"), "changed since"},
+		{"another tag", change(OriginName, `"tag": "`, `"tag": "00`), "changed since"},
+		{"no tag", change(OriginName, `"tag"`, `"tug"`), "unknown field"},
+		{"another format", change(OriginName, `1`, `2`), "changed since"},
+		{"another user", func(t *testing.T, _ string) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }, "has made no run"},
+		{"another user who has made runs", func(t *testing.T, _ string) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			signedRun(t)
+		}, "another user or machine"},
+		{"a key that others can read", func(t *testing.T, _ string) {
+			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
+		}, "can be read or written by others"},
+		{"an origin elsewhere", func(t *testing.T, dir string) {
+			path := filepath.Join(dir, OriginName)
+			if err := os.Rename(path, dir+".json"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(dir+".json", path); err != nil {
+				t.Fatal(err)
+			}
+		}, "leads out of"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := signedRun(t)
+			test.attack(t, dir)
+			err := MadeHere(dir, "list")
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+	info, err := os.Stat(filepath.Join(state, "tune", "key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info.Mode(), err)
+	}
+}
+
+// Runs that are the first ones, at once, have the same key.
+func TestOriginRace(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var keys [16]string
+	var wait sync.WaitGroup
+	for i := range keys {
+		wait.Go(func() {
+			key, err := stateKey(true)
+			if err != nil {
+				t.Error(err)
+			}
+			keys[i] = string(key)
+		})
+	}
+	wait.Wait()
+	for _, k := range keys {
+		if k != keys[0] || len(k) != keyBytes {
+			t.Errorf("%x, and the first is %x", k, keys[0])
+		}
+	}
+}
