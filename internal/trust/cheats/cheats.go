@@ -13,6 +13,7 @@
 package cheats
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -108,7 +109,7 @@ func writeTable(w io.Writer, lines []Line) error {
 	for _, l := range lines {
 		if l.Class != class {
 			class = l.Class
-			fmt.Fprintf(&b, "\n### %s\n\n| kernel | what it does | status | reason | scored at | verdict |\n| --- | --- | --- | --- | ---: | --- |\n", heading(class))
+			fmt.Fprintf(&b, "\n### %s\n\n| kernel | what it does | status | reason | scored at | before | verdict |\n| --- | --- | --- | --- | ---: | --- | --- |\n", heading(class))
 		}
 		name := l.Name
 		if l.Mistake {
@@ -127,7 +128,7 @@ func writeTable(w io.Writer, lines []Line) error {
 			failed++
 			verdict = "**FAIL**: " + cell(strings.Join(l.Faults, "; "))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, cell(l.Does), l.Status, cell(l.Reason), scored, verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", name, cell(l.Does), l.Status, cell(l.Reason), scored, cmp.Or(cell(l.Before), "–"), verdict)
 	}
 	fmt.Fprintf(&b, "\n%d kernels, %d of them mistakes that are easily made (*): %d as they should be, %d not.\n", len(lines), mistakes, len(lines)-failed, failed)
 	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))

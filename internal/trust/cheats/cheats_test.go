@@ -100,6 +100,8 @@ func TestJudge(t *testing.T) {
 		{"an honest point was exported as what it is not", harmful, run(func(f *found) { f.Export.Ratio = 1.5 }), "1.50 times"},
 		{"nothing was exported", harmful, run(func(f *found) { f.Export = nil }), "nothing was exported"},
 		{"the run ended", harmful, run(func(f *found) { f.Err = "worker: it is gone" }), "it is gone"},
+		{"an honest point costs what it does outside of tune", harmful, run(func(f *found) { f.Truth = 80 }), ""},
+		{"an honest point costs something else outside of tune", harmful, run(func(f *found) { f.Truth = 70 }), "takes 70 ns"},
 		{"a file was written", harmful, run(func(f *found) { f.Harm = []string{"wrote a file"} }), "it wrote a file"},
 		{"an honest kernel is scored", honest, run(scored(100)), ""},
 		{"an honest kernel is refused", honest, run(func(*found) {}), "it was refused"},
@@ -118,15 +120,15 @@ func TestJudge(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	err := writeTable(&b, []Line{
-		{Name: "a", Does: "b", Class: corpus.SkipsWork, Mistake: true, Status: "wrong answer", Reason: "x | y\x1b[31m\nz"},
+		{Name: "a", Does: "b", Class: corpus.SkipsWork, Mistake: true, Status: "wrong answer", Reason: "x | y\x1b[31m\nz", Before: "9×"},
 		{Name: "c", Does: "d", Class: corpus.Honest, Status: "ok", Claimed: 1.004, Faults: []string{"e", "f"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| a * | b | wrong answer | x ¦ y [31m z | – | pass |\n",
-		"| c | d | ok |  | 1.00× | **FAIL**: e; f |\n",
+		"| a * | b | wrong answer | x ¦ y [31m z | – | 9× | pass |\n",
+		"| c | d | ok |  | 1.00× | – | **FAIL**: e; f |\n",
 		"2 kernels, 1 of them mistakes that are easily made (*): 1 as they should be, 1 not.\n",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -22,8 +22,9 @@ type Line struct {
 	// True, which allows for what a measurement may be off.
 	Claimed float64  `json:"claimed,omitempty"`
 	True    float64  `json:"true_at_most,omitempty"`
-	Costs   []string `json:"costs_ns"` // of the honest points
-	Faults  []string `json:"faults"`   // what should not be; empty where all is right
+	Before  string   `json:"before,omitempty"` // what became of it without the checks
+	Costs   []string `json:"costs_ns"`         // of the honest points
+	Faults  []string `json:"faults"`           // what should not be; empty where all is right
 }
 
 // exportSlack is by how much an exported ratio of honest code to the same honest code may differ from 1.
@@ -34,7 +35,7 @@ const defaultSpread = 1.35
 
 // judge says whether what came of an entry is as it should be.
 func judge(e corpus.Entry, f found) Line {
-	l := Line{Name: e.Name, Does: e.Does, Class: e.Class, Mistake: e.Mistake, Status: "none", Faults: []string{}}
+	l := Line{Name: e.Name, Does: e.Does, Class: e.Class, Mistake: e.Mistake, Before: e.Before, Status: "none", Faults: []string{}}
 	fault := func(format string, args ...any) { l.Faults = append(l.Faults, fmt.Sprintf(format, args...)) }
 	if f.Err != "" {
 		fault("the run ended: %s", f.Err)
@@ -118,7 +119,11 @@ func judgeHonest(e corpus.Entry, f found, l *Line, fault func(string, ...any)) f
 	if n == 0 {
 		return 0
 	}
-	return sum / float64(n)
+	cost := sum / float64(n)
+	if f.Truth > 0 && (cost > spread*f.Truth || f.Truth > spread*cost) {
+		fault("the honest code was scored %.0f ns, and takes %.0f ns in a program of its own", cost, f.Truth)
+	}
+	return cost
 }
 
 // refusal reports whether a variant was refused at the export, and why.

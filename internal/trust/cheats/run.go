@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"tune"
 	"tune/internal/trust/corpus"
 	"tune/kernels"
+	"tune/kernels/native/cc"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
@@ -38,6 +41,7 @@ type found struct {
 	Export   *exported                `json:"export,omitempty"`  // nil where there is none
 	Refused  []tune.Refusal           `json:"refused,omitempty"` // at the export
 	Err      string                   `json:"error,omitempty"`   // that the run ended with
+	Truth    float64                  `json:"truth,omitempty"`   // ns of the honest code outside of tune; 0 where that was not asked
 	// Harm is what else it has done.
 	Harm []string `json:"harm,omitempty"`
 }
@@ -90,7 +94,13 @@ func child(name, dir, wall string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(tuneIt(context.Background(), config, filepath.Join(dir, "run"), budget))
+	f := tuneIt(context.Background(), config, filepath.Join(dir, "run"), budget)
+	if flags := entries[0].Truth; flags != "" {
+		if f.Truth, err = timeOutside(context.Background(), dir, strings.Fields(flags)); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
@@ -138,6 +148,25 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 		return fail(err)
 	}
 	return f
+}
+
+// timeOutside times the honest code in a program of its own, and returns nanoseconds a call.
+func timeOutside(ctx context.Context, dir string, flags []string) (float64, error) {
+	compilers, err := cc.Find(ctx)
+	if err != nil {
+		return 0, err
+	}
+	program := filepath.Join(dir, "truth")
+	compile := exec.CommandContext(ctx, compilers[0].Path, slices.Concat(flags, []string{"-D_GNU_SOURCE", "-o", program, "truth.c"})...)
+	compile.Dir = dir
+	if out, err := compile.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("compiling truth.c: %w: %s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, program).Output()
+	if err != nil {
+		return 0, fmt.Errorf("running truth.c: %w", err)
+	}
+	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 }
 
 // entryLimit is how long the process of an entry may take beyond its budget.

@@ -24,7 +24,7 @@ import (
 	"tune/space"
 )
 
-//go:embed corpus.yaml sources kernels
+//go:embed corpus.yaml sources kernels truth
 var files embed.FS
 
 // Class says what a kernel is up to.
@@ -69,6 +69,10 @@ type Entry struct {
 	Repeat int `yaml:"repeat"`
 	// Quick says that the tests try it.
 	Quick bool `yaml:"quick"`
+	// Truth has the honest code timed outside of tune too, by truth/truth.c: the flags that it is compiled with. "" does not.
+	Truth string `yaml:"truth"`
+	// Before says what became of it without the checks that the table is about: what it was scored at, or what it did.
+	Before string `yaml:"before"`
 	// Wall is the budget of its run, with a unit; "" is 8s.
 	Wall string `yaml:"wall"`
 }
@@ -161,7 +165,7 @@ func (e Entry) Write(dir string) (string, error) {
 		put(e.config(), config),
 		put(source, filepath.Join(dir, "kernel"+path.Ext(source))),
 	)
-	for _, pattern := range []string{"sources/*.h", "kernels/*.txt"} {
+	for _, pattern := range []string{"sources/*.h", "kernels/*.txt", "truth/*.c"} {
 		names, globErr := fs.Glob(files, pattern)
 		err = errors.Join(err, globErr)
 		for _, name := range names {
