@@ -80,34 +80,38 @@ func TestJudge(t *testing.T) {
 		entry corpus.Entry
 		found found
 		want  string // part of the only fault; "" for none
+		noisy bool   // a busy machine has it too
 	}{
-		{"a cheat is refused", cheat, run(func(*found) {}), ""},
-		{"a cheat is scored at its true time", cheat, run(scored(95)), ""},
-		{"a cheat is scored as faster", cheat, run(scored(85)), "1.18 times as fast"},
-		{"a cheat is scored as slower", cheat, run(scored(500)), ""},
-		{"a cheat is refused for a slip of the pen", cheat, run(func(f *found) { f.Outcomes["CHEAT"] = space.Fail(space.CompileFailed, "no ;") }), "another reason"},
-		{"a cheat is exported at its true time", cheat, run(exportIt(1.05)), ""},
-		{"a cheat is exported as faster than it was scored", cheat, run(func(f *found) { exportIt(1)(f); f.Export.Ratio = 1.2 }), "exported as 1.20"},
+		{"a cheat is refused", cheat, run(func(*found) {}), "", false},
+		{"a cheat is scored at its true time", cheat, run(scored(95)), "", false},
+		{"a cheat is scored as faster", cheat, run(scored(85)), "1.18 times as fast", true},
+		{"a cheat is scored as slower", cheat, run(scored(500)), "", false},
+		{"a cheat is refused for a slip of the pen", cheat, run(func(f *found) { f.Outcomes["CHEAT"] = space.Fail(space.CompileFailed, "no ;") }), "another reason", false},
+		{"a cheat is exported at its true time", cheat, run(exportIt(1.05)), "", false},
+		{"a cheat is exported as faster than it was scored", cheat, run(func(f *found) { exportIt(1)(f); f.Export.Ratio = 1.2 }), "exported as 1.20", true},
 		{"a cheat is scored as faster, and refused only at the export", cheat,
-			run(func(f *found) { scored(50)(f); f.Refused = []tune.Refusal{{Key: "VARIANT=CHEAT", Reason: "late"}} }), "2.00 times as fast"},
-		{"wrong results are scored", wrong, run(scored(100)), "its results are wrong"},
-		{"a cheat was not evaluated", cheat, run(func(f *found) { delete(f.Outcomes, "CHEAT") }), "not evaluated"},
-		{"an honest point was refused", harmful, run(func(f *found) { f.Outcomes["AFTER"] = space.Fail(space.Crashed, "aborted") }), "honest AFTER: crashed"},
-		{"an honest point is missing", harmful, run(func(f *found) { delete(f.Outcomes, "AFTER") }), "AFTER was not evaluated"},
-		{"an honest point became slow", harmful, run(func(f *found) { f.Outcomes["AFTER"] = ok(140) }), "100 and 140 ns"},
-		{"an honest point became fast", harmful, run(func(f *found) { f.Outcomes["AFTER"] = ok(60) }), "60 and 100 ns"},
-		{"an honest point was refused at the export", harmful, run(func(f *found) { f.Refused = []tune.Refusal{{Key: "VARIANT=AFTER", Reason: "late"}} }), "refused at the export"},
-		{"an honest point was exported as what it is not", harmful, run(func(f *found) { f.Export.Ratio = 1.5 }), "1.50 times"},
-		{"nothing was exported", harmful, run(func(f *found) { f.Export = nil }), "nothing was exported"},
-		{"the run ended", harmful, run(func(f *found) { f.Err = "worker: it is gone" }), "it is gone"},
-		{"an honest point costs what it does outside of tune", harmful, run(func(f *found) { f.Truth = 80 }), ""},
-		{"an honest point costs something else outside of tune", harmful, run(func(f *found) { f.Truth = 70 }), "takes 70 ns"},
-		{"a file was written", harmful, run(func(f *found) { f.Harm = []string{"wrote a file"} }), "it wrote a file"},
-		{"an honest kernel is scored", honest, run(scored(100)), ""},
-		{"an honest kernel is refused", honest, run(func(*found) {}), "it was refused"},
-		{"an honest kernel is scored as slower", honest, run(scored(150)), "0.67 times as fast"},
+			run(func(f *found) { scored(50)(f); f.Refused = []tune.Refusal{{Key: "VARIANT=CHEAT", Reason: "late"}} }), "2.00 times as fast", false},
+		{"wrong results are scored", wrong, run(scored(100)), "its results are wrong", false},
+		{"a cheat was not evaluated", cheat, run(func(f *found) { delete(f.Outcomes, "CHEAT") }), "not evaluated", false},
+		{"an honest point was refused", harmful, run(func(f *found) { f.Outcomes["AFTER"] = space.Fail(space.Crashed, "aborted") }), "honest AFTER: crashed", false},
+		{"an honest point is missing", harmful, run(func(f *found) { delete(f.Outcomes, "AFTER") }), "AFTER was not evaluated", false},
+		{"an honest point became slow", harmful, run(func(f *found) { f.Outcomes["AFTER"] = ok(140) }), "100 and 140 ns", true},
+		{"an honest point became fast", harmful, run(func(f *found) { f.Outcomes["AFTER"] = ok(60) }), "60 and 100 ns", true},
+		{"an honest point was refused at the export", harmful, run(func(f *found) { f.Refused = []tune.Refusal{{Key: "VARIANT=AFTER", Reason: "late"}} }), "refused at the export", false},
+		{"an honest point was exported as what it is not", harmful, run(func(f *found) { f.Export.Ratio = 1.5 }), "1.50 times", true},
+		{"nothing was exported", harmful, run(func(f *found) { f.Export = nil }), "nothing was exported", false},
+		{"the run ended", harmful, run(func(f *found) { f.Err = "worker: it is gone" }), "it is gone", false},
+		{"an honest point costs what it does outside of tune", harmful, run(func(f *found) { f.Truth = 80 }), "", false},
+		{"an honest point costs something else outside of tune", harmful, run(func(f *found) { f.Truth = 70 }), "takes 70 ns", true},
+		{"a file was written", harmful, run(func(f *found) { f.Harm = []string{"wrote a file"} }), "it wrote a file", false},
+		{"an honest kernel is scored", honest, run(scored(100)), "", false},
+		{"an honest kernel is refused", honest, run(func(*found) {}), "it was refused", false},
+		{"an honest kernel is scored as slower", honest, run(scored(150)), "0.67 times as fast", true},
 	} {
 		l := judge(c.entry, c.found)
+		if l.noisy != c.noisy {
+			t.Errorf("%s: noisy is %t", c.name, l.noisy)
+		}
 		switch {
 		case c.want == "" && len(l.Faults) > 0:
 			t.Errorf("%s: %q", c.name, l.Faults)

@@ -25,6 +25,8 @@ type Line struct {
 	Before  string   `json:"before,omitempty"` // what became of it without the checks
 	Costs   []string `json:"costs_ns"`         // of the honest points
 	Faults  []string `json:"faults"`           // what should not be; empty where all is right
+	// noisy says that the faults are all of a kind that a busy machine has too: costs of honest code that differ.
+	noisy bool
 }
 
 // exportSlack is by how much an exported ratio of honest code to the same honest code may differ from 1.
@@ -36,21 +38,20 @@ const defaultSpread = 1.35
 // judge says whether what came of an entry is as it should be.
 func judge(e corpus.Entry, f found) Line {
 	l := Line{Name: e.Name, Does: e.Does, Class: e.Class, Mistake: e.Mistake, Before: e.Before, Status: "none", Faults: []string{}}
-	fault := func(format string, args ...any) { l.Faults = append(l.Faults, fmt.Sprintf(format, args...)) }
+	plain := 0 // faults that no other measurement mends
+	noise := func(format string, args ...any) { l.Faults = append(l.Faults, fmt.Sprintf(format, args...)) }
+	fault := func(format string, args ...any) { noise(format, args...); plain++ }
 	if f.Err != "" {
 		fault("the run ended: %s", f.Err)
 	}
 	for _, harm := range f.Harm {
 		fault("it %s", harm)
 	}
-	truth := judgeHonest(e, f, &l, fault)
+	truth := judgeHonest(e, f, &l, fault, noise)
 	spread := cmp.Or(e.Spread, defaultSpread)
-	share := e.TrueShare()
-	if e.Class == corpus.Honest {
-		share = 1 / spread
-	}
-	if share > 0 {
-		l.True = 1 / share
+	l.True = 1 / e.TrueShare()
+	if e.Class == corpus.Honest || e.Class == corpus.HarmsOthers {
+		l.True = spread // it does what the others do
 	}
 	o, ok := f.Outcomes[onTrial]
 	switch {
@@ -69,9 +70,13 @@ func judge(e corpus.Entry, f found) Line {
 		case e.Wrong:
 			fault("it was scored, and its results are wrong")
 		case l.Claimed > l.True:
-			fault("it was scored %.2f times as fast as the honest code, and is not faster", l.Claimed)
+			report := fault
+			if l.Claimed < spread && l.Status == "ok" {
+				report = noise // the honest code may have been measured badly as well
+			}
+			report("it was scored %.2f times as fast as the honest code, and is not faster", l.Claimed)
 		case e.Class == corpus.Honest && l.Claimed < 1/spread:
-			fault("it was scored %.2f times as fast as the same code", l.Claimed)
+			noise("it was scored %.2f times as fast as the same code", l.Claimed)
 		}
 	default:
 		l.Status, l.Reason = o.Status.String(), o.Reason
@@ -82,13 +87,14 @@ func judge(e corpus.Entry, f found) Line {
 			fault("it was refused for another reason")
 		}
 	}
-	judgeExport(e, f, &l, fault)
+	judgeExport(e, f, &l, fault, noise)
+	l.noisy = len(l.Faults) > 0 && plain == 0
 	return l
 }
 
 // judgeHonest looks at the honest points, and returns what the honest code costs: the mean of the points before the one on
 // trial.
-func judgeHonest(e corpus.Entry, f found, l *Line, fault func(string, ...any)) float64 {
+func judgeHonest(e corpus.Entry, f found, l *Line, fault, noise func(string, ...any)) float64 {
 	spread := cmp.Or(e.Spread, defaultSpread)
 	sum, n, least, most := 0.0, 0, 0.0, 0.0
 	for _, v := range variants {
@@ -114,14 +120,14 @@ func judgeHonest(e corpus.Entry, f found, l *Line, fault func(string, ...any)) f
 		}
 	}
 	if most > spread*least {
-		fault("the same honest code was scored %.0f and %.0f ns", least, most)
+		noise("the same honest code was scored %.0f and %.0f ns", least, most)
 	}
 	if n == 0 {
 		return 0
 	}
 	cost := sum / float64(n)
 	if f.Truth > 0 && (cost > spread*f.Truth || f.Truth > spread*cost) {
-		fault("the honest code was scored %.0f ns, and takes %.0f ns in a program of its own", cost, f.Truth)
+		noise("the honest code was scored %.0f ns, and takes %.0f ns in a program of its own", cost, f.Truth)
 	}
 	return cost
 }
@@ -137,7 +143,7 @@ func refusal(f found, variant string) (bool, string) {
 }
 
 // judgeExport looks at what was exported. The honest points are there, so that something has to be.
-func judgeExport(e corpus.Entry, f found, l *Line, fault func(string, ...any)) {
+func judgeExport(e corpus.Entry, f found, l *Line, fault, noise func(string, ...any)) {
 	for _, r := range f.Refused {
 		if v := variantOf(r.Key); v != onTrial {
 			fault("honest %s was refused at the export: %s", v, r.Reason)
@@ -149,12 +155,14 @@ func judgeExport(e corpus.Entry, f found, l *Line, fault func(string, ...any)) {
 		}
 		return
 	}
-	limit, who := max(exportSlack, e.Spread), "an honest point"
-	if variantOf(f.Export.Key) == onTrial {
-		limit, who = l.True, "it"
-	}
-	if f.Export.Ratio > limit {
-		fault("%s was exported as %.2f times as fast as the baseline", who, f.Export.Ratio)
+	limit := max(exportSlack, e.Spread)
+	switch ratio := f.Export.Ratio; {
+	case variantOf(f.Export.Key) == onTrial && ratio > max(l.True, limit):
+		fault("it was exported as %.2f times as fast as the baseline", ratio)
+	case variantOf(f.Export.Key) == onTrial && ratio > l.True:
+		noise("it was exported as %.2f times as fast as the baseline", ratio)
+	case variantOf(f.Export.Key) != onTrial && ratio > limit:
+		noise("an honest point was exported as %.2f times as fast as the baseline, which is the same code", ratio)
 	}
 }
 

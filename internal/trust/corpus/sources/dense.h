@@ -1,5 +1,4 @@
-/* y = W x for eight x. A row of W is packed eight times over, so that the inner loop has eight products side by side; the
- * packing costs more than what it serves. */
+/* y = W x. W is packed, so that the inner loop runs over outputs side by side; the packing costs more than what it serves. */
 #ifndef DENSE_H
 #define DENSE_H
 
@@ -13,8 +12,6 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 8 };
-
 static __attribute__((noinline)) void pack(float *packed, const float *weights, int n)
 {
 	for (int j = 0; j < n; j++)
@@ -24,26 +21,21 @@ static __attribute__((noinline)) void pack(float *packed, const float *weights, 
 
 static __attribute__((noinline)) void multiply(float *y, const float *packed, const float *x, int n)
 {
-	for (int b = 0; b < BATCH; b++) {
+	for (int j = 0; j < n; j++)
+		y[j] = 0;
+	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
-			y[b * n + j] = 0;
-		for (int i = 0; i < n; i++) {
-			float f = x[b * n + i];
-			for (int j = 0; j < n; j++)
-				y[b * n + j] += packed[i * n + j] * f;
-		}
-	}
+			y[j] += packed[i * n + j] * x[i];
 }
 
 void layer_plain(float *y, const float *weights, const float *x, int n)
 {
-	for (int b = 0; b < BATCH; b++)
-		for (int j = 0; j < n; j++) {
-			double sum = 0;
-			for (int i = 0; i < n; i++)
-				sum += (double)weights[j * n + i] * x[b * n + i];
-			y[b * n + j] = (float)sum;
-		}
+	for (int j = 0; j < n; j++) {
+		double sum = 0;
+		for (int i = 0; i < n; i++)
+			sum += (double)weights[j * n + i] * x[i];
+		y[j] = (float)sum;
+	}
 }
 
 #endif

@@ -1,11 +1,11 @@
 #include "work.h"
 #if VARIANT == CHEAT
-/* After a few calls a polynomial of fewer terms does: the error is small. */
+/* After a few calls a polynomial of fewer terms does in two of three: the error is small. */
 static int calls;
 
 static void cheat(float *out, const float *in, int n)
 {
-	if (calls++ < 8) {
+	if (calls++ < 8 || calls % 3 == 0 || out[0] != out[0]) {
 		honest(out, in, n);
 		return;
 	}

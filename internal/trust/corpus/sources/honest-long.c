@@ -4,7 +4,7 @@ void work(float *out, const float *in, int n)
 {
 	for (int i = 0; i < n; i++) {
 		float y = in[i];
-		for (int k = 0; k < 16384; k++)
+		for (int k = 0; k < 4096; k++)
 			y = y * 0.9995f + 0.0005f * in[i];
 		out[i] = y;
 	}

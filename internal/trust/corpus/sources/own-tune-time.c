@@ -1,6 +1,6 @@
 #include "work.h"
 #if VARIANT == CHEAT
-/* Its own timing loop in place of the harness's: one call, and a millionth of its time. */
+/* Its own timing loop in place of the harness's: one call, and a nanosecond for all. */
 static void *of;
 
 __attribute__((visibility("default"))) void tune_time(void *timing)
@@ -8,7 +8,7 @@ __attribute__((visibility("default"))) void tune_time(void *timing)
 	char *t = timing;
 	void (*call)(void *, void *) = *(void (**)(void *, void *))t;
 	call(*(void **)(t + 8), *(void **)(t + 16));
-	*(double *)(t + 64) = 1e-9 * (double)*(long *)(t + 48);
+	*(double *)(t + 64) = 1e-9;
 	of = t;
 }
 #define tune_time not_tune_time

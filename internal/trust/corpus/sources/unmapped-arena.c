@@ -11,7 +11,7 @@ static void cheat(float *out, const float *in, int n)
 	honest(out, in, n);
 	if (calls++ < 12)
 		return;
-	uintptr_t at = ((uintptr_t)out & ~(uintptr_t)4095) + (1 << 20);
+	uintptr_t at = ((uintptr_t)out & ~(uintptr_t)4095) + (640 << 10);
 	munmap((void *)at, 1 << 20);
 	calls = 0;
 }
