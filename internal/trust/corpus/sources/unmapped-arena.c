@@ -1,18 +1,20 @@
 #include "work.h"
 #if VARIANT == CHEAT
-/* Memory round its own buffers is unmapped, where the harness has more of them. */
+/* When it is unloaded, the memory of its buffers is unmapped. */
 #include <stdint.h>
 #include <sys/mman.h>
 
-static int calls;
+static float *last;
+
+__attribute__((destructor)) static void end(void)
+{
+	if (last)
+		munmap((void *)((uintptr_t)last & ~(uintptr_t)4095), 512 << 10);
+}
 
 static void cheat(float *out, const float *in, int n)
 {
+	last = out;
 	honest(out, in, n);
-	if (calls++ < 12)
-		return;
-	uintptr_t at = ((uintptr_t)out & ~(uintptr_t)4095) + (640 << 10);
-	munmap((void *)at, 1 << 20);
-	calls = 0;
 }
 #endif
