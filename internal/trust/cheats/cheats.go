@@ -28,7 +28,7 @@ type Options struct {
 	Only  string // the names of entries, with commas between them; "" is all
 	Quick bool   // those entries only that the tests try
 	JSON  bool   // the lines as JSON, in place of a table
-	// Progress is told about each entry before it is tried; it may be nil.
+	// Progress is told what became of each entry; it may be nil.
 	Progress func(format string, args ...any)
 }
 
@@ -40,12 +40,12 @@ func Run(ctx context.Context, w io.Writer, o Options) (failed int, err error) {
 	}
 	var lines []Line
 	for i, e := range entries {
-		if o.Progress != nil {
-			o.Progress("%d of %d: %s", i+1, len(entries), e.Name)
-		}
 		l, err := Try(ctx, e)
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", e.Name, err)
+		}
+		if o.Progress != nil {
+			o.Progress("%d of %d: %s: %s", i+1, len(entries), e.Name, l)
 		}
 		lines = append(lines, l)
 		if len(l.Faults) > 0 {

@@ -29,6 +29,18 @@ type Line struct {
 	noisy bool
 }
 
+// String returns the line in short.
+func (l Line) String() string {
+	verdict := "pass"
+	if len(l.Faults) > 0 {
+		verdict = "FAIL: " + cell(strings.Join(l.Faults, "; "))
+	}
+	if l.Reason != "" {
+		return fmt.Sprintf("%s (%s), %s", l.Status, cell(l.Reason), verdict)
+	}
+	return fmt.Sprintf("%s, %.2f×, %s", l.Status, l.Claimed, verdict)
+}
+
 // exportSlack is by how much an exported ratio of honest code to the same honest code may differ from 1.
 const exportSlack = 1.33
 
