@@ -168,13 +168,18 @@ func judgeExport(e corpus.Entry, f found, l *Line, fault, noise func(string, ...
 		return
 	}
 	limit := max(exportSlack, e.Spread)
-	switch ratio := f.Export.Ratio; {
-	case variantOf(f.Export.Key) == onTrial && ratio > max(l.True, limit):
-		fault("it was exported as %.2f times as fast as the baseline", ratio)
-	case variantOf(f.Export.Key) == onTrial && ratio > l.True:
-		noise("it was exported as %.2f times as fast as the baseline", ratio)
-	case variantOf(f.Export.Key) != onTrial && ratio > limit:
-		noise("an honest point was exported as %.2f times as fast as the baseline, which is the same code", ratio)
+	// What is claimed is the lower end of the interval, where there is one.
+	ratio := f.Export.Ratio
+	if f.Export.Interval != nil {
+		ratio = min(ratio, f.Export.Interval[0])
+	}
+	switch cheat := variantOf(f.Export.Key) == onTrial; {
+	case cheat && ratio > max(l.True, limit):
+		fault("it was exported as at least %.2f times as fast as the baseline", ratio)
+	case cheat && ratio > l.True:
+		noise("it was exported as at least %.2f times as fast as the baseline", ratio)
+	case !cheat && ratio > limit:
+		noise("an honest point was exported as at least %.2f times as fast as the baseline, which is the same code", ratio)
 	}
 }
 
