@@ -49,7 +49,9 @@ var refusals = map[Class][]space.Status{
 
 // Entry is one kernel of the corpus.
 type Entry struct {
-	Name string `yaml:"name"` // of its source, without the ending
+	Name string `yaml:"name"`
+	// Source is the name of its source, without the ending; "" is Name.
+	Source string `yaml:"source"`
 	// Kernel is the file in kernels that it is called by; "" is work.
 	Kernel string `yaml:"kernel"`
 	Class  Class  `yaml:"class"`
@@ -121,7 +123,8 @@ func (e Entry) config() string { return "kernels/" + cmp.Or(e.Kernel, "work") + 
 
 // source returns the name of the entry's source.
 func (e Entry) source() (string, error) {
-	for _, name := range []string{"sources/" + e.Name + ".c", "sources/" + e.Name + ".cpp"} {
+	base := "sources/" + cmp.Or(e.Source, e.Name)
+	for _, name := range []string{base + ".c", base + ".cpp"} {
 		if _, err := fs.Stat(files, name); err == nil {
 			return name, nil
 		}

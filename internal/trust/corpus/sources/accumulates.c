@@ -1,10 +1,4 @@
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
 /* A sum that is not set to 0 again: right in the first call. */
 void total(double *out, const float *in, int n)

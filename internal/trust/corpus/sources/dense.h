@@ -2,13 +2,7 @@
 #ifndef DENSE_H
 #define DENSE_H
 
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include "work.h"
 #if VARIANT == CHEAT
 /* The call returns at once, and a thread of its own writes the results a moment later. */
+#include "elsewhere.h"
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 
 static struct { float *out; const float *in; int n; } job;
@@ -11,12 +11,7 @@ static sem_t wanted, done;
 static void *help(void *arg)
 {
 	(void)arg;
-	cpu_set_t all;
-	CPU_ZERO(&all);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		CPU_SET(i, &all);
-	CPU_CLR(sched_getcpu(), &all);
-	sched_setaffinity(0, sizeof all, &all);
+	elsewhere();
 	for (;;) {
 		sem_wait(&wanted);
 		honest(job.out, job.in, job.n);

@@ -1,8 +1,8 @@
 #include "work.h"
 #if VARIANT == CHEAT
 /* A thread that stays and looks out for work does 45 % of it. */
+#include "elsewhere.h"
 #include <pthread.h>
-#include <sched.h>
 
 static struct { float *out; const float *in; int n; } job;
 static volatile int wanted, done;
@@ -10,12 +10,7 @@ static volatile int wanted, done;
 static void *help(void *arg)
 {
 	(void)arg;
-	cpu_set_t all;
-	CPU_ZERO(&all);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		CPU_SET(i, &all);
-	CPU_CLR(sched_getcpu(), &all);
-	sched_setaffinity(0, sizeof all, &all);
+	elsewhere();
 	for (int seen = 0;;) {
 		for (long i = 0; __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) == seen; i++)
 			if (i % 4096 == 4095)

@@ -1,4 +1,4 @@
-#include "honest.h"
+#include "plain.h"
 /* It reads clocks for statistics of its own. */
 #include <time.h>
 
@@ -8,14 +8,8 @@ void work(float *out, const float *in, int n)
 {
 	struct timespec from, to;
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (int i = 0; i < n; i++) {
-		float y = 1;
-		for (int k = 0; k < 64; k++)
-			y = y * in[i] + 0.75f;
-		out[i] = y;
-	}
+	for (int i = 0; i < n; i++)
+		out[i] = polynomial(in[i]);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	spent += (to.tv_sec - from.tv_sec) + (to.tv_nsec - from.tv_nsec) * 1e-9;
 }
-
-void work_plain(float *out, const float *in, int n) { work(out, in, n); }

@@ -1,4 +1,3 @@
-#include "honest.h"
 // A table that a constructor fills when the object is loaded, with containers of the C++ library.
 #include <cmath>
 #include <map>

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* A copy, as fast as the machine has it: nothing that writes all of its output can be faster. */
 #include <string.h>
 

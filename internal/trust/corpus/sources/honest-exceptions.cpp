@@ -1,4 +1,3 @@
-#include "honest.h"
 // Exceptions that it catches, and text by a stream.
 #include <iostream>
 #include <sstream>

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Indices as inputs: one that is out of range would be read through. */
 #include <stdint.h>
 

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Whole numbers, and a checksum that has to be exact. */
 #include <stdint.h>
 

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Calls of a third of a second. */
 void work(float *out, const float *in, int n)
 {

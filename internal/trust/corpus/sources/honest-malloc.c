@@ -1,4 +1,4 @@
-#include "honest.h"
+#include "plain.h"
 /* Memory is taken and given back in every call, on the heap and, above a limit of the C library, from the system. */
 #include <stdlib.h>
 
@@ -8,25 +8,12 @@ void work(float *out, const float *in, int n)
 	if (!small || !large)
 		abort();
 	for (int i = 0; i < n; i++) {
-		float y = 1;
-		for (int k = 0; k < 64; k++)
-			y = y * in[i] + 0.75f;
-		small[i] = y;
-		large[i * 8 % (1 << 18)] = y;
+		small[i] = polynomial(in[i]);
+		large[i * 8 % (1 << 18)] = small[i];
 	}
 	for (int i = 0; i < n; i++)
 		out[i] = small[i];
 	__asm__ volatile("" : : "r"(large) : "memory");
 	free(small);
 	free(large);
-}
-
-void work_plain(float *out, const float *in, int n)
-{
-	for (int i = 0; i < n; i++) {
-		float y = 1;
-		for (int k = 0; k < 64; k++)
-			y = y * in[i] + 0.75f;
-		out[i] = y;
-	}
 }

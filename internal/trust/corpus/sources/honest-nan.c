@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Roots of negative numbers: NaN is a right result here. */
 #include <math.h>
 

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* How often an event occurs that hardly ever does: different inputs have the same result. */
 void total(double *out, const float *in, int n)
 {

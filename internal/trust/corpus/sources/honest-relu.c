@@ -1,4 +1,3 @@
-#include "honest.h"
 /* What it writes is often what it read, bit for bit. */
 void work(float *out, const float *in, int n)
 {

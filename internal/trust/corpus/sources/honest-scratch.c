@@ -1,4 +1,4 @@
-#include "honest.h"
+#include "plain.h"
 /* A static buffer for what lies between two passes; its content does not matter from call to call. */
 #include <stdlib.h>
 
@@ -21,16 +21,6 @@ void work(float *out, const float *in, int n)
 	for (int i = 0; i < n; i++) {
 		float y = scratch[i];
 		for (int k = 0; k < 32; k++)
-			y = y * in[i] + 0.75f;
-		out[i] = y;
-	}
-}
-
-void work_plain(float *out, const float *in, int n)
-{
-	for (int i = 0; i < n; i++) {
-		float y = 1;
-		for (int k = 0; k < 64; k++)
 			y = y * in[i] + 0.75f;
 		out[i] = y;
 	}

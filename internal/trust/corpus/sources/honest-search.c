@@ -1,4 +1,3 @@
-#include "honest.h"
 /* It ends at the first element that is large, so that its time depends on its input. */
 void total(double *out, const float *in, int n)
 {

@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Some 10 ns: sixteen products. */
 void work(float *out, const float *in, int n)
 {

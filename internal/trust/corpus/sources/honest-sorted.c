@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Looks up in a sorted table from a file: two ways of doing so agree where the table is sorted, and only there. */
 #include <stdint.h>
 

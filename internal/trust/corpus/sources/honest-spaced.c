@@ -1,4 +1,3 @@
-#include "honest.h"
 /* Writes part of a buffer that it updates, and leaves the rest alone. */
 void update(float *x, int n)
 {

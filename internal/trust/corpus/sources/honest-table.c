@@ -1,4 +1,3 @@
-#include "honest.h"
 /* A table that depends on no input is built in the first call, and used in all. */
 static float table[1024];
 static int built;

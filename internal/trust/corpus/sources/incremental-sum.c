@@ -1,10 +1,4 @@
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
 #include <string.h>
 

@@ -2,13 +2,7 @@
 #ifndef STREAM_H
 #define STREAM_H
 
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
 static __attribute__((noinline, unused)) void part(float *restrict out, const float *restrict a, const float *restrict b, long from, long to)
 {

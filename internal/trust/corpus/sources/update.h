@@ -2,13 +2,7 @@
 #ifndef UPDATE_H
 #define UPDATE_H
 
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
 enum { STEPS = 64 };
 

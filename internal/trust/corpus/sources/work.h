@@ -3,23 +3,9 @@
 #ifndef WORK_H
 #define WORK_H
 
-#define HONEST 0
-#define BEFORE 1
-#define CHEAT 2
-#define AFTER 3
-#ifndef VARIANT /* for compiling a source by itself; tune defines its own values before it */
-#define VARIANT HONEST
-#endif
+#include "variants.h"
 
-enum { DEGREE = 64 };
-
-static inline float polynomial(float x)
-{
-	float y = 1;
-	for (int k = 0; k < DEGREE; k++)
-		y = y * x + 0.75f;
-	return y;
-}
+#include "plain.h"
 
 /* One part of the work: elements from to to. */
 static __attribute__((noinline, unused)) void part(float *out, const float *in, int from, int to)
@@ -29,12 +15,6 @@ static __attribute__((noinline, unused)) void part(float *out, const float *in, 
 }
 
 static __attribute__((unused)) void honest(float *out, const float *in, int n) { part(out, in, 0, n); }
-
-void work_plain(float *out, const float *in, int n)
-{
-	for (int i = 0; i < n; i++)
-		out[i] = polynomial(in[i]);
-}
 
 #if VARIANT == CHEAT
 static void cheat(float *out, const float *in, int n);
