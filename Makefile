@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
 CONCURRENT := . ./cmd/... ./search ./search/searchtest ./results/... ./kernels/...
 
-.PHONY: all build cc test stress race lint fmt generate bench fuzz demo record record-all shapes ablation clean
+.PHONY: all build cc test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation clean
 
 all: build
 
@@ -27,6 +27,11 @@ demo: build cc
 	$(BIN) run --config treehash --dir $$dir; \
 	$(BIN) verify $$dir/best.json; \
 	$(BIN) sim $$dir/best.program.json --seed 2026
+
+# What tune's promises are worth: kernels that cheat and honest ones, and what became of each; see docs/trust.md. Some twenty
+# minutes on a machine that does nothing else.
+trust: cc
+	CGO_ENABLED=0 $(GO) run ./internal/trust
 
 # An hour of the main job, with the chart of how the best cost fell; the same where the indices are outputs too.
 record: build

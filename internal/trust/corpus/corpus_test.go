@@ -1,0 +1,81 @@
+package corpus
+
+import (
+	"cmp"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"tune/kernels/native/cc"
+	"tune/kernels/user"
+)
+
+func TestList(t *testing.T) {
+	entries, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sources {
+		if !slices.ContainsFunc(entries, func(e Entry) bool { return cmp.Or(e.Source, e.Name) == name }) {
+			t.Errorf("sources/%s is not in corpus.yaml", name)
+		}
+	}
+	for _, e := range entries {
+		config, err := e.Write(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := user.Load(config)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			continue
+		}
+		k.Close()
+	}
+}
+
+// A source with a slip of the pen would be refused for that, and pass for what it does not do.
+func TestSourcesCompile(t *testing.T) {
+	if _, err := cc.Find(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("compiles every source")
+	}
+	entries, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for _, e := range entries {
+		dir := t.TempDir()
+		if _, err := e.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		compiler, source := "gcc", "kernel.c"
+		if found, _ := filepath.Glob(filepath.Join(dir, "kernel.cpp")); found != nil {
+			compiler, source = "g++", "kernel.cpp"
+		}
+		if _, err := exec.LookPath(compiler); err != nil {
+			continue
+		}
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			c := exec.CommandContext(t.Context(), compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-D_GNU_SOURCE", "-DVARIANT=CHEAT", source)
+			c.Dir = dir
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", e.Name, err, out)
+			}
+		})
+	}
+	wait.Wait()
+}

@@ -1,0 +1,23 @@
+#include "work.h"
+#if VARIANT == CHEAT
+/* Blocks of sixteen elements are computed again where one of them has changed, as one does with the frames of a film. The result
+ * is always right; what it costs depends on how much an input has in common with the one before. */
+#include <string.h>
+
+enum { BLOCK = 16, MOST = 4096 / BLOCK };
+static struct { float in[BLOCK], out[BLOCK]; } last[MOST];
+
+static void cheat(float *out, const float *in, int n)
+{
+	int i = 0;
+	for (; i + BLOCK <= n && i / BLOCK < MOST; i += BLOCK) {
+		int b = i / BLOCK;
+		if (memcmp(last[b].in, in + i, sizeof last[b].in) != 0) {
+			memcpy(last[b].in, in + i, sizeof last[b].in);
+			part(last[b].out, in + i, 0, BLOCK);
+		}
+		memcpy(out + i, last[b].out, sizeof last[b].out);
+	}
+	part(out, in, i, n);
+}
+#endif
