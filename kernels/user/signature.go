@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -44,35 +45,49 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 		e.program, e.language = s.referenceProgram(s.standard.point)
 		all = append(all, e)
 	}
-	for _, e := range all {
-		if err := s.examine(ctx, r, e); err != nil {
-			return err
-		}
-	}
+	sure := len(all)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range examinedPoints {
 		p, err := s.space.Sample(rng)
-		if err != nil || len(r.faults) > 0 {
-			break // an error is of a space that can hardly be drawn from
+		if err != nil {
+			break // a space that can hardly be drawn from
 		}
 		e := s.tunedAt(p)
-		if slices.ContainsFunc(all, func(other examined) bool { return other.program == e.program && other.function == e.function }) {
-			continue
+		e.at = " with " + p.Key()
+		if !slices.ContainsFunc(all, func(other examined) bool { return other.program == e.program && other.function == e.function }) {
+			all = append(all, e)
 		}
-		all = append(all, e)
-		sig, err := s.signature(ctx, e)
-		if err != nil && kernels.AsRejection(err) == nil {
-			return err
-		}
-		if err == nil {
-			e.at = " with " + p.Key()
-			s.s.judge(r, e, sig)
+	}
+	s.prepare(ctx, all)
+	for i, e := range all {
+		switch {
+		case i < sure:
+			if err := s.examine(ctx, r, e); err != nil {
+				return err
+			}
+		case len(r.faults) == 0:
+			sig, err := s.signature(ctx, e)
+			if err != nil && kernels.AsRejection(err) == nil {
+				return err
+			}
+			if err == nil {
+				s.s.judge(r, e, sig)
+			}
 		}
 	}
 	if len(r.faults) > 0 {
 		return r.faults.sorted(s.path)
 	}
 	return nil
+}
+
+// prepare compiles what is going to be read, side by side. Those who read it find out what is wrong.
+func (s *sourceSpec) prepare(ctx context.Context, all []examined) {
+	var wait sync.WaitGroup
+	for _, e := range all {
+		wait.Go(func() { _, _ = s.build(ctx, e, e.described(), "-g") })
+	}
+	wait.Wait()
 }
 
 // tunedAt returns the tuned function at a point.
@@ -114,6 +129,11 @@ func (e examined) head() string {
 	return unitHead + "#line 1 \"tune_parameters\"\n" + e.program.header + e.program.line + e.program.body + "\n#line 1 \"tune_signature\"\n"
 }
 
+// described returns a unit with the program of a function, and a variable of the function's type.
+func (e examined) described() string {
+	return e.head() + fmt.Sprintf("__attribute__((used)) __typeof__(&%[1]s) tune_signature = &%[1]s;\n", e.function)
+}
+
 // build compiles a text with what a function is compiled with.
 func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ...string) (so string, err error) {
 	tools, err := s.host.Toolchain(ctx)
@@ -130,8 +150,7 @@ func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ..
 // signature reads the type of a function from what the compiler writes for debuggers. A function that cannot be named by
 // itself, being a macro or one of several, is a rejection, and so is a text that does not compile.
 func (s *sourceSpec) signature(ctx context.Context, e examined) (signature, error) {
-	const text = "__attribute__((used)) __typeof__(&%[1]s) tune_signature = &%[1]s;\n"
-	so, err := s.build(ctx, e, e.head()+fmt.Sprintf(text, e.function), "-g")
+	so, err := s.build(ctx, e, e.described(), "-g")
 	if err != nil {
 		return signature{}, err
 	}
