@@ -110,7 +110,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			rebuilt = nil
 		}
 	}
-	step("its version, checks, baseline, ratio and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
+	step("its version, checks, baseline, ratio, verdict and metrics are so", s.verifyClaims(ctx, rebuilt, schedule))
 	for i, a := range schedule.Artifacts {
 		name := a.Name + " is the file that was exported"
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
@@ -166,6 +166,9 @@ func (s *session) verifyClaims(ctx context.Context, rebuilt kernels.Candidate, s
 		if err := d.Validate(); err != nil {
 			return fmt.Errorf("field metrics: %w", err)
 		}
+	}
+	if err := s.verifyVerdict(schedule); err != nil {
+		return err
 	}
 	if !s.info.Exact {
 		return nil
