@@ -19,7 +19,7 @@ import (
 // Options say how much is tried. The zero value is what the README's table is made with, and takes hours.
 type Options struct {
 	Runs  int           // contests of each case on each machine; 0 means 500
-	Limit time.Duration // of each contest; 0 means what a run without a time budget has, 30 s
+	Limit time.Duration // of each contest; 0 means a minute, as of tune measure
 	Seed  uint64        // of the load and of the inputs
 	// Quiet and Busy are the machines to try: one left alone, and one made busy. Neither set means both.
 	Quiet, Busy bool
@@ -61,7 +61,8 @@ func (r Row) Share() float64 {
 
 // Report is all rows.
 type Report struct {
-	Rows []Row `json:"rows"`
+	Rows         []Row   `json:"rows"`
+	LimitSeconds float64 `json:"limit_seconds"` // of each contest
 }
 
 // OK reports whether every row is.
@@ -100,7 +101,7 @@ var trials = []trial{
 // defaultRuns and defaultLimit are those of the zero Options.
 const (
 	defaultRuns  = 500
-	defaultLimit = 30 * time.Second
+	defaultLimit = time.Minute
 )
 
 // Run holds the contests, and writes their table in Markdown to w. An error means that it could not be done; whether the bounds hold is
@@ -147,7 +148,7 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 			return nil, fmt.Errorf("power: unknown case %q: want one of %q", id, Cases())
 		}
 	}
-	report := &Report{}
+	report := &Report{LimitSeconds: o.Limit.Seconds()}
 	for _, m := range machines {
 		for _, t := range tried {
 			report.Rows = append(report.Rows, Row{Machine: m, Case: t.name, Bound: t.bound, AtLeast: t.atLeast})
@@ -288,6 +289,7 @@ func (r *Report) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d (%.1f %%) | %s | %d | %d | %d | %.1f | %s |\n", row.Machine, row.Case, row.Runs, row.Faster,
 			100*row.Share(), want, row.NoGain, row.Unverified, row.SlowerExported, row.Seconds, verdict)
 	}
+	fmt.Fprintf(&b, "\nEach contest had about %v s; where the machine is quiet it needs less.\n", r.LimitSeconds)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

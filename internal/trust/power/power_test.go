@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Rows) != 2 || done != len(r.Rows) || strings.Count(table.String(), "\n") != len(r.Rows)+2 {
+	if len(r.Rows) != 2 || done != len(r.Rows) || strings.Count(table.String(), "\n") != len(r.Rows)+4 {
 		t.Fatalf("%d rows after %d contests:\n%s", len(r.Rows), done, table.String())
 	}
 	for _, row := range r.Rows {
