@@ -97,7 +97,7 @@ func (b KernelBench) Run(ctx context.Context, row func(BenchRow) error) error {
 	for i, shape := range b.Shapes {
 		report, err := Run(ctx, Options{
 			Kernel: b.Kernel, Shape: shape, Seed: b.Seed, Budget: b.Budget, Jobs: b.Jobs,
-			Dir: filepath.Join(dir, fmt.Sprint(i)), Observe: b.Observe, Start: b.Start,
+			Dir: filepath.Join(dir, fmt.Sprint(i)), Observe: b.Observe, Start: b.Start, Final: b.Limit,
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)
@@ -164,7 +164,7 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := comparer.Compare(ctx, winner, candidates, cmp.Or(b.Limit, 20*time.Second))
+	final, err := comparer.Compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
 	if err != nil {
 		return r, err
 	}

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,7 +19,9 @@ const (
 	firstChecks = 2
 	// finalLimit is about how long the measurement takes where the budget allows it, and shortLimit where
 	// somebody waits.
-	finalLimit, shortLimit = 10 * time.Second, time.Second
+	finalLimit, shortLimit = 30 * time.Second, time.Second
+	// leastFinal is how much of a budget has to be left for one more finalist.
+	leastFinal = 2500 * time.Millisecond
 )
 
 // finalist is a point that may be exported.
@@ -28,42 +29,107 @@ type finalist struct {
 	entry     space.Entry
 	point     space.Point
 	candidate kernels.Candidate
-	result    kernels.Comparison
 }
 
 // measured is what the final measurement says about the point that is exported.
 type measured struct {
-	kernels.Comparison
+	verdict    space.Verdict
+	comparison kernels.Comparison
 	machine    kernels.MachineState
 	indistinct []string // the keys of the points that it is not told from
+	rival      string   // the key of the point that was compared, where the baseline is exported in its place
 }
 
-// exportMeasured measures the best points again, beside the baseline, and exports the one with the best ratio. The
-// costs of a search come from different moments, so that the first of a ranking owes its place to luck in part.
+// exportMeasured holds a contest of the best points and the baseline, and exports the one that wins. The costs of a search come
+// from different moments, so that the first of a ranking owes its place to luck in part.
 func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer, ranking []space.Entry) error {
 	seeds := freshSeeds(x.settings.Seed)
 	preset := x.problem.Presets()[0]
-	baseline, err := x.build(ctx, preset.Point, seeds[:1])
-	if err != nil {
+	baseline := &finalist{point: preset.Point, entry: space.Entry{Key: preset.Point.Key(), Number: results.NoTrial}}
+	baseline.entry.Outcome.Cost = x.report.Baseline.Cost
+	var err error
+	if baseline.candidate, err = x.build(ctx, preset.Point, seeds[:1]); err != nil {
 		return fmt.Errorf("%s: %w", baselineOf(preset.Name), err)
+	}
+	isBaseline := func(e space.Entry) bool { return e.Key == baseline.entry.Key }
+	found := slices.IndexFunc(ranking, isBaseline)
+	if found >= 0 {
+		baseline.entry = ranking[found]
+	}
+	ranking = slices.DeleteFunc(slices.Clone(ranking), isBaseline)
+	x.serial = slices.DeleteFunc(slices.Clone(x.serial), isBaseline)
+	if x.progress != nil {
+		x.progress(kernels.ContestProgress{})
 	}
 	for len(ranking) > 0 {
 		var finalists []*finalist
-		if finalists, ranking, err = x.qualify(ctx, ranking, seeds[:firstChecks]); err != nil || len(finalists) == 0 {
+		if finalists, ranking, err = x.qualify(ctx, ranking, seeds[:firstChecks]); err != nil {
 			return err
 		}
-		candidates := make([]kernels.Candidate, len(finalists))
-		for i, f := range finalists {
-			candidates[i] = f.candidate
+		if len(finalists) == 0 {
+			break
 		}
-		final, err := comparer.Compare(ctx, baseline, candidates, x.patience())
-		if err != nil {
-			return fmt.Errorf("the final measurement: %w", err)
-		}
-		if done, err := x.exportBest(ctx, finalists, final, seeds); done || err != nil {
+		done, err := x.contest(ctx, comparer, baseline, finalists, seeds)
+		if done || err != nil {
 			return err
 		}
 		// All of them failed on fresh inputs: the next ones have their turn.
+	}
+	if found < 0 {
+		return nil
+	}
+	// Nothing else of what was tried is right.
+	return x.exportBaseline(ctx, baseline, seeds, &measured{verdict: space.NoGain})
+}
+
+// contest finds out which of the finalists to export, or whether it is the baseline. done is false where none of them is
+// right.
+func (x *exporter) contest(ctx context.Context, comparer kernels.Comparer, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
+	candidates := make([]kernels.Candidate, len(finalists))
+	for i, f := range finalists {
+		candidates[i] = f.candidate
+	}
+	result, err := kernels.Contest{
+		Comparer: comparer, Baseline: baseline.candidate, Finalists: candidates, Limit: x.patience(), Seed: derive(x.settings.Seed, "final"),
+		Admit:   func(ctx context.Context, i int) error { return kernels.Verify(ctx, candidates[i], seeds[firstChecks:]) },
+		Observe: x.progress,
+	}.Run(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range result.Refused {
+		x.refuse(finalists[r.Finalist].entry.Key, r.Err)
+	}
+	if result.Chosen < 0 {
+		return false, nil
+	}
+	chosen := finalists[result.Chosen]
+	m := &measured{verdict: result.Verdict, comparison: result.Comparison(), machine: result.Final.Machine}
+	if result.Baseline {
+		m.rival = chosen.entry.Key
+		if m.comparison.Indistinct {
+			m.indistinct = []string{m.rival}
+		}
+		return true, x.exportBaseline(ctx, baseline, seeds, m)
+	}
+	for _, i := range result.Indistinct {
+		m.indistinct = append(m.indistinct, finalists[i].entry.Key)
+	}
+	if m.comparison.Indistinct {
+		m.indistinct = append(m.indistinct, baseline.entry.Key)
+	}
+	x.report.Schedule, err = x.writeSchedule(chosen.entry, chosen.point, chosen.candidate, seeds, m)
+	return true, err
+}
+
+// exportBaseline exports the baseline, which passes all checks too.
+func (x *exporter) exportBaseline(ctx context.Context, baseline *finalist, seeds []uint64, m *measured) error {
+	err := kernels.Verify(ctx, baseline.candidate, seeds[1:])
+	if err == nil {
+		x.report.Schedule, err = x.writeSchedule(baseline.entry, baseline.point, baseline.candidate, seeds, m)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", baselineOf(x.report.Baseline.Preset), err)
 	}
 	return nil
 }
@@ -79,7 +145,7 @@ func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []u
 		most = max(min(most, c.MostFinalists()), 1)
 	}
 	for len(ranking) > 0 && len(finalists) < most {
-		if len(finalists) > 0 && !x.until.IsZero() && time.Until(x.until) < finalLimit/4 {
+		if len(finalists) > 0 && !x.until.IsZero() && time.Until(x.until) < leastFinal {
 			break
 		}
 		e := ranking[0]
@@ -166,60 +232,23 @@ func (s *session) serialOf(ranking []space.Entry, most int) (serial []space.Entr
 	return serial
 }
 
-// exportBest exports the finalist with the greatest ratio that is right on all fresh inputs. done is false where
-// there is none.
-func (x *exporter) exportBest(ctx context.Context, finalists []*finalist, final kernels.Final, seeds []uint64) (done bool, err error) {
-	if len(final.Comparisons) != len(finalists) {
-		return false, fmt.Errorf("%d finalists were compared, and %d comparisons came back", len(finalists), len(final.Comparisons))
-	}
-	for i, f := range finalists {
-		f.result = final.Comparisons[i]
-	}
-	order := slices.Clone(finalists)
-	slices.SortStableFunc(order, func(a, b *finalist) int { return cmp.Compare(b.result.Ratio, a.result.Ratio) })
-	for _, f := range order {
-		err := f.result.Err
-		if err == nil {
-			err = kernels.Verify(ctx, f.candidate, seeds[firstChecks:])
-		}
-		if kernels.AsRejection(err) != nil {
-			x.refuse(f.entry.Key, err)
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		m := &measured{Comparison: f.result, machine: final.Machine}
-		if final.Best >= 0 && f == finalists[final.Best] {
-			for _, other := range finalists {
-				// The baseline itself may be among the finalists.
-				if other != f && other.result.Err == nil && other.result.Indistinct && other.entry.Key != x.report.Baseline.Key {
-					m.indistinct = append(m.indistinct, other.entry.Key)
-				}
-			}
-			if f.result.Indistinct && f.entry.Key != x.report.Baseline.Key {
-				m.indistinct = append(m.indistinct, x.report.Baseline.Key)
-			}
-		}
-		x.report.Schedule, err = x.writeSchedule(f.entry, f.point, f.candidate, seeds, m)
-		return err == nil, err
-	}
-	return false, nil
-}
-
 func (x *exporter) refuse(key string, err error) {
 	x.report.Refused = append(x.report.Refused, Refusal{key, err.Error()})
 }
 
-// patience is how long the final measurement may take.
+// patience is how long the final measurement may take. What is left of a budget has to do for checks too.
 func (x *exporter) patience() time.Duration {
-	switch {
-	case x.hurry:
+	if x.hurry {
 		return shortLimit
-	case x.until.IsZero():
-		return finalLimit
 	}
-	return min(max(time.Until(x.until)/2, shortLimit), finalLimit)
+	limit := x.limit
+	if limit <= 0 {
+		limit = finalLimit
+	}
+	if x.until.IsZero() {
+		return limit
+	}
+	return min(max(time.Until(x.until)*2/3, shortLimit), limit)
 }
 
 // build builds a point and checks it on the inputs of every seed.
@@ -235,32 +264,41 @@ func (s *session) build(ctx context.Context, p space.Point, seeds []uint64) (ker
 	return c, kernels.Verify(ctx, c, seeds)
 }
 
-// apply puts what was measured into a schedule, in place of what the search saw.
+// apply puts what was measured into a schedule, in place of what the search saw, which it keeps beside it.
 func (m *measured) apply(s *results.Schedule) {
-	if m == nil {
-		return
-	}
+	s.Search = &results.Seen{Cost: s.Cost, Baseline: s.Baseline.Cost}
 	if state := results.MachineState(m.machine); state.Probes > 0 {
 		s.MachineState = &state
 	}
-	s.IndistinctFrom, s.Unverified, s.Pairs = m.indistinct, m.Unverified, m.Pairs
-	if m.Pairs == 0 {
-		return // no pair could be believed; the costs of the search stand
+	c := m.comparison
+	s.Verdict, s.IndistinctFrom, s.Unverified, s.Pairs = m.verdict, m.indistinct, m.verdict == space.Unverified, c.Pairs
+	interval := (*[2]float64)(nil)
+	if c.Low > 0 {
+		interval = &[2]float64{c.Low, c.High}
 	}
-	s.Cost, s.Baseline.Cost, s.Ratio = m.Cost, m.Baseline, m.Ratio
-	if len(m.Metrics) > 0 {
-		s.Metrics = m.Metrics
+	switch {
+	case s.Key == s.Baseline.Key:
+		if c.Pairs > 0 {
+			s.Baseline.Cost = c.Baseline
+		}
+		s.Cost, s.Ratio = s.Baseline.Cost, ratio(s.Baseline.Cost, s.Baseline.Cost)
+		if m.rival != "" {
+			s.Closest = &results.Closest{Key: m.rival, Cost: c.Cost, Ratio: c.Ratio, RatioInterval: interval, Pairs: c.Pairs}
+		}
+	case c.Pairs > 0:
+		s.Cost, s.Baseline.Cost, s.Ratio, s.RatioInterval = c.Cost, c.Baseline, c.Ratio, interval
+		if len(c.Metrics) > 0 {
+			s.Metrics = c.Metrics
+		}
 	}
-	if m.Low > 0 {
-		s.RatioInterval = &[2]float64{m.Low, m.High}
-	}
+	// Where no pair could be believed, the costs of the search stand.
 }
 
 // finalReserve estimates how long the last checks and measurements of a measured kernel take: references on fresh
 // inputs, which are what the baseline's evaluation took beside its calls, some calls of the baseline and more of
-// finalists, and the comparison itself.
+// finalists, and the two series of the comparison.
 func finalReserve(wall time.Duration, baselineNS float64, evaluation time.Duration) time.Duration {
 	call := time.Duration(min(baselineNS, 1e12))
 	reference := max(evaluation-4*call, 0)
-	return min(ExportChecks*reference/2+5*call+5*time.Second, wall/4)
+	return min(ExportChecks*reference/2+8*call+9*time.Second, wall/4)
 }

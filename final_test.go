@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ import (
 // measuredToy is a toy whose costs are measured: in the search even numbers seem to cost half of what they do.
 type measuredToy struct {
 	toy
-	compare func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error)
+	compare func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error)
 }
 
 type measuredProblem struct {
@@ -54,16 +55,19 @@ func (c *measuredCandidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: cost}, nil
 }
 
-func (p *measuredProblem) Compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, limit time.Duration) (kernels.Final, error) {
+func (p *measuredProblem) Compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+	if series.Observe != nil {
+		series.Observe(1, 21)
+	}
 	var numbers []int
 	for _, f := range finalists {
 		numbers = append(numbers, f.(*measuredCandidate).n)
 	}
-	return p.kernel.compare(p, baseline.(*measuredCandidate).n, numbers, limit)
+	return p.kernel.compare(p, baseline.(*measuredCandidate).n, numbers, series)
 }
 
 // honest compares by what numbers cost, and cannot tell neighbours apart.
-func honest(_ *measuredProblem, baseline int, finalists []int, _ time.Duration) (kernels.Final, error) {
+func honest(_ *measuredProblem, baseline int, finalists []int, _ kernels.Series) (kernels.Final, error) {
 	cost := func(n int) float64 { return 100 + float64(n) }
 	f := kernels.Final{Machine: kernels.MachineState{Load: 1.5, Busy: 0.5, Drift: 0.01, Probes: 9}}
 	best := slices.Index(finalists, slices.Min(finalists))
@@ -78,6 +82,14 @@ func honest(_ *measuredProblem, baseline int, finalists []int, _ time.Duration) 
 	return f, nil
 }
 
+// favour makes a finalist nine times as fast as the baseline; -1 is none.
+func favour(f *kernels.Final, i int) {
+	if i >= 0 {
+		c := &f.Comparisons[i]
+		c.Ratio, c.Low, c.High, c.Cost, f.Best = 9, 8, 10, c.Baseline/9, i
+	}
+}
+
 func newMeasuredToy() measuredToy {
 	return measuredToy{toy{size: 20, noise: func() float64 { return 0 }}, honest}
 }
@@ -86,10 +98,10 @@ func newMeasuredToy() measuredToy {
 func TestIndistinctOnce(t *testing.T) {
 	k := newMeasuredToy()
 	k.size = 4
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-		f, err := honest(p, baseline, finalists, limit)
-		if !slices.Contains(finalists, baseline) {
-			t.Errorf("the finalists are %v, without the baseline's %d", finalists, baseline)
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		f, err := honest(p, baseline, finalists, series)
+		if slices.Contains(finalists, baseline) {
+			t.Errorf("the finalists are %v, with the baseline's %d, which is measured beside them", finalists, baseline)
 		}
 		for i := range f.Comparisons {
 			f.Comparisons[i].Indistinct = true
@@ -97,8 +109,8 @@ func TestIndistinctOnce(t *testing.T) {
 		return f, err
 	}
 	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 4}})
-	if got := slices.Sorted(slices.Values(report.Schedule.IndistinctFrom)); !slices.Equal(got, []string{"n=2", "n=3", "n=4"}) {
-		t.Errorf("not told apart from %v", got)
+	if got := slices.Sorted(slices.Values(report.Schedule.IndistinctFrom)); report.Schedule.Key != "n=1" || !slices.Equal(got, []string{"n=2", "n=3", "n=4"}) {
+		t.Errorf("%s is not told apart from %v", report.Schedule.Key, got)
 	}
 }
 
@@ -106,12 +118,14 @@ func TestIndistinctOnce(t *testing.T) {
 func TestFinal(t *testing.T) {
 	var asked []int
 	k := newMeasuredToy()
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-		asked = finalists
-		if baseline != 20 || limit <= 0 || limit > finalLimit {
-			t.Errorf("compared with %d for %v", baseline, limit)
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		if !series.Confirm {
+			asked = finalists
 		}
-		return honest(p, baseline, finalists, limit)
+		if baseline != 20 || series.Limit <= 0 || series.Limit > finalLimit {
+			t.Errorf("compared with %d for %v", baseline, series.Limit)
+		}
+		return honest(p, baseline, finalists, series)
 	}
 	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
 	if want := []int{2, 4, 6, 8, 10}; !slices.Equal(asked, want) {
@@ -158,9 +172,11 @@ func TestFinalConfined(t *testing.T) {
 	for room, want := range map[int][]int{1: {2}, 3: {2, 4, 6}, 9: {2, 4, 6, 8, 10}} {
 		var asked []int
 		k := confinedToy{newMeasuredToy(), room}
-		k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-			asked = finalists
-			return honest(p, baseline, finalists, limit)
+		k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+			if asked == nil {
+				asked = finalists
+			}
+			return honest(p, baseline, finalists, series)
 		}
 		if report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}}); !slices.Equal(asked, want) || report.Schedule.Key != "n=2" {
 			t.Errorf("room for %d: the finalists are %v, want %v; %s is exported", room, asked, want, report.Schedule.Key)
@@ -172,10 +188,10 @@ func TestFinalConfined(t *testing.T) {
 func TestFinalOrder(t *testing.T) {
 	k := newMeasuredToy()
 	compared := 0
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
 		compared++
-		f, err := honest(p, baseline, finalists, limit)
-		f.Comparisons[3].Ratio, f.Comparisons[3].Low, f.Comparisons[3].High, f.Best = 9, 8, 10, 3
+		f, err := honest(p, baseline, finalists, series)
+		favour(&f, slices.Index(finalists, 8))
 		return f, err
 	}
 	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
@@ -194,7 +210,7 @@ func TestFinalOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Reset()
-	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "json", &b); err != nil || compared != before+1 || !strings.Contains(b.String(), `"n=8"`) {
+	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "json", &b); err != nil || compared != before+2 || !strings.Contains(b.String(), `"n=8"`) {
 		t.Errorf("an export without a schedule: %v, %s", err, b.String())
 	}
 	v, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(report.Dir, ScheduleName), []uint64{1})
@@ -235,12 +251,12 @@ func TestFinalSerial(t *testing.T) {
 	}
 	var asked []int
 	fastest := 0
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-		asked = finalists
-		f, err := honest(p, baseline, finalists, limit)
-		if i := slices.Index(finalists, fastest); i >= 0 {
-			f.Comparisons[i].Ratio, f.Comparisons[i].Low, f.Comparisons[i].High, f.Best = 9, 8, 10, i
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		if !series.Confirm {
+			asked = finalists
 		}
+		f, err := honest(p, baseline, finalists, series)
+		favour(&f, slices.Index(finalists, fastest))
 		return f, err
 	}
 	// Even numbers seem to cost half, so that the search has 2, 4, 6 and 8 before all of one thread.
@@ -272,10 +288,12 @@ func TestFinalSerialJoins(t *testing.T) {
 		return nil
 	}
 	var asked []int
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-		asked = finalists
-		f, err := honest(p, baseline, finalists, limit)
-		f.Comparisons[len(finalists)-1].Ratio, f.Comparisons[len(finalists)-1].High, f.Best = 9, 10, len(finalists)-1
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		if !series.Confirm {
+			asked = finalists
+		}
+		f, err := honest(p, baseline, finalists, series)
+		favour(&f, slices.Index(finalists, 11))
 		return f, err
 	}
 	report := runToy(t, k, Options{Strategy: "grid"})
@@ -315,12 +333,12 @@ func (p *deviatingProblem) Build(ctx context.Context, point space.Point) (kernel
 	return &deviatingCandidate{measuredCandidate: c.(*measuredCandidate)}, nil
 }
 
-func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, limit time.Duration) (kernels.Final, error) {
+func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	plain := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		plain[i] = f.(*deviatingCandidate).measuredCandidate
 	}
-	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, limit)
+	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, series)
 }
 
 func seedError(seed uint64) float64 { return float64(seed>>32) / (1 << 32) }
@@ -386,8 +404,8 @@ func TestFinalRefused(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	k.compare = func(p *measuredProblem, baseline int, finalists []int, limit time.Duration) (kernels.Final, error) {
-		f, err := honest(p, baseline, finalists, limit)
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		f, err := honest(p, baseline, finalists, series)
 		if i := slices.Index(finalists, 6); i >= 0 {
 			f.Comparisons[i] = kernels.Comparison{Err: kernels.Reject(space.Crashed, "it died")}
 		}
@@ -422,14 +440,14 @@ func TestFinalRefused(t *testing.T) {
 func TestFinalFails(t *testing.T) {
 	k := newMeasuredToy()
 	failure := errors.New("no core is left")
-	k.compare = func(*measuredProblem, int, []int, time.Duration) (kernels.Final, error) {
+	k.compare = func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
 		return kernels.Final{}, failure
 	}
 	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
 	if !errors.Is(err, failure) {
 		t.Errorf("Run returned %v", err)
 	}
-	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ time.Duration) (kernels.Final, error) {
+	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ kernels.Series) (kernels.Final, error) {
 		f := kernels.Final{Best: -1}
 		for range finalists {
 			f.Comparisons = append(f.Comparisons, kernels.Comparison{Unverified: true, Indistinct: true})
@@ -451,7 +469,7 @@ func TestFinalReserve(t *testing.T) {
 		most       time.Duration
 	}{
 		{0, time.Second, time.Second, 0, 0},
-		{10 * time.Minute, time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second},
+		{10 * time.Minute, time.Millisecond, time.Second, 9 * time.Second, 15 * time.Second},
 		{10 * time.Minute, 17 * time.Second, 55 * time.Second, 60 * time.Second, 150 * time.Second},
 		{10 * time.Second, time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond},
 	} {
@@ -459,5 +477,204 @@ func TestFinalReserve(t *testing.T) {
 		if got < test.least || got > test.most {
 			t.Errorf("%s: %v is kept", fmt.Sprint(test), got)
 		}
+	}
+}
+
+// scripted answers the first series and the one that confirms by two functions of a number and the baseline's.
+func scripted(first, confirm func(n int) kernels.Comparison) func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
+	return func(_ *measuredProblem, _ int, finalists []int, s kernels.Series) (kernels.Final, error) {
+		f := kernels.Final{Machine: kernels.MachineState{Probes: 1}}
+		for i, n := range finalists {
+			c := first(n)
+			if s.Confirm {
+				c = confirm(n)
+			}
+			if c.Ratio > 0 {
+				c.Baseline = 1000
+				c.Cost = c.Baseline / c.Ratio
+			}
+			if f.Comparisons = append(f.Comparisons, c); c.Ahead(f.Comparisons[f.Best]) {
+				f.Best = i
+			}
+		}
+		return f, nil
+	}
+}
+
+func compared(ratio, low, high float64) kernels.Comparison {
+	return kernels.Comparison{Ratio: ratio, Low: low, High: high, Pairs: 20}
+}
+
+func unsure(c kernels.Comparison) kernels.Comparison { c.Unverified = true; return c }
+
+// TestFinalVerdict: the baseline takes part, finalists are ranked by what is proven of them, and only the series that had no part in
+// that is quoted.
+func TestFinalVerdict(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		first, confirm func(n int) kernels.Comparison
+		key            string
+		verdict        space.Verdict
+		closest        string
+		ratio          float64
+	}{
+		{"the greater lower end wins", func(n int) kernels.Comparison {
+			switch n {
+			case 4:
+				return compared(1.30, 0.90, 1.50)
+			case 6:
+				return compared(1.10, 1.08, 1.12)
+			}
+			return compared(1.05, 1.04, 1.06)
+		}, func(int) kernels.Comparison { return compared(1.07, 1.05, 1.09) }, "n=6", space.Faster, "", 1.07},
+		{"luck does not win", func(n int) kernels.Comparison {
+			return compared(1.2, 1.1, 1.3)
+		}, func(int) kernels.Comparison { return compared(1.01, 0.99, 1.03) }, "n=20", space.NoGain, "n=2", 1},
+		{"three threads on two cores", func(int) kernels.Comparison {
+			return compared(0.95, 0.94, 0.96)
+		}, func(int) kernels.Comparison { return compared(0.935, 0.93, 0.94) }, "n=20", space.NoGain, "n=2", 1},
+		{"a busy machine keeps the order of the search", func(n int) kernels.Comparison {
+			return unsure(compared(1+float64(n)/100, 0.5, 2))
+		}, func(int) kernels.Comparison { return unsure(compared(1.3, 1.2, 1.4)) }, "n=2", space.Unverified, "", 1.3},
+		{"but for what looks slower", func(n int) kernels.Comparison {
+			if n == 2 {
+				return unsure(compared(0.9, 0.8, 1.1))
+			}
+			return unsure(compared(1.1, 0.9, 1.2))
+		}, func(int) kernels.Comparison { return unsure(compared(1.2, 0.9, 1.4)) }, "n=4", space.Unverified, "", 1.2},
+		{"and to the end", func(n int) kernels.Comparison {
+			return unsure(compared(0.9, 0.8, 1.1))
+		}, func(int) kernels.Comparison { return unsure(compared(0.93, 0.9, 1.4)) }, "n=20", space.Unverified, "n=2", 1},
+		{"too few pairs", func(n int) kernels.Comparison {
+			return compared(1.2, 1.1, 1.3)
+		}, func(int) kernels.Comparison { return kernels.Comparison{Ratio: 1.2, Pairs: 3} }, "n=2", space.Unverified, "", 1.2},
+		{"no pair", func(n int) kernels.Comparison {
+			return kernels.Comparison{Unverified: true}
+		}, func(int) kernels.Comparison { return kernels.Comparison{Unverified: true} }, "n=2", space.Unverified, "", 60. / 51},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newMeasuredToy()
+			k.compare = scripted(test.first, test.confirm)
+			report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Strategy: "grid"})
+			s := report.Schedule
+			if s == nil || s.Key != test.key || s.Verdict != test.verdict || math.Abs(s.Ratio-test.ratio) > 1e-12 {
+				t.Fatalf("the schedule is %+v", s)
+			}
+			if closest := s.Closest; (closest != nil) != (test.closest != "") || closest != nil && closest.Key != test.closest {
+				t.Errorf("the closest is %+v", closest)
+			}
+			if s.Unverified != (test.verdict == space.Unverified) || math.Abs(s.Cost*s.Ratio/s.Baseline.Cost-1) > 1e-12 || report.Baseline != s.Baseline {
+				t.Errorf("the numbers do not agree: %+v, beside %+v", s, report.Baseline)
+			}
+			if s.Search == nil || s.Search.Baseline != 60 || s.Key == "n=2" && s.Search.Cost != 51 {
+				t.Errorf("the search saw %+v", s.Search)
+			}
+			if failed := verify(t, k, report.Dir); len(failed) > 0 {
+				t.Errorf("verification fails: %q", failed)
+			}
+			var b strings.Builder
+			if err := Export(t.Context(), kernels.Table{k}, report.Dir, "json", &b); err != nil || !strings.Contains(b.String(), `"`+test.key+`"`) {
+				t.Errorf("an export has %v, %s", err, b.String())
+			}
+		})
+	}
+}
+
+// TestFinalVerdictDies: a winner that dies in the series that confirms makes room for the next one.
+func TestFinalVerdictDies(t *testing.T) {
+	k := newMeasuredToy()
+	k.compare = scripted(func(n int) kernels.Comparison { return compared(1.2, 1.1, 1.3) }, func(n int) kernels.Comparison {
+		if n == 2 {
+			return kernels.Comparison{Err: kernels.Reject(space.Crashed, "it died")}
+		}
+		return compared(1.2, 1.1, 1.3)
+	})
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
+	if report.Schedule == nil || report.Schedule.Key != "n=4" || len(report.Refused) != 1 || report.Refused[0].Key != "n=2" {
+		t.Errorf("the schedule is %+v, refused are %v", report.Schedule, report.Refused)
+	}
+}
+
+// TestFinalBaselineAlone: where the search has found nothing but the baseline, that is exported, and so it is where nothing else is
+// right.
+func TestFinalBaselineAlone(t *testing.T) {
+	for _, only := range []bool{true, false} {
+		k := newMeasuredToy()
+		k.check = func(ctx context.Context, n int, seed uint64) error {
+			if n != 20 && (only || slices.Contains(freshSeeds(1), seed)) {
+				return wrongAnswer(n)
+			}
+			return ctx.Err()
+		}
+		report := runToy(t, k, Options{Seed: 1, Strategy: "grid", Budget: search.Budget{Evaluations: 20}})
+		if s := report.Schedule; s == nil || s.Key != "n=20" || s.Verdict != space.NoGain || s.Cost != s.Baseline.Cost || s.Ratio != 1 || s.Trial != 19 {
+			t.Errorf("the schedule is %+v", s)
+		} else if failed := verify(t, k, report.Dir); len(failed) > 0 {
+			t.Errorf("verification fails: %q", failed)
+		}
+	}
+}
+
+// TestFinalTold: the last phase shows, and the time of all of it is told.
+func TestFinalTold(t *testing.T) {
+	k := newMeasuredToy()
+	k.compare = func(p *measuredProblem, baseline int, finalists []int, s kernels.Series) (kernels.Final, error) {
+		time.Sleep(20 * time.Millisecond)
+		return honest(p, baseline, finalists, s)
+	}
+	var told []string
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Measuring: func(p kernels.ContestProgress) { told = append(told, p.String()) }})
+	want := []string{"checking the finalists on fresh inputs", "measuring 5 finalists, pair 1 of 21", "checking the winner on fresh inputs", "confirming the winner, pair 1 of 21"}
+	if !slices.Equal(told, want) {
+		t.Errorf("it was told %q, want %q", told, want)
+	}
+	if report.Elapsed < report.Result.Elapsed+40*time.Millisecond || report.Schedule.ElapsedSeconds < (report.Result.Elapsed+40*time.Millisecond).Seconds() {
+		t.Errorf("all of it took %v and %v s, and the search %v", report.Elapsed, report.Schedule.ElapsedSeconds, report.Result.Elapsed)
+	}
+}
+
+// TestVerdictTampered: a verdict that the numbers do not bear is told, and so are numbers that do not agree. Schedules without a verdict
+// are of earlier versions.
+func TestVerdictTampered(t *testing.T) {
+	faster := func(int) kernels.Comparison { return compared(1.2, 1.1, 1.3) }
+	alike := func(int) kernels.Comparison { return compared(1, 0.9, 1.1) }
+	for _, test := range []struct {
+		name    string
+		confirm func(int) kernels.Comparison
+		tamper  func(*results.Schedule)
+		want    string
+	}{
+		{"interval", faster, func(s *results.Schedule) { s.RatioInterval[0] = 0.99 }, `field verdict is "faster", and field ratio_interval begins at 0.99`},
+		{"no interval", faster, func(s *results.Schedule) { s.RatioInterval = nil }, `field verdict is "faster", and field ratio_interval is missing`},
+		{"cost", faster, func(s *results.Schedule) { s.Cost /= 2 }, `field ratio is 1.2, and the costs give 2.4`},
+		{"baseline", faster, func(s *results.Schedule) { s.Baseline.Cost *= 2 }, `field ratio is 1.2, and the costs give 2.4`},
+		{"unverified", faster, func(s *results.Schedule) { s.Unverified = true }, `field verdict is "faster", and field unverified is true`},
+		{"a gain that is none", faster, func(s *results.Schedule) { s.Verdict = space.NoGain }, `field verdict is "no gain", and the point is not the baseline`},
+		{"no gain that is one", alike, func(s *results.Schedule) { s.Verdict = space.Faster }, `field verdict is "faster", and the point is the baseline`},
+		{"the closest", alike, func(s *results.Schedule) {
+			s.Closest.RatioInterval = &[2]float64{1, 1.1}
+			s.Closest.RatioInterval[0] = 1.0000001
+			s.Closest.Ratio *= 1.05
+			s.Closest.Cost /= 1.05
+		}, `field closest has an interval above 1`},
+		{"an earlier version", faster, func(s *results.Schedule) { s.Verdict = ""; s.Cost = 7; s.Search = nil }, ""},
+	} {
+		k := newMeasuredToy()
+		k.compare = scripted(faster, test.confirm)
+		report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Strategy: "grid"})
+		tamper(t, report.Dir, test.tamper)
+		failed := verify(t, k, report.Dir)
+		if test.want == "" && len(failed) > 0 || test.want != "" && (len(failed) != 1 || !strings.Contains(failed[0], test.want)) {
+			t.Errorf("%s: failed are %q, want %q", test.name, failed, test.want)
+		}
+	}
+	exact := toy{size: 20}
+	report := runToy(t, exact, Options{Budget: search.Budget{Evaluations: 20}})
+	if report.Schedule.Verdict != space.Faster || report.Schedule.Search != nil {
+		t.Errorf("of an exact kernel: %+v", report.Schedule)
+	}
+	tamper(t, report.Dir, func(s *results.Schedule) { s.Verdict = space.NoGain })
+	if failed := verify(t, exact, report.Dir); len(failed) != 1 || !strings.Contains(failed[0], `field verdict is "no gain", and the costs`) {
+		t.Errorf("of an exact kernel: %q", failed)
 	}
 }

@@ -57,6 +57,10 @@ type Options struct {
 	// with what the run starts from.
 	Observe func(search.Event)
 	Start   func(Start)
+	// Measuring is called while what the search found is measured beside the baseline, before each pair. May be nil.
+	Measuring func(kernels.ContestProgress)
+	// Final is about how long that measurement takes; 0 leaves it to the budget.
+	Final time.Duration
 }
 
 // Validate reports options that no run can have.
@@ -86,6 +90,8 @@ type Start struct {
 	// Unsigned is why the run could not be marked as made here, so that who goes on with it or verifies it is asked
 	// whether its kernel may run; nil where it was, or where nothing in its directory is run.
 	Unsigned error
+	// Measured says that the costs are not exact: those of the search only decide what is measured at the end.
+	Measured bool
 }
 
 // Report is what a run came to.
@@ -93,6 +99,11 @@ type Report struct {
 	Dir      string
 	Settings results.Settings
 	Result   search.Result
+	// Elapsed is how long all of it took, over all sittings: the search and what came after it. Where time is simulated
+	// it is that of the search.
+	Elapsed time.Duration
+	// Baseline has the cost of the schedule's pairs. The search saw another one, see results.Schedule; without a
+	// schedule it is that.
 	Baseline results.Baseline
 	// Checking is what the checks of its candidates show.
 	Checking kernels.Checking
@@ -150,7 +161,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
 		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
-		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(),
+		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(), Measured: !info.Exact,
 	}
 	s, err := newSession(o.Kernel, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
 		for _, e := range o.From {
@@ -211,6 +222,8 @@ type Changes struct {
 	Began   time.Time
 	Observe func(search.Event)
 	Start   func(Start)
+	// Measuring is as in Options.
+	Measuring func(kernels.ContestProgress)
 }
 
 // Resume goes on with the run in a directory, with what is left of its budget.
@@ -245,7 +258,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	if c.Jobs == 0 {
 		c.Jobs = settings.Jobs
 	}
-	return s.carryOut(ctx, Options{Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start})
+	return s.carryOut(ctx, Options{Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
 }
 
 // session is a run with the problem that it searches.
@@ -385,7 +398,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		}
 		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
 			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
-			Unsigned: s.unsigned})
+			Unsigned: s.unsigned, Measured: !s.info.Exact})
 	}
 	budget := o.Budget
 	kept := reserve(budget.Wall)
@@ -422,6 +435,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	x := exporter{
 		session: s, report: report, batches: journal.batches, dir: s.run.Dir, serial: serial, until: until, hurry: hurry, budget: o.Budget,
+		progress: o.Measuring, limit: o.Final, searched: time.Now(),
 	}
 	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
@@ -433,6 +447,10 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			x.serial = s.serialOf(ranking, len(ranking))
 			err = x.export(ctx, ranking)
 		}
+	}
+	report.Elapsed = x.elapsed()
+	if report.Schedule != nil {
+		report.Baseline = report.Schedule.Baseline
 	}
 	return report, err
 }
@@ -544,6 +562,18 @@ type exporter struct {
 	until   time.Time     // when the budget ends; zero where it has no end
 	hurry   bool          // somebody has interrupted the run and waits
 	budget  search.Budget // of the last sitting, where it is known
+	// limit is how long the final measurement may take where somebody says so; 0 leaves it to the budget.
+	limit    time.Duration
+	progress func(kernels.ContestProgress) // of the final measurement; may be nil
+	searched time.Time                     // when the search ended; zero where that was in another sitting
+}
+
+// elapsed is how long the run has taken.
+func (x *exporter) elapsed() time.Duration {
+	if x.searched.IsZero() || x.simulated() {
+		return x.report.Result.Elapsed
+	}
+	return x.report.Result.Elapsed + time.Since(x.searched)
 }
 
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
@@ -632,11 +662,16 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
 		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
-		Evaluations: report.Result.Told, ElapsedSeconds: report.Result.Elapsed.Seconds(), Trial: e.Number,
+		Evaluations: report.Result.Told, ElapsedSeconds: x.elapsed().Seconds(), Trial: e.Number,
 		Clock: set.Clock, Data: set.Data, Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
 	}
-	m.apply(&schedule)
+	if m != nil {
+		m.apply(&schedule)
+	} else {
+		schedule.Verdict = x.verdictOf(e.Outcome.Cost, report.Baseline.Cost)
+		schedule.Unverified = schedule.Verdict == space.Unverified
+	}
 	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
@@ -667,6 +702,17 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 	// What is on disk counts.
 	schedule, err = results.ReadSchedule(path)
 	return &schedule, err
+}
+
+// verdictOf is that of a cost that no final measurement has compared with the baseline's.
+func (s *session) verdictOf(cost, baseline float64) space.Verdict {
+	switch {
+	case !s.info.Exact:
+		return space.Unverified
+	case cost < baseline:
+		return space.Faster
+	}
+	return space.NoGain
 }
 
 // ratio returns how many times faster a cost is than the baseline's; 0 where that is no number.
@@ -842,6 +888,12 @@ func (e *StaleError) Unwrap() error { return e.Err }
 // chart draws the best cost over time.
 func (s *session) chart(run *results.Run, format string, w io.Writer) error {
 	c := chart.Run{Unit: s.info.Unit, End: run.History.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
+	if c.Seen = !s.info.Exact; c.Seen {
+		// The schedule has numbers of its own.
+		if best, err := results.ReadSchedule(filepath.Join(run.Dir, ScheduleName)); err == nil && best.Pairs > 0 {
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
+		}
+	}
 	for _, e := range results.Convergence(run.History) {
 		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
 	}
@@ -928,12 +980,15 @@ func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, 
 		return schedule, err
 	}
 	choice := ranking[:1]
+	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
 	if !s.info.Exact {
-		choice = slices.Concat(ranking[:min(len(ranking), mostFinalists)], s.serialOf(ranking, 1))
+		// The baseline has no place among the finalists, and may be exported.
+		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
+		choice = slices.Concat(others[:min(len(others), mostFinalists)], s.serialOf(others, 1))
 	}
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
 		return e.Number == schedule.Trial && e.Key == schedule.Key && (!s.info.Exact || e.Outcome.Cost == schedule.Cost)
-	}) {
+	}) && (s.info.Exact || schedule.Key != schedule.Baseline.Key) {
 		return schedule, fmt.Errorf("%s is of trial %d, which is not one of the best of the run as it stands", path, schedule.Trial)
 	}
 	for _, a := range schedule.Artifacts {

@@ -120,7 +120,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if err == nil {
 		err = s.verifyCosts(ctx, rebuilt, schedule)
 	}
-	step("its version, checks, baseline, ratio and metrics are so", err)
+	step("its version, checks, baseline, ratio, verdict and metrics are so", err)
 	beside := files.In(filepath.Dir(path))
 	for i, a := range schedule.Artifacts {
 		name := a.Name + " is the file that was exported"
@@ -216,7 +216,7 @@ func (s *session) verifyFields(schedule results.Schedule) error {
 	if want := ratio(schedule.Baseline.Cost, schedule.Cost); s.info.Exact && schedule.Ratio != want {
 		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
 	}
-	return nil
+	return s.verifyVerdict(schedule)
 }
 
 // verifyCosts builds the baseline of a schedule whose costs are exact, and compares its cost and the metrics of the rebuilt

@@ -154,10 +154,23 @@ type Explainer interface {
 // Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
 // better than by scores of different moments.
 type Comparer interface {
-	// Compare measures finalists in turns with the baseline. It stops after about the given limit; for what
-	// an interval needs it goes on to some times that. A finalist that dies has the *Rejection in its
-	// comparison; a baseline that dies is the error.
-	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, limit time.Duration) (Final, error)
+	// Compare measures finalists in turns with the baseline, all of them in processes that have run no other
+	// candidate. A finalist that dies has the *Rejection in its comparison; a baseline that dies is the error.
+	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, s Series) (Final, error)
+}
+
+// Series says how Compare measures.
+type Series struct {
+	// Limit is about how long it takes; for what an interval needs it goes on to some times that.
+	Limit time.Duration
+	// Confirm is for one finalist that was chosen before. Every pair is of processes of its own, so that the luck of a
+	// place in memory is no longer that of a whole series, and Seed draws which of a pair is first.
+	Confirm bool
+	Seed    uint64
+	// Peak asks for Final.PeakShare, for which the baseline has its samples in one go.
+	Peak bool
+	// Observe, where it is not nil, is called before each pair with its number and how many are wanted.
+	Observe func(pair, of int)
 }
 
 // Exposed is implemented by problems whose candidates run as programs of this system.
@@ -208,21 +221,25 @@ type Peer struct {
 // Final is what Compare found.
 type Final struct {
 	Comparisons []Comparison // in the order of the finalists
-	Best        int          // the index of the one with the greatest ratio; -1 where all died
+	Best        int          // the index of the one that is ahead of all others, see Ahead; -1 where all died
 	Machine     MachineState // while it was measured
 	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
-	// kernel's operations that was measured beside each of its turns; the median, 0 where that is not known.
+	// kernel's operations that was measured beside each of its turns; the median, 0 where nobody asked or it is not known.
 	PeakShare float64
 }
+
+// Confirmed is the confidence of the interval of a series that confirms: each end errs one time in 100.
+const Confirmed = 0.98
 
 // Comparison is one finalist against the baseline.
 type Comparison struct {
 	Err   error   // a *Rejection where the finalist is at fault; the rest is zero
-	Ratio float64 // the median over the pairs of baseline over finalist: above 1 the finalist is faster
-	// Low and High are the 95 % interval of that median; both 0 where there were too few pairs for one.
+	Ratio float64 // over the pairs, of baseline over finalist: above 1 the finalist is faster
+	// Low and High are the interval of the ratio, of 95 %, in a series that confirms of Confirmed; both 0 where there were
+	// too few pairs for one.
 	Low, High float64
-	Cost      float64 // of the finalist, in Info.Unit
-	Baseline  float64 // of the baseline in the same pairs
+	Cost      float64 // of the finalist, in Info.Unit: Baseline over Ratio
+	Baseline  float64 // the cost of the baseline in the same pairs
 	Pairs     int
 	Metrics   []space.Metric // as of a Score
 	// Indistinct says that the measurements do not tell this finalist from the best one. It is set for
@@ -231,6 +248,21 @@ type Comparison struct {
 	// Unverified says that the machine was not found idle where the measurement needs that.
 	Unverified bool
 }
+
+// Ahead reports whether the finalist of a comparison is proven to be better by more than that of another one: it has the
+// greater lower end of the interval. One without interval is behind all that have one.
+func (c Comparison) Ahead(of Comparison) bool {
+	if c.Low != of.Low {
+		return c.Low > of.Low
+	}
+	return c.Ratio > of.Ratio
+}
+
+// Faster reports whether the finalist is proven to be faster than the baseline.
+func (c Comparison) Faster() bool { return c.Err == nil && !c.Unverified && c.Low > 1 }
+
+// Slower reports whether the finalist looks slower than the baseline, be that proven or not.
+func (c Comparison) Slower() bool { return c.Pairs > 0 && c.Ratio < 1 }
 
 // MachineState is how quiet a machine was during a measurement.
 type MachineState struct {

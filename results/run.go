@@ -40,6 +40,9 @@ type Settings struct {
 	// Clock is Simulated where the times of the run are those that its evaluations once took, on Jobs simulated
 	// workers; "" where they are real.
 	Clock string `json:"clock,omitempty"`
+	// Measured says that costs are measured: those that the search sees are of different moments, and the schedule has
+	// others. Runs of earlier versions do not say.
+	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
 	Data *Source `json:"data,omitempty"`
 	// From are the sources of earlier measurements that the strategy began with; PriorName holds what it saw of them.

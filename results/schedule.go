@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type Schedule struct {
 	Checked  string   `json:"checked,omitempty"`
 	Checks   []Check  `json:"checks"` // at the export; all of them passed
 	Baseline Baseline `json:"baseline"`
+	// Verdict says what is known of how the point compares with the baseline; "" in schedules of earlier versions.
+	Verdict space.Verdict `json:"verdict,omitempty"`
 	// Ratio is the cost of the baseline over the cost of the point: above 1 the point is faster.
 	// Zero where there is no baseline to compare with.
 	Ratio float64 `json:"ratio,omitempty"`
@@ -49,6 +52,11 @@ type Schedule struct {
 	IndistinctFrom []string `json:"indistinct_from,omitempty"`
 	// Unverified says that the machine was not found as quiet as the measurement needs.
 	Unverified bool `json:"unverified,omitempty"`
+	// Closest is the point that was measured beside the baseline and is not proven to be faster, where the baseline is
+	// the point of the schedule; nil else.
+	Closest *Closest `json:"closest,omitempty"`
+	// Search is what the search saw of the point and of the baseline, at moments far apart; nil where costs are exact.
+	Search *Seen `json:"seen_by_search,omitempty"`
 	// MachineState is how quiet the machine was while the ratio was measured; nil where it was computed.
 	MachineState *MachineState `json:"machine_state,omitempty"`
 
@@ -58,7 +66,7 @@ type Schedule struct {
 	Seed             uint64    `json:"seed"`
 	Evaluations      int       `json:"evaluations"`     // that the run had made
 	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
-	Trial            int       `json:"trial"`           // the number that the point was asked under
+	Trial            int       `json:"trial"`           // the number that the point was asked under; NoTrial for a baseline that was not
 	Clock            string    `json:"clock,omitempty"` // of elapsed_seconds: see Settings
 	Data             *Source   `json:"data,omitempty"`  // the measurements that the kernel was made of
 	Run              string    `json:"run"`             // the name of the run directory
@@ -72,6 +80,24 @@ type Schedule struct {
 
 // Unchecked is the Checked of a schedule of a kernel that has nothing to tell right from wrong by.
 const Unchecked = "not checked"
+
+// NoTrial is the Trial of a baseline that the search did not ask for.
+const NoTrial = -1
+
+// Seen is what a search saw of a point that was measured anew.
+type Seen struct {
+	Cost     float64 `json:"cost"`
+	Baseline float64 `json:"baseline"`
+}
+
+// Closest is a point that was measured beside a baseline. Its fields are as those of a Schedule.
+type Closest struct {
+	Key           string      `json:"key"`
+	Cost          float64     `json:"cost"`
+	Ratio         float64     `json:"ratio"`
+	RatioInterval *[2]float64 `json:"ratio_interval,omitempty"`
+	Pairs         int         `json:"pairs"`
+}
 
 // MachineState is how quiet a machine was during a measurement.
 type MachineState struct {
@@ -121,20 +147,31 @@ func (s Schedule) Validate() error {
 		return fmt.Errorf("field baseline.cost is %v", s.Baseline.Cost)
 	case !finite(s.Ratio):
 		return fmt.Errorf("field ratio is %v", s.Ratio)
-	case s.RatioInterval != nil && !(finite(s.RatioInterval[0]) && s.RatioInterval[0] <= s.RatioInterval[1] && finite(s.RatioInterval[1])):
-		return fmt.Errorf("field ratio_interval is %v", *s.RatioInterval)
-	case s.RatioInterval != nil && (s.Ratio < s.RatioInterval[0] || s.Ratio > s.RatioInterval[1]):
-		return fmt.Errorf("field ratio is %v, which is not in ratio_interval %v", s.Ratio, *s.RatioInterval)
 	case s.Pairs < 0:
 		return fmt.Errorf("field pairs is %d", s.Pairs)
 	case s.MachineState != nil && !(finite(s.MachineState.Load) && finite(s.MachineState.Busy) && finite(s.MachineState.Steal) && finite(s.MachineState.Drift)):
 		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
-	case s.Trial < 0:
+	case s.Verdict != "" && !s.Verdict.Valid():
+		return fmt.Errorf("field verdict is %q: want one of %q", s.Verdict, space.Verdicts())
+	case s.Search != nil && !(finite(s.Search.Cost) && finite(s.Search.Baseline)):
+		return fmt.Errorf("field seen_by_search is %+v", *s.Search)
+	case s.Trial < NoTrial || s.Trial == NoTrial && s.Key != s.Baseline.Key:
 		return fmt.Errorf("field trial is %d", s.Trial)
 	case len(s.Checks) == 0 && s.Checked != Unchecked:
 		return fmt.Errorf("field checks is empty: the point was never checked")
 	case len(s.Checks) > 0 && s.Checked == Unchecked:
 		return fmt.Errorf("field checks names %d inputs, and field checked says %q", len(s.Checks), s.Checked)
+	}
+	if err := validInterval("", s.Ratio, s.RatioInterval); err != nil {
+		return err
+	}
+	if c := s.Closest; c != nil {
+		if !finite(c.Cost) || !finite(c.Ratio) || c.Pairs < 0 || c.Key == "" {
+			return fmt.Errorf("field closest is %+v", *c)
+		}
+		if err := validInterval("closest.", c.Ratio, c.RatioInterval); err != nil {
+			return err
+		}
 	}
 	for i, c := range s.Checks {
 		if !c.OK {
@@ -156,6 +193,18 @@ func (s Schedule) Validate() error {
 	return nil
 }
 
+// validInterval reports an interval that its ratio cannot have.
+func validInterval(prefix string, ratio float64, interval *[2]float64) error {
+	switch {
+	case interval == nil:
+	case !(finite(interval[0]) && interval[0] <= interval[1] && finite(interval[1])):
+		return fmt.Errorf("field %sratio_interval is %v", prefix, *interval)
+	case ratio < interval[0] || ratio > interval[1]:
+		return fmt.Errorf("field %[1]sratio is %[2]v, which is not in %[1]sratio_interval %[3]v", prefix, ratio, *interval)
+	}
+	return nil
+}
+
 // Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written.
 func (s Schedule) Write(path string) error {
 	s.Format = scheduleFormat
@@ -164,6 +213,41 @@ func (s Schedule) Write(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return writeJSON(path, s)
+}
+
+// MoveSchedule moves a schedule and its artifacts, complete in one directory, over those in another on the same file system. The
+// schedule is last: where that is not reached the former one stands, and Artifact.Verify tells whether its files are still its own.
+func MoveSchedule(from, to, name string) error {
+	s, err := ReadSchedule(filepath.Join(from, name))
+	if err != nil {
+		return err
+	}
+	old, oldErr := ReadSchedule(filepath.Join(to, name))
+	moved := map[string]bool{}
+	for _, a := range s.Artifacts {
+		if err := a.Verify(from); err != nil {
+			return err
+		}
+		moved[a.Name] = true
+	}
+	for _, a := range s.Artifacts {
+		if err := os.Rename(filepath.Join(from, a.Name), filepath.Join(to, a.Name)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		return err
+	}
+	if oldErr == nil {
+		for _, a := range old.Artifacts {
+			if !moved[a.Name] {
+				if err := os.Remove(filepath.Join(to, a.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return syncDir(to)
 }
 
 // ReadSchedule reads a schedule. Its errors name the file and the field. It does not look at the

@@ -11,6 +11,7 @@ import (
 
 	"tune"
 	"tune/internal/plain"
+	"tune/kernels"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -32,11 +33,15 @@ type display struct {
 	began   time.Time // of this sitting
 	prior   time.Duration
 	virtual bool // the run goes by simulated time
-	last    search.Event
-	first   int // outcomes known when this sitting began
-	plainAt time.Time
-	stop    chan struct{}
-	done    chan struct{}
+	// measured is whether costs are, so that what the search sees is not what is exported.
+	measured bool
+	last     search.Event
+	final    string // how far the measurement at the end is; "" before it
+	step     string // of it that was told
+	first    int    // outcomes known when this sitting began
+	plainAt  time.Time
+	stop     chan struct{}
+	done     chan struct{}
 }
 
 const (
@@ -55,7 +60,7 @@ func newDisplay(out io.Writer, width func() int, quiet bool, began time.Time) *d
 func (d *display) start(s tune.Start) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unit, d.base, d.first = s.Settings.Unit, s.Baseline.Cost, s.Resumed
+	d.unit, d.base, d.first, d.measured = s.Settings.Unit, s.Baseline.Cost, s.Resumed, s.Measured
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
 		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
@@ -123,9 +128,27 @@ func (d *display) observe(e search.Event) {
 	}
 }
 
+// measuring takes note of how far the measurement at the end is. Where no line is live each step of it has a line of its own, and
+// others come every so often.
+func (d *display) measuring(p kernels.ContestProgress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.final = p.String()
+	if d.width != nil || d.quiet {
+		return
+	}
+	if now := d.now(); p.Step() != d.step || now.Sub(d.plainAt) >= plainPeriod {
+		d.plainAt, d.step = now, p.Step()
+		fmt.Fprintln(d.out, d.final)
+	}
+}
+
 // line describes the run as it stands.
 func (d *display) line() string {
 	spent := d.now().Sub(d.began)
+	if d.final != "" {
+		return fmt.Sprintf("%s · %s in all", d.final, (d.prior + spent).Round(time.Second))
+	}
 	best := "none yet"
 	if o := d.last.Best.Outcome; o.Status == space.OK {
 		best = number(o.Cost) + " " + d.unit
@@ -142,7 +165,11 @@ func (d *display) line() string {
 	if rate < 9.95 {
 		decimals = 1
 	}
-	text := fmt.Sprintf("best %s · %d evaluated, %.*f/s · %.0f%% valid", best, d.last.Known, decimals, rate, valid)
+	label := "best"
+	if d.measured {
+		label = "best seen" // the measurement at the end has the last word
+	}
+	text := fmt.Sprintf(label+" %s · %d evaluated, %.*f/s · %.0f%% valid", best, d.last.Known, decimals, rate, valid)
 	if n := d.budget.Evaluations; n > 0 {
 		text += fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
 	}
@@ -191,4 +218,39 @@ func (a *app) counter(of string) (observe func(done, total int), end func()) {
 		}
 	}
 	return observe, func() { fmt.Fprint(a.live, "\r\x1b[K") }
+}
+
+// notice shows what a command waits for or does: on a terminal in one line that changes, elsewhere a plain line for every new step and
+// every so often.
+type notice struct {
+	a     *app
+	quiet bool
+	step  string
+	at    time.Time
+}
+
+func newNotice(a *app, quiet bool) *notice { return &notice{a: a, quiet: quiet} }
+
+// say shows a text that belongs to a step.
+func (n *notice) say(step, text string) {
+	switch now := time.Now(); {
+	case n.quiet:
+	case n.a.width != nil:
+		fmt.Fprintf(n.a.live, "\r\x1b[K%s", clip(text, n.a.width()-1))
+	case step != n.step || now.Sub(n.at) >= plainPeriod:
+		n.step, n.at = step, now
+		fmt.Fprintln(n.a.stderr, text)
+	}
+}
+
+// measuring shows how far a measurement is.
+func (n *notice) measuring(p kernels.ContestProgress) {
+	n.say(p.Step(), p.String())
+}
+
+// end removes the line that changes.
+func (n *notice) end() {
+	if n.a.width != nil && !n.quiet {
+		fmt.Fprint(n.a.live, "\r\x1b[K")
+	}
 }

@@ -3,16 +3,19 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tune"
 	"tune/configs"
 	"tune/kernels/recorded"
 	"tune/results"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -137,8 +140,15 @@ func (a *app) runsCommand() *cobra.Command {
 		for _, l := range list {
 			r := rowOf(l)
 			best := "-"
-			if r.Best != nil {
+			switch {
+			case r.Best != nil && r.Seen == nil:
 				best = number(*r.Best) + " " + r.Unit
+			case r.Best != nil && r.Ratio > 0:
+				best = fmt.Sprintf("%s %s (%s, %s)", number(*r.Best), r.Unit, times(r.Ratio), r.Verdict)
+			case r.Best != nil:
+				best = fmt.Sprintf("%s %s (%s)", number(*r.Best), r.Unit, r.Verdict)
+			case r.Seen != nil:
+				best = fmt.Sprintf("%s %s seen by the search", number(*r.Seen), r.Unit)
 			}
 			state := r.State
 			if r.Why != "" {
@@ -153,19 +163,25 @@ func (a *app) runsCommand() *cobra.Command {
 
 // runRow is one run in the output of tune runs --json.
 type runRow struct {
-	Dir         string    `json:"dir"`
-	State       string    `json:"state"`
-	Why         string    `json:"why,omitempty"`
-	Kernel      string    `json:"kernel"`
-	Shape       string    `json:"shape"`
-	Strategy    string    `json:"strategy"`
-	Seed        uint64    `json:"seed"`
-	Evaluations int       `json:"evaluations"`
-	Best        *float64  `json:"best"` // null while no candidate was valid
-	Unit        string    `json:"unit"`
-	Elapsed     float64   `json:"elapsed_seconds"`
-	Clock       string    `json:"clock,omitempty"` // "simulated" where the time is
-	Created     time.Time `json:"created"`
+	Dir         string   `json:"dir"`
+	State       string   `json:"state"`
+	Why         string   `json:"why,omitempty"`
+	Kernel      string   `json:"kernel"`
+	Shape       string   `json:"shape"`
+	Strategy    string   `json:"strategy"`
+	Seed        uint64   `json:"seed"`
+	Evaluations int      `json:"evaluations"`
+	Best        *float64 `json:"best"` // null while no candidate was valid, or the best are not yet measured beside the baseline
+	// Baseline, Ratio and Verdict are those of the schedule, as Best is; left out where there is none.
+	Baseline float64       `json:"baseline,omitempty"`
+	Ratio    float64       `json:"ratio,omitempty"`
+	Verdict  space.Verdict `json:"verdict,omitempty"`
+	// Seen is the least cost that the search saw, where costs are not exact.
+	Seen    *float64  `json:"seen_by_search,omitempty"`
+	Unit    string    `json:"unit"`
+	Elapsed float64   `json:"elapsed_seconds"`
+	Clock   string    `json:"clock,omitempty"` // "simulated" where the time is
+	Created time.Time `json:"created"`
 }
 
 func rowOf(l results.Listing) runRow {
@@ -176,6 +192,18 @@ func rowOf(l results.Listing) runRow {
 	}
 	if l.Summary.Best != nil {
 		r.Best = &l.Summary.Best.Outcome.Cost
+	}
+	// What is exported has its numbers from the schedule. One that cannot be read is told by tune verify.
+	s, err := results.ReadSchedule(filepath.Join(l.Dir, tune.ScheduleName))
+	switch {
+	case err == nil:
+		r.Baseline, r.Ratio, r.Verdict = s.Baseline.Cost, s.Ratio, s.Verdict
+		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds) // with the measurement at the end
+		if s.Search != nil {
+			r.Best, r.Seen = &s.Cost, r.Best
+		}
+	case l.Settings.Measured:
+		r.Best, r.Seen = nil, r.Best
 	}
 	if l.Err != nil {
 		r.Why = l.Err.Error()

@@ -5,6 +5,7 @@
 //	tune [flags]                  tune the tree-hash kernel with the defaults
 //	tune run KERNEL [flags]       search, check, and export the best schedule
 //	tune resume DIR               go on with a run that was stopped
+//	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
@@ -222,7 +223,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return usage(checkEnvironment(a.environ)) }
 	a.asRun(root)
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand())
 	return root

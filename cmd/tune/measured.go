@@ -5,33 +5,71 @@ import (
 	"io"
 
 	"tune/results"
+	"tune/space"
 )
 
-// printMeasured says how far a measured ratio can be trusted. It prints nothing of a schedule whose costs are exact.
+// times writes a ratio: with two decimals, and more where two would hide on which side of 1 it is.
+func times(ratio float64) string {
+	if text := fmt.Sprintf("%.2f×", ratio); ratio == 1 || text != "1.00×" {
+		return text
+	}
+	return fmt.Sprintf("%.4f×", ratio)
+}
+
+// baselineName names the baseline of a schedule.
+func baselineName(s *results.Schedule) string {
+	if s.Baseline.Preset != "baseline" {
+		return "the baseline, " + s.Baseline.Preset
+	}
+	return "the baseline"
+}
+
+// printMeasured says what is known of the point beside the baseline, and how far it can be trusted. Schedules of earlier versions have
+// no verdict.
 func printMeasured(w io.Writer, s *results.Schedule) {
-	if s.Pairs == 0 {
-		return
+	switch {
+	case s.Verdict == space.NoGain:
+		fmt.Fprintln(w, "verdict   no measurable gain over the baseline")
+	case s.Verdict == space.Unverified:
+		fmt.Fprintln(w, "verdict   unverified: take the measurement again on a quiet machine, by 'tune measure'")
+	case s.Verdict != "" && s.Search != nil:
+		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
-	interval := "too few for an interval"
-	if r := s.RatioInterval; r != nil {
-		interval = fmt.Sprintf("95 %% interval %.3f to %.3f", r[0], r[1])
+	switch {
+	case s.Closest != nil:
+		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
+		printRatio(w, s.Closest.Ratio, s.Closest.RatioInterval, s.Closest.Pairs, s.Verdict)
+	case s.Pairs > 0:
+		printRatio(w, s.Ratio, s.RatioInterval, s.Pairs, s.Verdict)
+	case s.Search != nil && s.Key != s.Baseline.Key:
+		fmt.Fprintln(w, "          no pair of measurements could be believed: the costs are those seen by the search")
 	}
-	fmt.Fprintf(w, "measured  %.3f× in %d pairs, %s\n", s.Ratio, s.Pairs, interval)
 	if m := s.MachineState; m != nil {
 		fmt.Fprintf(w, "machine   load %.1f, %.0f %% busy, %.1f %% stolen, drift %.1f %%\n", m.Load, 100*m.Busy, 100*m.Steal, 100*m.Drift)
 	}
-	if s.Unverified {
-		fmt.Fprintln(w, "          unverified: the machine was not as quiet as this measurement needs; measure again when it is")
-	}
 	for _, key := range s.IndistinctFrom {
 		if key == s.Baseline.Key {
-			name := "the baseline"
-			if s.Baseline.Preset != "baseline" {
-				name += ", " + s.Baseline.Preset
-			}
-			fmt.Fprintf(w, "          not told apart from %s\n", name)
-			continue
+			key = baselineName(s)
 		}
 		fmt.Fprintf(w, "          not told apart from %s\n", key)
 	}
+	switch seen := s.Search; {
+	case seen == nil || s.Pairs == 0:
+	case s.Key == s.Baseline.Key:
+		fmt.Fprintf(w, "search    saw %s %s of it, at a moment of its own\n", number(seen.Baseline), s.Unit)
+	default:
+		fmt.Fprintf(w, "search    saw %s %s, beside %s of the baseline, at moments of their own\n", number(seen.Cost), s.Unit, number(seen.Baseline))
+	}
+}
+
+func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, verdict space.Verdict) {
+	text := "too few for an interval"
+	if interval != nil {
+		confidence := 98
+		if verdict == "" {
+			confidence = 95 // of earlier versions
+		}
+		text = fmt.Sprintf("%d %% interval %.3f to %.3f", confidence, interval[0], interval[1])
+	}
+	fmt.Fprintf(w, "measured  %.3f× in %d pairs, %s\n", ratio, pairs, text)
 }

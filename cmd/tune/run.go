@@ -132,6 +132,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
+		Measuring: d.measuring,
 	})
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		if made {
@@ -257,7 +258,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 		started := false
 		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
-			Start: func(s tune.Start) { started = true; d.start(s) },
+			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring,
 		})
 		if started {
 			d.end()
@@ -308,18 +309,33 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 
 func (a *app) printReport(r *tune.Report) error {
 	w := a.stdout
-	fmt.Fprintf(w, "%s after %.1f %s: %s evaluated, %s valid\n", r.Result.Stop, r.Result.Elapsed.Seconds(), secondsOf(r.Settings), number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
+	search := ""
+	if r.Settings.Clock != results.Simulated && r.Schedule != nil && r.Schedule.Search != nil {
+		search = fmt.Sprintf(", %.1f s of them searching", r.Result.Elapsed.Seconds())
+	}
+	fmt.Fprintf(w, "%s after %.1f %s%s: %s evaluated, %s valid\n", r.Result.Stop, r.Elapsed.Seconds(), secondsOf(r.Settings), search, number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
+	a.printSchedule(r)
+	return nil
+}
+
+// printSchedule says what is exported, and what is not.
+func (a *app) printSchedule(r *tune.Report) {
+	w := a.stdout
 	for _, f := range r.Refused {
 		fmt.Fprintf(w, "refused: %s: %s\n", f.Key, f.Reason)
 	}
 	s := r.Schedule
 	if s == nil {
-		return nil
+		return
 	}
-	if s.Ratio > 0 {
-		fmt.Fprintf(w, "best      %s %s, %.2f× the %s %s of %s\n", number(s.Cost), s.Unit, s.Ratio, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
-	} else { // of costs that are not above 0
-		fmt.Fprintf(w, "best      %s %s, beside the %s %s of %s\n", number(s.Cost), s.Unit, number(s.Baseline.Cost), s.Unit, s.Baseline.Preset)
+	unit, of := s.Unit, s.Baseline.Preset
+	switch {
+	case s.Search != nil && s.Key == s.Baseline.Key:
+		fmt.Fprintf(w, "best      %s %s: %s itself\n", number(s.Cost), unit, baselineName(s))
+	case s.Ratio > 0:
+		fmt.Fprintf(w, "best      %s %s, %s the %s %s of %s\n", number(s.Cost), unit, times(s.Ratio), number(s.Baseline.Cost), unit, of)
+	default: // of costs that are not above 0
+		fmt.Fprintf(w, "best      %s %s, beside the %s %s of %s\n", number(s.Cost), unit, number(s.Baseline.Cost), unit, of)
 	}
 	for _, m := range s.Metrics {
 		if m.Name == user.ValueMetric {
@@ -338,7 +354,6 @@ func (a *app) printReport(r *tune.Report) error {
 		fmt.Fprintf(w, "%-9s %s\n", label, line)
 		label = ""
 	}
-	return nil
 }
 
 // secondsOf is the unit of a run's time.
@@ -363,8 +378,9 @@ type runJSON struct {
 	Stop        string            `json:"stop"`
 	Evaluations int               `json:"evaluations"`
 	Valid       int               `json:"valid"`
-	Elapsed     float64           `json:"elapsed_seconds"`
-	Clock       string            `json:"clock,omitempty"` // "simulated" where the time is
+	Elapsed     float64           `json:"elapsed_seconds"`          // of all of it, over all sittings
+	Searched    float64           `json:"search_seconds,omitempty"` // of them before the measurement at the end
+	Clock       string            `json:"clock,omitempty"`          // "simulated" where the time is
 	Baseline    results.Baseline  `json:"baseline"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
@@ -372,7 +388,7 @@ type runJSON struct {
 
 func (a *app) jsonReport(r *tune.Report) error {
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Refused, r.Schedule,
 	})
 }
 
@@ -559,16 +575,18 @@ func verifyJSON(v *tune.Verification) any {
 		Error string `json:"error,omitempty"`
 	}
 	out := struct {
-		OK      bool     `json:"ok"`
-		Cost    float64  `json:"cost"`
-		Unit    string   `json:"unit"`
-		Checked string   `json:"checked"` // what the checks show
-		Seeds   []uint64 `json:"seeds"`   // of the checks
+		OK   bool    `json:"ok"`
+		Cost float64 `json:"cost"`
+		Unit string  `json:"unit"`
+		// Verdict is that of the schedule, left out where it is of an earlier version.
+		Verdict space.Verdict `json:"verdict,omitempty"`
+		Checked string        `json:"checked"` // what the checks show
+		Seeds   []uint64      `json:"seeds"`   // of the checks
 		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
 		MaxError   *float64 `json:"max_error,omitempty"`
 		ErrorShare *float64 `json:"error_share,omitempty"`
 		Steps      []step   `json:"steps"`
-	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...)}
+	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Verdict: v.Schedule.Verdict, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...)}
 	if d := v.Deviation; d != nil {
 		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
 	}

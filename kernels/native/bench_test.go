@@ -46,7 +46,7 @@ func BenchmarkVariation(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(ratio.Median, "ratio")
+				b.ReportMetric(ratio.Value, "ratio")
 				b.ReportMetric(ratio.Low, "low")
 				b.ReportMetric(ratio.High, "high")
 			}

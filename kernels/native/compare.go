@@ -13,67 +13,61 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// mostRounds is how often finalists are measured in turns where the limit allows it, not counting rounds in which the
-// core was slow. allRounds counts those too.
-const mostRounds, allRounds = 21, 63
-
-// overdue is after how many more times the limit a comparison ends without an interval.
-const overdue = 2
-
 // entrant is a candidate in a comparison, with a worker of its own.
 type entrant struct {
-	c       *candidate
-	w       runner
-	m       *meter
-	samples []float64 // one a round, in seconds a call; 0 where there is none
-	err     error     // what ended it
+	c *candidate
+	w runner
+	m *meter
+	o worker.Options // of its worker
+	// perCall is about how many seconds a call takes; it outlives the worker.
+	perCall float64
 }
 
 // MostFinalists returns how many finalists the memory of this machine has room for beside the baseline.
 func (p *Problem) MostFinalists() int { return p.most }
 
-func (e *entrant) slow() bool { return e.m.perCall >= timing.Slow }
+func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
-// Compare measures finalists in turns with the baseline, each in a fresh worker. Where one of them has several threads
-// all are timed by the wall, so that the ratios are of one clock.
-func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, limit time.Duration) (kernels.Final, error) {
-	entrants := make([]*entrant, 0, len(finalists)+1)
-	threads := 1
-	for _, k := range append([]kernels.Candidate{baseline}, finalists...) {
-		c, ok := k.(*candidate)
-		if !ok {
-			return kernels.Final{}, fmt.Errorf("native: cannot measure a candidate of type %T", k)
-		}
-		threads = max(threads, c.threads())
-		entrants = append(entrants, &entrant{c: c})
+// Compare measures finalists in turns with the baseline, each in a fresh worker, of which there is a new one for each round of a
+// series that confirms. Where one of them has several threads all are timed by the wall, so that the ratios are of one clock.
+func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+	candidates, err := timing.Candidates[*candidate](baseline, finalists)
+	if err != nil {
+		return kernels.Final{}, fmt.Errorf("native: %w", err)
 	}
-	for _, e := range entrants {
-		err := e.c.compile(ctx)
+	r := newRounds(p, candidates, series)
+	for i, c := range candidates {
+		r.threaded = r.threaded || c.threads() > 1
+		err := c.compile(ctx)
 		if err == nil {
-			err = e.c.vary(ctx)
+			err = c.vary(ctx)
 		}
 		if err != nil {
-			if e == entrants[0] || !kernelFault(err) {
+			if i == 0 || !kernelFault(err) {
 				return kernels.Final{}, err
 			}
-			e.err = err
+			r.Reject(i, err)
 		}
 	}
 	probe, err := p.host.probe(ctx)
 	if err != nil {
 		return kernels.Final{}, err
 	}
-	peaked, err := p.peakProbe(ctx)
-	if err != nil {
-		return kernels.Final{}, err
+	if series.Peak {
+		if r.peaked, err = p.peakProbe(ctx); err != nil {
+			return kernels.Final{}, err
+		}
+	}
+	threads := 1
+	if r.threaded {
+		threads = 2
 	}
 	var final kernels.Final
 	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		r := &rounds{problem: p, entrants: entrants, threaded: threads > 1, limit: limit, now: time.Now, peaked: peaked}
 		defer r.close()
 		err := r.open(ctx, o, probe)
 		if err == nil {
-			err = r.run(ctx)
+			err = r.Run(ctx)
 		}
 		if err == nil {
 			final, err = r.final(ctx)
@@ -85,11 +79,11 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 
 // rounds is one comparison under way.
 type rounds struct {
+	timing.Series
 	problem  *Problem
 	entrants []*entrant // the baseline first
 	threaded bool
-	limit    time.Duration
-	now      func() time.Time
+	samples  int // of a turn; 0 leaves it to how long a call is
 
 	opened []runner
 	drift  *meter // of a loop of fixed work
@@ -99,13 +93,29 @@ type rounds struct {
 	ops    float64    // of a call of it
 	peaks  []float64  // seconds a call of it, by round
 	quiet  []bool     // by round: whether the machine was found idle before and after, where threads need that
+	calm   bool       // whether it was after the last round
 	before timing.Load
+}
+
+func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *rounds {
+	r := &rounds{problem: p, before: timing.ReadLoad()}
+	for _, c := range candidates {
+		r.entrants = append(r.entrants, &entrant{c: c})
+	}
+	r.Series = timing.Series{
+		Series: series, Entrants: len(candidates), Turn: r.turn, Begin: r.begin, End: r.end, Counting: r.counting,
+		Slow:    func(i int) bool { return r.entrants[i].slow() },
+		Counted: r.counted,
+		Floors:  slices.Repeat([]float64{p.work.MinSeconds * nanoseconds}, len(candidates)),
+	}
+	return r
 }
 
 func (r *rounds) close() {
 	for _, w := range r.opened {
 		w.Close()
 	}
+	r.opened = nil
 }
 
 // start starts a worker for one entrant.
@@ -118,27 +128,15 @@ func (r *rounds) start(ctx context.Context, o worker.Options) (runner, error) {
 	return w, err
 }
 
-// open starts the workers and finds out how long each entrant takes.
+// open starts the workers of what the machine is probed by, and finds out how long each entrant takes.
 func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error {
-	r.before = timing.ReadLoad()
 	for i, e := range r.entrants {
-		if e.err != nil {
-			continue
-		}
-		own := o
+		e.o = o
 		if r.threaded && e.c.threads() == 1 {
-			own.Core = r.problem.host.core
+			e.o.Core = r.problem.host.core
 		}
-		var err error
-		if e.w, err = r.start(ctx, own); err != nil {
+		if err := r.enter(ctx, i); err != nil {
 			return err
-		}
-		if e.m, e.err = e.c.newMeter(ctx, e.w); e.err != nil && (i == 0 || !kernelFault(e.err)) {
-			return e.err
-		}
-		if e.err == nil && r.threaded && e.m.threads == 1 {
-			e.m.threads = 2 // by the same clock as the others
-			e.m.ready = nil
 		}
 	}
 	o.Core = r.problem.host.core
@@ -155,74 +153,143 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 			r.peak.lengthen(r.entrants[0].m)
 		}
 	}
+	r.plan()
+	r.settle(ctx)
+	r.calm = r.idle(ctx)
 	return err
 }
 
-// run measures round by round: forwards, then backwards, so that a drift favours nobody.
-func (r *rounds) run(ctx context.Context) error {
-	deadline := r.now().Add(r.limit)
-	base := r.entrants[0]
-	r.settle(ctx)
-	quiet := r.idle(ctx)
-	for round := range allRounds {
-		if r.count(r.swift(), round) >= mostRounds {
-			return nil
+// plan says how many turns an entrant has in a round, and of how many samples. Short ones see the same bursts of what others do on
+// the other hardware thread of the core. But long calls are dear, threads have to settle after each turn, and what is compared
+// with the peak is measured in one go.
+func (r *rounds) plan() {
+	apart := !r.threaded && !r.Peak
+	for i, e := range r.entrants {
+		apart = apart && (r.Out(i) || !e.m.long())
+	}
+	switch {
+	case apart && r.Confirm:
+		r.Turns, r.samples = 8, 1
+	case apart:
+		r.Turns, r.samples = shortTurn, 1
+	case r.Confirm:
+		r.Turns = 2
+	}
+}
+
+// enter starts the worker of an entrant, and finds out how long it takes. An error is none of a finalist's.
+func (r *rounds) enter(ctx context.Context, i int) error {
+	e := r.entrants[i]
+	if r.Out(i) {
+		return nil
+	}
+	var err error
+	if e.w, err = r.start(ctx, e.o); err != nil {
+		return err
+	}
+	m, err := e.c.newMeter(ctx, e.w)
+	if err != nil {
+		if i == 0 || !kernelFault(err) {
+			return err
 		}
-		switch late := r.now().Sub(deadline); {
-		case late > 0 && round >= timing.LeastPairs, late > overdue*r.limit && round > 0:
-			return nil
-		case late > 0 && round >= 2:
-			r.dropSlower()
+		r.Reject(i, err)
+		return nil
+	}
+	if r.threaded && m.threads == 1 {
+		m.threads = 2 // by the same clock as the others
+		m.ready = nil
+	}
+	e.m, e.perCall = m, m.perCall
+	return nil
+}
+
+// leave verifies what an entrant has computed, and ends its worker.
+func (r *rounds) leave(ctx context.Context, i int) error {
+	e := r.entrants[i]
+	if e.w == nil || r.Failed(i) {
+		return nil
+	}
+	if err := e.m.verifyTimed(ctx, false); err != nil {
+		if i == 0 {
+			return fmt.Errorf("the baseline: %w", err)
 		}
-		s, err := r.drift.sample(ctx, 1)
-		if err != nil {
-			return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
+		if !kernelFault(err) {
+			return err
 		}
-		r.probes = append(r.probes, s...)
-		if round%2 == 0 {
-			if err := r.measurePeak(ctx); err != nil {
-				return err
-			}
+		r.Reject(i, err)
+	}
+	r.opened = slices.DeleteFunc(r.opened, func(w runner) bool { return w == e.w })
+	e.w.Close()
+	e.w, e.m = nil, nil
+	return nil
+}
+
+// renew gives each entrant a new worker where the series is to confirm: how lucky the places are that a process has in memory
+// is otherwise the luck of all of its pairs.
+func (r *rounds) renew(ctx context.Context) error {
+	for i := range r.entrants {
+		if i == 0 && r.Once() {
+			continue
 		}
-		slow := false
-		for i := range r.entrants {
-			if round%2 == 1 {
-				i = len(r.entrants) - 1 - i
-			}
-			e := r.entrants[i]
-			if e.err != nil {
-				continue
-			}
-			if e == base && e.slow() && round > 0 {
-				e.samples = append(e.samples, e.samples[0])
-				continue
-			}
-			s, err := e.m.turn(ctx)
-			r.settle(ctx)
-			if err != nil && (e == base || !kernelFault(err)) {
-				return err
-			}
-			if e.err = err; err != nil {
-				continue
-			}
-			for len(e.samples) < round {
-				e.samples = append(e.samples, 0)
-			}
-			e.samples = append(e.samples, s)
-			slow = slow || e != base && e.slow()
+		if r.Backward() {
+			i = len(r.entrants) - 1 - i
 		}
-		if round%2 == 1 {
-			if err := r.measurePeak(ctx); err != nil {
-				return err
-			}
+		if err := r.leave(ctx, i); err != nil {
+			return err
 		}
-		after := r.idle(ctx)
-		r.quiet = append(r.quiet, quiet && after)
-		quiet = after
-		if slow {
-			return nil
+		if err := r.enter(ctx, i); err != nil {
+			return err
+		}
+		if e := r.entrants[i]; e.m != nil && !e.m.long() {
+			e.m.ready = nil // another entrant has begun since
 		}
 	}
+	r.settle(ctx)
+	return nil
+}
+
+func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
+	m := r.entrants[i].m
+	n := m.turnSamples()
+	if r.samples > 0 {
+		n = r.samples
+	}
+	s, err := m.turnOf(ctx, n)
+	r.settle(ctx)
+	return s * nanoseconds, err
+}
+
+// nanoseconds are those of a second.
+const nanoseconds = 1e9
+
+// begin looks at the machine, and at its peak where the baseline is first.
+func (r *rounds) begin(ctx context.Context, round int) error {
+	if r.Confirm && round > 0 {
+		if err := r.renew(ctx); err != nil {
+			return err
+		}
+	}
+	s, err := r.drift.sample(ctx, 1)
+	if err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
+	}
+	r.probes = append(r.probes, s...)
+	if r.Backward() {
+		return nil
+	}
+	return r.measurePeak(ctx)
+}
+
+// end looks at the machine again, and at its peak where the baseline was last.
+func (r *rounds) end(ctx context.Context, _ int) error {
+	if r.Backward() {
+		if err := r.measurePeak(ctx); err != nil {
+			return err
+		}
+	}
+	after := r.idle(ctx)
+	r.quiet = append(r.quiet, r.calm && after)
+	r.calm = after
 	return nil
 }
 
@@ -267,11 +334,8 @@ func (m *meter) turnSamples() int {
 	return shortTurn
 }
 
-// turn measures an entrant once. The lower quartile of a few samples is no pair's luck: on a busy machine single
+// turnOf measures an entrant once, by n samples. The lower quartile of a few samples is no pair's luck: on a busy machine single
 // samples scatter ten times as much. 0 means that none of them can be believed.
-func (m *meter) turn(ctx context.Context) (float64, error) { return m.turnOf(ctx, m.turnSamples()) }
-
-// turnOf is a turn of n samples.
 func (m *meter) turnOf(ctx context.Context, n int) (float64, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
@@ -279,25 +343,6 @@ func (m *meter) turnOf(ctx context.Context, n int) (float64, error) {
 		return 0, err
 	}
 	return timing.Summarise(s, m.floor).Cost, nil
-}
-
-// errDropped ends an entrant that is behind when there is no time to measure it to the end. It keeps its samples.
-var errDropped = errors.New("no time is left to measure it to the end")
-
-// dropSlower leaves the finalist that is ahead, so that it at least gets its interval.
-func (r *rounds) dropSlower() {
-	best := -1
-	cost := func(i int) float64 { return timing.Summarise(r.entrants[i].samples, r.entrants[i].m.floor).Cost }
-	for i, e := range r.entrants {
-		if i > 0 && e.err == nil && (best < 0 || cost(i) < cost(best)) {
-			best = i
-		}
-	}
-	for i, e := range r.entrants {
-		if i > 0 && e.err == nil && i != best {
-			e.err = errDropped
-		}
-	}
 }
 
 // swift returns a function that tells the rounds without a slow phase of the core: candidates suffer differently in
@@ -312,15 +357,31 @@ func (r *rounds) swift() func(round int) bool {
 	}
 }
 
+func (r *rounds) isQuiet(round int) bool { return r.quiet[round] }
+
+// counted returns how many of the first n rounds are as they should be. One that confirms has pairs whose two sides suffer alike, so
+// that it need not wait for the core to be fast.
+func (r *rounds) counted(n int) int {
+	if r.Confirm {
+		return r.count(r.isQuiet, n)
+	}
+	return r.count(r.swift(), n)
+}
+
 // counting returns the function that tells which of the first n rounds count: those that were quiet where there are
 // enough of them, and otherwise all, unverified.
 func (r *rounds) counting(n int) (counts func(round int) bool, unverified bool) {
-	swift, idle := r.swift(), func(i int) bool { return r.quiet[i] }
-	switch enough := min(n, timing.LeastPairs); {
-	case r.count(swift, n) >= enough:
+	swift := r.swift()
+	enough := min(n, timing.LeastPairs)
+	swiftEnough := enough
+	if r.Confirm {
+		swiftEnough = max(enough, 2*n/3) // more pairs tell more, even slow ones
+	}
+	switch {
+	case r.count(swift, n) >= swiftEnough:
 		return swift, false
-	case r.count(idle, n) >= enough:
-		return idle, false
+	case r.count(r.isQuiet, n) >= enough:
+		return r.isQuiet, false
 	}
 	return func(int) bool { return true }, true
 }
@@ -335,30 +396,17 @@ func (r *rounds) count(property func(int) bool, n int) (k int) {
 	return k
 }
 
-// pairs compares two entrants over the rounds that both have, and that count.
-func (r *rounds) pairs(base, other *entrant) (ratio timing.Ratio, unverified bool, err error) {
-	n := min(len(base.samples), len(other.samples))
-	counts, unverified := r.counting(n)
-	var a, b []float64
-	for i := range n {
-		if counts(i) {
-			a, b = append(a, base.samples[i]), append(b, other.samples[i])
-		}
-	}
-	ratio, err = timing.Pairs(a, b, base.m.floor, other.m.floor)
-	return ratio, unverified, err
-}
-
 // peakShare returns the median over the rounds that count of the baseline's rate, against the rate that each of its
 // cores had to give just then; 0 where that is not known.
 func (r *rounds) peakShare() float64 {
-	base := r.entrants[0]
+	base := r.Costs(0)
 	var shares []float64
-	n := min(len(base.samples), len(r.peaks))
+	n := min(len(base), len(r.peaks))
 	counts, _ := r.counting(n)
 	for i := range n {
-		if counts(i) && base.samples[i] > 0 && r.peaks[i] > 0 {
-			shares = append(shares, r.problem.work.Ops/base.samples[i]/(r.ops/r.peaks[i]*float64(base.c.threads())))
+		if counts(i) && base[i] > 0 && r.peaks[i] > 0 {
+			rate := r.problem.work.Ops / (base[i] / nanoseconds)
+			shares = append(shares, rate/(r.ops/r.peaks[i]*float64(r.entrants[0].c.threads())))
 		}
 	}
 	if len(shares) == 0 {
@@ -367,59 +415,22 @@ func (r *rounds) peakShare() float64 {
 	return timing.Quantile(slices.Sorted(slices.Values(shares)), 0.5)
 }
 
-// final sums up.
+// final sums up. What was measured last is verified first.
 func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
-	base := r.entrants[0]
-	if err := base.m.verifyTimed(ctx, false); err != nil {
-		return kernels.Final{}, fmt.Errorf("the baseline: %w", err)
+	for i := range r.entrants {
+		if err := r.leave(ctx, i); err != nil {
+			return kernels.Final{}, err
+		}
 	}
-	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, len(r.entrants)-1)}
-	for i, e := range r.entrants[1:] {
+	f := r.Final()
+	for i := range f.Comparisons {
 		c := &f.Comparisons[i]
-		if c.Err = e.err; e.err == errDropped {
-			c.Err = nil
-		}
-		if c.Err == nil {
-			err := e.m.verifyTimed(ctx, false)
-			if err != nil && !kernelFault(err) {
-				return kernels.Final{}, err
-			}
-			c.Err = err
-		}
-		if c.Err != nil {
+		if c.Err != nil || c.Pairs == 0 {
 			continue
 		}
-		ratio, unverified, err := r.pairs(base, e)
-		if err != nil {
-			// The clock went wrong every time; what it said is no reason to call the finalist wrong.
-			c.Unverified, c.Indistinct = true, true
-			continue
-		}
-		c.Ratio, c.Low, c.High, c.Pairs = ratio.Median, ratio.Low, ratio.High, ratio.Pairs
-		took := estimate{Summary: timing.Summarise(e.samples, e.m.floor)}
-		c.Cost = took.Cost * 1e9
-		c.Baseline = timing.Summarise(base.samples, base.m.floor).Cost * 1e9
-		c.Unverified = unverified || e.slow() || base.slow()
-		took.unverified = c.Unverified
+		took := estimate{Summary: timing.Summarise(r.Costs(i+1), r.Floors[i+1]), unverified: c.Unverified}
+		took.Cost = c.Cost / nanoseconds
 		c.Metrics = r.problem.score(took).Metrics
-		if f.Best < 0 || c.Ratio > f.Comparisons[f.Best].Ratio {
-			f.Best = i
-		}
-	}
-	if f.Best >= 0 {
-		best := r.entrants[f.Best+1]
-		for i := range f.Comparisons {
-			c := &f.Comparisons[i]
-			if c.Err != nil || c.Pairs == 0 {
-				continue
-			}
-			against := best
-			if i == f.Best {
-				against = base
-			}
-			ratio, _, err := r.pairs(r.entrants[i+1], against)
-			c.Indistinct = err != nil || ratio.Indistinct()
-		}
 	}
 	f.Machine, f.PeakShare = r.state(), r.peakShare()
 	return f, nil

@@ -66,7 +66,7 @@ func VariationCost(ctx context.Context, k kernels.Candidate, turns int) (timing.
 		for turn := range turns {
 			for i := range 2 {
 				i = (i + turn) % 2
-				s, err := meters[i].turn(ctx)
+				s, err := meters[i].turnOf(ctx, meters[i].turnSamples())
 				if err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ func VariationCost(ctx context.Context, k kernels.Candidate, turns int) (timing.
 			}
 		}
 		var err error
-		ratio, err = timing.Pairs(samples[0], samples[1], 0, 0)
+		ratio, err = timing.Pairs(samples[0], samples[1], 0, 0, timing.Confidence)
 		return err
 	})
 	return ratio, err

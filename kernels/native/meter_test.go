@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -271,13 +272,15 @@ func (s tester) Cases(context.Context, space.Point, uint64) ([]Case, error) {
 
 func newFakes(t *testing.T, fakes ...*fake) *rounds {
 	p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-	r := &rounds{problem: p, limit: time.Minute, now: time.Now, drift: newFakeMeter(&fake{seconds: 1e-3}, 0), before: timing.ReadLoad()}
-	for _, f := range fakes {
+	r := newRounds(p, make([]*candidate, len(fakes)), kernels.Series{Limit: time.Minute})
+	r.drift = newFakeMeter(&fake{seconds: 1e-3}, 0)
+	r.calm = true
+	for i, f := range fakes {
 		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
 			t.Fatal(err)
 		}
 		c := &candidate{problem: p, point: p.Space().Default()}
-		r.entrants = append(r.entrants, &entrant{c: c, w: f, m: newFakeMeter(f, 0)})
+		r.entrants[i] = &entrant{c: c, w: f, m: newFakeMeter(f, 0), perCall: f.seconds}
 	}
 	return r
 }
@@ -322,7 +325,7 @@ func TestRounds(t *testing.T) {
 			return nil
 		}},
 		&fake{seconds: 2e-3, clock: noisy(5)})
-	if err := r.run(t.Context()); err != nil {
+	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := r.final(t.Context())
@@ -337,11 +340,11 @@ func TestRounds(t *testing.T) {
 		t.Errorf("told apart are %+v", c)
 	}
 	for i, want := range map[int]float64{0: 2, 1: 2, 2: 2 / 1.3, 4: 1} {
-		if c[i].Low > want || c[i].High < want || c[i].Pairs != mostRounds || c[i].High/c[i].Low > 1.05 {
+		if c[i].Low > want || c[i].High < want || c[i].Pairs != 21 || c[i].High/c[i].Low > 1.05 {
 			t.Errorf("finalist %d is %+v, want %v", i, c[i], want)
 		}
 	}
-	if f.Machine.Probes != mostRounds {
+	if f.Machine.Probes != 21 {
 		t.Errorf("the machine was probed %d times", f.Machine.Probes)
 	}
 }
@@ -355,18 +358,29 @@ func ticking(step time.Duration) func() time.Time {
 	}
 }
 
+// working is a clock that goes on while one of some fakes works.
+func working(fakes []*fake) func() time.Time {
+	return func() time.Time {
+		at := time.Time{}
+		for _, f := range fakes {
+			at = at.Add(timing.Seconds(f.seconds * float64(f.samples)))
+		}
+		return at
+	}
+}
+
 // TestRoundsLimit: without time the best still gets its interval, and what is slow is timed once.
 func TestRoundsLimit(t *testing.T) {
 	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1.5e-3}, &fake{seconds: 1e-3}, &fake{seconds: 3e-3})
-	r.limit, r.now = 2*time.Second, ticking(time.Second)
-	if err := r.run(t.Context()); err != nil {
+	r.Limit, r.Now = 2*time.Second, ticking(time.Second)
+	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := r.final(t.Context())
 	if err != nil || f.Best != 1 {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if c := f.Comparisons[1]; c.Pairs != timing.LeastPairs || c.Low == 0 || c.Ratio != 2 {
+	if c := f.Comparisons[1]; c.Pairs < timing.LeastPairs-1 || c.Pairs > timing.LeastPairs || c.Low == 0 || c.Ratio != 2 {
 		t.Errorf("the best is %+v", c)
 	}
 	if c := f.Comparisons[2]; c.Err != nil || c.Pairs >= timing.LeastPairs || c.Low != 0 || !c.Indistinct {
@@ -374,8 +388,8 @@ func TestRoundsLimit(t *testing.T) {
 	}
 
 	r = newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
-	r.limit, r.now = 2*time.Second, ticking(5*time.Second)
-	if err := r.run(t.Context()); err != nil {
+	r.Limit, r.Now = 2*time.Second, ticking(5*time.Second)
+	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if f, err = r.final(t.Context()); err != nil || f.Comparisons[0].Pairs > 2 || f.Comparisons[0].Ratio != 2 || f.Comparisons[0].Low != 0 {
@@ -383,66 +397,175 @@ func TestRoundsLimit(t *testing.T) {
 	}
 
 	base := &fake{seconds: 10}
-	r = newFakes(t, base, &fake{seconds: 1e-3}, &fake{seconds: 2e-3})
-	if err := r.run(t.Context()); err != nil {
+	fakes := []*fake{base, {seconds: 1e-3}, {seconds: 2e-3}}
+	r = newFakes(t, fakes...)
+	r.Limit, r.Now = 30*time.Second, working(fakes)
+	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(t.Context()); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != mostRounds || !f.Comparisons[0].Unverified {
+	if f, err = r.final(t.Context()); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != 21 || f.Comparisons[0].Unverified ||
+		f.Comparisons[0].Low != 5000 || f.Comparisons[0].High != 20000 {
 		t.Errorf("with a slow baseline: %+v, %v", f, err)
 	}
 	if base.samples != 1 {
 		t.Errorf("a baseline of %v s was timed %d times", base.seconds, base.samples)
 	}
-	r = newFakes(t, &fake{seconds: 10}, &fake{seconds: 3}, &fake{seconds: 2})
-	if err := r.run(t.Context()); err != nil {
+	fakes = []*fake{{seconds: 10}, {seconds: 3}, {seconds: 2}}
+	r = newFakes(t, fakes...)
+	r.Limit, r.Now = 30*time.Second, working(fakes)
+	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(t.Context()); err != nil || f.Best != 1 || f.Comparisons[1].Ratio != 5 || f.Comparisons[1].Pairs != 1 {
+	if f, err = r.final(t.Context()); err != nil || f.Best != 1 || f.Comparisons[1].Ratio != 5 || f.Comparisons[1].Pairs != 1 || !f.Comparisons[1].Unverified {
 		t.Errorf("where all are slow: %+v, %v", f, err)
 	}
+	r = newFakes(t, fakes...)
+	r.Limit, r.Now = 2*time.Minute, working(fakes)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = r.final(t.Context()); err != nil || f.Best != 1 || f.Comparisons[1].Pairs < timing.LeastPairs || f.Comparisons[1].Low != 5 || f.Comparisons[1].Unverified {
+		t.Errorf("where all are slow, and there is time: %+v, %v", f, err)
+	}
+}
+
+// acted is a comparison of two after so many rounds that went as act says.
+func acted(t *testing.T, most int, act func(round int) (quiet bool, probe, base, other float64)) *rounds {
+	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
+	over := errors.New("it is over")
+	round := 0
+	r.Begin = func(_ context.Context, at int) error {
+		round = at
+		_, probe, _, _ := act(at)
+		r.probes = append(r.probes, probe)
+		return nil
+	}
+	r.Turn = func(_ context.Context, i int) (float64, error) {
+		_, _, base, other := act(round)
+		return []float64{base, other}[i] * nanoseconds, nil
+	}
+	r.End = func(context.Context, int) error {
+		quiet, _, _, _ := act(round)
+		if r.quiet = append(r.quiet, quiet); len(r.quiet) == most {
+			return over
+		}
+		return nil
+	}
+	if err := r.Run(t.Context()); err != over {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // TestRoundsQuiet: rounds on a machine that was not idle do not count where enough others do, and are marked where not.
 func TestRoundsQuiet(t *testing.T) {
-	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
-	for i := range 12 {
-		quiet := i%2 == 0
-		r.quiet, r.probes = append(r.quiet, quiet), append(r.probes, 1e-3)
-		r.entrants[0].samples = append(r.entrants[0].samples, 2)
-		s := 1.0
-		if !quiet {
-			s = 50
+	for _, first := range []int{0, 1} { // quiet round
+		r := acted(t, 14, func(round int) (bool, float64, float64, float64) {
+			if round%2 == 0 {
+				return round >= first, 1e-3, 2, 1
+			}
+			return false, 1e-3, 2, 50
+		})
+		c := r.Final().Comparisons[0]
+		if first == 0 && (c.Unverified || c.Ratio != 2 || c.Pairs != 7) {
+			t.Errorf("with seven quiet rounds: %+v", c)
 		}
-		r.entrants[1].samples = append(r.entrants[1].samples, s)
-	}
-	ratio, unverified, err := r.pairs(r.entrants[0], r.entrants[1])
-	if err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 6 {
-		t.Errorf("%+v, %v, %v", ratio, unverified, err)
-	}
-	for i := range r.quiet {
-		r.quiet[i] = i%2 == 0 && i > 0
-	}
-	if _, unverified, err = r.pairs(r.entrants[0], r.entrants[1]); err != nil || !unverified {
-		t.Errorf("five quiet rounds are enough: %v, %v", unverified, err)
+		if first == 1 && !c.Unverified {
+			t.Errorf("six quiet rounds are enough: %+v", c)
+		}
 	}
 }
 
 // TestRoundsSlow: rounds in a slow phase of the core do not count where enough others do.
 func TestRoundsSlow(t *testing.T) {
-	r := newFakes(t, &fake{seconds: 2e-3}, &fake{seconds: 1e-3})
-	for i := range 14 {
-		probe, other := 1e-3, 1.0
-		if i >= 8 {
-			probe, other = 2e-3, 1.5
+	r := acted(t, 14, func(round int) (bool, float64, float64, float64) {
+		if round >= 8 {
+			return true, 2e-3, 2, 1.5
 		}
-		r.quiet, r.probes = append(r.quiet, true), append(r.probes, probe)
-		r.entrants[0].samples, r.entrants[1].samples = append(r.entrants[0].samples, 2), append(r.entrants[1].samples, other)
-	}
+		return true, 1e-3, 2, 1
+	})
 	// The eighth round ends in the slow phase.
-	if ratio, unverified, err := r.pairs(r.entrants[0], r.entrants[1]); err != nil || unverified || ratio.Median != 2 || ratio.Pairs != 7 {
-		t.Errorf("%+v, %v, %v", ratio, unverified, err)
+	if c := r.Final().Comparisons[0]; c.Unverified || c.Ratio != 2 || c.Pairs != 7 {
+		t.Errorf("%+v", c)
 	}
 }
+
+// TestRoundsConfirm: each pair of a series that confirms has workers of its own, which have verified what they computed before
+// they end, and chance says which of a pair is first. A finalist whose last worker is wrong is refused.
+func TestRoundsConfirm(t *testing.T) {
+	p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
+	var started, closed int
+	var order []float64
+	seconds := []float64{2e-3, 1e-3}
+	p.host.start = func(context.Context, worker.Options) (runner, error) {
+		started++
+		return &counted{fake: fake{}, closed: &closed}, nil
+	}
+	c := &candidate{problem: p, point: p.Space().Default()}
+	r := newRounds(p, []*candidate{c, c}, kernels.Series{Limit: time.Minute, Confirm: true, Seed: 1})
+	r.drift, r.calm = newFakeMeter(&fake{seconds: 1e-3}, 0), true
+	for i := range seconds {
+		f := &counted{fake: fake{seconds: seconds[i]}, closed: &closed}
+		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
+			t.Fatal(err)
+		}
+		r.entrants[i].w, r.entrants[i].m, r.entrants[i].perCall = f, newFakeMeter(&f.fake, 0), seconds[i]
+		r.opened = append(r.opened, f)
+	}
+	r.plan()
+	turn := r.Turn
+	var at int
+	p.host.start = func(context.Context, worker.Options) (runner, error) {
+		started++
+		// The entrants are renewed in the order of their turns.
+		i := at % 2
+		if r.Backward() {
+			i = 1 - i
+		}
+		at++
+		return &counted{fake: fake{seconds: seconds[i]}, closed: &closed}, nil
+	}
+	r.Turn = func(ctx context.Context, i int) (float64, error) {
+		s, err := turn(ctx, i)
+		order = append(order, s)
+		return s, err
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.final(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := f.Comparisons[0]; c.Ratio != 2 || c.Pairs != 30 || c.Low != 2 || c.High != 2 || c.Cost*c.Ratio != c.Baseline {
+		t.Errorf("got %+v", c)
+	}
+	if started != 58 || closed != 60 || len(r.opened) != 0 {
+		t.Errorf("%d workers were started after the first two, and %d ended; %d are left", started, closed, len(r.opened))
+	}
+	first := 0 // pairs that began with the baseline
+	for i := 0; i < len(order); i += 16 {
+		for j, other := range []int{0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0} {
+			if order[i+j] != order[i+other] || order[i] == order[i+1] {
+				t.Fatalf("the turns of pair %d took %v", i/16, order[i:i+16])
+			}
+		}
+		if order[i] > order[i+1] {
+			first++
+		}
+	}
+	if first < 7 || first > 23 {
+		t.Errorf("%d of 30 pairs began with the baseline", first)
+	}
+}
+
+// counted is a fake whose end is counted.
+type counted struct {
+	fake
+	closed *int
+}
+
+func (c *counted) Close() error { *c.closed++; return nil }
 
 func TestColdCopies(t *testing.T) {
 	small := coldCopies(4 << 10)

@@ -21,6 +21,7 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/nativetest"
+	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 	"tune/space"
 )
@@ -351,7 +352,7 @@ func TestInPlace(t *testing.T) {
 	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{
 		p.Wrap(mustGenerateOf(t, spec, "later", 1), spec.point(t, "later", 1)),
 		p.Wrap(mustGenerateOf(t, spec, "plain", 1), spec.point(t, "plain", 1)),
-	}, time.Second)
+	}, kernels.Series{Limit: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -567,7 +568,7 @@ func TestCompare(t *testing.T) {
 	finalists := []kernels.Candidate{build("repeat", 64), build("plain", 16), build("crash", 1), build("repeat", 16), build("later", 1)}
 	var wrong []string
 	for range 3 {
-		final, err := p.Compare(t.Context(), baseline, finalists, 3*time.Second)
+		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: 3 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -598,8 +599,41 @@ func TestCompare(t *testing.T) {
 	for _, w := range wrong {
 		t.Error(w)
 	}
-	if _, err := p.Compare(t.Context(), finalists[2], finalists[:1], time.Second); kernels.AsRejection(err) == nil {
+	if _, err := p.Compare(t.Context(), finalists[2], finalists[:1], kernels.Series{Limit: time.Second}); kernels.AsRejection(err) == nil {
 		t.Errorf("a baseline that dies gave %v", err)
+	}
+}
+
+// TestConfirm: a series that confirms sees a gain, and refuses what is wrong in any of its processes.
+func TestConfirm(t *testing.T) {
+	spec := newPoly(t, 2000)
+	p := problem(t, spec, testHost(t))
+	build := func(form string, work int) kernels.Candidate {
+		c, err := p.Build(t.Context(), spec.point(t, form, work))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	baseline := build("plain", 64)
+	pairs := 0
+	series := kernels.Series{Limit: 3 * time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
+	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{build("plain", 16)}, series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := final.Comparisons[0]
+	t.Logf("%+v", c)
+	if !c.Faster() || c.Ratio < 2 || c.Pairs < timing.LeastPairs || pairs < c.Pairs || math.Abs(c.Cost*c.Ratio/c.Baseline-1) > 1e-9 {
+		t.Errorf("a quarter of the work is %+v, after %d pairs", c, pairs)
+	}
+	for _, form := range []string{"later", "crash"} {
+		if final, err = p.Compare(t.Context(), baseline, []kernels.Candidate{build(form, 1)}, series); err != nil {
+			t.Fatal(err)
+		}
+		if c := final.Comparisons[0]; kernels.AsRejection(c.Err) == nil {
+			t.Errorf("%s: %+v", form, c)
+		}
 	}
 }
 
@@ -643,7 +677,7 @@ func TestThreads(t *testing.T) {
 		t.Errorf("timed on a busy machine a threaded kernel has %v", m)
 	}
 	final, err := p.Compare(t.Context(), p.Wrap(mustGenerate(t, spec, "plain", 8), spec.point(t, "plain", 8)),
-		[]kernels.Candidate{p.Wrap(mustGenerate(t, spec, "threads", 8), spec.point(t, "threads", 8))}, time.Second)
+		[]kernels.Candidate{p.Wrap(mustGenerate(t, spec, "threads", 8), spec.point(t, "threads", 8))}, kernels.Series{Limit: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

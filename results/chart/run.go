@@ -21,6 +21,11 @@ type Run struct {
 	// Steps are the moments at which there was a better cost, in order; there is at least one.
 	Steps []Step
 	End   float64 // seconds that the run took
+	// Seen says that the costs are those that a search saw and no more. Final is then what was measured of the point that
+	// was exported, 0 where nothing was, and Note says so.
+	Seen  bool
+	Final float64
+	Note  string
 }
 
 // Step is a better cost.
@@ -43,6 +48,9 @@ func WriteRun(w io.Writer, format string, r Run) error {
 	out := plot.New()
 	out.Title.Text = plain.Line(r.Title)
 	out.X.Label.Text, out.Y.Label.Text = "seconds", "best so far, "+plain.Line(r.Unit)
+	if r.Seen {
+		out.Y.Label.Text = "best so far, as seen by the search, " + r.Unit
+	}
 	out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	out.Add(plotter.NewGrid())
 	out.X.Min, out.X.Max = leastSeconds, math.Max(r.End, 2*leastSeconds)
@@ -69,6 +77,18 @@ func WriteRun(w io.Writer, format string, r Run) error {
 	out.Add(line)
 	margin := math.Max((points[0].Y-best)/20, math.Abs(best)/200)
 	out.Y.Min, out.Y.Max = best-margin, points[0].Y+margin
+
+	if final := shown(r.Final); r.Seen && final > 0 {
+		end, err := plotter.NewLine(plotter.XYs{{X: out.X.Min, Y: final}, {X: out.X.Max, Y: final}})
+		if err != nil {
+			return fmt.Errorf("chart: %w", err)
+		}
+		end.Color, end.Width, end.Dashes = palette[1], vg.Points(1), []vg.Length{vg.Points(4), vg.Points(3)}
+		out.Add(end)
+		out.Legend.Add(r.Note, end)
+		out.Legend.Top = true
+		out.Y.Min, out.Y.Max = min(out.Y.Min, final-margin), max(out.Y.Max, final+margin)
+	}
 
 	canvas, err := draw.NewFormattedCanvas(panelWidth, panelHeight, format)
 	if err != nil {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/results"
+	"tune/space"
+)
+
+func (a *app) measureCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "measure DIR",
+		Short: "Measure the best points of a run again, when the machine is quiet",
+		Long: `measure takes the last measurement of a run again, on its own: the best points that the search saw are measured in turns with
+the baseline, the winner is confirmed by a series of its own, and best.json and its files are replaced by what comes of it.
+
+Before, it waits for the machine to be quiet, for as long as --wait says. Where it is not within that time nothing is measured,
+and the schedule stays as it is; --wait 0 measures at once, whatever else the machine does. A verdict that was verified is not
+replaced by one that is not.
+
+It searches nothing, and the outcomes of the run stay as they are. Kernels whose costs are exact have nothing to measure.` + aboutConsent,
+		Example: `  tune measure runs/gemm-f32-20260102-150405-1
+  tune measure runs/gemm-f32-20260102-150405-1 --wait 8h --limit 5m
+  tune measure runs/mine-20260102-150405-1 --wait 0 --json`,
+		Args: exactly(1, "the directory of a run"),
+	}
+	wait := c.Flags().String("wait", "10m", "how long to wait for a quiet machine, a `time` with a unit; 0 does not wait")
+	limit := c.Flags().String("limit", "1m", "about how long the measurement takes, a `time` with a unit")
+	yes := addYes(c)
+	asJSON, quiet := outputFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o := tune.MeasureOptions{}
+		var err error
+		if o.Wait, err = patience("wait", *wait, true); err != nil {
+			return err
+		}
+		if o.Limit, err = patience("limit", *limit, false); err != nil {
+			return err
+		}
+		dir, err := runDir(args[0])
+		if err != nil {
+			return err
+		}
+		table, closeTable, err := a.tableToRun(dir, *yes)
+		if err != nil {
+			return err
+		}
+		defer closeTable()
+		d := newNotice(a, *quiet)
+		o.Waiting = func(why string, left time.Duration) {
+			d.say("waiting", fmt.Sprintf("waiting for a quiet machine: %s; up to %v more", why, left.Round(time.Second)))
+		}
+		o.Measuring = d.measuring
+		report, err := tune.Measure(c.Context(), table, dir, o)
+		d.end()
+		return a.finishMeasure(dir, report, err, *asJSON)
+	}
+	return c
+}
+
+// finishMeasure prints what a measurement came to, and turns it into an exit code.
+func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON bool) error {
+	if report != nil && report.Schedule != nil {
+		if asJSON {
+			werr := printJSON(a.stdout, struct {
+				Dir      string            `json:"dir"`
+				Replaced bool              `json:"replaced"` // whether best.json is that of this measurement
+				Refused  []tune.Refusal    `json:"refused,omitempty"`
+				Schedule *results.Schedule `json:"schedule"`
+			}{dir, err == nil, report.Refused, report.Schedule})
+			err = errors.Join(err, werr)
+		} else {
+			a.printSchedule(report)
+		}
+	}
+	busy, isBusy := errors.AsType[*tune.BusyError](err)
+	inUse, isUsed := errors.AsType[*results.InUseError](err)
+	switch {
+	case isBusy:
+		return fmt.Errorf("%w: try a longer --wait, or --wait 0 to measure at once", busy)
+	case isUsed:
+		return fmt.Errorf("%w: wait for it, or stop it", inUse)
+	case errors.Is(err, tune.ErrNoValid):
+		return &exitError{exitNoValid, err}
+	case err != nil:
+		return err
+	case report.Schedule.Verdict == space.Unverified:
+		return fmt.Errorf("the measurement could not be verified: take it again on a quiet machine by 'tune measure %s --wait TIME', or with more time by --limit", dir)
+	}
+	return nil
+}
+
+// patience reads the time of a flag.
+func patience(flag, text string, zero bool) (time.Duration, error) {
+	if text == "0" && zero {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d == 0 && !zero {
+		return 0, usage(fmt.Errorf("--%s: %s is no such time: want one with a unit, as 90s, 10m or 2h", flag, quoted(text)))
+	}
+	return d, nil
+}

@@ -1,0 +1,59 @@
+package power
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/kernels/native/nativetest"
+)
+
+func TestMain(m *testing.M) { nativetest.Main(m) }
+
+// TestRun: contests are held and counted, on both machines.
+func TestRun(t *testing.T) {
+	nativetest.Here(t)
+	if testing.Short() {
+		t.Skip("it measures for seconds")
+	}
+	var table strings.Builder
+	done := 0
+	if _, err := Run(t.Context(), &table, Options{Cases: []string{"aliek"}}); err == nil {
+		t.Error("a case that is not known was tried")
+	}
+	r, err := Run(t.Context(), &table, Options{Runs: 1, Limit: 300 * time.Millisecond, Cases: []string{"gain"}, Observe: func(int, int) { done++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != 2 || done != len(r.Rows) || strings.Count(table.String(), "\n") != len(r.Rows)+4 {
+		t.Fatalf("%d rows after %d contests:\n%s", len(r.Rows), done, table.String())
+	}
+	for _, row := range r.Rows {
+		if row.Runs != 1 || row.Faster+row.NoGain+row.Unverified != 1 || row.Right > row.Faster || row.Seconds <= 0 {
+			t.Errorf("a row is %+v", row)
+		}
+	}
+}
+
+// TestJudge: chance is no failure, and what it cannot explain is one.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		row Row
+		ok  bool
+	}{
+		{Row{Runs: 500, Faster: 12, Bound: 0.025}, true},
+		{Row{Runs: 500, Faster: 30, Bound: 0.025}, false},
+		{Row{Runs: 34, Faster: 3, Bound: 0.025}, true},
+		{Row{Runs: 34, Faster: 4, Bound: 0.025}, false},
+		{Row{Runs: 100, Right: 92, Faster: 93, Bound: 0.9, AtLeast: true}, true},
+		{Row{Runs: 100, Right: 80, Faster: 99, Bound: 0.9, AtLeast: true}, false},
+	} {
+		if c.row.judge(); c.row.OK != c.ok {
+			t.Errorf("%+v: want %v", c.row, c.ok)
+		}
+	}
+	if p := atMost(4, 2, 0.5); math.Abs(p-11.0/16) > 1e-9 {
+		t.Errorf("at most 2 of 4 coins: %v", p)
+	}
+}

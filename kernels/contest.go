@@ -1,0 +1,211 @@
+package kernels
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tune/space"
+)
+
+// Contest finds out which of some finalists to export, and whether it is faster than the baseline. It has two steps:
+//
+//  1. All finalists are measured in turns with the baseline, and ranked by what is proven of each: the lower end of the
+//     interval of its ratio. Where the measurement cannot be verified the order of the search stays as it is.
+//  2. The first of them is measured again beside the baseline alone, in new processes. Only this series is quoted,
+//     because the first one has chosen its winner for its luck too.
+//
+// One finalist has one such series, so that alike programs are called faster as often as one interval errs on that side.
+type Contest struct {
+	Comparer  Comparer
+	Baseline  Candidate
+	Finalists []Candidate // in the order of the search, the best first
+	Limit     time.Duration
+	Seed      uint64 // of who is first in a pair
+	// Admit, where it is not nil, is asked whether the finalist that is to be confirmed is right. A *Rejection is its
+	// fault: the next one has its turn.
+	Admit   func(ctx context.Context, finalist int) error
+	Observe func(ContestProgress) // may be nil
+}
+
+// ContestProgress is how far a contest is.
+type ContestProgress struct {
+	Finalists  int  // that are measured
+	Confirming bool // whether it is one of them that is measured again
+	Pair, Of   int  // the pair that begins, of so many that are wanted; 0 while finalists are checked
+}
+
+// Step names the step that it is at.
+func (p ContestProgress) Step() string {
+	switch {
+	case p.Pair == 0 && p.Confirming:
+		return "checking the winner on fresh inputs"
+	case p.Pair == 0:
+		return "checking the finalists on fresh inputs"
+	case p.Confirming:
+		return "confirming the winner"
+	}
+	return fmt.Sprintf("measuring %d finalists", p.Finalists)
+}
+
+// String says it in words.
+func (p ContestProgress) String() string {
+	if p.Pair == 0 {
+		return p.Step()
+	}
+	return fmt.Sprintf("%s, pair %d of %d", p.Step(), p.Pair, p.Of)
+}
+
+// ContestResult is what a contest came to.
+type ContestResult struct {
+	Verdict space.Verdict
+	// Chosen is the index of the finalist that was measured against the baseline in the second series; -1 where
+	// none was left for it, and the rest is zero but for Refused.
+	Chosen int
+	// Baseline is set where the baseline is to be exported, in place of the chosen one.
+	Baseline bool
+	// Final is the second series: its one comparison is that of the chosen finalist.
+	Final Final
+	// Indistinct are the other finalists that the first series does not tell from the chosen one.
+	Indistinct []int
+	Refused    []Refused // what was found at fault, in the order in which it was found
+}
+
+// Comparison is that of the chosen finalist.
+func (r ContestResult) Comparison() Comparison { return r.Final.Comparisons[0] }
+
+// Refused is a finalist at fault.
+type Refused struct {
+	Finalist int
+	Err      error // with a *Rejection in its chain
+}
+
+// firstShare is the part of the limit that the first series has.
+const firstShare = 0.4
+
+// Run holds the contest. An error means that it could not be held; a baseline that fails is one.
+func (c Contest) Run(ctx context.Context) (ContestResult, error) {
+	result := ContestResult{Chosen: -1}
+	observe := func(confirming bool) func(int, int) {
+		return func(pair, of int) {
+			if c.Observe != nil {
+				c.Observe(ContestProgress{len(c.Finalists), confirming, pair, of})
+			}
+		}
+	}
+	began := time.Now()
+	var first []Comparison
+	if len(c.Finalists) == 1 {
+		first = make([]Comparison, 1) // there is nothing to choose
+	} else {
+		final, err := c.compare(ctx, c.Finalists, Series{Limit: time.Duration(firstShare * float64(c.Limit)), Seed: c.Seed, Observe: observe(false)})
+		if err != nil {
+			return result, err
+		}
+		first = final.Comparisons
+	}
+	for _, i := range c.order(first) {
+		err := first[i].Err
+		if err == nil && c.Admit != nil {
+			observe(true)(0, 0)
+			err = c.Admit(ctx, i)
+		}
+		if err == nil {
+			limit := max(c.Limit-time.Since(began), time.Duration((1-firstShare)*float64(c.Limit)))
+			result.Final, err = c.compare(ctx, c.Finalists[i:i+1], Series{Limit: limit, Confirm: true, Seed: c.Seed, Observe: observe(true)})
+			if err == nil {
+				err = result.Final.Comparisons[0].Err
+			}
+		}
+		if AsRejection(err) != nil {
+			result.Refused = append(result.Refused, Refused{i, err})
+			continue
+		}
+		if err != nil {
+			return result, err
+		}
+		result.Chosen = i
+		result.judge()
+		for j, other := range first {
+			if j != i && other.Err == nil && other.Indistinct && !result.Baseline {
+				result.Indistinct = append(result.Indistinct, j)
+			}
+		}
+		return result, nil
+	}
+	return result, nil
+}
+
+// compare is one series. The baseline's fault is no finalist's.
+func (c Contest) compare(ctx context.Context, finalists []Candidate, s Series) (Final, error) {
+	final, err := c.Comparer.Compare(ctx, c.Baseline, finalists, s)
+	switch {
+	case AsRejection(err) != nil:
+		return final, errors.New("the final measurement: " + err.Error())
+	case err != nil:
+		return final, fmt.Errorf("the final measurement: %w", err)
+	case len(final.Comparisons) != len(finalists):
+		return final, fmt.Errorf("%d finalists were compared, and %d comparisons came back", len(finalists), len(final.Comparisons))
+	}
+	return final, nil
+}
+
+// order ranks the finalists by the first series.
+func (c Contest) order(first []Comparison) []int {
+	var order []int
+	for i := range first {
+		order = append(order, i)
+	}
+	rank := func(i int) int {
+		switch f := first[i]; {
+		case f.Err != nil:
+			return 0 // to be refused
+		case f.Unverified && f.Slower():
+			return 2
+		}
+		return 1
+	}
+	verified := slices.ContainsFunc(first, func(f Comparison) bool { return f.Err == nil && !f.Unverified })
+	slices.SortStableFunc(order, func(i, j int) int {
+		if !verified {
+			return cmp.Compare(rank(i), rank(j))
+		}
+		a, b := first[i], first[j]
+		switch {
+		case a.Err != nil || b.Err != nil:
+			return cmp.Compare(rank(i), rank(j))
+		case a.Unverified != b.Unverified:
+			return cmp.Compare(unverified(a), unverified(b))
+		case a.Ahead(b):
+			return -1
+		case b.Ahead(a):
+			return 1
+		}
+		return 0 // the search's order
+	})
+	return order
+}
+
+func unverified(c Comparison) int {
+	if c.Unverified {
+		return 1
+	}
+	return 0
+}
+
+// judge says what the second series means.
+func (r *ContestResult) judge() {
+	c := r.Comparison()
+	switch {
+	case c.Faster():
+		r.Verdict = space.Faster
+	case c.Unverified || c.Low == 0 && c.High == 0:
+		// What looks slower is not exported, even where the machine may be to blame.
+		r.Verdict, r.Baseline = space.Unverified, c.Slower()
+	default:
+		r.Verdict, r.Baseline = space.NoGain, true
+	}
+}

@@ -1,0 +1,312 @@
+package timing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"time"
+
+	"tune/kernels"
+)
+
+// mostRounds is how many rounds a series has where the limit allows it, not counting rounds that do not count, and
+// confirmRounds one that confirms. allRounds counts those too.
+const mostRounds, confirmRounds, allRounds = 21, 30, 63
+
+// overdue is after how many more times the limit a series ends without an interval.
+const overdue = 2
+
+// onceOff is how far off a cost may be that was measured once: a core that is shared may be half as fast as it was.
+const onceOff = 2
+
+// Series is a comparison under way. Its entrants take turns, round by round; the first entrant is the one that the others are
+// compared with. Package native and the users' commands measure by it. Its fields are set before Run.
+type Series struct {
+	kernels.Series
+	Entrants int
+	// Turns is how many turns each entrant has in a round, one or a power of two; 0 means 1.
+	// What slows the machine for some hundredths of a second slows both sides where turns are short.
+	Turns int
+	Now   func() time.Time // nil means time.Now
+	// Turn measures an entrant once. A *kernels.Rejection ends that entrant, but the first one's, which is the
+	// error of the series, like any other.
+	Turn func(ctx context.Context, entrant int) (cost float64, err error)
+	// Slow reports whether an entrant takes so long that one turn of it need do. nil is never.
+	Slow func(entrant int) bool
+	// Begin and End are called before and after each round. nil does nothing.
+	Begin, End func(ctx context.Context, round int) error
+	// Counting returns the function that tells which of the first n rounds count, and whether they do for want of
+	// better ones. nil counts all.
+	Counting func(n int) (counts func(round int) bool, unverified bool)
+	// Counted returns how many of the first n rounds are as they should be. nil counts all.
+	Counted func(n int) int
+	Floors  []float64 // of each entrant: the cost that no turn can be below; nil for none
+
+	costs  [][]float64 // by entrant and round; 0 where there is none
+	errs   []error     // what ended an entrant
+	single []bool      // whether an entrant was measured once, for all rounds
+	coins  *rand.Rand
+	toss   bool // whether the last round is the other way round
+}
+
+// errDropped ends an entrant that is behind when there is no time to measure it to the end. It keeps its costs.
+var errDropped = errors.New("no time is left to measure it to the end")
+
+// Backward reports whether the last entrant has the first turn of the round that has begun.
+func (s *Series) Backward() bool { return s.toss }
+
+// Costs returns what the turns of an entrant gave.
+func (s *Series) Costs(entrant int) []float64 { return s.costs[entrant] }
+
+// Reject ends an entrant, unless something has ended it before. It must not be the first.
+func (s *Series) Reject(entrant int, err error) {
+	s.init()
+	if s.errs[entrant] == nil || s.errs[entrant] == errDropped {
+		s.errs[entrant] = err
+	}
+}
+
+// Out reports whether an entrant has no more turns.
+func (s *Series) Out(entrant int) bool {
+	s.init()
+	return s.errs[entrant] != nil
+}
+
+// Failed reports whether an entrant has been found at fault.
+func (s *Series) Failed(entrant int) bool {
+	s.init()
+	return s.errs[entrant] != nil && s.errs[entrant] != errDropped
+}
+
+// Once reports whether the first entrant is measured no more, because it is slow.
+func (s *Series) Once() bool { return s.single[0] }
+
+func (s *Series) init() {
+	if s.errs != nil {
+		return
+	}
+	s.costs, s.errs, s.single = make([][]float64, s.Entrants), make([]error, s.Entrants), make([]bool, s.Entrants)
+	s.coins = rand.New(rand.NewPCG(s.Seed, 0))
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.Floors == nil {
+		s.Floors = make([]float64, s.Entrants)
+	}
+	if s.Counted == nil {
+		s.Counted = func(n int) int { return n }
+	}
+	if s.Slow == nil {
+		s.Slow = func(int) bool { return false }
+	}
+	if s.Counting == nil {
+		s.Counting = func(int) (func(int) bool, bool) { return func(int) bool { return true }, false }
+	}
+}
+
+// Run measures until there are rounds enough, or the limit has passed. How long that is depends on how fast the entrants
+// and the machine are, never on which of them is ahead, so that there is one look at the result.
+func (s *Series) Run(ctx context.Context) error {
+	s.init()
+	enough := mostRounds
+	if s.Confirm {
+		enough = confirmRounds
+	}
+	start := s.Now()
+	deadline := start.Add(s.Limit)
+	for round := range allRounds {
+		counted := s.Counted(round)
+		if counted >= enough {
+			return nil
+		}
+		now := s.Now()
+		if round == 1 {
+			// What is slow has more turns only where the limit has time for an interval.
+			if (LeastPairs-1)*now.Sub(start) > deadline.Sub(now) {
+				for i := 1; i < s.Entrants; i++ {
+					if !s.Out(i) && s.Slow(i) {
+						return nil
+					}
+				}
+				s.single[0] = s.Slow(0)
+			}
+		}
+		switch late := now.Sub(deadline); {
+		case late > 0 && round >= LeastPairs, late > overdue*s.Limit && round > 0:
+			return nil
+		case late > 0 && round >= 2:
+			s.dropSlower()
+		}
+		if s.Observe != nil {
+			s.Observe(round+1, enough+round-counted) // what does not count is to be repeated
+		}
+		if err := s.round(ctx, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round gives each entrant its turns: forwards and backwards in alternation, so that a drift favours nobody. Where the series is to
+// confirm, chance says which is first: what the order does could as well have the opposite sign where entrants are alike.
+func (s *Series) round(ctx context.Context, round int) error {
+	s.toss = round%2 == 1
+	if s.Confirm {
+		s.toss = s.coins.Uint64()&1 == 1
+	}
+	if s.Begin != nil {
+		if err := s.Begin(ctx, round); err != nil {
+			return err
+		}
+	}
+	turns := make([][]float64, s.Entrants)
+	for at, i := range s.order() {
+		if s.Out(i) || i == 0 && s.single[0] || at >= s.Entrants && s.Slow(i) {
+			continue // where it is slow its first turn is long enough
+		}
+		cost, err := s.Turn(ctx, i)
+		if err != nil && (i == 0 || kernels.AsRejection(err) == nil) {
+			return err
+		}
+		if err != nil {
+			s.errs[i] = err
+			continue
+		}
+		turns[i] = append(turns[i], cost)
+	}
+	for i := range s.costs {
+		if s.Out(i) {
+			continue
+		}
+		cost := Summarise(turns[i], s.Floors[i]).Cost
+		switch {
+		case i == 0 && s.single[0]:
+			cost = s.costs[0][0]
+		case len(turns[i]) == 1:
+			cost = turns[i][0] // whether it can be is seen when it is paired
+		}
+		for len(s.costs[i]) < round {
+			s.costs[i] = append(s.costs[i], 0)
+		}
+		s.costs[i] = append(s.costs[i], cost)
+	}
+	if s.End != nil {
+		return s.End(ctx, round)
+	}
+	return nil
+}
+
+// order lists who has the turns of a round, in the sequence of Thue and Morse: ABBA BAAB ….
+func (s *Series) order() []int {
+	turns := max(s.Turns, 1)
+	order := make([]int, 0, turns*s.Entrants)
+	for turn := range uint(turns) {
+		back := s.toss != (bits.OnesCount(turn)%2 == 1)
+		for i := range s.Entrants {
+			if back {
+				i = s.Entrants - 1 - i
+			}
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// dropSlower leaves the finalist that is ahead, so that it at least gets its interval.
+func (s *Series) dropSlower() {
+	best, least := 0, 0.0
+	for i := 1; i < s.Entrants; i++ {
+		if s.Out(i) {
+			continue
+		}
+		if cost := Summarise(s.costs[i], s.Floors[i]).Cost; best == 0 || cost < least {
+			best, least = i, cost
+		}
+	}
+	for i := 1; i < s.Entrants; i++ {
+		if !s.Out(i) && i != best {
+			s.errs[i] = errDropped
+		}
+	}
+}
+
+func (s *Series) confidence() float64 {
+	if s.Confirm {
+		return kernels.Confirmed
+	}
+	return Confidence
+}
+
+// Ratio compares two entrants over the rounds that both have, and that count. base is the costs of the first over them.
+func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverified bool, err error) {
+	n := min(len(s.costs[first]), len(s.costs[second]))
+	counts, unverified := s.Counting(n)
+	var a, b []float64
+	for i := range n {
+		if counts(i) {
+			a, b = append(a, s.costs[first][i]), append(b, s.costs[second][i])
+		}
+	}
+	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], s.confidence())
+	if s.single[first] || s.single[second] {
+		// The luck of that one time is no pair's.
+		ratio.Low, ratio.High = ratio.Low/onceOff, ratio.High*onceOff
+	}
+	return ratio, a, unverified, err
+}
+
+// Final sums up. A cost is that of the baseline, by the turns that its pairs are made of, over the ratio of those pairs, so
+// that the three agree.
+func (s *Series) Final() kernels.Final {
+	s.init()
+	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, s.Entrants-1)}
+	for i := range f.Comparisons {
+		c := &f.Comparisons[i]
+		if s.Failed(i + 1) {
+			c.Err = s.errs[i+1]
+			continue
+		}
+		ratio, base, unverified, err := s.Ratio(0, i+1)
+		if err != nil {
+			// The clock went wrong every time; what it said is no reason to call the finalist wrong.
+			c.Unverified, c.Indistinct = true, true
+			continue
+		}
+		c.Ratio, c.Low, c.High, c.Pairs = ratio.Value, ratio.Low, ratio.High, ratio.Pairs
+		c.Baseline = Summarise(base, s.Floors[0]).Cost
+		c.Cost = c.Baseline / c.Ratio
+		c.Unverified = unverified || s.Slow(i+1) && c.Pairs < LeastPairs || s.Confirm && s.single[0] && c.Low <= 1 && c.High >= 1
+		if f.Best < 0 || c.Ahead(f.Comparisons[f.Best]) {
+			f.Best = i
+		}
+	}
+	for i := range f.Comparisons {
+		c := &f.Comparisons[i]
+		if c.Err != nil || c.Pairs == 0 {
+			continue
+		}
+		first, second := i+1, f.Best+1
+		if i == f.Best {
+			second = 0
+		}
+		ratio, _, _, err := s.Ratio(first, second)
+		c.Indistinct = err != nil || ratio.Indistinct()
+	}
+	return f
+}
+
+// Candidates puts the baseline of a comparison before its finalists, as the entrants of a series. Each must be of the type
+// that measures itself.
+func Candidates[T kernels.Candidate](baseline kernels.Candidate, finalists []kernels.Candidate) ([]T, error) {
+	all := make([]T, 0, len(finalists)+1)
+	for _, k := range append([]kernels.Candidate{baseline}, finalists...) {
+		c, ok := k.(T)
+		if !ok {
+			return nil, fmt.Errorf("cannot measure a candidate of type %T", k)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}

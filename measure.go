@@ -1,0 +1,164 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/results"
+	"tune/space"
+)
+
+// MeasureOptions say how Measure goes about it.
+type MeasureOptions struct {
+	// Limit is about how long the measurement takes; 0 means a minute.
+	Limit time.Duration
+	// Wait is how long it waits at the most for a machine that does nothing else; 0 does not wait.
+	Wait time.Duration
+	// Waiting is called now and then while it waits, with what it waits for and how long it still does. May be nil.
+	Waiting func(why string, left time.Duration)
+	// Measuring is as in Options.
+	Measuring func(kernels.ContestProgress)
+}
+
+// measureLimit is how long a measurement takes that nobody limits.
+const measureLimit = time.Minute
+
+// ErrExact says that there is nothing to measure because the costs of a kernel are exact.
+var ErrExact = errors.New("the costs are exact: there is nothing to measure")
+
+// BusyError says that a machine was not quiet for as long as somebody would wait.
+type BusyError struct {
+	Waited time.Duration
+	Why    string
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("the machine was not quiet within %v (%s): nothing was measured", e.Waited, e.Why)
+}
+
+// UnverifiedError says that a new measurement says less than the one that the schedule has.
+type UnverifiedError struct{ Verdict space.Verdict }
+
+func (e *UnverifiedError) Error() string {
+	return fmt.Sprintf("the new measurement could not be verified: the schedule keeps the earlier one, whose verdict is %q", e.Verdict)
+}
+
+// Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. Nothing in the
+// run directory changes before all of it is there.
+func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (report *Report, err error) {
+	// The lock of the run keeps a search from writing its own schedule meanwhile.
+	run, _, err := results.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	s, err := openSession(table, &run.Settings, dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	s.run = run
+	if _, ok := s.problem.(kernels.Comparer); !ok || s.info.Exact {
+		return nil, fmt.Errorf("kernel %s: %w", s.info.Name, ErrExact)
+	}
+	ranking := results.Ranking(run.LastEnd().Trim(run.History))
+	if len(ranking) == 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoValid)
+	}
+	if err := awaitQuiet(ctx, o); err != nil {
+		return nil, err
+	}
+	old, oldErr := results.ReadSchedule(filepath.Join(dir, ScheduleName))
+	report = &Report{Dir: dir, Settings: run.Settings}
+	report.Result.Told, report.Result.Elapsed = len(run.History.Entries), time.Duration(run.History.Elapsed*float64(time.Second))
+	if oldErr == nil {
+		// What the search saw of the baseline is nowhere else.
+		report.Baseline = old.Baseline
+		if old.Search != nil {
+			report.Baseline.Cost = old.Search.Baseline
+		}
+		report.Result.Elapsed = max(report.Result.Elapsed, time.Duration(old.ElapsedSeconds*float64(time.Second)))
+	} else if report.Baseline, err = s.baseline(ctx); err != nil {
+		return nil, err
+	}
+	staging, err := os.MkdirTemp(dir, ".measure-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(staging)
+	x := exporter{session: s, report: report, batches: run.History.Batches, dir: staging, serial: s.serialOf(ranking, finalists),
+		limit: o.Limit, progress: o.Measuring}
+	if x.limit <= 0 {
+		x.limit = measureLimit
+	}
+	if err := x.export(ctx, ranking); err != nil {
+		return nil, err
+	}
+	if report.Schedule == nil {
+		return report, fmt.Errorf("%s: %w", dir, ErrNoValid)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	report.Elapsed, report.Baseline = x.elapsed(), report.Schedule.Baseline
+	if oldErr == nil && report.Schedule.Verdict == space.Unverified && old.Verdict != space.Unverified && old.Verdict != "" {
+		report.Schedule = &old
+		report.Baseline = old.Baseline
+		return report, &UnverifiedError{old.Verdict}
+	}
+	return report, results.MoveSchedule(staging, dir, ScheduleName)
+}
+
+// How a machine is found quiet: by so many looks in a row, so far apart.
+const (
+	quietLooks = 5
+	quietApart = 200 * time.Millisecond
+)
+
+// awaitQuiet waits until the machine does nothing else, for as long as the options say.
+func awaitQuiet(ctx context.Context, o MeasureOptions) error {
+	if o.Wait <= 0 {
+		return nil
+	}
+	deadline := time.Now().Add(o.Wait)
+	why, quiet, told := "", 0, time.Time{}
+	for {
+		before := timing.ReadLoad()
+		if !before.Readable {
+			return errors.New("this system does not tell how busy it is: do not wait for it to be quiet")
+		}
+		if timing.Idle(ctx) {
+			quiet++
+		} else {
+			quiet = 0
+		}
+		if quiet == quietLooks {
+			return nil
+		}
+		select {
+		case <-time.After(quietApart):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		busy, steal := timing.ReadLoad().Shares(before)
+		if quiet == 0 {
+			why = fmt.Sprintf("others keep %.0f %% of its cores busy, load %.1f", 100*busy, before.OneMin)
+			if steal > 0 {
+				why += fmt.Sprintf(", its host takes %.0f %%", 100*steal)
+			}
+		}
+		now := time.Now()
+		if now.After(deadline) {
+			return &BusyError{o.Wait, why}
+		}
+		if o.Waiting != nil && quiet == 0 && now.Sub(told) >= time.Second {
+			told = now
+			o.Waiting(why, deadline.Sub(now))
+		}
+	}
+}
