@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -348,7 +349,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	if o.Start != nil {
 		o.Start(Start{Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
-			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
+			Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery})
 	}
 	budget := o.Budget
 	kept := reserve(budget.Wall)
@@ -361,7 +362,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	budget.Wall -= kept
 	journal := newDigest(s.run, s.serialTest())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
-		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(),
 	})
 	if err != nil {
@@ -392,12 +393,41 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		var log *results.Run
 		if log, err = results.Read(s.run.Dir); err == nil {
 			report.Refused = nil
-			ranking = results.Ranking(end.Trim(log.History))
-			x.serial = s.serialOf(ranking, len(ranking))
-			err = x.export(ctx, ranking)
+			err = x.exportFrom(ctx, end.Trim(log))
 		}
 	}
 	return report, err
+}
+
+// pages gives the ranking of a history part by part, each twice as long as the one before, so that who needs the best
+// ones only takes no memory for the others.
+func pages(h results.History) iter.Seq2[[]space.Entry, error] {
+	return func(yield func([]space.Entry, error) bool) {
+		var last *space.Entry
+		for most := finalists; ; most *= 2 {
+			page, err := results.Ranking(h, last, most)
+			if err == nil && len(page) == 0 || !yield(page, err) || err != nil {
+				return
+			}
+			last = &page[len(page)-1]
+		}
+	}
+}
+
+// exportFrom exports the first of a history that holds, in the order of their ranking.
+func (x *exporter) exportFrom(ctx context.Context, h results.History) (err error) {
+	if x.serial, err = x.bestSerial(h); err != nil {
+		return err
+	}
+	for ranking, err := range pages(h) {
+		if err != nil {
+			return err
+		}
+		if err := x.export(ctx, ranking); err != nil || x.report.Schedule != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // baselineGrace is how long a baseline may take when its run is to end.
@@ -731,7 +761,7 @@ func Replay(table kernels.Table, dir string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
-	n, err := search.Replay(s.strategy, run.History)
+	n, err := search.Replay(s.strategy, run)
 	if err != nil {
 		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
 	}
@@ -770,8 +800,12 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 
 // chart draws the best cost over time.
 func (s *session) chart(run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: s.info.Unit, End: run.History.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
-	for _, e := range results.Convergence(run.History) {
+	c := chart.Run{Unit: s.info.Unit, End: run.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
+	steps, err := results.Convergence(run)
+	if err != nil {
+		return err
+	}
+	for _, e := range steps {
 		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
 	}
 	if len(c.Steps) == 0 {
@@ -785,15 +819,22 @@ var ErrNoValid = errors.New("no candidate was valid")
 
 // exportFile writes the schedule, its program, or the trace of it.
 func (s *session) exportFile(ctx context.Context, run *results.Run, format string, w io.Writer) error {
-	ranking := results.Ranking(run.LastEnd().Trim(run.History))
+	history := run.LastEnd().Trim(run)
+	ranking, err := results.Ranking(history, nil, finalists)
+	if err != nil {
+		return err
+	}
 	if len(ranking) == 0 {
 		return ErrNoValid
 	}
 	dir := run.Dir
-	schedule, ok := s.current(dir, ranking)
+	serial, err := s.bestSerial(history)
+	if err != nil {
+		return err
+	}
+	schedule, ok := s.current(dir, slices.Concat(ranking, serial))
 	ok = ok && s.verifyClaims(ctx, nil, schedule) == nil
 	if !ok {
-		var err error
 		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
 			return err
 		}
@@ -802,11 +843,14 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		if err != nil {
 			return err
 		}
-		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: run.History.Batches, dir: dir,
-			serial: s.serialOf(ranking, finalists)}
-		x.report.Result.Told = len(run.History.Entries)
-		x.report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
-		if err := x.export(ctx, ranking); err != nil {
+		batches, err := batchesOf(run)
+		if err != nil {
+			return err
+		}
+		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: batches, dir: dir}
+		x.report.Result.Told = run.Outcomes
+		x.report.Result.Elapsed = time.Duration(run.Elapsed * float64(time.Second))
+		if err := x.exportFrom(ctx, history); err != nil {
 			return err
 		}
 		if x.report.Schedule == nil {
@@ -884,7 +928,7 @@ func (s *session) csv(run *results.Run, w io.Writer) error {
 	for _, p := range sp.Parameters() {
 		names = append(names, p.Name)
 	}
-	return results.WriteCSV(w, run.History, run.LastEnd(), names, func(key string) ([]string, error) {
+	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
 		point, err := sp.Parse(key)
 		if err != nil {
 			return nil, err

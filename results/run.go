@@ -109,8 +109,8 @@ func required(fields ...field) error {
 type Run struct {
 	Dir      string
 	Settings Settings
-	// Log is what the journal held when the run was opened.
-	Log
+	// Stored is what the journal held when the run was opened.
+	Stored
 	// Recovery says what reading the journal found.
 	Recovery Recovery
 	// Journal takes what the run records from now on. It is nil after Read.
@@ -158,7 +158,7 @@ func Create(dir string, s Settings) (*Run, error) {
 		journal.Close()
 		return nil, fmt.Errorf("cannot create the run: %w", err)
 	}
-	return &Run{Dir: dir, Settings: s, Log: journal.Log(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
+	return &Run{Dir: dir, Settings: s, Stored: journal.Past(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
 }
 
 // checkEmpty reports a directory that holds anything but an unused lock.
@@ -193,7 +193,7 @@ func Open(dir string) (*Run, Recovery, error) {
 	if err != nil {
 		return nil, recovery, err
 	}
-	return &Run{Dir: dir, Settings: settings, Log: journal.Log(), Recovery: recovery, Journal: journal}, recovery, nil
+	return &Run{Dir: dir, Settings: settings, Stored: journal.Past(), Recovery: recovery, Journal: journal}, recovery, nil
 }
 
 // Read reads a run without locking or changing it.
@@ -202,20 +202,11 @@ func Read(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, recovery, err := readJournalFile(filepath.Join(dir, JournalName))
+	stored, recovery, err := readStored(filepath.Join(dir, JournalName))
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Dir: dir, Settings: settings, Log: log, Recovery: recovery}, nil
-}
-
-func readJournalFile(path string) (Log, Recovery, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return Log{}, Recovery{}, err
-	}
-	defer file.Close()
-	return ReadJournal(file)
+	return &Run{Dir: dir, Settings: settings, Stored: stored, Recovery: recovery}, nil
 }
 
 func readSettings(dir string) (Settings, error) {
@@ -279,7 +270,8 @@ type Listing struct {
 }
 
 // List describes the runs in the directory root: the newest first, those made at the same instant by
-// name, and those whose settings cannot be read last. A directory that does not exist holds no runs.
+// name, and those whose settings cannot be read last. A directory that does not exist holds no runs. Of a journal it reads
+// the end, as far as the summary file knows the rest; so a line that was damaged before that shows where the run is read.
 func List(root string) ([]Listing, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -318,15 +310,14 @@ func describe(dir string) Listing {
 	if l.Settings, l.Err = readSettings(dir); l.Err != nil {
 		return l
 	}
-	log, _, err := readJournalFile(filepath.Join(dir, JournalName))
-	l.Summary = Summarise(log.LastEnd().Trim(log.History))
+	var end *End
+	l.Summary, end, l.Err = summarise(dir)
 	switch {
-	case err != nil:
-		l.Err = err
+	case l.Err != nil:
 	case running:
 		l.State = Running
-	case log.Ended:
-		l.State, l.End = Finished, log.LastEnd()
+	case end != nil:
+		l.State, l.End = Finished, *end
 	default:
 		l.State = Interrupted
 	}

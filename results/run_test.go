@@ -41,14 +41,14 @@ func TestRunReadsBack(t *testing.T) {
 	s := testSettings()
 	run := makeRun(t, dir, s)
 	s.Format = settingsFormat
-	if !reflect.DeepEqual(run.Settings, s) || run.RunID != "run-1" || len(run.History.Entries) != 0 {
+	if !reflect.DeepEqual(run.Settings, s) || run.RunID != "run-1" || run.Outcomes != 0 {
 		t.Errorf("new run is %+v", run)
 	}
 
 	// It can be read while it is being written.
 	read, err := Read(dir)
 	must(t, err)
-	if !reflect.DeepEqual(read.Settings, s) || read.Journal != nil || len(read.History.Entries) != 2 || read.Ended {
+	if !reflect.DeepEqual(read.Settings, s) || read.Journal != nil || read.Outcomes != 2 || read.Ended {
 		t.Errorf("the run reads as %+v", read)
 	}
 	must(t, read.Close())
@@ -64,14 +64,14 @@ func TestRunReadsBack(t *testing.T) {
 	again, recovery, err := Open(dir)
 	must(t, err)
 	defer again.Close()
-	if recovery.Lines != 3 || recovery.TornBytes == 0 || again.Recovery != recovery || len(again.History.Entries) != 1 {
-		t.Errorf("resumed with %+v and %+v", recovery, again.Log)
+	if recovery.Lines != 4 || recovery.TornBytes == 0 || again.Recovery != recovery || again.Outcomes != 1 {
+		t.Errorf("resumed with %+v and %+v", recovery, again.Stored)
 	}
 	must(t, again.Journal.Record(okEntry(1)), again.Journal.Record(okEntry(0)), again.Journal.End(End{Why: "done", Elapsed: 9}), again.Close())
 	read, err = Read(dir)
 	must(t, err)
-	if len(read.History.Entries) != 3 || read.LastEnd().Why != "done" || read.History.Elapsed != 9 {
-		t.Errorf("at the end the run reads as %+v", read.Log)
+	if read.Outcomes != 3 || read.LastEnd().Why != "done" || read.Elapsed != 9 {
+		t.Errorf("at the end the run reads as %+v", read.Stored)
 	}
 }
 
