@@ -156,22 +156,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
-	if s.run, err = results.Create(o.Dir, settings); err != nil {
-		return nil, err
-	}
-	s.settings = s.run.Settings
+	var prepare []func(dir string) error
 	if len(s.prior) > 0 {
-		if err := results.WritePrior(o.Dir, s.prior); err != nil {
-			return nil, errors.Join(err, s.run.Close())
-		}
+		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
 	}
 	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
 		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
 		// with the run.
-		if err := k.Save(o.Dir); err != nil {
-			return nil, errors.Join(err, s.run.Close())
-		}
+		prepare = append(prepare, k.Save)
 	}
+	if s.run, err = results.Create(o.Dir, settings, prepare...); err != nil {
+		return nil, err
+	}
+	s.settings = s.run.Settings
 	return s.carryOut(ctx, o)
 }
 
@@ -342,7 +339,11 @@ func reserve(wall time.Duration) time.Duration {
 
 // carryOut searches and exports. The run is closed when it returns.
 func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
-	defer func() { err = errors.Join(err, s.run.Close()) }()
+	defer func() {
+		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal says the same again
+			err = errors.Join(err, cerr)
+		}
+	}()
 	baseline, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
