@@ -924,22 +924,26 @@ func (s *session) exportTrace(ctx context.Context, schedule results.Schedule, w 
 }
 
 func (s *session) csv(run *results.Run, w io.Writer) error {
-	sp := s.problem.Space()
 	var names []string
-	for _, p := range sp.Parameters() {
+	for _, p := range s.problem.Space().Parameters() {
 		names = append(names, p.Name)
 	}
+	values := make([]string, len(names))
 	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
-		point, err := sp.Parse(key)
-		if err != nil {
-			return nil, err
-		}
-		values := make([]string, len(names))
-		for i, name := range names {
-			if v, ok := point.Value(name); ok {
-				values[i] = v.String()
+		// A key has the values as the file shows them, and in the order of the parameters.
+		clear(values)
+		at := 0
+		err := space.SplitKey(key, func(name, text string) {
+			for at < len(names) && names[at] != name {
+				at++
 			}
+			if at < len(names) {
+				values[at] = text
+			}
+		})
+		if err == nil && at == len(names) {
+			err = fmt.Errorf("key %q is none of the space", key)
 		}
-		return values, nil
+		return values, err
 	})
 }

@@ -31,7 +31,10 @@ type lineFormat struct {
 }
 
 // shape is the names that outcomes have in common.
-type shape struct{ params, metrics []string }
+type shape struct {
+	params, metrics []string
+	parts           []string // of a key: what stands before each value
+}
 
 // mostShapes bounds what a journal declares: there is one shape for each set of parameters that are active together.
 const mostShapes = 256
@@ -77,12 +80,19 @@ func (f *lineFormat) keep() {
 }
 
 func (f *lineFormat) add(s shape) {
+	for i, name := range s.params {
+		before := " "
+		if i == 0 {
+			before = ""
+		}
+		s.parts = append(s.parts, before+name+"=")
+	}
 	f.known[string(appendNames(nil, s.params, s.metrics))] = len(f.shapes)
 	f.shapes = append(f.shapes, s)
 }
 
 // appendNames appends what tells shapes apart. Names have neither of the separators, but for odd ones of metrics, and
-// two shapes that look alike are told apart by fits.
+// two shapes that look alike are told apart where one is used.
 func appendNames(buf []byte, params, metrics []string) []byte {
 	for _, p := range params {
 		buf = append(append(buf, p...), ' ')
@@ -91,10 +101,6 @@ func appendNames(buf []byte, params, metrics []string) []byte {
 		buf = append(append(buf, '\n'), m...)
 	}
 	return buf
-}
-
-func (s shape) fits(params, metrics []string) bool {
-	return slices.Equal(s.params, params) && slices.Equal(s.metrics, metrics)
 }
 
 func (f *lineFormat) encode(buf []byte, r *record) ([]byte, int, error) {
@@ -136,7 +142,10 @@ func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	// What is read back must be the key, to the byte.
 	f.key = f.key[:0]
 	for i, name := range f.names {
-		f.key = appendPair(f.key, name)
+		if i > 0 {
+			f.key = append(f.key, ' ')
+		}
+		f.key = append(append(f.key, name...), '=')
 		text := f.texts[i]
 		if isLiteral(text) {
 			f.key = append(f.key, text...)
@@ -172,18 +181,11 @@ func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	if len(f.shapes) == mostShapes {
 		return 0, false
 	}
-	f.fresh = &shape{slices.Clone(f.names), metrics()}
+	f.fresh = &shape{params: slices.Clone(f.names), metrics: metrics()}
 	for i, name := range f.fresh.params {
 		f.fresh.params[i] = strings.Clone(name) // not the whole key
 	}
 	return len(f.shapes), true
-}
-
-func appendPair(key []byte, name string) []byte {
-	if len(key) > 0 {
-		key = append(key, ' ')
-	}
-	return append(append(key, name...), '=')
 }
 
 // isLiteral reports whether the text of a value stands in JSON as it is.
@@ -474,7 +476,7 @@ func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 		if i == len(s.params) {
 			return fmt.Errorf("field p has more values than the shape has parameters, %d", i)
 		}
-		f.key = appendPair(f.key, s.params[i])
+		f.key = append(f.key, s.parts[i]...)
 		i++
 		if c.peek() != '"' {
 			literal, err := c.literal("p")
@@ -617,7 +619,7 @@ func unfit(name, want string) error { return fmt.Errorf("field %s: want %s", nam
 // literal reads a number, true or false.
 func (c *cursor) literal(name string) ([]byte, error) {
 	from := c.at
-	for c.at < len(c.text) && !strings.ContainsRune(",]}", rune(c.text[c.at])) {
+	for c.at < len(c.text) && c.text[c.at] != ',' && c.text[c.at] != ']' {
 		c.at++
 	}
 	raw := c.text[from:c.at]

@@ -156,7 +156,7 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 			if len(names) != 2 {
 				return nil, nil, fmt.Errorf("%s makes no sense", path)
 			}
-			lines.add(shape{names[0], names[1]})
+			lines.add(shape{params: names[0], metrics: names[1]})
 		}
 		d.shapes = lines.shapes
 	}

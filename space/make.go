@@ -289,8 +289,12 @@ func cutPair(key, rest string) (name, text, after string, err error) {
 	if !ok || strings.Contains(name, " ") {
 		return "", "", "", fmt.Errorf("key %q: expected name=value at %q", key, rest)
 	}
-	text, err = strconv.QuotedPrefix(after)
-	if err != nil || after[0] != '"' {
+	quoted := false
+	if strings.HasPrefix(after, `"`) {
+		text, err = strconv.QuotedPrefix(after)
+		quoted = err == nil
+	}
+	if !quoted {
 		text, _, _ = strings.Cut(after, " ")
 	}
 	if after = after[len(text):]; after != "" && after[0] != ' ' {
