@@ -228,6 +228,31 @@ func TestJournalReadsBackWhatWasWritten(t *testing.T) {
 	}
 }
 
+// A journal goes on in the format that it was begun in, and its outcomes are those of the other format.
+func TestJournalGoesOnInItsFormat(t *testing.T) {
+	formats(t, func(t *testing.T, number int) {
+		path := filepath.Join(t.TempDir(), JournalName)
+		must(t, os.WriteFile(path, encode(t, sample(), number), 0o666))
+		j, _, err := OpenJournal(path)
+		must(t, err)
+		must(t, j.Record(okEntry(3)), j.Batch(space.Batch{Number: 2, First: 5, Count: 1}), j.Record(okEntry(5)), j.End(End{Why: "x"}), j.Close())
+		data, err := os.ReadFile(path)
+		must(t, err)
+		for line := range bytes.Lines(data) {
+			if json.Valid(line) != (number > 1) {
+				t.Errorf("among the lines of format %d is %s", number, line)
+			}
+		}
+		log, _, err := readJournalFile(path)
+		must(t, err)
+		want := sample().History.Entries
+		want[3], want[5] = okEntry(3), okEntry(5)
+		if got := fmt.Sprintf("%#v", inOrder(log.History)); got != fmt.Sprintf("%#v", inOrder(space.History{Entries: want})) {
+			t.Errorf("the entries are %s", got)
+		}
+	})
+}
+
 func TestCreateJournalKeepsAnExistingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), JournalName)
 	must(t, os.WriteFile(path, []byte("precious"), 0o666))

@@ -16,14 +16,14 @@ type Points struct {
 	n     int
 	// packed holds the points, chunkLen in a chunk.
 	packed [][]byte
-	index  Index
+	index  *Index
 	buf    []byte
 }
 
 // NewPoints returns an empty set.
 func NewPoints(s *space.Space) *Points {
 	p := &Points{space: s, width: s.PackedLen()}
-	p.index.hash = func(i int) uint64 { return p.index.Hash(p.bytes(i)) }
+	p.index = NewIndex(func(x *Index, i int) uint64 { return x.Hash(p.bytes(i)) })
 	return p
 }
 
@@ -75,28 +75,22 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 }
 
 // Index finds numbers 0, 1, 2, … by the hash of what they stand for: a table with open addressing, of which half to three
-// quarters of a large one are in use when it is not about to grow. It keeps no hashes. The zero value needs its hash set.
+// quarters of a large one are in use when it is not about to grow. It keeps no hashes.
 type Index struct {
-	hash  func(i int) uint64 // of what number i stands for
-	table []uint32           // the number and 1; 0 is empty
+	hash  func(x *Index, i int) uint64 // of what number i stands for
+	sum   func([]byte) uint64
+	table []uint32 // the number and 1; 0 is empty
 	n     int
-	seed  maphash.Seed
 }
 
 // NewIndex returns an index. hash returns the hash of what a number stands for: what was given to Add.
 func NewIndex(hash func(x *Index, i int) uint64) *Index {
-	x := &Index{}
-	x.hash = func(i int) uint64 { return hash(x, i) }
-	return x
+	seed := maphash.MakeSeed()
+	return &Index{hash: hash, sum: func(b []byte) uint64 { return maphash.Bytes(seed, b) }}
 }
 
 // Hash returns the hash of bytes. It differs from process to process, and no result depends on it.
-func (x *Index) Hash(b []byte) uint64 {
-	if x.seed == (maphash.Seed{}) {
-		x.seed = maphash.MakeSeed()
-	}
-	return maphash.Bytes(x.seed, b)
-}
+func (x *Index) Hash(b []byte) uint64 { return x.sum(b) }
 
 // Find returns the number with a hash for which equal holds.
 func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
@@ -117,7 +111,7 @@ func (x *Index) Add(hash uint64, i int) {
 	if 4*x.n >= 3*len(x.table) {
 		x.table = make([]uint32, max(2*len(x.table), 16))
 		for j := range x.n {
-			x.place(x.hash(j), j)
+			x.place(x.hash(x, j), j)
 		}
 	}
 	x.place(hash, i)
