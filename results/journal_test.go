@@ -397,7 +397,7 @@ func TestReadLinesNamesTheLine(t *testing.T) {
 		{"no object", head + summed(`[1,2,3`), "journal:2: not an object in the form that tune writes"},
 		{"blanks", head + summed(`{ "end":"x","t":0`), "journal:2: not an object in the form that tune writes"},
 		{"blanks inside", head + summed(`{"end":"x", "t":0`), "journal:2: not an object in the form that tune writes, at byte 12"},
-		{"two objects", head + summed(`{"end":"x","t":0}{`), "journal:2: not an object in the form that tune writes, at byte 17"},
+		{"two objects", head + summed(`{"end":"x","t":0}{`), "journal:2: field t: want a number"},
 		{"unknown record", head + summed(`{"pause":1`), `journal:2: unknown record: its first field is "pause"`},
 		{"unknown field", head + summed(`{"end":"x","t":0,"mood":1`), `journal:2: unknown field "mood"`},
 		{"wrong type", head + summed(`{"end":1,"t":0`), "journal:2: field end: want a string"},
