@@ -754,7 +754,7 @@ func (x *exporter) reproducePaced(run string, trial int) []string {
 // Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
 // same order. It returns how many trials it compared.
 func Replay(table kernels.Table, dir string) (int, error) {
-	run, err := results.Read(dir)
+	run, err := results.Look(dir)
 	if err != nil {
 		return 0, err
 	}

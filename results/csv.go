@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -30,7 +29,7 @@ const reasonColumn = "reason"
 // reason the trials that end.Trim takes away are left out; end is the zero value for a run that has
 // not ended.
 //
-// The history is gone through twice, the first time for the names of the metrics, and no part of it is kept.
+// No part of the history is kept: where the names of its metrics are not known, it is gone through twice.
 func WriteCSV(w io.Writer, h History, end End, params []string, values func(key string) ([]string, error)) error {
 	h = end.Trim(h)
 	metrics, err := metricNames(h)
@@ -100,27 +99,6 @@ func columns(metrics, params []string) []string {
 	add("metric.", metrics)
 	add("param.", params)
 	return append(names, reasonColumn)
-}
-
-func metricNames(h History) ([]string, error) {
-	names := make(map[string]struct{})
-	var last []space.Metric // most outcomes have the names of the one before
-	for r, err := range h.Rounds() {
-		if err != nil {
-			return nil, err
-		}
-		for i := range r.Entries {
-			metrics := r.Entries[i].Outcome.Metrics
-			if slices.EqualFunc(metrics, last, func(a, b space.Metric) bool { return a.Name == b.Name }) {
-				continue
-			}
-			for _, m := range metrics {
-				names[m.Name] = struct{}{}
-			}
-			last = metrics
-		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
 }
 
 func metricText(metrics []space.Metric, name string) string {

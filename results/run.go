@@ -269,6 +269,16 @@ func Read(dir string) (*Run, error) {
 	return &Run{Dir: dir, Settings: settings, Stored: stored, Recovery: recovery}, nil
 }
 
+// Look reads the settings of a run and nothing of its journal, for who goes through that in any case: Rounds then gives
+// all of it, and finds what is wrong with it; what else Stored would say is not known.
+func Look(dir string) (*Run, error) {
+	settings, err := readSettings(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Dir: dir, Settings: settings, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}, nil
+}
+
 func readSettings(dir string) (Settings, error) {
 	path := filepath.Join(dir, SettingsName)
 	var s Settings

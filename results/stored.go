@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 
 	"tune/space"
 )
@@ -14,7 +16,9 @@ import (
 type Stored struct {
 	Outline
 	path string
-	size int64 // bytes of the part
+	size int64 // bytes of the part; -1 where it was not read through, and is all
+	// metrics are the names of all metrics; nil where they were not looked for.
+	metrics *nameSet
 }
 
 // Rounds reads the batches with their outcomes, each time anew. An error ends it: it is one of reading, since what is
@@ -27,7 +31,11 @@ func (s Stored) Rounds() iter.Seq2[space.Round, error] {
 			return
 		}
 		defer file.Close()
-		from := newScanner(io.LimitReader(file, s.size))
+		var part io.Reader = file
+		if s.size >= 0 {
+			part = io.LimitReader(file, s.size)
+		}
+		from := newScanner(part)
 		from.name = s.path
 		for r, err := range from.rounds() {
 			if !yield(r, err) {
@@ -51,6 +59,52 @@ func readStored(path string) (Stored, Recovery, error) {
 	}
 	defer file.Close()
 	s := newScanner(file)
-	outline, err := s.readAll(nil)
-	return Stored{outline, path, s.valid}, s.recovery(), err
+	var metrics nameSet
+	outline, err := s.readAll(func(r *record, _ int64) {
+		if r.kind == anOutcome {
+			metrics.add(r.entry.Outcome.Metrics)
+		}
+	})
+	return Stored{outline, path, s.valid, &metrics}, s.recovery(), err
 }
+
+// nameSet is the names of metrics.
+type nameSet struct {
+	names map[string]struct{}
+	last  []space.Metric // most outcomes have the names of the one before
+}
+
+func (s *nameSet) add(metrics []space.Metric) {
+	if slices.EqualFunc(metrics, s.last, func(a, b space.Metric) bool { return a.Name == b.Name }) {
+		return
+	}
+	if s.names == nil {
+		s.names = make(map[string]struct{})
+	}
+	for _, m := range metrics {
+		s.names[m.Name] = struct{}{}
+	}
+	s.last = metrics
+}
+
+func (s *nameSet) sorted() []string { return slices.Sorted(maps.Keys(s.names)) }
+
+// metricNames returns the names of the metrics of a history, ordered. It goes through it unless that was done when it was
+// read.
+func metricNames(h History) ([]string, error) {
+	if known, ok := h.(interface{ known() *nameSet }); ok && known.known() != nil {
+		return known.known().sorted(), nil
+	}
+	var names nameSet
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for i := range r.Entries {
+			names.add(r.Entries[i].Outcome.Metrics)
+		}
+	}
+	return names.sorted(), nil
+}
+
+func (s Stored) known() *nameSet { return s.metrics }
