@@ -142,7 +142,9 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	}
 	err := r.loop(ctx)
 	if set.Recorder != nil {
-		err = errors.Join(err, set.Recorder.Sync())
+		if serr := set.Recorder.Sync(); !errors.Is(err, serr) { // a recorder may say the same again
+			err = errors.Join(err, serr)
+		}
 	}
 	r.result.Elapsed = r.elapsed()
 	return r.result, err
