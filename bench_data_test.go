@@ -36,7 +36,7 @@ func dataSpace(t testing.TB, name string, seed uint64) tune.DataSpace {
 		}
 	}
 	var text strings.Builder
-	if err := f.WriteRecorded(&text); err != nil {
+	if err := f.Write(&text, exchange.Recorded); err != nil {
 		t.Fatal(err)
 	}
 	k, err := recorded.New(name+".json", []byte(text.String()))

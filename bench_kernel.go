@@ -249,7 +249,11 @@ func (b KernelBench) serial(ctx context.Context, s *session, report *Report, see
 		return nil, err
 	}
 	x := exporter{session: s, report: &Report{}}
-	for _, e := range s.serialOf(results.Ranking(run.History), finalists) {
+	serial, err := s.bestSerial(run)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range serial {
 		if f, err := x.admit(ctx, e, seeds); f != nil || err != nil {
 			return f, err
 		}

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync"
 
@@ -14,12 +15,14 @@ import (
 const finalists = 64
 
 // digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that
-// the export does not have to read a journal that may hold millions of outcomes.
+// the export does not have to read a journal that may hold millions of outcomes. It is the search.History of the run too,
+// and takes note of what is read from there.
 type digest struct {
 	search.Recorder
+	past results.Stored
 
 	mu      sync.Mutex
-	batches []space.Batch
+	batches []space.Batch // those that tell
 	right   int           // outcomes that could be exported
 	best    []space.Entry // the best of them, in the order of results.Ranking
 	// isSerial tells the points of one thread, which are kept apart; nil where all points are like that.
@@ -28,17 +31,66 @@ type digest struct {
 }
 
 func newDigest(run *results.Run, isSerial func(key string) bool) *digest {
-	d := &digest{Recorder: run.Journal, batches: slices.Clone(run.History.Batches), isSerial: isSerial}
-	for _, e := range run.History.Entries {
+	return &digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
+}
+
+// Rounds gives what the journal holds, and takes note of it.
+func (d *digest) Rounds() iter.Seq2[space.Round, error] {
+	return func(yield func(space.Round, error) bool) {
+		for r, err := range d.past.Rounds() {
+			if err == nil {
+				d.note(r)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// Spent returns the time that earlier sittings spent.
+func (d *digest) Spent() float64 { return d.past.Spent() }
+
+// note takes note of a round of earlier sittings.
+func (d *digest) note(r space.Round) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.batches = keepTelling(d.batches, r.Batch)
+	for _, e := range r.Entries {
 		d.add(e)
 	}
-	return d
+}
+
+// keepTelling appends a batch where it tells how the run can be reproduced: those do at which a budget of evaluations
+// was spent, and those that were asked under another limit than the one before.
+func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
+	p := b.Progress
+	if len(batches) > 0 && b.Count != p.Evaluations {
+		last := batches[len(batches)-1].Progress
+		if p.Evaluations == 0 && last.Evaluations == 0 ||
+			p.Evaluations > 0 && last.Evaluations > 0 && p.Told+p.Evaluations == last.Told+last.Evaluations {
+			return batches
+		}
+	}
+	return append(batches, b)
+}
+
+// batchesOf returns the batches of a run that tell how it can be reproduced.
+func batchesOf(run *results.Run) ([]space.Batch, error) {
+	var batches []space.Batch
+	for r, err := range run.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		batches = keepTelling(batches, r.Batch)
+	}
+	return batches, nil
 }
 
 // Batch records a batch.
 func (d *digest) Batch(b space.Batch) error {
 	d.mu.Lock()
-	d.batches = append(d.batches, b)
+	d.batches = keepTelling(d.batches, b)
 	d.mu.Unlock()
 	return d.Recorder.Batch(b)
 }

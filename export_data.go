@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,20 +19,10 @@ import (
 // tried stand for it.
 const longestDomain = 1024
 
-// exchangeFormat writes the outcomes of a run in a format of package exchange.
+// exchangeFormat writes the outcomes of a run in a format of package exchange, one after another as the journal has them.
+// Those of lesser fidelity are left out. The formats know no inactive parameters: one that is inactive has its default,
+// which no other point with the same values of the rest can have.
 func (s *session) exchangeFormat(run *results.Run, format exchange.Format, w io.Writer) error {
-	f, err := s.measurements(run)
-	if err != nil {
-		return err
-	}
-	return f.Write(w, format)
-}
-
-// measurements makes a measured space of the outcomes of a run, in the order asked. Those of lesser fidelity are left
-// out. The formats know no inactive parameters: one that is inactive has its default, which no other point with the
-// same values of the rest can have.
-func (s *session) measurements(run *results.Run) (*exchange.File, error) {
-	sp := s.problem.Space()
 	f := &exchange.File{
 		Space: s.info.Name, Device: run.Settings.Machine.CPU, Kernel: s.info.Name, Objective: s.info.Unit, Unit: s.info.Unit,
 	}
@@ -44,51 +36,114 @@ func (s *session) measurements(run *results.Run) (*exchange.File, error) {
 		o := p.Origin()
 		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
-	var points []space.Point
-	var entries []space.Entry
-	history := run.LastEnd().Trim(run.History)
-	for _, n := range sortedNumbers(history) {
-		e := history.Entries[n]
-		if e.Outcome.Fidelity != 0 {
-			continue
+	domains, err := s.domains(run)
+	if err != nil {
+		return err
+	}
+	for _, d := range domains {
+		values := make([]space.Value, len(d.ordinals))
+		for at, o := range d.ordinals {
+			values[at] = d.param.At(o)
 		}
-		p, err := sp.Parse(e.Key)
-		if err != nil {
-			return nil, fmt.Errorf("trial %d: %w", e.Number, err)
-		}
-		points, entries = append(points, p), append(entries, e)
+		f.Parameters = append(f.Parameters, space.Values(d.param.Name, values...))
 	}
-	if len(entries) == 0 {
-		return nil, ErrNoValid
-	}
-	rows := make([][]int, len(points))
-	for i := range rows {
-		rows[i] = make([]int, len(sp.Parameters()))
-	}
-	for j, p := range sp.Parameters() {
-		values, places := domainOf(p, points, j)
-		f.Parameters = append(f.Parameters, space.Values(p.Name, values...))
-		for i := range rows {
-			rows[i][j] = places[ordinalOf(p, points[i], j)]
-		}
-	}
-	for i, e := range entries {
-		o := e.Outcome
-		ended := run.Settings.Created.Add(time.Duration(e.Elapsed * float64(time.Second)))
-		f.Rows = append(f.Rows, exchange.Row{
-			Ordinals: rows[i], Outcome: o, Timestamp: ended.UTC().Format("2006-01-02 15:04:05.000000+00:00"),
-		})
-	}
-	return f, nil
+	return f.WriteRows(w, format, s.rows(run, domains))
 }
 
-func sortedNumbers(h space.History) []int {
-	numbers := make([]int, 0, len(h.Entries))
-	for n := range h.Entries {
-		numbers = append(numbers, n)
+// rows gives the rows of an export. A row is good until the next one.
+func (s *session) rows(run *results.Run, domains []domain) iter.Seq2[*exchange.Row, error] {
+	return func(yield func(*exchange.Row, error) bool) {
+		var row exchange.Row
+		for point, err := range s.measured(run) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			ended := run.Settings.Created.Add(time.Duration(point.entry.Elapsed * float64(time.Second)))
+			row = exchange.Row{
+				Ordinals: row.Ordinals[:0], Outcome: point.entry.Outcome, Timestamp: ended.UTC().Format("2006-01-02 15:04:05.000000+00:00"),
+			}
+			for j, d := range domains {
+				at, _ := slices.BinarySearch(d.ordinals, ordinalOf(d.param, point.Point, j))
+				row.Ordinals = append(row.Ordinals, at)
+			}
+			if !yield(&row, nil) {
+				return
+			}
+		}
 	}
-	slices.Sort(numbers)
-	return numbers
+}
+
+// measuredPoint is an outcome of full fidelity and its point.
+type measuredPoint struct {
+	space.Point
+	entry *space.Entry
+}
+
+// measured gives the outcomes of a run that an export has.
+func (s *session) measured(run *results.Run) iter.Seq2[measuredPoint, error] {
+	return func(yield func(measuredPoint, error) bool) {
+		for r, err := range run.LastEnd().Trim(run).Rounds() {
+			if err != nil {
+				yield(measuredPoint{}, err)
+				return
+			}
+			for i := range r.Entries {
+				e := &r.Entries[i]
+				if e.Outcome.Fidelity != 0 {
+					continue
+				}
+				p, err := s.problem.Space().Parse(e.Key)
+				if err != nil {
+					err = fmt.Errorf("trial %d: %w", e.Number, err)
+				}
+				if !yield(measuredPoint{p, e}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// domain is the values of a parameter that an export lists: all, or those that were tried.
+type domain struct {
+	param    space.Parameter
+	ordinals []int // ascending
+}
+
+// domains finds them. ErrNoValid says that the run has nothing to export.
+func (s *session) domains(run *results.Run) ([]domain, error) {
+	params := s.problem.Space().Parameters()
+	domains, tried := make([]domain, len(params)), make([]map[int]struct{}, len(params))
+	for j, p := range params {
+		domains[j].param, tried[j] = p, map[int]struct{}{}
+		if p.Len() <= longestDomain {
+			for o := range p.Len() {
+				domains[j].ordinals = append(domains[j].ordinals, o)
+			}
+		}
+	}
+	found := false
+	for point, err := range s.measured(run) {
+		if err != nil {
+			return nil, err
+		}
+		found = true
+		for j, p := range params {
+			if p.Len() > longestDomain {
+				tried[j][ordinalOf(p, point.Point, j)] = struct{}{}
+			}
+		}
+	}
+	if !found {
+		return nil, ErrNoValid
+	}
+	for j, p := range params {
+		if p.Len() > longestDomain {
+			domains[j].ordinals = slices.Sorted(maps.Keys(tried[j]))
+		}
+	}
+	return domains, nil
 }
 
 // ordinalOf returns the ordinal of parameter j at a point, that of its default where it is inactive.
@@ -101,26 +156,4 @@ func ordinalOf(p space.Parameter, point space.Point, j int) int {
 	}
 	o, _ := p.Ordinal(*p.Default)
 	return o
-}
-
-// domainOf lists the values of parameter j for an export, and where each ordinal stands among them.
-func domainOf(p space.Parameter, points []space.Point, j int) (values []space.Value, places map[int]int) {
-	var ordinals []int
-	if p.Len() <= longestDomain {
-		for o := range p.Len() {
-			ordinals = append(ordinals, o)
-		}
-	} else {
-		for _, point := range points {
-			ordinals = append(ordinals, ordinalOf(p, point, j))
-		}
-		slices.Sort(ordinals)
-		ordinals = slices.Compact(ordinals)
-	}
-	places = make(map[int]int, len(ordinals))
-	for at, o := range ordinals {
-		places[o] = at
-		values = append(values, p.At(o))
-	}
-	return values, places
 }

@@ -232,6 +232,22 @@ func (s *session) serialOf(ranking []space.Entry, most int) (serial []space.Entr
 	return serial
 }
 
+// bestSerial returns the best entries of a history that have one thread, as many as a digest keeps.
+func (s *session) bestSerial(h results.History) (serial []space.Entry, err error) {
+	if s.serialTest() == nil {
+		return nil, nil
+	}
+	for page, err := range pages(h) {
+		if err != nil {
+			return nil, err
+		}
+		if serial = append(serial, s.serialOf(page, finalists-len(serial))...); len(serial) == finalists {
+			break
+		}
+	}
+	return serial, nil
+}
+
 func (x *exporter) refuse(key string, err error) {
 	x.report.Refused = append(x.report.Refused, Refusal{key, err.Error()})
 }

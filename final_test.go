@@ -368,9 +368,14 @@ func TestFinalDeviation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := seedError(run.Settings.CheckSeed)
-	for _, e := range run.History.Entries {
-		if d, _, ok := kernels.SplitDeviation(e.Outcome.Metrics); !ok || d != (kernels.Deviation{MaxError: want, ErrorShare: want}) {
-			t.Errorf("the outcome of %s has %v, want an error of %v", e.Key, e.Outcome.Metrics, want)
+	for r, err := range run.Rounds() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range r.Entries {
+			if d, _, ok := kernels.SplitDeviation(e.Outcome.Metrics); !ok || d != (kernels.Deviation{MaxError: want, ErrorShare: want}) {
+				t.Errorf("the outcome of %s has %v, want an error of %v", e.Key, e.Outcome.Metrics, want)
+			}
 		}
 	}
 	path := filepath.Join(report.Dir, ScheduleName)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -105,20 +106,39 @@ func earlierRun(dir string) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	journal, err := os.ReadFile(filepath.Join(dir, results.JournalName))
+	sum, err := sumOf(filepath.Join(dir, results.JournalName))
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Source: sourceOf(dir, journal), Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
-	history := run.LastEnd().Trim(run.History)
-	for _, n := range sortedNumbers(history) {
-		if entry := history.Entries[n]; entry.Outcome.Fidelity == 0 {
+	e := &Earlier{Source: results.Source{Path: dir, SHA256: sum}, Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
+	for r, err := range run.LastEnd().Trim(run).Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range r.Entries {
+			if entry.Outcome.Fidelity != 0 {
+				continue
+			}
 			if err := e.add(dir, entry.Key, entry.Outcome); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return e, nil
+}
+
+// sumOf returns the SHA-256 sum of a file in hexadecimal.
+func sumOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func (e *Earlier) add(path, key string, o space.Outcome) error {

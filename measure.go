@@ -66,7 +66,11 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	if _, ok := s.problem.(kernels.Comparer); !ok || s.info.Exact {
 		return nil, fmt.Errorf("kernel %s: %w", s.info.Name, ErrExact)
 	}
-	ranking := results.Ranking(run.LastEnd().Trim(run.History))
+	history := run.LastEnd().Trim(run)
+	ranking, err := results.Ranking(history, nil, finalists)
+	if err != nil {
+		return nil, err
+	}
 	if len(ranking) == 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNoValid)
 	}
@@ -75,7 +79,7 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	}
 	old, oldErr := results.ReadSchedule(filepath.Join(dir, ScheduleName))
 	report = &Report{Dir: dir, Settings: run.Settings}
-	report.Result.Told, report.Result.Elapsed = len(run.History.Entries), time.Duration(run.History.Elapsed*float64(time.Second))
+	report.Result.Told, report.Result.Elapsed = run.Outcomes, time.Duration(run.Elapsed*float64(time.Second))
 	if oldErr == nil {
 		// What the search saw of the baseline is nowhere else.
 		report.Baseline = old.Baseline
@@ -91,7 +95,15 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 		return nil, err
 	}
 	defer os.RemoveAll(staging)
-	x := exporter{session: s, report: report, batches: run.History.Batches, dir: staging, serial: s.serialOf(ranking, finalists),
+	serial, err := s.bestSerial(history)
+	if err != nil {
+		return nil, err
+	}
+	batches, err := batchesOf(run)
+	if err != nil {
+		return nil, err
+	}
+	x := exporter{session: s, report: report, batches: batches, dir: staging, serial: serial,
 		limit: o.Limit, progress: o.Measuring}
 	if x.limit <= 0 {
 		x.limit = measureLimit

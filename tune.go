@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -187,22 +188,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
-	if s.run, err = results.Create(o.Dir, settings); err != nil {
-		return nil, err
-	}
-	s.settings = s.run.Settings
+	var prepare []func(dir string) error
 	if len(s.prior) > 0 {
-		if err := results.WritePrior(o.Dir, s.prior); err != nil {
-			return nil, errors.Join(err, s.run.Close())
-		}
+		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
 	}
 	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
 		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
 		// with the run.
-		if err := k.Save(o.Dir); err != nil {
-			return nil, errors.Join(err, s.run.Close())
-		}
+		prepare = append(prepare, k.Save)
 	}
+	if s.run, err = results.Create(o.Dir, settings, prepare...); err != nil {
+		return nil, err
+	}
+	s.settings = s.run.Settings
 	if k, ok := o.Kernel.(foreign); ok {
 		s.unsigned = results.Sign(o.Dir, k.SavedFiles()...)
 	}
@@ -386,7 +384,11 @@ func reserve(wall time.Duration) time.Duration {
 
 // carryOut searches and exports. The run is closed when it returns.
 func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
-	defer func() { err = errors.Join(err, s.run.Close()) }()
+	defer func() {
+		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal says the same again
+			err = errors.Join(err, cerr)
+		}
+	}()
 	baseline, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
@@ -397,7 +399,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			lacks = e.Lacks()
 		}
 		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
-			Resumed: len(s.run.History.Entries), Elapsed: time.Duration(s.run.History.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
+			Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
 			Unsigned: s.unsigned, Measured: !s.info.Exact})
 	}
 	budget := o.Budget
@@ -411,7 +413,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	budget.Wall -= kept
 	journal := newDigest(s.run, s.serialTest())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
-		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: s.run.History, Began: o.Began, Observe: o.Observe,
+		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(),
 	})
 	if err != nil {
@@ -443,9 +445,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		var log *results.Run
 		if log, err = results.Read(s.run.Dir); err == nil {
 			report.Refused = nil
-			ranking = results.Ranking(end.Trim(log.History))
-			x.serial = s.serialOf(ranking, len(ranking))
-			err = x.export(ctx, ranking)
+			err = x.exportFrom(ctx, end.Trim(log))
 		}
 	}
 	report.Elapsed = x.elapsed()
@@ -453,6 +453,37 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		report.Baseline = report.Schedule.Baseline
 	}
 	return report, err
+}
+
+// pages gives the ranking of a history part by part, each twice as long as the one before, so that who needs the best
+// ones only takes no memory for the others.
+func pages(h results.History) iter.Seq2[[]space.Entry, error] {
+	return func(yield func([]space.Entry, error) bool) {
+		var last *space.Entry
+		for most := finalists; ; most *= 2 {
+			page, err := results.Ranking(h, last, most)
+			if err == nil && len(page) == 0 || !yield(page, err) || err != nil {
+				return
+			}
+			last = &page[len(page)-1]
+		}
+	}
+}
+
+// exportFrom exports the first of a history that holds, in the order of their ranking.
+func (x *exporter) exportFrom(ctx context.Context, h results.History) (err error) {
+	if x.serial, err = x.bestSerial(h); err != nil {
+		return err
+	}
+	for ranking, err := range pages(h) {
+		if err != nil {
+			return err
+		}
+		if err := x.export(ctx, ranking); err != nil || x.report.Schedule != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // baselineGrace is how long a baseline may take when its run is to end.
@@ -820,7 +851,7 @@ func (x *exporter) reproducePaced(run string, trial int) []string {
 // Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
 // same order. It returns how many trials it compared.
 func Replay(table kernels.Table, dir string) (int, error) {
-	run, err := results.Read(dir)
+	run, err := results.Look(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -828,7 +859,7 @@ func Replay(table kernels.Table, dir string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
-	n, err := search.Replay(s.strategy, run.History)
+	n, err := search.Replay(s.strategy, run)
 	if err != nil {
 		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
 	}
@@ -887,14 +918,18 @@ func (e *StaleError) Unwrap() error { return e.Err }
 
 // chart draws the best cost over time.
 func (s *session) chart(run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: s.info.Unit, End: run.History.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
+	c := chart.Run{Unit: s.info.Unit, End: run.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
 	if c.Seen = !s.info.Exact; c.Seen {
 		// The schedule has numbers of its own.
 		if best, err := results.ReadSchedule(filepath.Join(run.Dir, ScheduleName)); err == nil && best.Pairs > 0 {
 			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
 		}
 	}
-	for _, e := range results.Convergence(run.History) {
+	steps, err := results.Convergence(run)
+	if err != nil {
+		return err
+	}
+	for _, e := range steps {
 		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
 	}
 	if len(c.Steps) == 0 {
@@ -908,16 +943,24 @@ var ErrNoValid = errors.New("no candidate was valid")
 
 // exportFile writes the schedule, its program, or the trace of it.
 func (s *session) exportFile(ctx context.Context, run *results.Run, format string, measure bool, w io.Writer) error {
-	ranking := results.Ranking(run.LastEnd().Trim(run.History))
+	history := run.LastEnd().Trim(run)
+	ranking, err := results.Ranking(history, nil, finalists)
+	if err != nil {
+		return err
+	}
 	if len(ranking) == 0 {
 		return ErrNoValid
 	}
 	dir := run.Dir
+	serial, err := s.bestSerial(history)
+	if err != nil {
+		return err
+	}
 	launches := kernels.Launches(s.problem)
 	if launches && format == "trace" {
 		return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
 	}
-	schedule, stale := s.current(dir, ranking)
+	schedule, stale := s.current(dir, slices.Concat(ranking, serial))
 	if stale == nil {
 		stale = s.verifyFields(schedule)
 	}
@@ -928,7 +971,6 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		return &StaleError{run.Dir, stale}
 	}
 	if stale != nil {
-		var err error
 		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
 			return err
 		}
@@ -937,11 +979,14 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 		if err != nil {
 			return err
 		}
-		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: run.History.Batches, dir: dir,
-			serial: s.serialOf(ranking, finalists)}
-		x.report.Result.Told = len(run.History.Entries)
-		x.report.Result.Elapsed = time.Duration(run.History.Elapsed * float64(time.Second))
-		if err := x.export(ctx, ranking); err != nil {
+		batches, err := batchesOf(run)
+		if err != nil {
+			return err
+		}
+		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: batches, dir: dir}
+		x.report.Result.Told = run.Outcomes
+		x.report.Result.Elapsed = time.Duration(run.Elapsed * float64(time.Second))
+		if err := x.exportFrom(ctx, history); err != nil {
 			return err
 		}
 		if x.report.Schedule == nil {
@@ -1022,22 +1067,26 @@ func (s *session) exportTrace(ctx context.Context, schedule results.Schedule, w 
 }
 
 func (s *session) csv(run *results.Run, w io.Writer) error {
-	sp := s.problem.Space()
 	var names []string
-	for _, p := range sp.Parameters() {
+	for _, p := range s.problem.Space().Parameters() {
 		names = append(names, p.Name)
 	}
-	return results.WriteCSV(w, run.History, run.LastEnd(), names, func(key string) ([]string, error) {
-		point, err := sp.Parse(key)
-		if err != nil {
-			return nil, err
-		}
-		values := make([]string, len(names))
-		for i, name := range names {
-			if v, ok := point.Value(name); ok {
-				values[i] = v.String()
+	values := make([]string, len(names))
+	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
+		// A key has the values as the file shows them, and in the order of the parameters.
+		clear(values)
+		at := 0
+		err := space.SplitKey(key, func(name, text string) {
+			for at < len(names) && names[at] != name {
+				at++
 			}
+			if at < len(names) {
+				values[at] = text
+			}
+		})
+		if err == nil && at == len(names) {
+			err = fmt.Errorf("key %q is none of the space", key)
 		}
-		return values, nil
+		return values, err
 	})
 }

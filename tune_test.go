@@ -226,7 +226,7 @@ func TestRun(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"best.json", "best.program.json", "best.trace.json", "journal.jsonl", "lock", "run.json"}; !slices.Equal(names, want) {
+	if want := []string{"best.json", "best.program.json", "best.trace.json", "journal.jsonl", "lock", "run.json", "summary.json"}; !slices.Equal(names, want) {
 		t.Errorf("the run directory holds %q, want %q", names, want)
 	}
 }
@@ -739,7 +739,7 @@ func TestReproducePaced(t *testing.T) {
 func TestDigest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
-		h := space.History{Entries: map[int]space.Entry{}}
+		h := space.History{Entries: map[int]space.Entry{}, Batches: []space.Batch{{Count: 4 * finalists}}}
 		for n := range rng.IntN(4 * finalists) {
 			e := space.Entry{Number: n, Key: []string{"even", "odd"}[n%2], Outcome: space.Outcome{Status: space.OK, Cost: float64(rng.IntN(50))}}
 			switch rng.IntN(5) {
@@ -755,7 +755,7 @@ func TestDigest(t *testing.T) {
 			end.Told = rng.IntN(len(h.Entries))
 		}
 		odd := func(key string) bool { return key == "odd" }
-		d := newDigest(&results.Run{Log: results.Log{History: space.History{}}}, odd)
+		d := newDigest(&results.Run{}, odd)
 		var group sync.WaitGroup
 		for e := range maps.Values(h.Entries) { // in no order
 			group.Go(func() {
@@ -766,7 +766,10 @@ func TestDigest(t *testing.T) {
 		}
 		group.Wait()
 		whole, got, serial := d.ranking(end)
-		want := results.Ranking(end.Trim(h))
+		want, err := results.Ranking(end.Trim(h), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if whole && len(got) != len(want) || len(got) > len(want) || !reflect.DeepEqual(got, want[:len(got):len(got)]) && len(got) > 0 {
 			t.Fatalf("round %d: whole is %t, kept %d of %d, or in another order", round, whole, len(got), len(want))
 		}

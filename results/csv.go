@@ -4,10 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -31,43 +29,59 @@ const reasonColumn = "reason"
 // Nothing in the file depends on the clock, so that equal histories give equal bytes. For the same
 // reason the trials that end.Trim takes away are left out; end is the zero value for a run that has
 // not ended.
-func WriteCSV(w io.Writer, h space.History, end End, params []string, values func(key string) ([]string, error)) error {
-	entries := inOrder(end.Trim(h))
-	metrics := metricNames(entries)
+//
+// No part of the history is kept: where the names of its metrics are not known, it is gone through twice.
+func WriteCSV(w io.Writer, h History, end End, params []string, values func(key string) ([]string, error)) error {
+	h = end.Trim(h)
+	metrics, err := metricNames(h)
+	if err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
 	if err := out.Write(columns(metrics, params)); err != nil {
 		return err
 	}
 	var row []string
-	for _, e := range entries {
-		o := e.Outcome
-		row = append(row[:0], strconv.Itoa(e.Number), strconv.Itoa(batchOf(h.Batches, e.Number)),
-			strconv.Itoa(o.Fidelity), o.Status.String())
-		if o.Status == space.OK {
-			row = append(row, formatFloat(o.Cost))
-		} else {
-			row = append(row, "")
-		}
-		for _, name := range metrics {
-			row = append(row, metricText(o.Metrics, name))
-		}
-		point, err := values(e.Key)
+	for r, err := range h.Rounds() {
 		if err != nil {
-			return fmt.Errorf("trial %d: %w", e.Number, err)
-		}
-		if len(point) != len(params) {
-			return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
-		}
-		for _, v := range point {
-			row = append(row, plain.Line(v))
-		}
-		row = append(row, reasonCell(o.Reason))
-		if err := out.Write(row); err != nil {
 			return err
+		}
+		batch := strconv.Itoa(r.Batch.Number)
+		for i := range r.Entries {
+			e := &r.Entries[i]
+			point, err := values(e.Key)
+			if err != nil {
+				return fmt.Errorf("trial %d: %w", e.Number, err)
+			}
+			if len(point) != len(params) {
+				return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
+			}
+			row = appendRow(row[:0], batch, e, metrics, point)
+			if err := out.Write(row); err != nil {
+				return err
+			}
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// appendRow appends the fields of an outcome.
+func appendRow(row []string, batch string, e *space.Entry, metrics, point []string) []string {
+	o := &e.Outcome
+	row = append(row, strconv.Itoa(e.Number), batch, strconv.Itoa(o.Fidelity), o.Status.String())
+	if o.Status == space.OK {
+		row = append(row, formatFloat(o.Cost))
+	} else {
+		row = append(row, "")
+	}
+	for _, name := range metrics {
+		row = append(row, metricText(o.Metrics, name))
+	}
+	for _, v := range point {
+		row = append(row, plain.Line(v))
+	}
+	return append(row, reasonCell(o.Reason))
 }
 
 // columns returns the names of the columns, each of them once.
@@ -92,16 +106,6 @@ func columns(metrics, params []string) []string {
 	return append(names, reasonColumn)
 }
 
-func metricNames(entries []space.Entry) []string {
-	names := make(map[string]struct{})
-	for _, e := range entries {
-		for _, m := range e.Outcome.Metrics {
-			names[m.Name] = struct{}{}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
 func metricText(metrics []space.Metric, name string) string {
 	for _, m := range metrics {
 		if m.Name == name {
@@ -109,15 +113,6 @@ func metricText(metrics []space.Metric, name string) string {
 		}
 	}
 	return ""
-}
-
-// batchOf returns the number of the batch that a trial was asked in.
-func batchOf(batches []space.Batch, number int) int {
-	i := sort.Search(len(batches), func(i int) bool { return batches[i].First > number }) - 1
-	if i < 0 {
-		return -1
-	}
-	return batches[i].Number
 }
 
 // formatFloat writes the shortest text that reads back as v: a plain number where that is readable,

@@ -1,15 +1,15 @@
 // Package results keeps what a run found: its journal, its exports and its reports.
 //
-// A run is one search with its seed. It has a directory with three files:
+// A run is one search with its seed. It has a directory with these files:
 //
 //	run.json       what the run was asked to do (Settings); written once
 //	journal.jsonl  everything that it asked and was told (Journal); only ever appended to
+//	summary.json   what the journal says up to some place, for lists; it can be deleted
 //	lock           held locked by the process that writes; it says which one that is
 //
-// A line of the journal is the CRC-32C of a record in eight hexadecimal digits, a space, the record as
-// JSON, and a newline. There are four records: the header, which is first; a batch, before its trials
-// are evaluated; an outcome, as soon as it is known; and an end, when a sitting stops by itself. A
-// sitting that is killed leaves no end, and perhaps a part of a line, which the next one removes.
+// A line of the journal is a JSON object whose last member is a checksum; docs/design/journal.md has its members. The
+// header is first; a batch comes before its trials are evaluated; an outcome, as soon as it is known; and an end, when a
+// sitting stops by itself. A sitting that is killed leaves no end, and perhaps a part of a line, which the next one removes.
 //
 // From the search to an export:
 //
@@ -17,7 +17,8 @@
 //  2. The search writes to Run.Journal. Each record is in the hands of the kernel before the call that
 //     makes it returns, so that nothing recorded is lost when tune is killed, and Journal.Sync waits until
 //     it survives a power failure too.
-//  3. Read, ReadJournal and List look at runs, also at running ones, and change nothing.
+//  3. Read, ReadJournal and List look at runs, also at running ones, and change nothing. Run.Rounds reads the journal batch
+//     by batch, however long it is.
 //  4. Summarise, Convergence and WriteCSV report on a history. They depend on nothing else, so that
 //     they say the same of a run whatever number of workers it had.
 //  5. A Schedule is the exported best point: what it costs, where that comes from, and the files that

@@ -29,7 +29,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	summary := results.Summarise(run.History)
+	summary, err := results.Summarise(run)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(filepath.Base(run.Dir), "ended:", run.LastEnd().Why)
 	fmt.Printf("%d evaluations, best %v %s at %s\n",
 		summary.Evaluations, summary.Best.Outcome.Cost, run.Settings.Unit, summary.Best.Key)
@@ -39,7 +42,7 @@ func Example() {
 		_, value, _ := strings.Cut(key, "=")
 		return []string{value}, nil
 	}
-	if err := results.WriteCSV(os.Stdout, run.History, run.LastEnd(), []string{"unroll"}, values); err != nil {
+	if err := results.WriteCSV(os.Stdout, run, run.LastEnd(), []string{"unroll"}, values); err != nil {
 		log.Fatal(err)
 	}
 

@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"tune/space"
@@ -23,60 +22,112 @@ type StatusCount struct {
 	Count  int
 }
 
-// Summarise counts the outcomes of a history and finds its incumbent.
-func Summarise(h space.History) Summary {
-	s := Summary{Evaluations: len(h.Entries), Elapsed: h.Elapsed}
-	counts := make(map[space.Status]int)
-	for _, e := range h.Entries {
-		counts[e.Outcome.Status]++
+// tally counts outcomes and keeps the incumbent.
+type tally struct {
+	Counts  map[space.Status]int `json:"counts"`
+	Best    *space.Entry         `json:"best,omitempty"`
+	Elapsed float64              `json:"elapsed"`
+}
+
+func newTally() tally { return tally{Counts: make(map[space.Status]int)} }
+
+func (t *tally) add(e *space.Entry) {
+	t.Counts[e.Outcome.Status]++
+	t.Elapsed = max(t.Elapsed, e.Elapsed)
+	if counts(e) && (t.Best == nil || inRanking(*e, *t.Best) < 0) {
+		best := *e
+		t.Best = &best
 	}
+}
+
+func (t *tally) summary() Summary {
+	s := Summary{Best: t.Best, Elapsed: t.Elapsed}
 	for _, status := range space.Statuses() {
-		s.Counts = append(s.Counts, StatusCount{status, counts[status]})
+		s.Counts = append(s.Counts, StatusCount{status, t.Counts[status]})
+		s.Evaluations += t.Counts[status]
 	}
 	if s.Evaluations > 0 {
-		s.ValidShare = float64(counts[space.OK]) / float64(s.Evaluations)
-	}
-	if ranking := Ranking(h); len(ranking) > 0 {
-		s.Best = &ranking[0]
+		s.ValidShare = float64(t.Counts[space.OK]) / float64(s.Evaluations)
 	}
 	return s
 }
 
+// Summarise counts the outcomes of a history and finds its incumbent.
+func Summarise(h History) (Summary, error) {
+	t := newTally()
+	t.Elapsed = h.Spent()
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return Summary{}, err
+		}
+		for i := range r.Entries {
+			t.add(&r.Entries[i])
+		}
+	}
+	return t.summary(), nil
+}
+
+// counts reports whether an outcome is right and of full fidelity.
+func counts(e *space.Entry) bool { return e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 }
+
 // Convergence returns the trials that were, when they ended, better than every one that had ended before. Of several
 // that ended at once the one asked first counts first. Costs of reduced fidelity do not count, because they cannot be
 // compared with full ones.
-func Convergence(h space.History) []space.Entry {
-	right := rightInOrder(h)
-	slices.SortStableFunc(right, func(a, b space.Entry) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+func Convergence(h History) ([]space.Entry, error) {
 	var steps []space.Entry
-	for _, e := range right {
-		if len(steps) == 0 || e.Outcome.Better(steps[len(steps)-1].Outcome) {
-			steps = append(steps, e)
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range r.Entries {
+			if !counts(&e) {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(steps, e, func(a, b space.Entry) int {
+				return cmp.Or(cmp.Compare(a.Elapsed, b.Elapsed), cmp.Compare(a.Number, b.Number))
+			})
+			if at > 0 && !e.Outcome.Better(steps[at-1].Outcome) {
+				continue
+			}
+			worse := at // what ended later and is no better is no step
+			for worse < len(steps) && !steps[worse].Outcome.Better(e.Outcome) {
+				worse++
+			}
+			steps = slices.Replace(steps, at, worse, e)
 		}
 	}
-	return steps
+	return steps, nil
+}
+
+// inRanking orders outcomes that count: the cheapest first, and of equals the one asked first.
+func inRanking(a, b space.Entry) int {
+	return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
 }
 
 // Ranking returns the right outcomes of full fidelity, the cheapest first, and of equals the one asked
-// first: the incumbent, and whatever takes its place should it not stand its last check.
-func Ranking(h space.History) []space.Entry {
-	ranking := rightInOrder(h)
-	slices.SortStableFunc(ranking, func(a, b space.Entry) int { return cmp.Compare(a.Outcome.Cost, b.Outcome.Cost) })
-	return ranking
-}
-
-// rightInOrder returns the right outcomes of full fidelity by trial number.
-func rightInOrder(h space.History) []space.Entry {
-	return slices.DeleteFunc(inOrder(h), func(e space.Entry) bool {
-		return e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0
-	})
-}
-
-// inOrder returns the entries of a history by trial number.
-func inOrder(h space.History) []space.Entry {
-	entries := make([]space.Entry, 0, len(h.Entries))
-	for _, number := range slices.Sorted(maps.Keys(h.Entries)) {
-		entries = append(entries, h.Entries[number])
+// first: the incumbent, and whatever takes its place should it not stand its last check. It begins after the given
+// entry, where that is not nil, and returns so many at the most; 0 means all.
+func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
+	var ranking []space.Entry
+	cut := func() {
+		slices.SortFunc(ranking, inRanking)
+		if most > 0 {
+			ranking = ranking[:min(len(ranking), most)]
+		}
 	}
-	return entries
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range r.Entries {
+			if !counts(&e) || after != nil && inRanking(e, *after) <= 0 {
+				continue
+			}
+			if ranking = append(ranking, e); most > 0 && len(ranking) >= 2*most {
+				cut()
+			}
+		}
+	}
+	cut()
+	return ranking, nil
 }

@@ -117,13 +117,30 @@ func history(outcomes ...space.Outcome) space.History {
 	return h
 }
 
+// summaryOf and stepsOf are Summarise and Convergence of a history that cannot fail.
+func summaryOf(h space.History) Summary {
+	s, err := Summarise(h)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func stepsOf(h space.History) []space.Entry {
+	steps, err := Convergence(h)
+	if err != nil {
+		panic(err)
+	}
+	return steps
+}
+
 func TestSummarise(t *testing.T) {
 	ok := func(cost float64, fidelity int) space.Outcome {
 		return space.Outcome{Status: space.OK, Cost: cost, Fidelity: fidelity}
 	}
 	h := history(space.Fail(space.Invalid, ""), ok(1, 1), ok(9, 0), ok(9, 0), ok(12, 0), ok(7, 0), space.Fail(space.Invalid, ""), ok(7, 0))
 	h.Elapsed = 4
-	s := Summarise(h)
+	s := summaryOf(h)
 	if s.Evaluations != 8 || s.ValidShare != 0.75 || s.Elapsed != 4 || s.Best == nil || s.Best.Number != 5 {
 		t.Errorf("summary is %+v", s)
 	}
@@ -131,7 +148,7 @@ func TestSummarise(t *testing.T) {
 		t.Errorf("counts are %s, want %s", got, want)
 	}
 	var steps []int
-	for _, e := range Convergence(h) {
+	for _, e := range stepsOf(h) {
 		steps = append(steps, e.Number)
 	}
 	if want := []int{2, 5}; !slices.Equal(steps, want) {
@@ -146,18 +163,18 @@ func TestSummarise(t *testing.T) {
 		h.Entries[i] = e
 	}
 	steps = nil
-	for _, e := range Convergence(h) {
+	for _, e := range stepsOf(h) {
 		steps = append(steps, e.Number)
 	}
 	if want := []int{1, 2}; !slices.Equal(steps, want) {
 		t.Errorf("over time the incumbents are %v, want %v", steps, want)
 	}
-	if best := Summarise(h).Best; best == nil || best.Number != 0 {
+	if best := summaryOf(h).Best; best == nil || best.Number != 0 {
 		t.Errorf("of equals %+v is the best, want the one asked first", best)
 	}
 
 	for name, h := range map[string]space.History{"empty": {}, "none right": history(space.Fail(space.Crashed, ""), ok(1, 2))} {
-		if s := Summarise(h); s.Best != nil || len(Convergence(h)) != 0 || math.IsNaN(s.ValidShare) {
+		if s := summaryOf(h); s.Best != nil || len(stepsOf(h)) != 0 || math.IsNaN(s.ValidShare) {
 			t.Errorf("%s: summary is %+v", name, s)
 		}
 	}
@@ -169,7 +186,7 @@ func TestBestProperty(t *testing.T) {
 		h := genLog(t).History
 		entries := slices.Collect(maps.Values(h.Entries))
 		rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
-		best := Summarise(h).Best
+		best := summaryOf(h).Best
 		for _, e := range entries {
 			if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
 				continue

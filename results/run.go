@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -116,8 +117,8 @@ func required(fields ...field) error {
 type Run struct {
 	Dir      string
 	Settings Settings
-	// Log is what the journal held when the run was opened.
-	Log
+	// Stored is what the journal held when the run was opened.
+	Stored
 	// Recovery says what reading the journal found.
 	Recovery Recovery
 	// Journal takes what the run records from now on. It is nil after Read.
@@ -132,10 +133,10 @@ func (r *Run) Close() error {
 	return r.Journal.Close()
 }
 
-// Create makes a run directory, with its parents, that must not exist or be empty, and locks it until
-// Close. The settings are written last: a directory without them is what a Create that was cut off
-// left, and holds no results.
-func Create(dir string, s Settings) (*Run, error) {
+// Create makes a run directory, with its parents, and locks it until Close. The directory must not exist, be empty, or
+// hold what was left of a Create that was cut off. prepare are called with the directory and write what else belongs to
+// the run. The settings are written last: a directory without them holds no results.
+func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, error) {
 	s.Format = settingsFormat
 	s.Created = s.Created.Round(0).UTC()
 	if err := s.Validate(); err != nil {
@@ -144,7 +145,7 @@ func Create(dir string, s Settings) (*Run, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("cannot create the run directory: %w", err)
 	}
-	if err := checkEmpty(dir); err != nil {
+	if err := checkFree(dir); err != nil {
 		return nil, err
 	}
 	lock, err := acquireLock(dir)
@@ -152,40 +153,99 @@ func Create(dir string, s Settings) (*Run, error) {
 		return nil, err
 	}
 	// Another process may have made a run here before the lock was taken.
-	if err := checkEmpty(dir); err != nil {
+	journal, err := begin(dir, lock)
+	if err != nil {
 		lock.Close()
 		return nil, err
 	}
-	journal, err := createJournal(filepath.Join(dir, JournalName), lock)
-	if err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("cannot create the run: %w", err)
+	for _, p := range append(prepare, func(dir string) error { return writeJSON(filepath.Join(dir, SettingsName), s) }) {
+		if err := p(dir); err != nil {
+			journal.Close()
+			return nil, fmt.Errorf("cannot create the run: %w", err)
+		}
 	}
-	if err := writeJSON(filepath.Join(dir, SettingsName), s); err != nil {
-		journal.Close()
-		return nil, fmt.Errorf("cannot create the run: %w", err)
-	}
-	return &Run{Dir: dir, Settings: s, Log: journal.Log(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
+	return &Run{Dir: dir, Settings: s, Stored: journal.Past(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
 }
 
-// checkEmpty reports a directory that holds anything but an unused lock.
-func checkEmpty(dir string) error {
+// begin makes the journal of a new run in a locked directory, in place of one in which nothing was asked.
+func begin(dir string, lock io.Closer) (*Journal, error) {
+	if err := checkFree(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, JournalName)
+	err := os.Remove(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		var journal *Journal
+		if journal, err = createJournal(path, lock); err == nil {
+			return journal, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot create the run: %w", err)
+}
+
+// checkFree reports a directory that a new run must not be made in.
+func checkFree(dir string) error {
+	state, other, err := look(dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot create the run: %w", err)
+	case state == begun:
+		return fmt.Errorf("%s holds a run already", dir)
+	case state == foreign:
+		return fmt.Errorf("cannot create a run in %s: the directory is not empty (it holds %s)", dir, other)
+	}
+	return nil
+}
+
+// The states of a directory.
+const (
+	empty   = iota // nothing, or a lock
+	cutOff         // a journal in which nothing was asked, and perhaps other files of a Create that was cut off
+	begun          // settings
+	foreign        // anything else
+)
+
+// look returns the state of a directory, and the name of a file that is not expected there.
+func look(dir string) (state int, other string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("cannot create the run: %w", err)
+		return empty, "", err
 	}
-	other := ""
 	for _, e := range entries {
 		switch e.Name() {
 		case lockName:
 		case SettingsName:
-			return fmt.Errorf("%s holds a run already", dir)
+			return begun, "", nil
+		case JournalName:
+			state = cutOff
 		default:
 			other = e.Name()
 		}
 	}
+	if state == cutOff {
+		if stored, _, err := readStored(filepath.Join(dir, JournalName)); err != nil || stored.Batches > 0 {
+			return foreign, JournalName, nil
+		}
+		return cutOff, "", nil
+	}
 	if other != "" {
-		return fmt.Errorf("cannot create a run in %s: the directory is not empty (it holds %s)", dir, other)
+		return foreign, other, nil
+	}
+	return empty, "", nil
+}
+
+// NotBegunError says that a directory holds what was left of a run that was cut off before it began.
+type NotBegunError struct{ Dir string }
+
+// Error says what to do about it.
+func (e *NotBegunError) Error() string {
+	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, e.Dir)
+}
+
+// CheckBegun returns a *NotBegunError of a directory that holds the beginning of a run only.
+func CheckBegun(dir string) error {
+	if state, _, err := look(dir); err == nil && (state == cutOff || state == empty) {
+		return &NotBegunError{dir}
 	}
 	return nil
 }
@@ -200,7 +260,7 @@ func Open(dir string) (*Run, Recovery, error) {
 	if err != nil {
 		return nil, recovery, err
 	}
-	return &Run{Dir: dir, Settings: settings, Log: journal.Log(), Recovery: recovery, Journal: journal}, recovery, nil
+	return &Run{Dir: dir, Settings: settings, Stored: journal.Past(), Recovery: recovery, Journal: journal}, recovery, nil
 }
 
 // Read reads a run without locking or changing it.
@@ -209,20 +269,21 @@ func Read(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, recovery, err := readJournalFile(filepath.Join(dir, JournalName))
+	stored, recovery, err := readStored(filepath.Join(dir, JournalName))
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Dir: dir, Settings: settings, Log: log, Recovery: recovery}, nil
+	return &Run{Dir: dir, Settings: settings, Stored: stored, Recovery: recovery}, nil
 }
 
-func readJournalFile(path string) (Log, Recovery, error) {
-	file, err := files.In(filepath.Dir(path)).Open(filepath.Base(path))
+// Look reads the settings of a run and nothing of its journal, for who goes through that in any case: Rounds then gives
+// all of it, and finds what is wrong with it; what else Stored would say is not known.
+func Look(dir string) (*Run, error) {
+	settings, err := readSettings(dir)
 	if err != nil {
-		return Log{}, Recovery{}, err
+		return nil, err
 	}
-	defer file.Close()
-	return ReadJournal(file)
+	return &Run{Dir: dir, Settings: settings, Stored: Stored{path: filepath.Join(dir, JournalName), size: -1}}, nil
 }
 
 func readSettings(dir string) (Settings, error) {
@@ -230,6 +291,9 @@ func readSettings(dir string) (Settings, error) {
 	var s Settings
 	if err := readJSON(path, settingsFormat, files.Settings, &s); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
+			if early := CheckBegun(dir); early != nil {
+				return Settings{}, early
+			}
 			return Settings{}, fmt.Errorf("%s is not a run: %w", dir, err)
 		}
 		return Settings{}, err
@@ -286,7 +350,8 @@ type Listing struct {
 }
 
 // List describes the runs in the directory root: the newest first, those made at the same instant by
-// name, and those whose settings cannot be read last. A directory that does not exist holds no runs.
+// name, and those whose settings cannot be read last. A directory that does not exist holds no runs. Of a journal it reads
+// the end, as far as the summary file knows the rest; so a line that was damaged before that shows where the run is read.
 func List(root string) ([]Listing, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -325,15 +390,14 @@ func describe(dir string) Listing {
 	if l.Settings, l.Err = readSettings(dir); l.Err != nil {
 		return l
 	}
-	log, _, err := readJournalFile(filepath.Join(dir, JournalName))
-	l.Summary = Summarise(log.LastEnd().Trim(log.History))
+	var end *End
+	l.Summary, end, l.Err = summarise(dir)
 	switch {
-	case err != nil:
-		l.Err = err
+	case l.Err != nil:
 	case running:
 		l.State = Running
-	case log.Ended:
-		l.State, l.End = Finished, log.LastEnd()
+	case end != nil:
+		l.State, l.End = Finished, *end
 	default:
 		l.State = Interrupted
 	}

@@ -1,12 +1,15 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,14 +44,14 @@ func TestRunReadsBack(t *testing.T) {
 	s := testSettings()
 	run := makeRun(t, dir, s)
 	s.Format = settingsFormat
-	if !reflect.DeepEqual(run.Settings, s) || run.RunID != "run-1" || len(run.History.Entries) != 0 {
+	if !reflect.DeepEqual(run.Settings, s) || run.RunID != "run-1" || run.Outcomes != 0 {
 		t.Errorf("new run is %+v", run)
 	}
 
 	// It can be read while it is being written.
 	read, err := Read(dir)
 	must(t, err)
-	if !reflect.DeepEqual(read.Settings, s) || read.Journal != nil || len(read.History.Entries) != 2 || read.Ended {
+	if !reflect.DeepEqual(read.Settings, s) || read.Journal != nil || read.Outcomes != 2 || read.Ended {
 		t.Errorf("the run reads as %+v", read)
 	}
 	must(t, read.Close())
@@ -64,14 +67,14 @@ func TestRunReadsBack(t *testing.T) {
 	again, recovery, err := Open(dir)
 	must(t, err)
 	defer again.Close()
-	if recovery.Lines != 3 || recovery.TornBytes == 0 || again.Recovery != recovery || len(again.History.Entries) != 1 {
-		t.Errorf("resumed with %+v and %+v", recovery, again.Log)
+	if recovery.Lines != 4 || recovery.TornBytes == 0 || again.Recovery != recovery || again.Outcomes != 1 {
+		t.Errorf("resumed with %+v and %+v", recovery, again.Stored)
 	}
 	must(t, again.Journal.Record(okEntry(1)), again.Journal.Record(okEntry(0)), again.Journal.End(End{Why: "done", Elapsed: 9}), again.Close())
 	read, err = Read(dir)
 	must(t, err)
-	if len(read.History.Entries) != 3 || read.LastEnd().Why != "done" || read.History.Elapsed != 9 {
-		t.Errorf("at the end the run reads as %+v", read.Log)
+	if read.Outcomes != 3 || read.LastEnd().Why != "done" || read.Elapsed != 9 {
+		t.Errorf("at the end the run reads as %+v", read.Stored)
 	}
 }
 
@@ -264,4 +267,175 @@ func TestAtomicWriteKeepsTheOldFile(t *testing.T) {
 	if len(entries) != 1 {
 		t.Errorf("a failed write leaves %v", entries)
 	}
+}
+
+// What a Create leaves that is cut off at any place is no run, says so, and makes way for a new one.
+func TestCutOffCreate(t *testing.T) {
+	write := func(name, text string) func(dir string) {
+		return func(dir string) { must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)) }
+	}
+	header := string(encode(t, Log{Outline: Outline{RunID: "run"}}, newestFormat))
+	batch := string(encode(t, Log{History: space.History{Batches: []space.Batch{{Count: 1}}}}, newestFormat))
+	for _, test := range []struct {
+		name  string
+		left  []func(dir string)
+		begun bool // it is more than a beginning
+	}{
+		{name: "nothing"},
+		{name: "a lock", left: []func(string){write(lockName, "1\n")}},
+		{name: "an empty journal", left: []func(string){write(lockName, "1\n"), write(JournalName, "")}},
+		{name: "half a header", left: []func(string){write(JournalName, header[:9])}},
+		{name: "a header", left: []func(string){write(JournalName, header), write("."+SettingsName+".7-0.tmp", "{")}},
+		{name: "other files", left: []func(string){write(JournalName, header), write(PriorName, "{}")}},
+		{name: "a batch", left: []func(string){write(JournalName, batch)}, begun: true},
+		{name: "no journal of ours", left: []func(string){write(JournalName, "precious")}, begun: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			must(t, os.Mkdir(dir, 0o777))
+			for _, leave := range test.left {
+				leave(dir)
+			}
+			_, err := Read(dir)
+			_, _, again := Open(dir)
+			for _, err := range []error{err, again} {
+				if _, early := errors.AsType[*NotBegunError](err); early == test.begun {
+					t.Errorf("it is said to be: %v", err)
+				}
+			}
+			run, err := Create(dir, testSettings())
+			if test.begun {
+				checkError(t, err, "the directory is not empty (it holds journal.jsonl)")
+				return
+			}
+			must(t, err)
+			must(t, run.Journal.Batch(space.Batch{Count: 1}), run.Close())
+			read, err := Read(dir)
+			must(t, err)
+			if read.Batches != 1 {
+				t.Errorf("the new run reads as %+v", read)
+			}
+		})
+	}
+}
+
+// A run whose files are not all written yet is none.
+func TestSettingsComeLast(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	looked := false
+	run, err := Create(dir, testSettings(), func(dir string) error {
+		looked = true
+		if CheckBegun(dir) == nil {
+			t.Error("it counts as begun before its files are there")
+		}
+		return nil
+	})
+	must(t, err, run.Close(), CheckBegun(dir))
+	if !looked {
+		t.Error("nothing was prepared")
+	}
+}
+
+// A journal that is deleted under a run is noticed by the next Sync, and by every record after it.
+func TestDeletedDirectoryIsNoticed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	run := makeRun(t, dir, testSettings())
+	must(t, run.Journal.Sync(), os.RemoveAll(dir))
+	must(t, run.Journal.Record(okEntry(0))) // it is on its way
+	for _, err := range []error{run.Journal.Sync(), run.Journal.Batch(space.Batch{Number: 1, First: 3, Count: 1}), run.Close()} {
+		if !errors.Is(err, ErrDeleted) {
+			t.Errorf("error is %v, want %v", err, ErrDeleted)
+		}
+		checkError(t, err, filepath.Join(dir, JournalName))
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the directory has come back")
+	}
+}
+
+// A list of runs reads the summary file and the end of the journal, and says what the whole journal does.
+func TestListReadsNoWholeJournal(t *testing.T) {
+	formats(t, func(t *testing.T, number int) {
+		root := t.TempDir()
+		dir := filepath.Join(root, "run")
+		must(t, makeRun(t, dir, testSettings()).Close())
+		// Batches of two shapes of points, and of failures.
+		l := Log{History: space.History{Entries: make(map[int]space.Entry)}, Outline: Outline{RunID: "run"}}
+		for b := range 40 {
+			l.History.Batches = append(l.History.Batches, space.Batch{Number: b, First: 3 * b, Count: 3, Progress: space.Progress{Told: 3 * b}})
+		}
+		for n := range 119 {
+			e := okEntry(n)
+			e.Outcome.Cost = float64((n*37)%101 + 5)
+			if n%5 == 0 {
+				e.Key, e.Outcome = "other=x n=1", space.Fail(space.Invalid, "no")
+			}
+			l.History.Entries[n] = e
+			l.History.Elapsed = max(l.History.Elapsed, e.Elapsed)
+		}
+		journal := filepath.Join(dir, JournalName)
+		for _, told := range []int{-1, 0, 118} { // interrupted, ended, at a target
+			l := l
+			if told >= 0 {
+				l.Outline = outlineOf(l.History, "run", []End{{Why: "x", Told: told, Elapsed: 500}}, true)
+			}
+			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.RemoveAll(filepath.Join(dir, SummaryName)))
+			whole, err := List(root)
+			must(t, err)
+			// To open and close it writes the summary.
+			j, _, err := OpenJournal(journal)
+			must(t, err, j.Close())
+			quick, err := List(root)
+			must(t, err)
+			if !reflect.DeepEqual(quick, whole) || quick[0].Err != nil || quick[0].Summary.Evaluations == 0 {
+				t.Errorf("told %d: from the summary\n%+v\nfrom the journal\n%+v", told, quick, whole)
+			}
+			// What is before the end is not read: it may as well be gone.
+			data, err := os.ReadFile(journal)
+			must(t, err, os.WriteFile(journal, append(make([]byte, len(data)*3/4), data[len(data)*3/4:]...), 0o666))
+			if blind, err := List(root); err != nil || !reflect.DeepEqual(blind, quick) {
+				t.Errorf("told %d: the journal was read: %+v, %v", told, blind, err)
+			}
+			// A summary of another journal is not believed.
+			must(t, os.WriteFile(journal, data[:len(data)/2], 0o666))
+			if short, err := List(root); err != nil || short[0].Err != nil || short[0].Summary.Evaluations >= quick[0].Summary.Evaluations {
+				t.Errorf("told %d: of half a journal the list says %+v, %v", told, short, err)
+			}
+		}
+		for _, text := range []string{"", "{}", `{"format":1}`, `{"format":1,"journal":9,"bytes":9,"batches":1,"trials":3,"tally":{"counts":{},"elapsed":0}}`,
+			`{"format":1,"journal":2,"bytes":40,"batches":0,"trials":0,"shapes":[[]],"tally":{"counts":{},"elapsed":0}}`} {
+			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.WriteFile(filepath.Join(dir, SummaryName), []byte(text), 0o666))
+			if list, err := List(root); err != nil || list[0].Err != nil || list[0].Summary.Evaluations != 119 {
+				t.Errorf("with the summary %q the list says %+v, %v", text, list, err)
+			}
+		}
+	})
+}
+
+// inJournalOrder encodes a log with each outcome after its own batch, as a search records them.
+func inJournalOrder(t *testing.T, l Log, number int) []byte {
+	records := recordsOf(l)
+	slices.SortStableFunc(records, func(a, b record) int {
+		at := func(r record) int {
+			switch r.kind {
+			case aHeader:
+				return -1
+			case aBatch:
+				return r.batch.First
+			case anOutcome:
+				return r.entry.Number
+			}
+			return math.MaxInt
+		}
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.kind, b.kind))
+	})
+	var out []byte
+	f := newFormat(number)
+	for _, r := range records {
+		var err error
+		out, _, err = f.encode(out, &r)
+		must(t, err)
+		f.keep()
+	}
+	return out
 }

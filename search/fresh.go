@@ -10,9 +10,8 @@ import (
 // Fresh draws points that nobody has seen: uniformly, without replacement, until none is left. Strategies
 // that make their points in other ways mark those here, and come back to Fresh when they run dry.
 //
-// In a space whose points are numbered it walks a keyed permutation of the numbers, so that what it needs to
-// remember is what was marked; elsewhere it samples, and scans the space in canonical order once sampling
-// finds nothing new.
+// In a space whose points are numbered it walks a keyed permutation of the numbers; elsewhere it samples, and scans the
+// space in canonical order once sampling finds nothing new.
 type Fresh struct {
 	// Later, where it is set, says which points are kept back: they count as seen until nothing else is left, and then
 	// it becomes nil.
@@ -21,12 +20,13 @@ type Fresh struct {
 	space *space.Space
 	rng   *rand.Rand
 
-	n    uint64 // points, where they are numbered
-	perm permutation
-	next uint64 // of the permuted numbers
-	// seen holds the points that were drawn or marked: by number, or by key where there are none.
-	seen    map[uint64]struct{}
-	seenKey map[string]struct{}
+	numbered bool
+	n        uint64 // points, where they are numbered
+	perm     permutation
+	next     uint64 // of the permuted numbers
+
+	known *Points  // the points that were drawn, marked or asked for by Number
+	seen  []uint64 // a bit for each of them: whether it was drawn or marked
 
 	scan func() (space.Point, bool) // nil while sampling finds new points
 }
@@ -36,13 +36,9 @@ const sampleTries = 64
 
 // NewFresh returns a source of unseen points.
 func NewFresh(s *space.Space, rng *rand.Rand) *Fresh {
-	f := &Fresh{space: s, rng: rng}
-	if n, ok := s.Len(); ok {
-		f.n = n
-		f.perm = newPermutation(n, rng)
-		f.seen = map[uint64]struct{}{}
-	} else {
-		f.seenKey = map[string]struct{}{}
+	f := &Fresh{space: s, rng: rng, known: NewPoints(s)}
+	if f.n, f.numbered = s.Len(); f.numbered {
+		f.perm = newPermutation(f.n, rng)
 	}
 	return f
 }
@@ -58,50 +54,62 @@ func (f *Fresh) Mark(p space.Point) bool {
 	if f.late(p) {
 		return false
 	}
-	if f.seen != nil {
-		i, ok := f.space.Index(p)
-		if !ok {
-			return false
-		}
-		if _, known := f.seen[i]; known {
-			return false
-		}
-		f.seen[i] = struct{}{}
-		return true
-	}
-	key := p.Key()
-	if _, known := f.seenKey[key]; known {
+	return f.mark(p)
+}
+
+// mark is Mark of any point.
+func (f *Fresh) mark(p space.Point) bool {
+	if !f.holds(p) {
 		return false
 	}
-	f.seenKey[key] = struct{}{}
+	i := f.Number(p)
+	if f.bit(i) {
+		return false
+	}
+	f.seen[i/64] |= 1 << (i % 64)
 	return true
 }
+
+// holds reports whether a point is one of the space.
+func (f *Fresh) holds(p space.Point) bool { return p.Space().Same(f.space) }
+
+// bit reports whether known point i is seen.
+func (f *Fresh) bit(i int) bool { return i/64 < len(f.seen) && f.seen[i/64]>>(i%64)&1 != 0 }
+
+// Number returns the number of a point of the space, by which strategies keep what they know of it: 0, 1, 2, … in the
+// order in which the points became known here.
+func (f *Fresh) Number(p space.Point) int {
+	i, fresh := f.known.Add(p)
+	if fresh && i/64 == len(f.seen) {
+		f.seen = append(f.seen, 0)
+	}
+	return i
+}
+
+// Known returns the number of a point that has one.
+func (f *Fresh) Known(p space.Point) (int, bool) { return f.known.Find(p) }
+
+// At returns the point with a number.
+func (f *Fresh) At(i int) space.Point { return f.known.At(i) }
 
 func (f *Fresh) late(p space.Point) bool { return f.Later != nil && f.Later(p) }
 
 // Seen reports whether a point was drawn or marked.
 func (f *Fresh) Seen(p space.Point) bool {
-	if f.seen == nil {
-		_, known := f.seenKey[p.Key()]
-		return known
+	if !f.holds(p) {
+		return false
 	}
-	i, ok := f.space.Index(p)
-	_, known := f.seen[i]
-	return ok && known
+	i, ok := f.known.Find(p)
+	return ok && f.bit(i)
 }
 
 // Draw returns an unseen point and marks it. It returns false when every point is seen.
 func (f *Fresh) Draw() (space.Point, bool) {
-	if f.seen != nil {
+	if f.numbered {
 		for f.next < f.n {
-			i := f.perm.at(f.next)
+			p := f.space.At(f.perm.at(f.next))
 			f.next++
-			if _, known := f.seen[i]; !known {
-				p := f.space.At(i)
-				if f.late(p) {
-					continue
-				}
-				f.seen[i] = struct{}{}
+			if !f.late(p) && f.mark(p) {
 				return p, true
 			}
 		}

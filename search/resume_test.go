@@ -56,7 +56,7 @@ func (s sitting) sit(t *testing.T, dir string, jobs int) search.Result {
 	strategy, err := s.strategy.New(s.space, s.seed, strategies.Hints{})
 	must(t, err)
 	r, err := search.Run(t.Context(), strategy, search.EvaluatorFunc(s.evaluate), search.Settings{
-		Budget: s.budget, Jobs: jobs, Recorder: journal, History: journal.Log().History,
+		Budget: s.budget, Jobs: jobs, Recorder: journal, History: journal.Past(),
 	})
 	must(t, err)
 	end := results.End{Why: r.Stop.String(), Elapsed: r.Elapsed.Seconds()}
@@ -198,9 +198,9 @@ func TestOneSittingOrMany(t *testing.T) {
 				must(t, err)
 				strategy, err := s.strategy.New(s.space, s.seed, strategies.Hints{})
 				must(t, err)
-				known := len(journal.Log().History.Entries)
+				known := journal.Past().Outcomes
 				r, err := search.Run(ctx, strategy, search.EvaluatorFunc(s.evaluate), search.Settings{
-					Budget: s.budget, Jobs: jobs, Recorder: journal, History: journal.Log().History,
+					Budget: s.budget, Jobs: jobs, Recorder: journal, History: journal.Past(),
 					Observe: func(e search.Event) {
 						if e.Known == known+11 {
 							cancel()

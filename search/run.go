@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -27,9 +28,9 @@ type Settings struct {
 	Jobs int
 	// Recorder keeps the run; nil keeps nothing.
 	Recorder Recorder
-	// History is what earlier sittings of this run recorded. The strategy is led through it first, and
-	// nothing in it is evaluated again.
-	History space.History
+	// History is what earlier sittings of this run recorded; nil means nothing. The strategy is led through it first,
+	// batch by batch, and nothing in it is evaluated again.
+	History History
 	// Began is when this sitting began, for wall budgets; the zero value means now. The time that it takes to
 	// lead the strategy through the history does not count.
 	Began time.Time
@@ -134,12 +135,17 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 		set.Began = set.Now()
 	}
 	r := &run{strategy: s, evaluator: ev, set: set}
+	if set.History == nil {
+		r.set.History = space.History{}
+	}
 	if !set.Virtual { // where the history ends is found by going through it
-		r.prior = seconds(set.History.Elapsed)
+		r.prior = seconds(r.set.History.Spent())
 	}
 	err := r.loop(ctx)
 	if set.Recorder != nil {
-		err = errors.Join(err, set.Recorder.Sync())
+		if serr := set.Recorder.Sync(); !errors.Is(err, serr) { // a recorder may say the same again
+			err = errors.Join(err, serr)
+		}
 	}
 	r.result.Elapsed = r.elapsed()
 	return r.result, err
@@ -147,25 +153,29 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 
 // Replay leads a strategy through a recorded run, and proves that it asks the same points in the same order. It
 // returns the number of trials that it compared.
-func Replay(s Strategy, h space.History) (int, error) {
-	r := &run{strategy: s, set: Settings{History: h}}
-	compared := 0
-	for i := range h.Batches {
-		b, err := r.ask(h.Batches[i].Progress)
+func Replay(s Strategy, h History) (int, error) {
+	r := &run{strategy: s}
+	compared, last, missing := 0, 0, 0 // the batch that was not told, and how much of it is missing
+	for past, err := range h.Rounds() {
 		if err != nil {
 			return compared, err
 		}
-		known, err := b.compare(h, i)
+		if missing > 0 {
+			return compared, fmt.Errorf("search: batch %d was told though %d of its outcomes are missing", last, missing)
+		}
+		b, err := r.ask(past.Batch.Progress)
+		if err != nil {
+			return compared, err
+		}
+		known, err := b.compare(past)
 		compared += known
 		if err != nil {
 			return compared, err
 		}
-		if known < len(b.trials) {
+		if missing = len(b.trials) - known; missing > 0 {
 			// Whatever was in flight when the run was stopped was never told.
-			if i != len(h.Batches)-1 {
-				return compared, fmt.Errorf("search: batch %d was told though %d of its outcomes are missing", i, len(b.trials)-known)
-			}
-			break
+			last = past.Batch.Number
+			continue
 		}
 		r.tell(b)
 	}
@@ -215,18 +225,22 @@ func (r *run) loop(ctx context.Context) error {
 			return
 		}
 		replaying = false
-		if len(r.set.History.Batches) > 0 {
+		if r.batches > 0 {
 			r.set.Began = r.set.Began.Add(r.set.Now().Sub(replayBegan))
 		}
 		if wall := r.set.Budget.Wall; wall > 0 && !r.set.Virtual {
 			ctx, cancel = context.WithTimeoutCause(ctx, wall-r.elapsed(), errTimeSpent)
 		}
 	}
-	h := r.set.History
+	next, stop := iter.Pull2(r.set.History.Rounds())
+	defer stop()
 	for {
 		// What is recorded counts, whatever the budget is by now: a smaller one than the run had ends it after
 		// its history.
-		replayed := r.batches < len(h.Batches)
+		past, err, replayed := next()
+		if err != nil {
+			return err
+		}
 		if n := r.set.Budget.Evaluations; !replayed && n > 0 && r.told >= n {
 			r.result.Stop = EvaluationsSpent
 			return nil
@@ -244,7 +258,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		progress := r.progress()
 		if replayed {
-			progress = h.Batches[r.batches].Progress
+			progress = past.Batch.Progress
 		}
 		b, err := r.ask(progress)
 		if err != nil {
@@ -256,7 +270,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		known := 0
 		if replayed {
-			if known, err = b.compare(h, r.batches-1); err != nil {
+			if known, err = b.compare(past); err != nil {
 				return err
 			}
 			for i, o := range b.outcomes {
@@ -275,11 +289,15 @@ func (r *run) loop(ctx context.Context) error {
 		if known < len(b.trials) {
 			goOn()
 		}
-		evaluate := r.evaluate
-		if r.set.Virtual {
-			evaluate = r.simulate
+		var hit int
+		switch {
+		case r.set.Virtual:
+			hit, err = r.simulate(ctx, b)
+		case known < len(b.trials):
+			hit, err = r.evaluate(ctx, b)
+		default:
+			hit = slices.IndexFunc(b.outcomes, r.reaches)
 		}
-		hit, err := evaluate(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -356,28 +374,28 @@ func (r *run) tell(b *batch) {
 	r.told += len(b.trials)
 }
 
-// compare fills in the outcomes that the history knows of its i-th batch, and returns how many those are. It
+// compare fills in the outcomes that the history knows of the batch, and returns how many those are. It
 // fails where the strategy asked for other points than were recorded.
-func (b *batch) compare(h space.History, i int) (int, error) {
-	want := h.Batches[i]
+func (b *batch) compare(past space.Round) (int, error) {
+	want := past.Batch
 	if len(b.trials) != want.Count {
-		return 0, fmt.Errorf("search: batch %d asks for %d points, but %d were recorded: the strategy, its settings or the space have changed", i, len(b.trials), want.Count)
+		return 0, fmt.Errorf("search: batch %d asks for %d points, but %d were recorded: the strategy, its settings or the space have changed", want.Number, len(b.trials), want.Count)
 	}
-	known := 0
-	for k, t := range b.trials {
-		e, ok := h.Entries[t.Number]
-		if !ok {
-			continue
+	var key []byte
+	for known, e := range past.Entries {
+		k := e.Number - b.trials[0].Number
+		if k < 0 || k >= len(b.trials) {
+			return known, fmt.Errorf("search: trial %d is recorded in batch %d, which has the trials from %d on", e.Number, want.Number, b.trials[0].Number)
 		}
-		if key := t.Point.Key(); key != e.Key || t.Fidelity != e.Outcome.Fidelity {
+		t := b.trials[k]
+		if key = t.Point.AppendKey(key[:0]); string(key) != e.Key || t.Fidelity != e.Outcome.Fidelity {
 			return known, fmt.Errorf("search: trial %d asks for %q at fidelity %d, but %q at %d was recorded: the strategy, its settings or the space have changed",
 				t.Number, key, t.Fidelity, e.Key, e.Outcome.Fidelity)
 		}
 		b.outcomes[k] = e.Outcome
 		b.elapsed = max(b.elapsed, seconds(e.Elapsed))
-		known++
 	}
-	return known, nil
+	return len(past.Entries), nil
 }
 
 func (b *batch) unknown() bool {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"tune/space"
@@ -45,6 +46,14 @@ type Recorder interface {
 	// Sync returns when everything recorded so far is durable. The run calls it before a strategy
 	// hears of a batch's outcomes.
 	Sync() error
+}
+
+// History is what a run has asked and measured in earlier sittings.
+type History interface {
+	// Rounds gives the batches in order, each with what is known of it. An error ends it.
+	Rounds() iter.Seq2[space.Round, error]
+	// Spent is the time, in seconds, that these sittings took.
+	Spent() float64
 }
 
 // Budget says when a run stops: at whichever of its limits is reached first. The zero value sets no limit,

@@ -289,8 +289,12 @@ func cutPair(key, rest string) (name, text, after string, err error) {
 	if !ok || strings.Contains(name, " ") {
 		return "", "", "", fmt.Errorf("key %q: expected name=value at %q", key, rest)
 	}
-	text, err = strconv.QuotedPrefix(after)
-	if err != nil || after[0] != '"' {
+	quoted := false
+	if strings.HasPrefix(after, `"`) {
+		text, err = strconv.QuotedPrefix(after)
+		quoted = err == nil
+	}
+	if !quoted {
 		text, _, _ = strings.Cut(after, " ")
 	}
 	if after = after[len(text):]; after != "" && after[0] != ' ' {
@@ -303,17 +307,33 @@ func cutPair(key, rest string) (name, text, after string, err error) {
 // not be known; Parameter.ParseValue reads a value.
 func KeyTexts(key string) (map[string]string, error) {
 	out := map[string]string{}
+	twice := ""
+	err := SplitKey(key, func(name, text string) {
+		if _, again := out[name]; again {
+			twice = name
+		}
+		out[name] = text
+	})
+	if err == nil && twice != "" {
+		err = fmt.Errorf("key %q: parameter %q is given twice", key, twice)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SplitKey calls pair with each name and value of a key, as they are written and in their order.
+func SplitKey(key string, pair func(name, text string)) error {
 	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		name, text, after, err := cutPair(key, rest)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("key %q: parameter %q is given twice", key, name)
-		}
-		out[name], rest = text, after
+		pair(name, text)
+		rest = after
 	}
-	return out, nil
+	return nil
 }
 
 // GuessValue reads a value of a key where its parameter is not known: an integer, a float, true or false, where it

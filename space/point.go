@@ -26,7 +26,15 @@ func (p Point) Key() string {
 	if p.space == nil {
 		return ""
 	}
-	return string(p.space.appendKey(nil, p.ords))
+	return string(p.AppendKey(nil))
+}
+
+// AppendKey appends Key to b.
+func (p Point) AppendKey(b []byte) []byte {
+	if p.space == nil {
+		return b
+	}
+	return p.space.appendKey(b, p.ords)
 }
 
 // String is Key.

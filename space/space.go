@@ -375,6 +375,9 @@ func (s *Space) Fingerprint() string { return s.fingerprint }
 // same reports whether points of o are points of s.
 func (s *Space) same(o *Space) bool { return s == o || o != nil && s.fingerprint == o.fingerprint }
 
+// Same reports whether two spaces have the same definition. No space is the same as none.
+func (s *Space) Same(o *Space) bool { return s != nil && s.same(o) }
+
 // Product returns the product of all domain sizes, before conditions and constraints.
 func (s *Space) Product() *big.Int {
 	product := big.NewInt(1)

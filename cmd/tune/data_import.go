@@ -72,7 +72,7 @@ A file may be compressed with gzip; an output whose name ends in .gz will be.`,
 		if ext := filepath.Ext(*output); ext == ".yaml" || ext == ".yml" {
 			return a.importSpace(f, *output)
 		}
-		return a.writeOut(*output, f.WriteRecorded)
+		return a.writeOut(*output, func(w io.Writer) error { return f.Write(w, exchange.Recorded) })
 	}
 	return c
 }

@@ -42,7 +42,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -74,11 +73,7 @@ func main() {
 		worker.Main()
 	}
 	began := time.Now()
-	if os.Getenv("GOGC") == "" {
-		// Every candidate is a few megabytes of garbage; collecting less often nearly doubles their rate,
-		// and the heap stays small.
-		debug.SetGCPercent(400)
-	}
+	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)

@@ -377,3 +377,27 @@ func openPTY() (terminal, tty *os.File, err error) {
 	}
 	return terminal, tty, nil
 }
+
+// TestDeleted: a run whose directory is deleted stops, and says why.
+func TestDeleted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command("tune", "run", "treehash", "--budget", "60s", "--shape", small, "--dir", dir, "-q")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(dir, results.JournalName)); err == nil && info.Size() > 2000 {
+			break
+		}
+	}
+	for os.RemoveAll(dir) != nil { // it may be writing its summary there
+		time.Sleep(time.Millisecond)
+	}
+	err := cmd.Wait()
+	if exitCode(err) != exitFailed || strings.Count(out.String(), "journal.jsonl: it was deleted while the run went on") != 1 {
+		t.Errorf("exit code %d\n%s", exitCode(err), &out)
+	}
+}

@@ -220,11 +220,11 @@ func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, er
 	return seconds / 1e3, nil
 }
 
-// WriteKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time become milliseconds there. There is no
+// writeKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time become milliseconds there. There is no
 // newline at its end: Kernel Tuner takes a file whose last characters are not the two braces for one to be closed.
-func (f *File) WriteKernelTuner(w io.Writer) error {
+func (f *File) writeKernelTuner(w io.Writer, rows Rows) error {
 	head := f.cacheHead()
-	return emit(w, func(e emitter) {
+	return emit(w, func(e emitter) error {
 		e.w.WriteString("{\n")
 		for i, k := range head.keys {
 			if k.name == "cache" {
@@ -236,15 +236,18 @@ func (f *File) WriteKernelTuner(w io.Writer) error {
 			e.w.WriteString(",\n")
 		}
 		e.w.WriteString(`"cache": {`)
-		for i := range f.Rows {
-			if i > 0 {
-				e.w.WriteByte(',')
+		separator := "\n"
+		for r, err := range rows {
+			if err != nil {
+				return err
 			}
-			key, entry := f.cacheEntry(&f.Rows[i])
-			e.w.WriteString("\n" + key + ": ")
+			key, entry := f.cacheEntry(r)
+			e.w.WriteString(separator + key + ": ")
 			e.flat(entry)
+			separator = ",\n"
 		}
 		e.w.WriteString("}\n}")
+		return nil
 	})
 }
 

@@ -160,7 +160,7 @@ func TestRoundTrips(t *testing.T) {
 			same := write(t, f, f.Format)
 			if root, err := parse(f.text); err == nil {
 				var flat bytes.Buffer
-				if err := emit(&flat, func(e emitter) { e.flat(&root) }); err != nil {
+				if err := emit(&flat, func(e emitter) error { e.flat(&root); return nil }); err != nil {
 					t.Fatal(err)
 				}
 				if tokens(t, same) != tokens(t, flat.String()) || tokens(t, same) != tokens(t, f.text) {

@@ -519,9 +519,56 @@ func (e emitter) indented(n *node, unit, indent string) {
 	e.w.WriteByte(end)
 }
 
+// members writes an object, with a text before each member and one before its end; one writes the value of a member. In a
+// line of its own an object has a blank between its members.
+func (e emitter) members(n *node, before, end string, one func(i int) error) error {
+	e.w.WriteByte('{')
+	for i := range n.items {
+		e.separate(i, before)
+		e.w.WriteString(n.keys[i].raw)
+		e.w.WriteString(": ")
+		if err := one(i); err != nil {
+			return err
+		}
+	}
+	e.w.WriteString(end + "}")
+	return nil
+}
+
+// list writes a list of rows in the same way.
+func (e emitter) list(rows Rows, before, end string, one func(*Row)) error {
+	e.w.WriteByte('[')
+	i := 0
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
+		e.separate(i, before)
+		one(r)
+		i++
+	}
+	if i > 0 {
+		e.w.WriteString(end)
+	}
+	return e.w.WriteByte(']')
+}
+
+// separate writes what stands before element i.
+func (e emitter) separate(i int, before string) {
+	switch {
+	case i > 0 && before == "":
+		e.w.WriteString(", ")
+	case i > 0:
+		e.w.WriteByte(',')
+	}
+	e.w.WriteString(before)
+}
+
 // emit writes to w what f emits.
-func emit(w io.Writer, f func(emitter)) error {
+func emit(w io.Writer, f func(emitter) error) error {
 	b := bufio.NewWriter(w)
-	f(emitter{b})
+	if err := f(emitter{b}); err != nil {
+		return err
+	}
 	return b.Flush()
 }

@@ -201,11 +201,8 @@ func (f *File) readOrigin(r *Row, n *node, path string) error {
 	return err
 }
 
-// WriteRecorded writes tune's own form.
-func (f *File) WriteRecorded(w io.Writer) error {
-	if f.root != nil {
-		return emit(w, func(e emitter) { e.flat(f.root) })
-	}
+// writeRecorded writes tune's own form.
+func (f *File) writeRecorded(w io.Writer, rows Rows) error {
 	head := objectNode()
 	head.set("space", textNode(f.Space)).set("device", textNode(f.Device)).set("kernel", textNode(f.Kernel))
 	head.set("objective", textNode(f.Objective)).set("unit", textNode(f.Unit))
@@ -222,12 +219,19 @@ func (f *File) WriteRecorded(w io.Writer) error {
 	if f.origin != nil {
 		head.set(sourceFormatKey, textNode(string(f.originFormat))).set(sourceKey, *f.origin)
 	}
-	rows := make([]node, len(f.Rows))
-	for i := range f.Rows {
-		rows[i] = f.ownRow(&f.Rows[i])
-	}
-	head.set("rows", listNode(rows...))
-	return emit(w, func(e emitter) { e.flat(head) })
+	head.set("rows", listNode())
+	return emit(w, func(e emitter) error {
+		return e.members(head, "", "", func(i int) error {
+			if head.keys[i].name != "rows" {
+				e.flat(&head.items[i])
+				return nil
+			}
+			return e.list(rows, "", "", func(r *Row) {
+				n := f.ownRow(r)
+				e.flat(&n)
+			})
+		})
+	})
 }
 
 // ownRow makes the row of the recorded form.

@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"tune/space"
@@ -246,19 +247,26 @@ func (f *File) readT4Times(r *Row, n *node, path string) (seconds float64, err e
 	return seconds, nil
 }
 
-// WriteT4 writes results in the format T4.
-func (f *File) WriteT4(w io.Writer) error {
+// writeT4 writes results in the format T4.
+func (f *File) writeT4(w io.Writer, rows Rows) error {
 	head := objectNode().set("metadata", *objectNode().set("timeunit", textNode("milliseconds"))).
 		set("results", listNode()).set("schema_version", textNode("1.0.0"))
 	if f.originFormat == T4 && f.origin != nil {
-		head = &node{kind: kindObject, keys: f.origin.keys, items: slices.Clone(f.origin.items)}
+		head = f.origin
 	}
-	results := make([]node, len(f.Rows))
-	for i := range f.Rows {
-		results[i] = f.result(&f.Rows[i])
-	}
-	*head.get("results") = listNode(results...)
-	return emit(w, func(e emitter) { e.indented(head, "  ", "") })
+	const unit = "  "
+	return emit(w, func(e emitter) error {
+		return e.members(head, "\n"+unit, "\n", func(i int) error {
+			if head.keys[i].name != "results" {
+				e.indented(&head.items[i], unit, unit)
+				return nil
+			}
+			return e.list(rows, "\n"+unit+unit, "\n"+unit, func(r *Row) {
+				n := f.result(r)
+				e.indented(&n, unit, unit+unit)
+			})
+		})
+	})
 }
 
 // result makes the result of a row.
@@ -315,13 +323,30 @@ func measured(name string, value node, unit string) node {
 	return *objectNode().set("name", textNode(name)).set("value", value).set("unit", textNode(unit))
 }
 
+// Rows gives the rows of a file one after another. A row is good until the next one.
+type Rows = iter.Seq2[*Row, error]
+
 // Write writes one of the formats.
 func (f *File) Write(w io.Writer, format Format) error {
+	if format == Recorded && f.root != nil {
+		return emit(w, func(e emitter) error { e.flat(f.root); return nil })
+	}
+	return f.WriteRows(w, format, func(yield func(*Row, error) bool) {
+		for i := range f.Rows {
+			if !yield(&f.Rows[i], nil) {
+				return
+			}
+		}
+	})
+}
+
+// WriteRows is Write with other rows than those of the file, as many as there are: none of them is kept.
+func (f *File) WriteRows(w io.Writer, format Format, rows Rows) error {
 	switch format {
 	case KernelTuner:
-		return f.WriteKernelTuner(w)
+		return f.writeKernelTuner(w, rows)
 	case T4:
-		return f.WriteT4(w)
+		return f.writeT4(w, rows)
 	}
-	return f.WriteRecorded(w)
+	return f.writeRecorded(w, rows)
 }

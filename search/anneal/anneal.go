@@ -69,7 +69,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x616E6E65))
 	return &Strategy{
-		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), known: map[string]float64{},
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh),
 		chains: make([]chain, c.Chains), best: math.Inf(1),
 	}, nil
 }
@@ -88,8 +88,7 @@ type Strategy struct {
 	cfg    Config
 	rng    *rand.Rand
 	code   *code.Code
-	known  map[string]float64 // costs by key
-	sorted []float64          // a sample of the costs seen, ascending
+	sorted []float64 // a sample of the costs seen, ascending
 	chains []chain
 	starts int // walks begun
 
@@ -131,7 +130,7 @@ func (a *Strategy) walk(c *chain) (space.Point, bool) {
 		if !ok {
 			break
 		}
-		if cost, known := a.known[next.Key()]; known {
+		if cost, known := a.code.Known(next); known {
 			a.step(c, next, cost)
 			continue
 		}
@@ -212,7 +211,7 @@ func (a *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 // note keeps what is known of a point.
 func (a *Strategy) note(p space.Point, o space.Outcome) {
 	cost := code.Cost(o)
-	a.known[p.Key()] = cost
+	a.code.Learn(p, cost)
 	if o.Status == space.OK {
 		a.sample(cost)
 	}

@@ -22,6 +22,7 @@ type Code struct {
 	Fresh *search.Fresh
 	rng   *rand.Rand
 	start []space.Point
+	costs search.Column[float64] // of the points that Fresh has numbered; NaN where none is known
 }
 
 // New returns the code of a space. The points of start come first where a strategy takes newcomers. Strategies that
@@ -250,6 +251,25 @@ func (c *Code) Ordinals(x []float64) []int {
 		ords[i] = int(max(0, min(x[i]*float64(n), float64(n-1))))
 	}
 	return ords
+}
+
+// Learn keeps the cost of a point.
+func (c *Code) Learn(p space.Point, cost float64) {
+	i := c.Fresh.Number(p)
+	for c.costs.Len() <= i {
+		c.costs.Append(math.NaN())
+	}
+	*c.costs.At(i) = cost
+}
+
+// Known returns the cost of a point that was learned.
+func (c *Code) Known(p space.Point) (cost float64, ok bool) {
+	i, ok := c.Fresh.Known(p)
+	if !ok || i >= c.costs.Len() {
+		return 0, false
+	}
+	cost = *c.costs.At(i)
+	return cost, !math.IsNaN(cost)
 }
 
 // Cost returns the cost of an outcome, +Inf where it failed.

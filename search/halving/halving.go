@@ -80,9 +80,12 @@ func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.S
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x68616c76))
 	h := &halving{
-		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), known: map[string]*candidate{},
-		seen: map[string]*view{}, quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
+		space: s, inner: inner, cfg: c, rng: rng, code: code.New(s, seed, rng, nil, nil), points: search.NewPoints(s),
+		quota: min(firstScouts, c.Scouts), falls: make([][]float64, c.Levels+1), best: math.Inf(1),
 	}
+	h.seen = search.NewIndex(func(x *search.Index, v int) uint64 {
+		return x.Hash(h.sight(h.points.At(int(h.views.At(v).first))))
+	})
 	for i, p := range s.Parameters() {
 		if slices.Contains(c.Blind, p.Name) {
 			h.blind = append(h.blind, i)
@@ -105,25 +108,30 @@ type halving struct {
 	// blind are the parameters that the cheapest score does not depend on, sighted the others.
 	blind, sighted []int
 
-	known map[string]*candidate // by key
-	all   []*candidate          // in the order in which they became known
-	seen  map[string]*view      // by the ordinals of the sighted parameters
-	views []*view               // in the order in which they became known
+	// What is known of each candidate, by its number among the points.
+	points   *search.Points
+	viewOf   search.Column[int32]
+	costs    search.Column[float64]      // at each fidelity but the cheapest: Levels a candidate
+	statuses search.Column[space.Status] // likewise; unset where it was not scored
+
+	views search.Column[view] // in the order in which they became known
+	seen  *search.Index       // of views, by what the cheapest score sees
+	sees  []byte              // memory for that
 
 	stage stage
 	batch []space.Trial // of the strategy inside, in its order, while it is scouted
-	group []*candidate  // that are to be scored at level
+	group []candidate   // that are to be scored at level
 	level int
-	asked []*candidate // of group, in the batch that was asked last
+	asked []candidate // of group, in the batch that was asked last
 
 	quota, scouted int // points that scouting may ask in this cycle, and has asked
 	stale          int // batches of neighbours in a row that found nothing better
 	before         float64
 	idle           bool // nothing was asked in this cycle
 
-	falls [][]float64  // of each fidelity, how far the last promoted costs fell until the full one
-	best  float64      // the least full cost
-	elite []*candidate // the best full scores, the least first
+	falls [][]float64 // of each fidelity, how far the last promoted costs fell until the full one
+	best  float64     // the least full cost
+	elite []candidate // the best full scores, the least first
 }
 
 type stage int
@@ -135,28 +143,41 @@ const (
 	emptying               // what is left, at full fidelity
 )
 
-// candidate is a point with its outcomes.
-type candidate struct {
-	point    space.Point
-	view     *view
-	outcomes []space.Outcome // at each fidelity but the cheapest, their status unset where it was not scored
-}
+// candidate is the number of a point. Of its outcomes the statuses and costs are kept, and of the cheapest one the
+// bound: that is all that a strategy learns from.
+type candidate int32
 
 // view is what the cheapest score sees of points that differ in blind parameters only.
 type view struct {
-	point   space.Point // the first of them
-	number  int         // of the trial that scored it; -1 before
-	outcome space.Outcome
-	handed  bool // whether one of them was scored at another fidelity
+	first  candidate // of them
+	number int32     // of the trial that scored it; -1 before
+	cost   float64
+	bound  float64 // no full score is better; -Inf where that is not known
+	status space.Status
+	handed bool // whether one of them was scored at another fidelity
 }
 
-// at returns the outcome at a fidelity.
-func (c *candidate) at(level int) *space.Outcome {
-	if level == len(c.outcomes) {
-		return &c.view.outcome
+// viewAt returns what the cheapest score sees of a candidate.
+func (h *halving) viewAt(c candidate) *view { return h.views.At(int(*h.viewOf.At(int(c)))) }
+
+// status returns that of a candidate at a fidelity.
+func (h *halving) status(c candidate, level int) space.Status {
+	if level == h.cfg.Levels {
+		return h.viewAt(c).status
 	}
-	return &c.outcomes[level]
+	return *h.statuses.At(int(c)*h.cfg.Levels + level)
 }
+
+// cost returns that of a candidate at a fidelity.
+func (h *halving) cost(c candidate, level int) float64 {
+	if level == h.cfg.Levels {
+		return h.viewAt(c).cost
+	}
+	return *h.costs.At(int(c)*h.cfg.Levels + level)
+}
+
+// point returns that of a candidate.
+func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
 
 const (
 	opened      = 2  // points of the strategy inside that are scored fully at the start
@@ -176,7 +197,7 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 	for {
 		h.asked = h.asked[:0]
 		for _, c := range h.group {
-			if !c.scored(h.level) && !(h.level == h.cfg.Levels && slices.ContainsFunc(h.asked, c.alike)) {
+			if !h.scored(c, h.level) && !(h.level == h.cfg.Levels && slices.ContainsFunc(h.asked, func(o candidate) bool { return h.alike(c, o) })) {
 				h.asked = append(h.asked, c)
 			}
 		}
@@ -193,7 +214,7 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 	}
 	out := make([]space.Proposal, len(h.asked))
 	for i, c := range h.asked {
-		out[i] = space.Proposal{Point: c.point, Fidelity: h.level}
+		out[i] = space.Proposal{Point: h.point(c), Fidelity: h.level}
 	}
 	return out
 }
@@ -201,13 +222,20 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 // Tell keeps the outcomes.
 func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, c := range h.asked[:len(trials)] {
-		*c.at(h.level) = outcomes[i]
+		o, v := &outcomes[i], h.viewAt(c)
 		if h.level == h.cfg.Levels {
-			c.view.number = trials[i].Number
+			v.status, v.cost, v.number, v.bound = o.Status, o.Cost, int32(trials[i].Number), math.Inf(-1)
+			for _, m := range o.Metrics {
+				if m.Name == boundMetric {
+					v.bound = m.Value
+				}
+			}
 			continue
 		}
-		c.view.handed = true
-		if h.level == 0 && outcomes[i].Status == space.OK {
+		at := int(c)*h.cfg.Levels + h.level
+		*h.statuses.At(at), *h.costs.At(at) = o.Status, o.Cost
+		v.handed = true
+		if h.level == 0 && o.Status == space.OK {
 			h.finished(c)
 		}
 	}
@@ -290,17 +318,17 @@ func (h *halving) tellInside() {
 	}
 	outcomes := make([]space.Outcome, len(h.batch))
 	for i := range h.batch {
-		v := h.known[h.batch[i].Point.Key()].view
-		h.batch[i].Number = v.number
-		outcomes[i] = v.outcome
-		outcomes[i].Fidelity = h.batch[i].Fidelity
+		c, _ := h.points.Find(h.batch[i].Point)
+		v := h.viewAt(candidate(c))
+		h.batch[i].Number = int(v.number)
+		outcomes[i] = space.Outcome{Status: v.status, Cost: v.cost, Fidelity: h.batch[i].Fidelity}
 	}
 	h.inner.Tell(h.batch, outcomes)
 	h.batch = nil
 }
 
-func (h *halving) candidates(batch []space.Trial) []*candidate {
-	out := make([]*candidate, len(batch))
+func (h *halving) candidates(batch []space.Trial) []candidate {
+	out := make([]candidate, len(batch))
 	for i, t := range batch {
 		out[i] = h.candidate(t.Point)
 	}
@@ -308,89 +336,105 @@ func (h *halving) candidates(batch []space.Trial) []*candidate {
 }
 
 // candidate returns what is known of a point, from now on.
-func (h *halving) candidate(p space.Point) *candidate {
-	c, ok := h.known[p.Key()]
-	if !ok {
-		c = &candidate{point: p, view: h.view(p), outcomes: make([]space.Outcome, h.cfg.Levels)}
-		h.known[p.Key()] = c
-		h.all = append(h.all, c)
+func (h *halving) candidate(p space.Point) candidate {
+	i, fresh := h.points.Add(p)
+	c := candidate(i)
+	if fresh {
+		h.viewOf.Append(h.view(c, p))
+		for range h.cfg.Levels {
+			h.costs.Append(0)
+			h.statuses.Append(space.StatusUnset)
+		}
 	}
 	return c
 }
 
-// view returns what the cheapest score sees of a point.
-func (h *halving) view(p space.Point) *view {
-	ords := p.Ordinals()
-	key := make([]byte, 0, 2*len(h.sighted))
-	for _, i := range h.sighted {
-		key = binary.AppendVarint(key, int64(ords[i]))
-	}
-	v, ok := h.seen[string(key)]
+// view returns what the cheapest score sees of a new candidate.
+func (h *halving) view(c candidate, p space.Point) int32 {
+	h.sees = append(h.sees[:0], h.sight(p)...)
+	hash := h.seen.Hash(h.sees)
+	v, ok := h.seen.Find(hash, func(v int) bool { return h.sameSight(h.point(h.views.At(v).first), p) })
 	if !ok {
-		v = &view{point: p, number: -1}
-		h.seen[string(key)] = v
-		h.views = append(h.views, v)
+		v = h.views.Len()
+		h.views.Append(view{first: c, number: -1, bound: math.Inf(-1)})
+		h.seen.Add(hash, v)
 	}
-	return v
+	return int32(v)
 }
 
-func (c *candidate) alike(o *candidate) bool { return c.view == o.view }
+// sight is what the cheapest score sees of a point, as bytes.
+func (h *halving) sight(p space.Point) []byte {
+	key := make([]byte, 0, 2*len(h.sighted))
+	for _, i := range h.sighted {
+		key = binary.AppendVarint(key, int64(p.Ordinal(i)))
+	}
+	return key
+}
 
-func (c *candidate) scored(level int) bool { return c.at(level).Status != space.StatusUnset }
+// sameSight reports whether the cheapest score sees no difference between two points.
+func (h *halving) sameSight(p, q space.Point) bool {
+	return !slices.ContainsFunc(h.sighted, func(i int) bool { return p.Ordinal(i) != q.Ordinal(i) })
+}
+
+func (h *halving) alike(c, o candidate) bool { return *h.viewOf.At(int(c)) == *h.viewOf.At(int(o)) }
+
+func (h *halving) scored(c candidate, level int) bool { return h.status(c, level) != space.StatusUnset }
 
 // right says whether a point has a cost at a fidelity.
-func (c *candidate) right(level int) bool { return c.at(level).Status == space.OK }
+func (h *halving) right(c candidate, level int) bool { return h.status(c, level) == space.OK }
 
 // open says whether a point is scored at no dearer fidelity than the cheapest, and did not fail there.
-func (c *candidate) open() bool {
-	return (c.right(len(c.outcomes)) || !c.scored(len(c.outcomes))) && !slices.ContainsFunc(c.outcomes, func(o space.Outcome) bool {
-		return o.Status != space.StatusUnset
-	})
+func (h *halving) open(c candidate) bool {
+	for level := range h.cfg.Levels {
+		if h.scored(c, level) {
+			return false
+		}
+	}
+	return h.right(c, h.cfg.Levels) || !h.scored(c, h.cfg.Levels)
 }
 
 // sortAt sorts points by their costs at a fidelity, those that failed behind; of equal ones the earlier stays first.
-func sortAt(cs []*candidate, level int) {
-	failed := func(c *candidate) int {
-		if c.right(level) {
+func (h *halving) sortAt(cs []candidate, level int) {
+	failed := func(c candidate) int {
+		if h.right(c, level) {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(cs, func(a, b *candidate) int {
-		if c := cmp.Compare(failed(a), failed(b)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.at(level).Cost, b.at(level).Cost)
+	slices.SortStableFunc(cs, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(h.cost(a, level), h.cost(b, level)))
 	})
 }
 
 // shortlist returns the best points of scouting. Of such that differ in a few parameters only it has the best.
-func (h *halving) shortlist() []*candidate {
+func (h *halving) shortlist() []candidate {
 	var open []*view
-	for _, v := range h.views {
-		if v.outcome.Status == space.OK && !v.handed && h.promising(v, v.outcome.Cost, h.cfg.Levels) {
+	for i := range h.views.Len() {
+		v := h.views.At(i)
+		if v.status == space.OK && !v.handed && h.promising(v, v.cost, h.cfg.Levels) {
 			open = append(open, v)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *view) int { return cmp.Compare(a.outcome.Cost, b.outcome.Cost) })
+	slices.SortStableFunc(open, func(a, b *view) int { return cmp.Compare(a.cost, b.cost) })
 	apart := len(h.sighted) / 6
-	var chosen []*view
+	var chosen []space.Point
 	for _, v := range open {
 		if len(chosen) == narrowed {
 			break
 		}
-		if !slices.ContainsFunc(chosen, func(o *view) bool { return h.distance(v.point, o.point) < apart }) {
-			chosen = append(chosen, v)
+		p := h.point(v.first)
+		if !slices.ContainsFunc(chosen, func(o space.Point) bool { return h.distance(p, o) < apart }) {
+			chosen = append(chosen, p)
 		}
 	}
-	var out []*candidate
-	for _, v := range chosen {
+	var out []candidate
+	for _, p := range chosen {
 		if len(h.blind) == 0 {
-			out = append(out, h.candidate(v.point))
+			out = append(out, h.candidate(p))
 			continue
 		}
 		for range grafts {
-			ords := v.point.Ordinals()
+			ords := p.Ordinals()
 			h.graft(ords)
 			if p, ok := h.space.Complete(ords); ok {
 				if c := h.candidate(p); !slices.Contains(out, c) {
@@ -405,7 +449,7 @@ func (h *halving) shortlist() []*candidate {
 // graft gives the blind parameters of a vector the values of one of the best points, or random ones.
 func (h *halving) graft(ords []int) {
 	if len(h.elite) > 0 && h.rng.IntN(2) == 0 {
-		from := h.elite[h.rng.IntN(len(h.elite))].point
+		from := h.point(h.elite[h.rng.IntN(len(h.elite))])
 		for _, i := range h.blind {
 			ords[i] = from.Ordinal(i)
 		}
@@ -418,10 +462,9 @@ func (h *halving) graft(ords []int) {
 
 // distance counts the parameters in which the cheapest score sees two points differ.
 func (h *halving) distance(a, b space.Point) int {
-	x, y := a.Ordinals(), b.Ordinals()
 	n := 0
 	for _, i := range h.sighted {
-		if x[i] != y[i] {
+		if a.Ordinal(i) != b.Ordinal(i) {
 			n++
 		}
 	}
@@ -431,26 +474,26 @@ func (h *halving) distance(a, b space.Point) int {
 // promoted returns the best of the group at this level, as far as they are promising. What counts is the full cost that
 // they may have: that at this level less one of the last falls, drawn for each. Where the falls differ by more than the
 // costs do, the costs tell little, and chance has its say.
-func (h *halving) promoted() []*candidate {
+func (h *halving) promoted() []candidate {
 	type forecast struct {
-		c    *candidate
+		c    candidate
 		cost float64
 	}
 	var right []forecast
 	for _, c := range h.group {
-		if !c.right(h.level) {
+		if !h.right(c, h.level) {
 			continue
 		}
-		cost := c.at(h.level).Cost
+		cost := h.cost(c, h.level)
 		if falls := h.falls[h.level]; len(falls) > 0 {
 			cost -= falls[h.rng.IntN(len(falls))]
 		}
 		right = append(right, forecast{c, cost})
 	}
 	slices.SortStableFunc(right, func(a, b forecast) int { return cmp.Compare(a.cost, b.cost) })
-	var out []*candidate
+	var out []candidate
 	for _, f := range right[:(len(right)+h.cfg.Keep-1)/h.cfg.Keep] {
-		if h.promising(f.c.view, f.c.at(h.level).Cost, h.level) {
+		if h.promising(h.viewAt(f.c), h.cost(f.c, h.level), h.level) {
 			out = append(out, f.c)
 		}
 	}
@@ -463,32 +506,31 @@ const boundMetric = "bound"
 // promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
 // from this fidelity tell.
 func (h *halving) promising(v *view, cost float64, level int) bool {
-	for _, m := range v.outcome.Metrics {
-		if m.Name == boundMetric && m.Value >= h.best {
-			return false
-		}
+	if v.bound >= h.best {
+		return false
 	}
 	falls := h.falls[level]
 	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
 }
 
 // finished notes a full cost.
-func (h *halving) finished(c *candidate) {
-	cost := c.outcomes[0].Cost
+func (h *halving) finished(c candidate) {
+	cost := h.cost(c, 0)
 	h.best = min(h.best, cost)
 	for level := 1; level <= h.cfg.Levels; level++ {
-		if c.right(level) {
-			h.falls[level] = append(h.falls[level], c.at(level).Cost-cost)
+		if h.right(c, level) {
+			h.falls[level] = append(h.falls[level], h.cost(c, level)-cost)
 			h.falls[level] = h.falls[level][max(0, len(h.falls[level])-memory):]
 		}
 	}
 	h.elite = append(h.elite, c)
-	sortAt(h.elite, 0)
+	h.sortAt(h.elite, 0)
 	// Of points that are one to the cheapest score the best is enough: luck with the others is no merit.
 	seen := map[*view]bool{}
-	h.elite = slices.DeleteFunc(h.elite, func(c *candidate) bool {
-		again := seen[c.view]
-		seen[c.view] = true
+	h.elite = slices.DeleteFunc(h.elite, func(c candidate) bool {
+		v := h.viewAt(c)
+		again := seen[v]
+		seen[v] = true
 		return again
 	})
 	h.elite = h.elite[:min(elites, len(h.elite))]
@@ -498,17 +540,17 @@ func (h *halving) finished(c *candidate) {
 const neighbourTries = 20
 
 // neighbours returns points near the best ones, the nearer the better these are.
-func (h *halving) neighbours() []*candidate {
+func (h *halving) neighbours() []candidate {
 	if len(h.elite) == 0 {
 		return nil
 	}
-	var out []*candidate
+	var out []candidate
 	for range children {
-		ords := h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))].point.Ordinals()
+		ords := h.point(h.elite[min(h.rng.IntN(len(h.elite)), h.rng.IntN(len(h.elite)))]).Ordinals()
 		h.vary(ords)
 		for range neighbourTries {
 			if p, ok := h.space.Complete(ords); ok {
-				if c := h.candidate(p); c.open() && !slices.Contains(out, c) {
+				if c := h.candidate(p); h.open(c) && !slices.Contains(out, c) {
 					out = append(out, c)
 					break
 				}
@@ -536,8 +578,13 @@ func (h *halving) vary(ords []int) {
 }
 
 // remaining returns the best of the points that have no full score.
-func (h *halving) remaining() []*candidate {
-	open := slices.DeleteFunc(slices.Clone(h.all), func(c *candidate) bool { return c.scored(0) })
-	sortAt(open, h.cfg.Levels)
+func (h *halving) remaining() []candidate {
+	var open []candidate
+	for c := range candidate(h.points.Len()) {
+		if !h.scored(c, 0) {
+			open = append(open, c)
+		}
+	}
+	h.sortAt(open, h.cfg.Levels)
 	return open[:min(rest, len(open))]
 }

@@ -63,17 +63,16 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x696C73))
 	return &Strategy{
-		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), known: map[string]float64{},
+		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh),
 		cost: math.Inf(1), home: math.Inf(1), best: math.Inf(1),
 	}, nil
 }
 
 // Strategy is the search. It also learns from points that others asked for.
 type Strategy struct {
-	cfg   Config
-	rng   *rand.Rand
-	code  *code.Code
-	known map[string]float64 // costs by key
+	cfg  Config
+	rng  *rand.Rand
+	code *code.Code
 
 	at    space.Point // of the descent; zero where it begins anew
 	cost  float64
@@ -121,7 +120,7 @@ func (l *Strategy) next() (space.Point, bool) {
 		if n := len(l.hood); n > 0 {
 			p := l.hood[n-1]
 			l.hood = l.hood[:n-1]
-			if cost, known := l.known[p.Key()]; known {
+			if cost, known := l.code.Known(p); known {
 				if cost < l.cost {
 					l.move(p, cost)
 				}
@@ -157,7 +156,7 @@ func (l *Strategy) pair() (space.Point, bool) {
 		if !ok {
 			return p, false
 		}
-		if _, known := l.known[p.Key()]; !known {
+		if _, known := l.code.Known(p); !known {
 			return p, true
 		}
 	}
@@ -205,7 +204,7 @@ func (l *Strategy) hear(trials []space.Trial, outcomes []space.Outcome, foreign 
 	best, least := -1, math.Inf(1)
 	for i, t := range trials {
 		cost := code.Cost(outcomes[i])
-		l.known[t.Point.Key()] = cost
+		l.code.Learn(t.Point, cost)
 		if best < 0 || cost < least {
 			best, least = i, cost
 		}

@@ -393,7 +393,8 @@ func evaluator(land landscape, pause time.Duration) search.Evaluator {
 // whole carries out a run and returns what it recorded.
 func (s *suite) whole(t tb, in *space.Space, seed uint64, ev search.Evaluator, set search.Settings) space.History {
 	t.Helper()
-	memory := NewMemory(set.History)
+	past, _ := set.History.(space.History)
+	memory := NewMemory(past)
 	set.Recorder = memory
 	if _, err := search.Run(context.Background(), s.make(t, in, seed), ev, set); err != nil {
 		t.Fatalf("space %s, seed %d: %v", in.Name(), seed, err)

@@ -50,7 +50,7 @@ func (w warp) at(cost float64) float64 {
 func (u *Strategy) values(rows []int) []float64 {
 	var costs []float64
 	for _, i := range rows {
-		if c := u.seen[i].cost; !math.IsInf(c, 1) {
+		if c := u.seen.cost(i); !math.IsInf(c, 1) {
 			costs = append(costs, c)
 		}
 	}
@@ -60,7 +60,7 @@ func (u *Strategy) values(rows []int) []float64 {
 	y := make([]float64, len(rows))
 	for k, i := range rows {
 		y[k] = worst
-		if c := u.seen[i].cost; !math.IsInf(c, 1) {
+		if c := u.seen.cost(i); !math.IsInf(c, 1) {
 			y[k] = w.at(c)
 		}
 	}
@@ -71,11 +71,11 @@ func (u *Strategy) values(rows []int) []float64 {
 func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
-	n := len(u.seen)
-	u.trend = u.prior.fit(y, n >= flatFrom && n < roamUntil, func(k int) []float64 { return u.seen[rows[k]].prior })
+	n := u.seen.len()
+	u.trend = u.prior.fit(y, n >= flatFrom && n < roamUntil, func(k int) []float64 { return u.observation(rows[k]).prior })
 	sum := 0.0
 	for k, i := range rows {
-		y[k] -= u.trend.at(u.seen[i].prior)
+		y[k] -= u.trend.at(u.observation(i).prior)
 		sum += y[k] * y[k]
 	}
 	scale := math.Sqrt(sum / float64(len(y)))
@@ -92,7 +92,7 @@ func (u *Strategy) standardise(rows []int) []float64 {
 
 // prepare brings the model up to date.
 func (u *Strategy) prepare() {
-	if n := len(u.seen); len(u.models) == 0 || n >= u.refit {
+	if n := u.seen.len(); len(u.models) == 0 || n >= u.refit {
 		u.learn()
 		// Lengths are soon known well enough.
 		u.refit = n + max(n*3/10, 2)
@@ -106,10 +106,10 @@ func (u *Strategy) prepare() {
 	u.fill()
 	y := u.standardise(u.rows)
 	var bad []float64
-	if u.good < len(u.seen) {
+	if u.good < u.seen.len() {
 		bad = make([]float64, len(u.rows))
 		for k, i := range u.rows {
-			if math.IsInf(u.seen[i].cost, 1) {
+			if math.IsInf(u.seen.cost(i), 1) {
 				bad[k] = 1
 			}
 		}
@@ -148,11 +148,12 @@ const (
 
 // learn chooses what the process observes, and its hyper-parameters.
 func (u *Strategy) learn() {
-	u.rows = u.sample(u.cfg.Most*3/4, len(u.seen) > u.cfg.Most)
-	some := u.sample(fitMost, len(u.seen) > fitMost)
+	clear(u.used)
+	u.rows = u.sample(u.cfg.Most*3/4, u.seen.len() > u.cfg.Most)
+	some := u.sample(fitMost, u.seen.len() > fitMost)
 	x := make([][]float64, len(some))
 	for k, i := range some {
-		x[k] = u.seen[i].x
+		x[k] = u.observation(i).x
 	}
 	steps := firstSteps
 	if len(u.models) > 0 && len(some) >= 32 {
@@ -161,14 +162,14 @@ func (u *Strategy) learn() {
 	y := u.standardise(some)
 	u.hyper = fit(x, y, u.enc.group, u.belief, u.hyper, steps)
 	hypers := []hyper{u.hyper}
-	if len(u.seen) <= sampledUntil && u.cfg.Samples > 1 {
+	if u.seen.len() <= sampledUntil && u.cfg.Samples > 1 {
 		hypers = sampleHypers(x, y, u.enc.group, u.belief, u.hyper, u.cfg.Samples, u.rng)
 	}
 	u.models = u.models[:0]
 	for _, h := range hypers {
 		m := model{process: newProcess(u.enc.group, h)}
 		for _, i := range u.rows {
-			m.observe(m.scaled(u.seen[i].x))
+			m.observe(m.scaled(u.observation(i).x))
 		}
 		u.models = append(u.models, m)
 	}
@@ -184,26 +185,20 @@ func (u *Strategy) learn() {
 	}
 }
 
-// ranked lists the observations, the best first.
-func (u *Strategy) ranked() []int {
-	order := make([]int, len(u.seen))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(u.seen[a].cost, u.seen[b].cost) })
-	return order
-}
-
 // sample lists n observations, half of them the best, the others at random; or all.
 func (u *Strategy) sample(n int, part bool) []int {
-	order := u.ranked()
+	order := u.seen.ranked()
 	if part {
 		rest := order[n/2:]
 		u.rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 		order = order[:n]
 	}
 	slices.Sort(order)
-	return order
+	rows := make([]int, len(order))
+	for k, i := range order {
+		rows[k] = int(i)
+	}
+	return rows
 }
 
 // admit computes a candidate for a new process.
@@ -298,7 +293,7 @@ func (u *Strategy) fill() {
 		}
 		return
 	}
-	if len(u.seen) >= narrowFrom {
+	if u.seen.len() >= narrowFrom {
 		size = max(size/2, 1)
 	}
 	var promising []*candidate
@@ -308,16 +303,17 @@ func (u *Strategy) fill() {
 			delete(u.pooled, c.key)
 		}
 		u.pool = u.pool[:keep]
-		if len(u.seen) <= sampledUntil {
+		if u.seen.len() <= sampledUntil {
 			promising = slices.Clone(u.pool[:min(climbed, keep)])
 		}
 	}
-	for _, i := range u.ranked()[:min(elites, u.good)] {
+	for _, n := range u.seen.top[:min(elites, u.good)] {
+		i := int(n)
 		if u.around[i] {
 			continue
 		}
 		u.around[i] = true
-		u.surround(u.seen[i].point, mostNeighbours)
+		u.surround(u.seen.point(i), mostNeighbours)
 	}
 	for _, c := range promising {
 		if !u.climbed[c.key] {
@@ -326,7 +322,7 @@ func (u *Strategy) fill() {
 		}
 	}
 	if u.intensify() {
-		u.mutate(u.seen[u.best].point)
+		u.mutate(u.incumbent)
 	}
 	for misses := 0; misses < mostMisses && len(u.pool) < size; misses++ {
 		p, err := u.space.Sample(u.rng)
@@ -358,12 +354,12 @@ const (
 
 // intensify reports whether points are sought near the best one, but for those that are sought far from it.
 func (u *Strategy) intensify() bool {
-	return u.local && len(u.seen) >= nearFrom && len(u.seen) < roamUntil
+	return u.local && u.seen.len() >= nearFrom && u.seen.len() < roamUntil
 }
 
 // ring returns in how many parameters the next point is to differ from the best one.
 func (u *Strategy) ring() (least, most int) {
-	n := len(u.seen)
+	n := u.seen.len()
 	switch {
 	case n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0:
 		return roamFar, len(u.enc.params)
@@ -406,7 +402,7 @@ func (u *Strategy) pick() *candidate {
 func (u *Strategy) differ(p space.Point) int {
 	n := 0
 	for i := range u.enc.params {
-		if p.Ordinal(i) != u.seen[u.best].point.Ordinal(i) {
+		if p.Ordinal(i) != u.incumbent.Ordinal(i) {
 			n++
 		}
 	}

@@ -42,7 +42,7 @@ func TestRings(t *testing.T) {
 				}
 				differ := 0
 				for k := range f.Space.Parameters() {
-					if p.Point.Ordinal(k) != u.seen[best].point.Ordinal(k) {
+					if p.Point.Ordinal(k) != u.seen.point(best).Ordinal(k) {
 						differ++
 					}
 				}

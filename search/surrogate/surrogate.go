@@ -94,15 +94,17 @@ type Strategy struct {
 	first []space.Point // to ask before any other, in this order
 	prior *priors
 
-	seen []observation
-	good int // of them right
-	best int // the right one that costs least; -1 before the first
+	seen      seen
+	good      int         // of them right
+	best      int         // the right one that costs least; -1 before the first
+	incumbent space.Point // of best
 
 	models []model
 	belief belief
-	hyper  hyper // where the search for hyper-parameters goes on
-	rows   []int // of seen, for each row of the processes that is not a guess
-	refit  int   // observations at which the hyper-parameters are learned again
+	hyper  hyper               // where the search for hyper-parameters goes on
+	rows   []int               // of seen, for each row of the processes that is not a guess
+	used   map[int]observation // what the model looked at since the last fit, by number
+	refit  int                 // observations at which the hyper-parameters are learned again
 
 	pool   []*candidate
 	pooled map[string]bool // keys of the pool
@@ -125,12 +127,10 @@ type model struct {
 	z, zBad []float64 // whitened values and failures; zBad is nil where nothing failed
 }
 
-// observation is a point that was told.
+// observation is a point that was told, in the terms of the model.
 type observation struct {
-	point space.Point
 	x     []float64
 	prior []float64 // what each source says of it
-	cost  float64   // +Inf where it failed
 }
 
 // candidate is a point of the pool.
@@ -161,10 +161,12 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	u := &Strategy{
 		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
 		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{}, climbed: map[string]bool{},
+		used: map[int]observation{},
 	}
 	if u.fresh == nil {
 		u.fresh = search.SeededFresh(s, seed)
 	}
+	u.seen.fresh = u.fresh
 	choices := 0
 	for _, p := range s.Parameters() {
 		if p.Len() > 1 {
@@ -185,7 +187,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 // batch is how many points are asked at once. The share of a batch in what is known falls, and with it what later
 // points of a batch lose.
 func (u *Strategy) batch() int {
-	switch n := len(u.seen); {
+	switch n := u.seen.len(); {
 	case u.cfg.Batch > 0:
 		return u.cfg.Batch
 	case n < 64:
@@ -198,10 +200,10 @@ func (u *Strategy) batch() int {
 
 // Ask proposes the most promising points.
 func (u *Strategy) Ask(p space.Progress) []space.Proposal {
-	if len(u.first) > 0 || len(u.seen) < u.cfg.Initial || u.good < 2 {
-		asked := make([][]float64, 0, len(u.seen)+u.batch())
-		for _, o := range u.seen {
-			asked = append(asked, o.x)
+	if len(u.first) > 0 || u.seen.len() < u.cfg.Initial || u.good < 2 {
+		asked := make([][]float64, 0, u.seen.len()+u.batch())
+		for i := range u.seen.len() {
+			asked = append(asked, u.enc.encode(u.seen.point(i)))
 		}
 		return search.Take(u.batch(), p, func() (space.Point, bool) {
 			point, ok := u.initial(asked)
@@ -295,24 +297,24 @@ func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 // Learn hears of outcomes that another strategy asked for. It is called at a barrier, after Tell.
 func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		o := observation{point: t.Point, x: u.enc.encode(t.Point), cost: code.Cost(outcomes[i])}
-		o.prior = u.prior.at(t.Point, o.x)
-		u.seen = append(u.seen, o)
+		cost := code.Cost(outcomes[i])
+		u.seen.add(t.Point, cost)
 		if key := t.Point.Key(); u.pooled[key] {
 			delete(u.pooled, key)
 			u.gone[key] = true
 		}
-		n := len(u.seen) - 1
-		if !math.IsInf(o.cost, 1) {
+		n := u.seen.len() - 1
+		if !math.IsInf(cost, 1) {
 			u.good++
-			if u.best < 0 || o.cost < u.seen[u.best].cost {
-				u.best = n
+			if u.best < 0 || cost < u.seen.cost(u.best) {
+				u.best, u.incumbent = n, t.Point
 			}
 		}
 		if len(u.models) > 0 {
 			if len(u.models[0].x) == len(u.rows) {
+				x := u.observation(n).x
 				for _, m := range u.models {
-					m.observe(m.scaled(o.x))
+					m.observe(m.scaled(x))
 				}
 			}
 			u.rows = append(u.rows, n)

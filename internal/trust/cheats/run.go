@@ -134,8 +134,13 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 		return fail(errors.Join(errors.New(f.Err), err))
 	}
 	f.Outcomes = map[string]space.Outcome{}
-	for _, e := range run.History.Entries {
-		f.Outcomes[variantOf(e.Key)] = e.Outcome
+	for r, err := range run.Rounds() {
+		if err != nil {
+			return fail(errors.Join(errors.New(f.Err), err))
+		}
+		for _, e := range r.Entries {
+			f.Outcomes[variantOf(e.Key)] = e.Outcome
+		}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, tune.ScheduleName))
 	if errors.Is(err, os.ErrNotExist) {

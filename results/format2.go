@@ -1,0 +1,716 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tune/space"
+)
+
+// lineFormat is format 2: JSON Lines. Each line is one object, whose last member is the checksum of the text before that
+// member. docs/design/journal.md has the table of members.
+//
+// Names that would stand in every line are declared once, as a shape: the parameters of a point and the metrics of an
+// outcome. An outcome has the values only. Where a key cannot be taken apart like that, or there are too many shapes, it
+// has the key and the metrics in full.
+type lineFormat struct {
+	shapes []shape
+	known  map[string]int // shapes by their names
+	fresh  *shape         // what encode has declared and keep has not confirmed
+	trials int            // in the batches that were decoded
+
+	// Memory that calls share.
+	names, texts []string
+	sign, key    []byte
+}
+
+// shape is the names that outcomes have in common.
+type shape struct {
+	params, metrics []string
+	parts           []string // of a key: what stands before each value
+}
+
+// mostShapes bounds what a journal declares: there is one shape for each set of parameters that are active together.
+const mostShapes = 256
+
+const (
+	// lineOpening begins the first line.
+	lineOpening = `{"journal":`
+	// sumMember stands before the checksum, and sumEnd after it.
+	sumMember, sumEnd = `,"crc":"`, `"}`
+	sumLen            = len(sumMember) + 8 + len(sumEnd)
+)
+
+func (*lineFormat) number() int { return 2 }
+
+func (*lineFormat) unseal(line []byte) ([]byte, bool) {
+	n := len(line) - sumLen
+	if n < 2 {
+		return nil, false
+	}
+	payload, sum := line[:n], line[n:]
+	if string(sum[:len(sumMember)]) != sumMember || string(sum[len(sum)-len(sumEnd):]) != sumEnd {
+		return nil, false
+	}
+	return payload, isChecksum(sum[len(sumMember):len(sum)-len(sumEnd)], payload)
+}
+
+// seal ends the line that begins at an offset of buf.
+func seal(buf []byte, from int) ([]byte, error) {
+	payload := buf[from:]
+	buf = append(buf, sumMember...)
+	buf = append(appendChecksum(buf, payload), sumEnd...)
+	if err := tooLong(buf[from:]); err != nil {
+		return nil, err
+	}
+	return append(buf, '\n'), nil
+}
+
+func (f *lineFormat) keep() {
+	if f.fresh != nil {
+		f.add(*f.fresh)
+		f.fresh = nil
+	}
+}
+
+func (f *lineFormat) add(s shape) {
+	for i, name := range s.params {
+		before := " "
+		if i == 0 {
+			before = ""
+		}
+		s.parts = append(s.parts, before+name+"=")
+	}
+	f.known[string(appendNames(nil, s.params, s.metrics))] = len(f.shapes)
+	f.shapes = append(f.shapes, s)
+}
+
+// appendNames appends what tells shapes apart. Names have neither of the separators, but for odd ones of metrics, and
+// two shapes that look alike are told apart where one is used.
+func appendNames(buf []byte, params, metrics []string) []byte {
+	for _, p := range params {
+		buf = append(append(buf, p...), ' ')
+	}
+	for _, m := range metrics {
+		buf = append(append(buf, '\n'), m...)
+	}
+	return buf
+}
+
+func (f *lineFormat) encode(buf []byte, r *record) ([]byte, int, error) {
+	from, lines := len(buf), 1
+	switch r.kind {
+	case aHeader:
+		buf = append(buf, lineOpening+`2,"run":`...)
+		buf = appendText(buf, r.run)
+	case aBatch:
+		buf = appendBatch(buf, &r.batch)
+	case anEnd:
+		buf = appendEnd(buf, &r.end)
+	case anOutcome:
+		n, ok := f.shapeOf(&r.entry)
+		if ok && n == len(f.shapes) {
+			var err error
+			if buf, err = seal(appendShape(buf, n, *f.fresh), from); err != nil {
+				return nil, 0, err
+			}
+			from, lines = len(buf), 2
+		}
+		buf = f.appendOutcome(buf, &r.entry, n, ok)
+	}
+	buf, err := seal(buf, from)
+	return buf, lines, err
+}
+
+// shapeOf takes the key of an entry apart and finds its shape, or makes one that keep adds. It is false where the
+// entry is to be written in full.
+func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
+	f.fresh = nil
+	f.names, f.texts = f.names[:0], f.texts[:0]
+	err := space.SplitKey(e.Key, func(name, text string) {
+		f.names, f.texts = append(f.names, name), append(f.texts, text)
+	})
+	if err != nil {
+		return 0, false
+	}
+	// What is read back must be the key, to the byte.
+	f.key = f.key[:0]
+	for i, name := range f.names {
+		if i > 0 {
+			f.key = append(f.key, ' ')
+		}
+		f.key = append(append(f.key, name...), '=')
+		text := f.texts[i]
+		if isLiteral(text) {
+			f.key = append(f.key, text...)
+			continue
+		}
+		if said, err := strconv.Unquote(text); err == nil {
+			f.texts[i] = said
+		}
+		f.key = append(f.key, space.StringValue(f.texts[i]).String()...)
+	}
+	if string(f.key) != e.Key || slices.ContainsFunc(f.texts, func(text string) bool { return !utf8.ValidString(text) }) {
+		return 0, false
+	}
+	f.sign = f.sign[:0]
+	for _, name := range f.names {
+		f.sign = append(append(f.sign, name...), ' ')
+	}
+	for i := range e.Outcome.Metrics {
+		f.sign = append(append(f.sign, '\n'), e.Outcome.Metrics[i].Name...)
+	}
+	metrics := func() []string {
+		var names []string
+		for _, m := range e.Outcome.Metrics {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	if n, ok := f.known[string(f.sign)]; ok {
+		same := slices.Equal(f.shapes[n].params, f.names) && slices.EqualFunc(f.shapes[n].metrics, e.Outcome.Metrics,
+			func(name string, m space.Metric) bool { return name == m.Name })
+		return n, same
+	}
+	if len(f.shapes) == mostShapes {
+		return 0, false
+	}
+	f.fresh = &shape{params: slices.Clone(f.names), metrics: metrics()}
+	for i, name := range f.fresh.params {
+		f.fresh.params[i] = strings.Clone(name) // not the whole key
+	}
+	return len(f.shapes), true
+}
+
+// isLiteral reports whether the text of a value stands in JSON as it is.
+func isLiteral(text string) bool { return text == "true" || text == "false" || isNumber([]byte(text)) }
+
+func appendShape(buf []byte, number int, s shape) []byte {
+	buf = strconv.AppendInt(append(buf, `{"shape":`...), int64(number), 10)
+	buf = appendList(append(buf, `,"p":[`...), s.params, func(b []byte, name string) []byte { return appendText(b, name) })
+	return appendList(append(buf, `,"m":[`...), s.metrics, func(b []byte, name string) []byte { return appendText(b, name) })
+}
+
+// appendList appends the elements of a list that is open, and closes it.
+func appendList[T any](buf []byte, list []T, one func([]byte, T) []byte) []byte {
+	for i, v := range list {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = one(buf, v)
+	}
+	return append(buf, ']')
+}
+
+func appendBatch(buf []byte, b *space.Batch) []byte {
+	buf = strconv.AppendInt(append(buf, `{"batch":`...), int64(b.Number), 10)
+	buf = strconv.AppendInt(append(buf, `,"count":`...), int64(b.Count), 10)
+	buf = appendNumber(append(buf, `,"left":`...), b.Progress.Left)
+	if n := b.Progress.Evaluations; n != 0 {
+		buf = strconv.AppendInt(append(buf, `,"evaluations":`...), int64(n), 10)
+	}
+	if n := b.Progress.Told; n != b.First { // all that were asked before are told, as a rule
+		buf = strconv.AppendInt(append(buf, `,"told":`...), int64(n), 10)
+	}
+	return buf
+}
+
+func appendEnd(buf []byte, e *End) []byte {
+	buf = appendText(append(buf, `{"end":`...), e.Why)
+	buf = appendNumber(append(buf, `,"t":`...), e.Elapsed)
+	if e.Clock != "" {
+		buf = appendText(append(buf, `,"clock":`...), e.Clock)
+	}
+	if e.Told != 0 {
+		buf = strconv.AppendInt(append(buf, `,"told":`...), int64(e.Told), 10)
+	}
+	return buf
+}
+
+// appendOutcome appends an outcome with the values that shapeOf has found, or in full.
+func (f *lineFormat) appendOutcome(buf []byte, e *space.Entry, number int, shaped bool) []byte {
+	o := &e.Outcome
+	buf = strconv.AppendInt(append(buf, `{"n":`...), int64(e.Number), 10)
+	if shaped {
+		buf = strconv.AppendInt(append(buf, `,"shape":`...), int64(number), 10)
+		buf = appendList(append(buf, `,"p":[`...), f.texts, func(b []byte, text string) []byte {
+			if isLiteral(text) {
+				return append(b, text...)
+			}
+			return appendText(b, text)
+		})
+	} else {
+		buf = appendText(append(buf, `,"key":`...), e.Key)
+	}
+	if o.Status != space.OK {
+		buf = appendText(append(buf, `,"status":`...), o.Status.String())
+	}
+	if hasCost(o) {
+		buf = appendNumber(append(buf, `,"cost":`...), o.Cost)
+	}
+	switch {
+	case len(o.Metrics) == 0:
+	case shaped:
+		buf = appendList(append(buf, `,"m":[`...), o.Metrics, func(b []byte, m space.Metric) []byte { return appendNumber(b, m.Value) })
+	default:
+		buf = appendList(append(buf, `,"metrics":[`...), o.Metrics, func(b []byte, m space.Metric) []byte { return appendText(b, m.Name) })
+		buf = appendList(append(buf, `,"m":[`...), o.Metrics, func(b []byte, m space.Metric) []byte { return appendNumber(b, m.Value) })
+	}
+	if o.Fidelity != 0 {
+		buf = strconv.AppendInt(append(buf, `,"fidelity":`...), int64(o.Fidelity), 10)
+	}
+	if o.Reason != "" {
+		buf = appendText(append(buf, `,"reason":`...), o.Reason)
+	}
+	if o.Seconds != 0 || 1/o.Seconds < 0 {
+		buf = appendNumber(append(buf, `,"s":`...), o.Seconds)
+	}
+	return appendNumber(append(buf, `,"t":`...), e.Elapsed)
+}
+
+// appendNumber appends the shortest number that reads back as v, in the form of encoding/json.
+func appendNumber(buf []byte, v float64) []byte {
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.AppendFloat(buf, v, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(buf, v, 'f', -1, 64)
+}
+
+// appendText appends a JSON string.
+func appendText(buf []byte, text string) []byte {
+	const hexDigits = "0123456789abcdef"
+	buf = append(buf, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			buf = append(buf, '\\', c)
+		case c < ' ':
+			buf = append(buf, `\u00`...)
+			buf = append(buf, hexDigits[c>>4], hexDigits[c&15])
+		default:
+			buf = append(buf, c)
+		}
+	}
+	return append(buf, '"')
+}
+
+func (f *lineFormat) decode(payload []byte, r *record) error {
+	*r = record{}
+	c := cursor{text: payload}
+	first, err := c.begin()
+	if err != nil {
+		return err
+	}
+	switch string(first) {
+	case "journal":
+		return f.decodeHeader(&c, r)
+	case "shape":
+		return f.decodeShape(&c, r)
+	case "batch":
+		return f.decodeBatch(&c, r)
+	case "n":
+		return f.decodeOutcome(&c, r)
+	case "end":
+		return f.decodeEnd(&c, r)
+	}
+	return fmt.Errorf("unknown record: its first field is %q", first)
+}
+
+func (f *lineFormat) decodeHeader(c *cursor, r *record) error {
+	r.kind = aHeader
+	n, err := c.integer("journal")
+	if err == nil && n != 2 {
+		return unknownFormat(n)
+	}
+	for name := range c.members(&err) {
+		switch name {
+		case "run":
+			r.run, err = c.str(name)
+		default:
+			return unknownField(name)
+		}
+	}
+	return err
+}
+
+func (f *lineFormat) decodeShape(c *cursor, r *record) error {
+	r.kind = aShape
+	var s shape
+	n, err := c.integer("shape")
+	names := func(name string) (list []string, err error) {
+		err = c.list(name, func() error {
+			text, err := c.str(name)
+			list = append(list, text)
+			return err
+		})
+		return list, err
+	}
+	for name := range c.members(&err) {
+		switch name {
+		case "p":
+			s.params, err = names(name)
+		case "m":
+			s.metrics, err = names(name)
+		default:
+			return unknownField(name)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case n != len(f.shapes) || n >= mostShapes:
+		return fmt.Errorf("shape %d stands where shape %d is expected", n, len(f.shapes))
+	}
+	f.add(s)
+	return nil
+}
+
+func (f *lineFormat) decodeBatch(c *cursor, r *record) error {
+	r.kind = aBatch
+	b := &r.batch
+	var err error
+	b.Number, err = c.integer("batch")
+	b.First, b.Progress.Told = f.trials, f.trials
+	for name := range c.members(&err) {
+		switch name {
+		case "count":
+			b.Count, err = c.integer(name)
+		case "left":
+			b.Progress.Left, err = c.float(name)
+		case "evaluations":
+			b.Progress.Evaluations, err = c.integer(name)
+		case "told":
+			b.Progress.Told, err = c.integer(name)
+		default:
+			return unknownField(name)
+		}
+	}
+	f.trials += b.Count
+	return err
+}
+
+func (f *lineFormat) decodeEnd(c *cursor, r *record) error {
+	r.kind = anEnd
+	e := &r.end
+	var err error
+	e.Why, err = c.str("end")
+	for name := range c.members(&err) {
+		switch name {
+		case "t":
+			e.Elapsed, err = c.float(name)
+		case "clock":
+			e.Clock, err = c.str(name)
+		case "told":
+			e.Told, err = c.integer(name)
+		default:
+			return unknownField(name)
+		}
+	}
+	return err
+}
+
+func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
+	r.kind = anOutcome
+	e, o := &r.entry, &r.entry.Outcome
+	o.Status = space.OK
+	s := &shape{}
+	var err error
+	e.Number, err = c.integer("n")
+	for name := range c.members(&err) {
+		switch name {
+		case "shape":
+			var n int
+			if n, err = c.integer(name); err == nil && (n < 0 || n >= len(f.shapes)) {
+				err = fmt.Errorf("field shape: %d is not declared", n)
+			}
+			if err == nil {
+				s = &f.shapes[n]
+			}
+		case "p":
+			err = f.decodePoint(c, s)
+			e.Key = string(f.key)
+		case "key":
+			e.Key, err = c.str(name)
+		case "status":
+			var text string
+			if text, err = c.str(name); err == nil {
+				o.Status, err = space.ParseStatus(text)
+			}
+		case "cost":
+			o.Cost, err = c.float(name)
+		case "metrics":
+			s = &shape{}
+			err = c.list(name, func() error {
+				text, err := c.str(name)
+				s.metrics = append(s.metrics, text)
+				return err
+			})
+		case "m":
+			o.Metrics, err = decodeMetrics(c, s)
+		case "fidelity":
+			o.Fidelity, err = c.integer(name)
+		case "reason":
+			o.Reason, err = c.str(name)
+		case "s":
+			o.Seconds, err = c.float(name)
+		case "t":
+			e.Elapsed, err = c.float(name)
+		default:
+			return unknownField(name)
+		}
+	}
+	return err
+}
+
+// decodePoint reads the values of a point, and makes its key.
+func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
+	f.key = f.key[:0]
+	i := 0
+	err := c.list("p", func() error {
+		if i == len(s.params) {
+			return fmt.Errorf("field p has more values than the shape has parameters, %d", i)
+		}
+		f.key = append(f.key, s.parts[i]...)
+		i++
+		if c.peek() != '"' {
+			literal, err := c.literal("p")
+			f.key = append(f.key, literal...)
+			return err
+		}
+		text, err := c.str("p")
+		f.key = append(f.key, space.StringValue(text).String()...)
+		return err
+	})
+	if err == nil && i != len(s.params) {
+		return fmt.Errorf("field p has %d values for %d parameters", i, len(s.params))
+	}
+	return err
+}
+
+func decodeMetrics(c *cursor, s *shape) ([]space.Metric, error) {
+	metrics := make([]space.Metric, 0, len(s.metrics))
+	err := c.list("m", func() error {
+		if len(metrics) == len(s.metrics) {
+			return fmt.Errorf("field m has more values than there are names, %d", len(s.metrics))
+		}
+		v, err := c.float("m")
+		metrics = append(metrics, space.Metric{Name: s.metrics[len(metrics)], Value: v})
+		return err
+	})
+	if err == nil && len(metrics) != len(s.metrics) {
+		return nil, fmt.Errorf("field m has %d values for %d names", len(metrics), len(s.metrics))
+	}
+	return metrics, err
+}
+
+func unknownField(name string) error { return fmt.Errorf("unknown field %q", name) }
+
+// cursor reads an object in the form that encode writes: without blanks, its closing brace cut off.
+type cursor struct {
+	text []byte
+	at   int
+}
+
+var errForm = errors.New("not an object in the form that tune writes")
+
+func (c *cursor) peek() byte {
+	if c.at < len(c.text) {
+		return c.text[c.at]
+	}
+	return 0
+}
+
+func (c *cursor) take(want byte) bool {
+	if c.peek() != want {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// begin reads up to the value of the first member, and returns its name.
+func (c *cursor) begin() ([]byte, error) {
+	if !c.take('{') {
+		return nil, errForm
+	}
+	return c.name()
+}
+
+func (c *cursor) name() ([]byte, error) {
+	raw, err := c.quoted()
+	if err != nil || !c.take(':') {
+		return nil, fmt.Errorf("%w, at byte %d", errForm, c.at+1)
+	}
+	return raw, nil
+}
+
+// members gives the names of the members after the first, for as long as *err is nil. The caller reads the value of
+// each.
+func (c *cursor) members(err *error) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for *err == nil && c.at < len(c.text) {
+			var name []byte
+			if !c.take(',') {
+				*err = fmt.Errorf("%w, at byte %d", errForm, c.at+1)
+			} else if name, *err = c.name(); *err == nil && !yield(memberName(name)) {
+				return
+			}
+		}
+	}
+}
+
+// memberName makes a string of a name, for known ones without memory.
+func memberName(name []byte) string {
+	for _, known := range [...]string{"p", "m", "s", "t", "cost", "shape", "fidelity", "status", "reason", "count", "left", "evaluations"} {
+		if string(name) == known {
+			return known
+		}
+	}
+	return string(name)
+}
+
+// quoted reads a string, and returns what is between the quotes, as it stands.
+func (c *cursor) quoted() ([]byte, error) {
+	if !c.take('"') {
+		return nil, errForm
+	}
+	from := c.at
+	for ; c.at < len(c.text); c.at++ {
+		switch c.text[c.at] {
+		case '"':
+			c.at++
+			return c.text[from : c.at-1], nil
+		case '\\':
+			c.at++
+		}
+	}
+	return nil, errForm
+}
+
+func (c *cursor) str(name string) (string, error) {
+	from := c.at
+	raw, err := c.quoted()
+	if err != nil {
+		return "", unfit(name, "a string")
+	}
+	if slices.Contains(raw, '\\') {
+		var text string
+		if err := json.Unmarshal(c.text[from:c.at], &text); err != nil {
+			return "", unfit(name, "a string")
+		}
+		return text, nil
+	}
+	for _, b := range raw {
+		if b < ' ' {
+			return "", unfit(name, "a string")
+		}
+	}
+	return string(raw), nil
+}
+
+func unfit(name, want string) error { return fmt.Errorf("field %s: want %s", name, want) }
+
+// literal reads a number, true or false.
+func (c *cursor) literal(name string) ([]byte, error) {
+	from := c.at
+	for c.at < len(c.text) && c.text[c.at] != ',' && c.text[c.at] != ']' {
+		c.at++
+	}
+	raw := c.text[from:c.at]
+	if !isNumber(raw) && string(raw) != "true" && string(raw) != "false" {
+		return nil, unfit(name, "a number, a string, true or false")
+	}
+	return raw, nil
+}
+
+func (c *cursor) digits(name string) ([]byte, error) {
+	raw, err := c.literal(name)
+	if err != nil || raw[0] == 't' || raw[0] == 'f' {
+		return nil, unfit(name, "a number")
+	}
+	return raw, nil
+}
+
+func (c *cursor) integer(name string) (int, error) {
+	raw, err := c.digits(name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil {
+		return 0, unfit(name, "an integer")
+	}
+	return n, nil
+}
+
+func (c *cursor) float(name string) (float64, error) {
+	raw, err := c.digits(name)
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0, unfit(name, "a number that fits 64 bits")
+	}
+	return v, nil
+}
+
+// list reads a list, whose elements one reads.
+func (c *cursor) list(name string, one func() error) error {
+	if !c.take('[') {
+		return unfit(name, "a list")
+	}
+	if c.take(']') {
+		return nil
+	}
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		if c.take(']') {
+			return nil
+		}
+		if !c.take(',') {
+			return unfit(name, "a list")
+		}
+	}
+}
+
+// isNumber reports whether a text is a number in the syntax of JSON.
+func isNumber(s []byte) bool {
+	i := 0
+	digits := func() bool {
+		from := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	first := i
+	if !digits() || s[first] == '0' && i > first+1 {
+		return false
+	}
+	if i < len(s) && s[i] == '.' {
+		if i++; !digits() {
+			return false
+		}
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return i == len(s)
+}

@@ -1,0 +1,223 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"tune/space"
+)
+
+// scanner reads the records of a journal one after another.
+type scanner struct {
+	name   string
+	from   *bufio.Reader
+	format format // nil before the first line
+	ledger ledger
+
+	line, torn []byte
+	number     int   // of the line that was read last
+	damaged    int   // the first damaged line; 0 for none
+	lines      int   // records
+	valid      int64 // bytes of them
+	total      int64 // bytes read
+}
+
+// newScanner reads a journal. Its errors name the file where r has a Name method, as *os.File has.
+func newScanner(r io.Reader) *scanner {
+	s := &scanner{name: "journal", from: bufio.NewReaderSize(r, 256<<10), ledger: newLedger()}
+	if named, ok := r.(interface{ Name() string }); ok {
+		s.name = named.Name()
+	}
+	return s
+}
+
+func (s *scanner) recovery() Recovery {
+	return Recovery{Lines: s.lines, TornBytes: int(s.total - s.valid)}
+}
+
+// next reads the next record that says something of the run. It returns io.EOF after the last.
+func (s *scanner) next(r *record) error {
+	for {
+		s.number++
+		line, n, err := readLine(s.from, s.line[:0])
+		s.line = line[:0]
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		s.total += n
+		if n == 0 {
+			if s.lines == 0 && (s.total > int64(len(s.torn)) || !couldBegin(s.torn)) {
+				return fmt.Errorf("%s is not a journal of tune", s.name)
+			}
+			return io.EOF
+		}
+		if s.format == nil {
+			s.format = formatOf(line)
+		}
+		payload, ok := s.format.unseal(line)
+		switch {
+		case err == io.EOF || !ok:
+			if s.damaged == 0 {
+				s.damaged = s.number
+			}
+			if err == io.EOF {
+				s.torn = bytes.Clone(line)
+			}
+			continue
+		case s.damaged != 0:
+			return &LineError{s.name, s.damaged, fmt.Errorf("the line is damaged, and line %d after it is not", s.number)}
+		}
+		if err := s.take(payload, r); err != nil {
+			return &LineError{s.name, s.number, err}
+		}
+		s.lines++
+		s.valid = s.total
+		if r.kind != aShape {
+			return nil
+		}
+	}
+}
+
+// take reads a record whose checksum is right.
+func (s *scanner) take(payload []byte, r *record) error {
+	if _, old := s.format.(sealedFormat); old && s.lines == 0 {
+		if err := checkSealedHeader(payload); err != nil {
+			return err
+		}
+	}
+	if err := s.format.decode(payload, r); err != nil {
+		return err
+	}
+	switch {
+	case s.lines == 0 && r.kind != aHeader:
+		return errors.New("the first record is no header")
+	case s.lines > 0 && r.kind == aHeader:
+		return errors.New("a second header")
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	return s.ledger.admit(r)
+}
+
+// readLine appends the next line to buf, without its newline, and returns the bytes that it took. It
+// returns io.EOF with a last line that has no newline. Of a line that is too long it returns nothing
+// but the length, so that it cannot pass for a record.
+func readLine(r *bufio.Reader, buf []byte) (line []byte, n int64, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		n += int64(len(part))
+		if n <= maxLine {
+			buf = append(buf, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if n > maxLine {
+			return buf[:0], n, err
+		}
+		return bytes.TrimSuffix(buf, []byte("\n")), n, err
+	}
+}
+
+// Outline is what a journal says of a run as a whole.
+type Outline struct {
+	RunID    string  // the name of the run directory that the journal was made in
+	Batches  int     // that were asked
+	Outcomes int     // that are known
+	Elapsed  float64 // seconds, over all sittings
+	Ends     []End   // one for each sitting that stopped by itself, in order
+	Ended    bool    // whether the last record is an End; if not, the last sitting was cut off
+}
+
+// LastEnd returns the end of the run: the zero value while it goes on, or when it was cut off.
+func (o Outline) LastEnd() End {
+	if !o.Ended {
+		return End{}
+	}
+	return o.Ends[len(o.Ends)-1]
+}
+
+func (o *Outline) add(r *record) {
+	o.Ended = r.kind == anEnd
+	switch r.kind {
+	case aHeader:
+		o.RunID = r.run
+	case aBatch:
+		o.Batches++
+	case anOutcome:
+		o.Outcomes++
+		o.Elapsed = max(o.Elapsed, r.entry.Elapsed)
+	case anEnd:
+		o.Ends = append(o.Ends, r.end)
+		o.Elapsed = max(o.Elapsed, r.end.Elapsed)
+	}
+}
+
+// readAll reads to the end of a journal, and shows see every record and where it begins, where see is not nil.
+func (s *scanner) readAll(see func(r *record, offset int64)) (Outline, error) {
+	var (
+		r record
+		o Outline
+	)
+	for {
+		offset := s.valid
+		if err := s.next(&r); err == io.EOF {
+			return o, nil
+		} else if err != nil {
+			return o, err
+		}
+		o.add(&r)
+		if see != nil {
+			see(&r, offset)
+		}
+	}
+}
+
+// rounds gives the batches of a journal with their outcomes. A batch comes when all its outcomes are read, or the
+// journal has ended, so that as a rule no more than one is held.
+func (s *scanner) rounds() iter.Seq2[space.Round, error] {
+	return func(yield func(space.Round, error) bool) {
+		var (
+			r    record
+			held []space.Round
+		)
+		give := func() bool {
+			slices.SortFunc(held[0].Entries, func(a, b space.Entry) int { return a.Number - b.Number })
+			ok := yield(held[0], nil)
+			held = held[1:]
+			return ok
+		}
+		for {
+			err := s.next(&r)
+			if err != nil && err != io.EOF {
+				yield(space.Round{}, err)
+				return
+			}
+			for len(held) > 0 && (err == io.EOF || len(held[0].Entries) == held[0].Batch.Count) {
+				if !give() {
+					return
+				}
+			}
+			if err == io.EOF {
+				return
+			}
+			switch r.kind {
+			case aBatch:
+				held = append(held, space.Round{Batch: r.batch})
+			case anOutcome:
+				// Nearly always it is the last: the batch before it is told.
+				i := len(held) - 1
+				for held[i].Batch.First > r.entry.Number {
+					i--
+				}
+				held[i].Entries = append(held[i].Entries, r.entry)
+			}
+		}
+	}
+}

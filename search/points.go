@@ -1,0 +1,154 @@
+package search
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"tune/space"
+)
+
+// Points is a set of points of a space, numbered in the order in which they were added. It keeps them in their packed
+// form, and finds one by a hash that is then compared with the point itself, so that no two are ever taken for one. A
+// point takes [space.Space.PackedLen] bytes and 5 to 11 more.
+type Points struct {
+	space *space.Space
+	width int
+	n     int
+	// packed holds the points, chunkLen in a chunk.
+	packed [][]byte
+	index  *Index
+	buf    []byte
+}
+
+// NewPoints returns an empty set.
+func NewPoints(s *space.Space) *Points {
+	p := &Points{space: s, width: s.PackedLen()}
+	p.index = NewIndex(func(x *Index, i int) uint64 { return x.Hash(p.bytes(i)) })
+	return p
+}
+
+// chunkLen is how many values stand in one piece of memory: growing copies none of the others.
+const chunkLen = 1 << 12
+
+// Len returns the number of points.
+func (p *Points) Len() int { return p.n }
+
+// At returns point i.
+func (p *Points) At(i int) space.Point { return p.space.Unpack(p.bytes(i)) }
+
+func (p *Points) bytes(i int) []byte {
+	at := i % chunkLen * p.width
+	return p.packed[i/chunkLen][at : at+p.width]
+}
+
+// Find returns the number of a point, and whether it is in the set.
+func (p *Points) Find(q space.Point) (int, bool) {
+	i, ok, _ := p.find(q)
+	return i, ok
+}
+
+func (p *Points) find(q space.Point) (i int, ok bool, hash uint64) {
+	p.buf = q.AppendPacked(p.buf[:0])
+	hash = p.index.Hash(p.buf)
+	i, ok = p.index.Find(hash, func(i int) bool { return bytes.Equal(p.bytes(i), p.buf) })
+	return i, ok, hash
+}
+
+// Add returns the number of a point, and whether it is new.
+func (p *Points) Add(q space.Point) (i int, fresh bool) {
+	i, ok, hash := p.find(q)
+	if ok {
+		return i, false
+	}
+	if p.n%chunkLen == 0 {
+		size := 0 // the first one grows, because most sets are small
+		if p.n > 0 {
+			size = chunkLen * p.width
+		}
+		p.packed = append(p.packed, make([]byte, 0, size))
+	}
+	last := &p.packed[len(p.packed)-1]
+	*last = append(*last, p.buf...)
+	p.index.Add(hash, p.n)
+	p.n++
+	return p.n - 1, true
+}
+
+// Index finds numbers 0, 1, 2, … by the hash of what they stand for: a table with open addressing, of which half to three
+// quarters of a large one are in use when it is not about to grow. It keeps no hashes.
+type Index struct {
+	hash  func(x *Index, i int) uint64 // of what number i stands for
+	sum   func([]byte) uint64
+	table []uint32 // the number and 1; 0 is empty
+	n     int
+}
+
+// NewIndex returns an index. hash returns the hash of what a number stands for: what was given to Add.
+func NewIndex(hash func(x *Index, i int) uint64) *Index {
+	seed := maphash.MakeSeed()
+	return &Index{hash: hash, sum: func(b []byte) uint64 { return maphash.Bytes(seed, b) }}
+}
+
+// Hash returns the hash of bytes. It differs from process to process, and no result depends on it.
+func (x *Index) Hash(b []byte) uint64 { return x.sum(b) }
+
+// Find returns the number with a hash for which equal holds.
+func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
+	if len(x.table) == 0 {
+		return 0, false
+	}
+	mask := uint64(len(x.table) - 1)
+	for at := hash & mask; x.table[at] != 0; at = (at + 1) & mask {
+		if i := int(x.table[at] - 1); equal(i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Add adds the next number, i.
+func (x *Index) Add(hash uint64, i int) {
+	if 4*x.n >= 3*len(x.table) {
+		x.table = make([]uint32, max(2*len(x.table), 16))
+		for j := range x.n {
+			x.place(x.hash(x, j), j)
+		}
+	}
+	x.place(hash, i)
+	x.n++
+}
+
+func (x *Index) place(hash uint64, i int) {
+	mask := uint64(len(x.table) - 1)
+	at := hash & mask
+	for x.table[at] != 0 {
+		at = (at + 1) & mask
+	}
+	x.table[at] = uint32(i) + 1
+}
+
+// Column is a list that grows by chunks, so that a long one is never copied. The zero value is empty.
+type Column[T any] struct {
+	chunks [][]T
+	n      int
+}
+
+// Len returns the number of values.
+func (c *Column[T]) Len() int { return c.n }
+
+// At returns where value i stands.
+func (c *Column[T]) At(i int) *T { return &c.chunks[i/chunkLen][i%chunkLen] }
+
+// Append adds a value.
+func (c *Column[T]) Append(v T) {
+	if c.n%chunkLen == 0 {
+		size := 0
+		if c.n > 0 {
+			size = chunkLen
+		}
+		c.chunks = append(c.chunks, make([]T, 0, size))
+	}
+	last := &c.chunks[len(c.chunks)-1]
+	*last = append(*last, v)
+	c.n++
+}

@@ -1,0 +1,45 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Packing loses nothing, whatever the sizes of the domains, and tells points apart.
+func TestPackedPointsReadBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var params []Parameter
+		for i := range rapid.IntRange(1, 12).Draw(t, "parameters") {
+			wide := rapid.SampledFrom([]int{0, 1, 2, 6, 7, 8, 254, 255, 256, 65535, 1 << 31, math.MaxInt/2 - 1}).Draw(t, "wide")
+			p := Range(fmt.Sprintf("p%d", i), 0, wide)
+			if i > 0 && rapid.Bool().Draw(t, "conditional") {
+				p = p.If("p0 > 0")
+			}
+			params = append(params, p)
+		}
+		s, err := New("packed", params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed")))
+		seen := map[string]string{}
+		for range 20 {
+			p, err := s.Sample(rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packed := p.AppendPacked(nil)
+			if q := s.Unpack(packed); !q.Equal(p) || len(packed) != s.PackedLen() {
+				t.Fatalf("%s packs into %x, and reads back as %s", p, packed, q)
+			}
+			if key, twice := seen[string(packed)]; twice && key != p.Key() {
+				t.Fatalf("%s and %s are packed alike", key, p)
+			}
+			seen[string(packed)] = p.Key()
+		}
+	})
+}
