@@ -102,7 +102,7 @@ const witnessC = `
 	*w++ = __builtin_ia32_stmxcsr() & ~0x3f;
 #endif
 	*w++ = getpriority(PRIO_PROCESS, 0); cpu_set_t set; sched_getaffinity(0, sizeof set, &set); *w++ = CPU_COUNT(&set);
-	for (int fd = 0; fd < 64; fd++) { struct stat s = {0}; fstat(fd, &s); *w++ = s.st_mode; }
+	for (int fd = 0; fd < 64; fd++) { struct stat s = {0}; fstat(fd, &s); *w++ = s.st_mode & S_IFMT ? s.st_mode : 0; } // the worker's own have no type
 	*w++ = getuid(); *w++ = getgid();`
 
 // loneCases are candidates that would harm those that follow, or tune. Each is its own rejection, or right and followed in a
