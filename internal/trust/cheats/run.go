@@ -41,6 +41,7 @@ type found struct {
 	Export   *exported                `json:"export,omitempty"`  // nil where there is none
 	Refused  []tune.Refusal           `json:"refused,omitempty"` // at the export
 	Err      string                   `json:"error,omitempty"`   // that the run ended with
+	Slow     bool                     `json:"slow,omitempty"`    // its budget was over before the baseline was measured
 	Truth    float64                  `json:"truth,omitempty"`   // ns of the honest code outside of tune; 0 where that was not asked
 	// Harm is what else it has done.
 	Harm []string `json:"harm,omitempty"`
@@ -125,6 +126,7 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 	})
 	if err != nil {
 		f.Err = err.Error() // what was recorded before tells which variants are hurt
+		_, f.Slow = errors.AsType[*tune.SlowBaselineError](err)
 	}
 	if report != nil {
 		f.Refused = report.Refused
@@ -188,7 +190,7 @@ func try(ctx context.Context, e corpus.Entry) (found, error) {
 	for attempt := 0; ; attempt++ {
 		f, err := tryWithin(ctx, e, filepath.Join(dir, fmt.Sprint(attempt)), budget)
 		// A machine that is busy may not come to all four points.
-		if err != nil || attempt == 2 || f.Err != "" || len(f.Outcomes) == len(variants) {
+		if err != nil || attempt == 2 || f.Err != "" && !f.Slow || len(f.Outcomes) == len(variants) {
 			return f, err
 		}
 		budget *= 3

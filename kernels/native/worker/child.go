@@ -425,7 +425,6 @@ type caller struct {
 	kernel  uintptr
 	path    string
 	before  condition      // of the process, before it was loaded
-	watch   chan struct{}  // closed once the thread's filter has no threads; nil where nobody watches
 	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
 }
 
@@ -488,8 +487,7 @@ func (w *child) admit(c *caller) (err error) {
 		}
 	})
 	if listener >= 0 {
-		c.watch = make(chan struct{})
-		go watch(listener, c.watch)
+		go watch(listener)
 	}
 	return err
 }
@@ -512,27 +510,14 @@ func (c *caller) do(f func()) {
 func (c *caller) end() bool {
 	close(c.jobs)
 	task := "/proc/self/task/" + strconv.Itoa(c.thread)
-	for range 2000 {
-		if unix.Access(task, unix.F_OK) != nil && c.unwatched() {
+	for begin := time.Now(); time.Since(begin) < time.Second; {
+		if unix.Access(task, unix.F_OK) != nil {
 			return true
 		}
-		// On a machine with more work than cores it takes its time.
+		// On a machine with more work than cores it takes its time, more so where its code has lowered its priority.
 		pause(50 * time.Microsecond)
 	}
 	return false
-}
-
-// unwatched reports whether no thread is left that has the filter of this one.
-func (c *caller) unwatched() bool {
-	if c.watch == nil {
-		return true
-	}
-	select {
-	case <-c.watch:
-		return true
-	default:
-		return false
-	}
 }
 
 // unload closes the object and says what the candidate left over, "" for nothing. Threads are for tune to count.
@@ -540,7 +525,7 @@ func (w *child) unload() string {
 	c := w.caller
 	// The thread ends first: what C runs at its end may be code of the object. So may what closing it runs.
 	if !c.end() {
-		return "threads"
+		return "its thread"
 	}
 	last := newCaller()
 	if err := w.admit(last); err != nil {

@@ -102,7 +102,7 @@ const witnessC = `
 	*w++ = __builtin_ia32_stmxcsr() & ~0x3f;
 #endif
 	*w++ = getpriority(PRIO_PROCESS, 0); cpu_set_t set; sched_getaffinity(0, sizeof set, &set); *w++ = CPU_COUNT(&set);
-	for (int fd = 0; fd < 64; fd++) { struct stat s = {0}; fstat(fd, &s); *w++ = s.st_mode; }
+	for (int fd = 0; fd < 64; fd++) { struct stat s = {0}; fstat(fd, &s); *w++ = s.st_mode & S_IFMT ? s.st_mode : 0; } // the worker's own have no type
 	*w++ = getuid(); *w++ = getgid();`
 
 // loneCases are candidates that would harm those that follow, or tune. Each is its own rejection, or right and followed in a
@@ -174,6 +174,7 @@ var loneCases = []struct {
 	{"a file in its folder", `char path[256]; snprintf(path, sizeof path, "%s/left", getenv("TMPDIR")); need(open(path, O_CREAT | O_WRONLY, 0600) >= 0);`, "", ""},
 	{"its buffers unmapped", `page = (void *)((uintptr_t)A & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { munmap(page, 4096); }`, ""},
 	{"its buffers protected", `page = (void *)((uintptr_t)C & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { mprotect(page, 4096, PROT_READ); }`, ""},
+	{"sealed buffers", `syscall(462 /* mseal */, (uintptr_t)A & ~4095ul, 4096, 0);`, "", ""},
 	{"everything closed at its end", ``, `__attribute__((destructor)) static void end(void) { for (int i = 0; i < 64; i++) close(i); }`, ""},
 	{"a crash at its end", ``, `__attribute__((destructor)) static void end(void) { abort(); }`, ""},
 	{"an endless end", ``, `__attribute__((destructor)) static void end(void) { for (;;) ; }`, ""},
@@ -279,6 +280,27 @@ func TestOthersAreNotPinned(t *testing.T) {
 	if err := pin(1 << 29); err != nil || w.Outputs()[1][0] != 0 || w.Outputs()[1][1] != 1 {
 		t.Errorf("a number that nothing has: %v", err)
 	}
+}
+
+// TestErrorsOfHarmedWorkersAreRejections: what the worker cannot do once code of a candidate has run is that candidate's
+// doing, and no error of tune's.
+func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
+	so := compileText(t, ".c", kernelC(`need(syscall(462 /* mseal */, (uintptr_t)A & ~4095ul, 4096, 0) == 0 || errno == ENOSYS); C[0] = errno == ENOSYS;`, ""))
+	w := start(t, Options{Core: -1})
+	mapIsolation(t, w)
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Call(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.Outputs()[1][0] != 0 {
+		t.Skip("this system has no mseal")
+	}
+	// Its buffers can no longer be replaced by others.
+	mapIsolation(t, w)
+	wantRejection(t, w.Call(t.Context(), nil), space.Crashed, "could not go on: ")
+	callGood(t, w, compile(t, "good.c"))
 }
 
 func words(b []byte) (list []int64) {

@@ -60,7 +60,7 @@ func (d death) cause() string {
 			return "segmentation fault at an unknown address: a thread of its own overflowed its stack, or it handles signals itself"
 		case unix.SIGSYS:
 			// The handler was kept from running, which libc does while it starts a process.
-			return "tried to start a process (posix_spawn, system), or to signal one"
+			return "tried to start a process (posix_spawn, system), or made another call that is refused, with its signals blocked"
 		}
 		return fmt.Sprintf("ended by signal %s in the middle of %s", unix.SignalName(s), d.during)
 	case d.result.Code == 2 && strings.Contains(d.stderr, "fatal error: "):

@@ -42,9 +42,8 @@ type verdict struct {
 	flags uint32
 }
 
-// watch answers what the filter with this listener asks, until the last thread that has it is gone. Then it closes done.
-func watch(listener int, done chan<- struct{}) {
-	defer close(done)
+// watch answers what the filter with this listener asks, until the last thread that has it is gone.
+func watch(listener int) {
 	defer unix.Close(listener)
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}

@@ -531,7 +531,7 @@ func (w *Worker) died() error {
 	}
 	select {
 	case <-n.ended:
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(2 * time.Second): // A busy machine takes its time to end a process.
 		d.vanished = true
 	}
 	n.kill()

@@ -541,7 +541,8 @@ func TestNothingOutlivesTune(t *testing.T) {
 	so := compile(t, "hostile.c")
 	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), holdEnv+"="+so)
+		scratch := t.TempDir()
+		cmd.Env = append(os.Environ(), holdEnv+"="+so, "TMPDIR="+scratch)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -564,6 +565,9 @@ func TestNothingOutlivesTune(t *testing.T) {
 		}
 		_ = cmd.Wait()
 		wantGone(t, append(family, pid)...)
+		if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+			t.Errorf("its worker's folder is left: %v, %v", left, err)
+		}
 		t.Logf("%v: all were gone after %v", s, time.Since(begin))
 	}
 }
