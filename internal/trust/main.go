@@ -3,6 +3,8 @@
 //
 //	go run ./internal/trust             all of it, as make trust does
 //	go run ./internal/trust cheats      the table of cheats and honest kernels
+//	go run ./internal/trust power       how often the last measurement errs, and how often it finds a gain
+//	go run ./internal/trust memory      the memory of a simulated day
 //	go run ./internal/trust cheats --only own-clock,honest-short
 //	go run ./internal/trust cheats --quick
 //
@@ -12,15 +14,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tune/internal/trust/cheats"
+	"tune/internal/trust/memcurve"
+	"tune/internal/trust/power"
 	"tune/kernels/native/worker"
 )
 
@@ -42,34 +48,91 @@ func main() {
 // errFailed says that a table has a line that is not as it should be.
 var errFailed = errors.New("something is not as it should be: see the tables")
 
+// options are the flags.
+type options struct {
+	cheats.Options
+	runs int // contests of programs that are alike, and of slower ones; 0 leaves it to the part
+}
+
 // part is one of the tables.
 type part struct {
 	name, doc string
-	run       func(ctx context.Context, w io.Writer, o cheats.Options) error
+	run       func(ctx context.Context, w io.Writer, o options) error
 }
 
 var parts = []part{
 	{"cheats", "kernels that cheat, make a mistake, or are honest, and what became of each", runCheats},
-	// MERGE: {"power", "claims of the final measurement: A/A, and real gains", …} calls power.Run of internal/trust/power.
-	// MERGE: {"memory", "memory over a long run", …} calls memcurve.Run of internal/trust/memcurve.
+	{"power", "claims of the last measurement: of programs that are alike, of slower ones, and of real gains", runPower},
+	{"memory", "memory over a simulated day", runMemory},
 }
 
-func runCheats(ctx context.Context, w io.Writer, o cheats.Options) error {
-	failed, err := cheats.Run(ctx, w, o)
+func runCheats(ctx context.Context, w io.Writer, o options) error {
+	failed, err := cheats.Run(ctx, w, o.Options)
 	if err == nil && failed > 0 {
 		err = errFailed
 	}
 	return err
 }
 
+// runPower holds many short contests to see how often they err, which does not depend on their length, and fewer long ones to
+// see how often they find a gain.
+func runPower(ctx context.Context, w io.Writer, o options) error {
+	errs, gains := 500, 40
+	if o.Quick {
+		errs, gains = 20, 5
+	}
+	if o.runs > 0 {
+		errs, gains = o.runs, max(o.runs/12, 1)
+	}
+	var all power.Report
+	for _, p := range []power.Options{
+		{Runs: errs, Limit: 2 * time.Second, Busy: true, Cases: []string{"alike", "slower"}},
+		{Runs: gains, Limit: 30 * time.Second, Quiet: true, Cases: []string{"gain"}},
+	} {
+		p.Seed = 1
+		p.Observe = func(done, total int) {
+			if done%10 == 0 || done == total {
+				o.Progress("contest %d of %d, of %v", done, total, p.Limit)
+			}
+		}
+		out := w
+		if o.JSON {
+			out = io.Discard
+		}
+		r, err := power.Run(ctx, out, p)
+		if err != nil {
+			return err
+		}
+		all.Rows = append(all.Rows, r.Rows...)
+	}
+	if o.JSON {
+		if err := json.NewEncoder(w).Encode(all); err != nil {
+			return err
+		}
+	}
+	if !all.OK() {
+		return errFailed
+	}
+	return nil
+}
+
+func runMemory(ctx context.Context, w io.Writer, o options) error {
+	var p memcurve.Options
+	if o.Quick {
+		p.Evaluations = 100_000
+	}
+	return memcurve.Run(ctx, w, p)
+}
+
 func command() *cobra.Command {
-	var o cheats.Options
+	var o options
 	o.Progress = func(format string, args ...any) { fmt.Fprintf(os.Stderr, "trust: "+format+"\n", args...) }
 	root := &cobra.Command{Use: "trust", Short: "Show what tune's promises are worth", SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&o.Quick, "quick", false, "less of it: what the tests try")
 	flags.BoolVar(&o.JSON, "json", false, "JSON in place of tables")
 	flags.StringVar(&o.Only, "only", "", "names of kernels, with commas between them")
+	flags.IntVar(&o.runs, "runs", 0, "contests of the part power; 500 by default")
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error
 		for _, p := range parts {
