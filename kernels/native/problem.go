@@ -35,7 +35,7 @@ type Problem struct {
 	limits worker.Limits
 	work   Work
 	most   int // how many finalists there is room for
-	// traffic is how many bytes a call reads and writes at the asked shape, where the spec is a Sizer.
+	// traffic is how many bytes a call reads, or writes where that is more, at the asked shape, where the spec is a Sizer.
 	traffic  int
 	integers bool // whether it works on any
 	cases    caseCache
@@ -72,14 +72,17 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if sizer, ok := spec.(Sizer); ok {
 		buffers, kept := sizer.Sizes()
 		var err error
+		read, written := 0, 0
 		for _, b := range buffers {
-			p.traffic += b.Bytes()
-			p.integers = p.integers || b.Elem != F32 && b.Elem != F64
-			if b.Mode == InOut {
-				p.traffic += b.Bytes()
-				p.integers = p.integers || b.Elem != F32 && b.Elem != F64
+			if b.Mode != Out {
+				read += b.Bytes()
 			}
+			if b.Mode != In {
+				written += b.Bytes()
+			}
+			p.integers = p.integers || b.Elem != F32 && b.Elem != F64
 		}
+		p.traffic = max(read, written)
 		if p.most, err = finalistsIn(buffers, kept, p.work.Cold); err != nil {
 			return nil, fmt.Errorf("this shape is too large: %w", err)
 		}

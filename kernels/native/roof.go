@@ -51,9 +51,11 @@ func (c *candidate) underRoof(ctx context.Context, cost float64) error {
 // roofAt returns the roof of so many threads at some rates.
 func (p *Problem) roofAt(peaks Peaks, threads int) roof {
 	n := float64(threads)
-	r := roof{float64(p.traffic) / peaks.L1 / n, fmt.Sprintf("reading and writing its buffers at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
+	r := roof{float64(p.traffic) / peaks.L1 / n, fmt.Sprintf("reading its inputs, or writing its outputs, at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
 	if p.work.Bytes > 0 {
-		r = roof{p.work.Bytes / peaks.L1 / n, fmt.Sprintf("moving the stated bytes at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
+		// What is stated may be read or written, and a core does both at once.
+		rate := 2 * peaks.L1 * n
+		r = roof{p.work.Bytes / rate, fmt.Sprintf("moving the stated bytes at the %.0f GB/s of the nearest cache", rate/1e9)}
 	}
 	rate := peaks.F32 * n
 	if p.integers {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -158,8 +159,12 @@ func (w *child) prepare(t *timeRequest) error {
 			return err
 		}
 	}
+	before := w.planner.memory()
 	p := w.newPlanner(t)
 	p.write()
+	if p.memory() != before {
+		runtime.GC() // which would else come while the candidate is timed, on other threads
+	}
 	run, out, err := a.script.load(p)
 	if err == nil {
 		err = w.limitMemory() // which the script is part of

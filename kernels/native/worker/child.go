@@ -72,7 +72,7 @@ func init() {
 func serve(o order) {
 	// A collection in the background would disturb what is being timed, and there is next to no garbage.
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(64 << 20)
+	debug.SetMemoryLimit(128 << 20)
 	unix.CloseOnExec(workerControlFD)
 	rules := candidateRules(o.Landlock)
 	w := &child{order: o, asking: assemble(append(pinRules(), rules...)), silent: assemble(rules)}

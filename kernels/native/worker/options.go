@@ -134,7 +134,7 @@ type Timing struct {
 	Evidence []Evidence
 }
 
-// ShortWindow returns how many calls the shorter stretches have, for a window of 8 and more.
+// ShortWindow returns how many calls the shorter stretches have, for a window of 2 and more.
 func ShortWindow(window int) int { return max(window/16, 1) }
 
 // Evidence is what a timed call was given and what it wrote.

@@ -58,6 +58,7 @@ type planner struct {
 	steps      []step
 	operations []operation
 	words      []change // between the calls of the stretch
+	base       int      // the variant that most of the inputs of the stretch are of
 }
 
 // change is a word of an input that took the value of another variant.
@@ -86,6 +87,11 @@ func (w *child) newPlanner(t *timeRequest) *planner {
 		}
 	}
 	return p
+}
+
+// memory says how much room the lists have.
+func (p *planner) memory() [4]int {
+	return [...]int{cap(p.of), cap(p.stretches), cap(p.steps), cap(p.operations)}
 }
 
 // write writes the plan.
@@ -119,7 +125,7 @@ func (p *planner) draw() {
 		for left := t.Calls; left > 0; {
 			n, short := window, false
 			switch {
-			case window >= 8 && !p.inPlace && p.rng.IntN(4) == 0:
+			case window >= 2 && !p.inPlace && p.rng.IntN(4) == 0:
 				n, short = ShortWindow(window), true
 			case window >= 4 && !p.inPlace:
 				n += p.rng.IntN(window+1) - window/2
@@ -226,6 +232,7 @@ func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 	if variant < 0 && full {
 		variant = p.variant()
 	}
+	p.base = variant
 	lines := linesFull
 	switch {
 	case p.t.Cold || sets > 1:
@@ -311,7 +318,7 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 		bytes := p.w.regions[j].Bytes
 		c := change{buffer: j, size: min(8, bytes)}
 		c.at = p.rng.IntN(bytes/c.size) * c.size
-		c.from = unsafe.Add(p.w.variant(p.other(-1), j), c.at)
+		c.from = unsafe.Add(p.w.variant(p.other(p.base), j), c.at)
 		p.operate(unsafe.Add(a.buffer(p.w, set, j), c.at), c.from, c.size)
 		p.words = append(p.words, c)
 	}
