@@ -121,5 +121,7 @@ func formatFloat(v float64) string {
 
 // oneLine keeps a reason from spreading over lines, and gives the text that a journal gives back.
 func oneLine(reason string) string {
-	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(strings.ToValidUTF8(reason, "\uFFFD"))
+	return inOneLine.Replace(strings.ToValidUTF8(reason, "\uFFFD"))
 }
+
+var inOneLine = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
