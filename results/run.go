@@ -350,8 +350,9 @@ type Listing struct {
 }
 
 // List describes the runs in the directory root: the newest first, those made at the same instant by
-// name, and those whose settings cannot be read last. A directory that does not exist holds no runs. Of a journal it reads
-// the end, as far as the summary file knows the rest; so a line that was damaged before that shows where the run is read.
+// name, and those whose settings cannot be read last. A directory that does not exist holds no runs. Of a long journal
+// it reads the end, as far as the summary file knows the rest; so a line that was damaged before that shows where the run is
+// read.
 func List(root string) ([]Listing, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -368,7 +368,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			e := okEntry(n)
 			e.Outcome.Cost = float64((n*37)%101 + 5)
 			if n%5 == 0 {
-				e.Key, e.Outcome = "other=x n=1", space.Fail(space.Invalid, "no")
+				e.Key, e.Outcome = "other=x n=1", space.Fail(space.Invalid, "%s", strings.Repeat("no ", wholeUpTo/40))
 			}
 			l.History.Entries[n] = e
 			l.History.Elapsed = max(l.History.Elapsed, e.Elapsed)

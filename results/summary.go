@@ -17,7 +17,12 @@ import (
 // journals. It can be deleted: what it says is in the journal.
 const SummaryName = "summary.json"
 
-const summaryFormat = 1
+const (
+	summaryFormat = 1
+	// wholeUpTo is how much of a journal, in bytes, is read all the same: it takes a few milliseconds, and what is
+	// damaged shows.
+	wholeUpTo = 1 << 20
+)
 
 // digested is what a journal says up to the last batch that was asked when all before it were told. What comes after
 // that place is read from the journal, and it is little: a batch, and what was recorded since the file was written.
@@ -106,7 +111,7 @@ func writeSummary(dir string, d digested) error {
 }
 
 // summarise says what a run has come to and how it ended, nil where it did not. It reads the summary file and the
-// rest of the journal, or all of it where the two do not fit.
+// rest of the journal, or all of it where that is short or the two do not fit.
 func summarise(dir string) (Summary, *End, error) {
 	file, err := readerOf(filepath.Join(dir, JournalName))
 	if err != nil {
@@ -143,6 +148,9 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 	in := &d.settled
 	if in.Bytes <= 0 || in.Batches < 0 || in.Trials < 0 || in.Journal < 1 || in.Journal > newestFormat || in.Tally.Counts == nil {
 		return nil, nil, fmt.Errorf("%s makes no sense", path)
+	}
+	if in.Bytes < wholeUpTo {
+		return nil, nil, errors.New("the journal is short enough to be read")
 	}
 	// The place must be where a batch of that number begins, or this is not the journal that the file was made from.
 	if _, err := journal.Seek(in.Bytes, io.SeekStart); err != nil {

@@ -24,6 +24,7 @@ func BenchmarkLongRun(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it begins with a million evaluations")
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command has it
 	k, err := newKernel(0)
 	if err != nil {
 		b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -29,16 +30,17 @@ type arena struct {
 	copies int
 	places int
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
-	filled []bool           // by set: whether it holds a variant, since the candidate was loaded; nil before allocate
-	place  int              // of the last sample
-	next   int              // the copy that the next call takes
+	// variants say which one most of a set's inputs are of; -1 where they are not to be relied on; nil before allocate.
+	variants []int
+	place    int // of the last sample
+	next     int // the copy that the next call takes
 
 	requests int // that were prepared since the candidate was loaded
 	script   script
 }
 
 // forget says that the content of the arena is not to be relied on.
-func (a *arena) forget() { a.filled, a.requests = nil, 0 }
+func (a *arena) forget() { a.variants, a.requests = nil, 0 }
 
 func (a *arena) free() {
 	if a.base != nil {
@@ -82,7 +84,7 @@ func (w *child) allocate(copies, places int) error {
 	for i, offset := range offsets {
 		a.sets[i] = unsafe.Add(first, offset)
 	}
-	a.copies, a.places, a.place, a.next, a.filled = copies, places, 0, 0, make([]bool, copies*places)
+	a.copies, a.places, a.place, a.next, a.variants = copies, places, 0, 0, slices.Repeat([]int{-1}, copies*places)
 	return nil
 }
 
@@ -154,7 +156,7 @@ func (w *child) prepare(t *timeRequest) error {
 		return errors.New("the worker was started without the harness")
 	}
 	copies, places := max(t.Copies, 1), max(t.Places, 1)
-	if a.filled == nil || a.copies != copies || a.places != places {
+	if a.variants == nil || a.copies != copies || a.places != places {
 		if err := w.allocate(copies, places); err != nil {
 			return err
 		}

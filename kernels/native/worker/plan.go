@@ -57,11 +57,10 @@ type planner struct {
 	stretches  []stretch
 	steps      []step
 	operations []operation
-	words      []change // between the calls of the stretch
-	base       int      // the variant that most of the inputs of the stretch are of
+	given      []change // what the set of the last call of the stretch was given
 }
 
-// change is a word of an input that took the value of another variant.
+// change is a part of an input that took the value of a variant.
 type change struct {
 	buffer, at, size int
 	from             unsafe.Pointer
@@ -73,7 +72,7 @@ func (w *child) newPlanner(t *timeRequest) *planner {
 	p := &w.planner
 	*p = planner{
 		w: w, t: t, rng: rand.New(rand.NewPCG(t.Seed[0], t.Seed[1])), inputs: p.inputs[:0], outputs: p.outputs[:0],
-		stretches: p.stretches[:0], steps: p.steps[:0], operations: p.operations[:0], words: p.words[:0], plan: plan{of: p.of[:0]},
+		stretches: p.stretches[:0], steps: p.steps[:0], operations: p.operations[:0], given: p.given[:0], plan: plan{of: p.of[:0]},
 	}
 	p.samples = t.Samples
 	for j, r := range w.regions {
@@ -187,7 +186,8 @@ func (p *planner) operate(to, from unsafe.Pointer, size int) {
 	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
 }
 
-// stretch writes one stretch, with evidence in a slot where that is not negative.
+// stretch writes one stretch, with evidence in a slot where that is not negative. What comes before the calls is the same with
+// and without: a candidate that looks at the clock cannot tell.
 func (p *planner) stretch(of stretchOf, slot int) {
 	a := &p.w.arena
 	first := of.place * a.copies
@@ -203,12 +203,12 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	last := sets[(of.calls-1)%len(sets)]
 	touch := false
 	for _, set := range sets {
-		touch = p.renew(of, set, len(sets)) || touch
+		if set != last {
+			touch = p.renew(of, set, len(sets)) || touch
+		}
 	}
-	if slot >= 0 {
-		touch = true
-		p.keepInputs(slot, last)
-	}
+	p.given = p.given[:0]
+	touch = p.renew(of, last, len(sets)) || touch
 	if touch && p.t.Touch {
 		for _, set := range sets {
 			p.touch(set)
@@ -218,7 +218,7 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	p.call(of, sets)
 	s.steps = int64(len(p.steps))
 	if slot >= 0 {
-		p.keepOutputs(slot, last)
+		p.keep(slot, last)
 	}
 	s.after = int64(len(p.operations))
 	p.stretches = append(p.stretches, s)
@@ -227,12 +227,14 @@ func (p *planner) stretch(of stretchOf, slot int) {
 // renew gives a set of buffers other content, and reports whether much of it is new.
 func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 	a := &p.w.arena
-	variant := of.variant
-	full := variant >= 0 || !p.t.Sparse || !a.filled[set]
-	if variant < 0 && full {
-		variant = p.variant()
+	known := a.variants[set] >= 0
+	full := of.variant >= 0 || !p.t.Sparse || !known
+	switch {
+	case of.variant >= 0:
+		a.variants[set] = of.variant
+	case full:
+		a.variants[set] = p.other(a.variants[set]) // never the same twice in a row
 	}
-	p.base = variant
 	lines := linesFull
 	switch {
 	case p.t.Cold || sets > 1:
@@ -243,30 +245,34 @@ func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
 		to := a.buffer(p.w, set, j)
-		from := max(variant, 0)
 		if full || r.Mode == InOut {
 			much = true
-			p.operate(to, p.w.variant(from, j), r.Bytes)
+			p.give(to, change{j, 0, r.Bytes, p.w.variant(a.variants[set], j)})
 		}
 		if of.variant >= 0 || len(p.w.pool) < 2 {
 			continue
 		}
 		for range min(lines, (r.Bytes+lineBytes-1)/lineBytes) {
 			at := p.rng.IntN((r.Bytes+lineBytes-1)/lineBytes) * lineBytes
-			p.operate(unsafe.Add(to, at), unsafe.Add(p.w.variant(p.other(variant), j), at), min(lineBytes, r.Bytes-at))
+			p.give(to, change{j, at, min(lineBytes, r.Bytes-at), unsafe.Add(p.w.variant(p.other(a.variants[set]), j), at)})
 		}
 	}
 	for _, j := range p.outputs {
 		to := a.buffer(p.w, set, j)
-		if !a.filled[set] {
+		if !known {
 			fill(unsafe.Slice((*byte)(to), p.w.regions[j].Bytes), poison)
 		}
 		for range damagedWords {
 			p.damage(to, p.w.regions[j].Bytes)
 		}
 	}
-	a.filled[set] = true
 	return much
+}
+
+// give changes a buffer, and notes it.
+func (p *planner) give(to unsafe.Pointer, c change) {
+	p.operate(unsafe.Add(to, c.at), c.from, c.size)
+	p.given = append(p.given, c)
 }
 
 // touch reads a set of buffers, so that the caches hold it as after a call.
@@ -287,7 +293,6 @@ func (p *planner) damage(to unsafe.Pointer, bytes int) {
 // call writes the calls of a stretch.
 func (p *planner) call(of stretchOf, sets []int) {
 	a := &p.w.arena
-	p.words = p.words[:0]
 	add := func(set, calls int) {
 		s := step{end: int64(len(p.operations)), calls: int64(calls)}
 		if len(p.w.regions) > 0 {
@@ -318,9 +323,8 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 		bytes := p.w.regions[j].Bytes
 		c := change{buffer: j, size: min(8, bytes)}
 		c.at = p.rng.IntN(bytes/c.size) * c.size
-		c.from = unsafe.Add(p.w.variant(p.other(p.base), j), c.at)
-		p.operate(unsafe.Add(a.buffer(p.w, set, j), c.at), c.from, c.size)
-		p.words = append(p.words, c)
+		c.from = unsafe.Add(p.w.variant(p.other(a.variants[set]), j), c.at)
+		p.give(a.buffer(p.w, set, j), c)
 	}
 	if len(p.outputs) > 0 {
 		j := p.outputs[p.rng.IntN(len(p.outputs))]
@@ -328,16 +332,18 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 	}
 }
 
-// keepInputs copies what the calls of a stretch are given, before the candidate sees it.
-func (p *planner) keepInputs(slot, set int) {
-	for _, j := range p.inputs {
-		p.operate(p.w.evidenceOf(slot, j, false), p.w.arena.buffer(p.w, set, j), p.w.regions[j].Bytes)
+// keep copies what the last call of a stretch was given, and what it wrote. Inputs that were written anew come from where they
+// came from: what a candidate did to its own is not asked.
+func (p *planner) keep(slot, set int) {
+	anew := func(j int) bool {
+		return slices.ContainsFunc(p.given, func(c change) bool { return c.buffer == j && c.size == p.w.regions[j].Bytes })
 	}
-}
-
-// keepOutputs completes what the last call was given, and copies what it wrote.
-func (p *planner) keepOutputs(slot, set int) {
-	for _, c := range p.words {
+	for _, j := range p.inputs {
+		if !anew(j) {
+			p.operate(p.w.evidenceOf(slot, j, false), p.w.arena.buffer(p.w, set, j), p.w.regions[j].Bytes)
+		}
+	}
+	for _, c := range p.given {
 		p.operate(unsafe.Add(p.w.evidenceOf(slot, c.buffer, false), c.at), c.from, c.size)
 	}
 	for j, r := range p.w.regions {
