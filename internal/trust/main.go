@@ -20,6 +20,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +53,8 @@ var errFailed = errors.New("something is not as it should be: see the tables")
 // options are the flags.
 type options struct {
 	cheats.Options
-	runs int // contests of programs that are alike, and of slower ones; 0 leaves it to the part
+	runs  int      // contests of programs that are alike, and of slower ones; 0 leaves it to the part
+	cases []string // of the contests; none are all
 }
 
 // part is one of the tables.
@@ -89,6 +92,12 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 		{Runs: errs, Limit: 2 * time.Second, Busy: true, Cases: []string{"alike", "slower"}},
 		{Runs: gains, Limit: 30 * time.Second, Quiet: true, Cases: []string{"gain"}},
 	} {
+		if len(o.cases) > 0 {
+			p.Cases = slices.DeleteFunc(p.Cases, func(name string) bool { return !slices.Contains(o.cases, name) })
+		}
+		if len(p.Cases) == 0 {
+			continue
+		}
 		p.Seed = 1
 		p.Observe = func(done, total int) {
 			if done%10 == 0 || done == total {
@@ -133,6 +142,7 @@ func command() *cobra.Command {
 	flags.BoolVar(&o.JSON, "json", false, "JSON in place of tables")
 	flags.StringVar(&o.Only, "only", "", "names of kernels, with commas between them")
 	flags.IntVar(&o.runs, "runs", 0, "contests of the part power; 500 by default")
+	flags.StringSliceVar(&o.cases, "cases", nil, "cases of the part power: "+strings.Join(power.Cases(), ", "))
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error
 		for _, p := range parts {

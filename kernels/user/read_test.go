@@ -218,7 +218,7 @@ my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4
 		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
 
 		{commandText, "  run: [", "  rnu: [", `my.yaml:6:3: command.rnu: a command has no field "rnu" (did you mean "run"?)
-my.yaml:6:3: command: the field run is missing: the command to measure: a text for sh -c, or a list of words. {{name}} stands for values; a word that names an inactive parameter is left out`},
+my.yaml:6:3: command: the field run is missing: the command to measure: a text for sh -c, or a list of words. {{name}} stands for values, which are quoted in a text for the shell; for a value of several words set a variable by environment, and write $NAME; a word that names an inactive parameter is left out`},
 		{commandText, "{{TILE}}", "{{TILE}} {{TIL}}", `my.yaml:6:25: command.run[1]: {{TIL}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
 		{commandText, "{{TILE}}", "{{seed}}", `my.yaml:6:16: command.run[1]: {{seed}}: there is no parameter and no constant of this name`},
 		{commandText, "[echo", "['', echo", `my.yaml:6:9: command.run[0]: want a word of a command`},
