@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 	"unsafe"
@@ -165,7 +165,9 @@ func (w *child) prepare(t *timeRequest) error {
 	p := w.newPlanner(t)
 	p.write()
 	if p.memory() != before {
-		runtime.GC() // which would else come while the candidate is timed, on other threads
+		// Other threads would else collect garbage while the candidate is timed. They go on for a moment after that.
+		debug.FreeOSMemory()
+		pause(2 * time.Millisecond)
 	}
 	run, out, err := a.script.load(p)
 	if err == nil {

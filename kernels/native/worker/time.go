@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,6 +61,9 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			return Timing{}, err
 		}
 		used := w.running.look().since(before)
+		if used.process.Seconds() > r.Spent*(1+clockShare)+threadsSlack {
+			used.ours = w.running.ours()
+		}
 		if w.memory != nil {
 			if err := w.memory.check(); err != nil {
 				return Timing{}, err
@@ -139,6 +143,19 @@ type usage struct {
 	process time.Duration // CPU time of all threads
 	threads map[int]time.Duration
 	caller  int
+	ours    []int // the threads of the worker itself, where it was asked for them
+}
+
+// ours returns the threads that run no code of candidates: those with no more filters than the main thread. Where the system
+// does not tell, these are none.
+func (n *instance) ours() (list []int) {
+	all := look(n.pid)
+	for id, t := range all {
+		if t.filters != "" && t.filters == all[n.pid].filters {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // look reads the clocks of a worker that waits for a request.
@@ -185,7 +202,10 @@ func threadTimes(pid int) map[int]time.Duration {
 const (
 	clockShare   = 0.05
 	clockSlack   = 0.003 // seconds
-	threadsSlack = 0.0015
+	threadsSlack = 0.002
+	// The worker's own threads may use so much besides, which is not the candidate's, and no more.
+	oursShare = 0.1
+	oursSlack = 0.01
 )
 
 // doubt says why what a worker answered cannot be right, or nil.
@@ -220,6 +240,13 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 			return nil
 		}
 	}
+	var ours time.Duration
+	for _, id := range u.ours {
+		if id != u.caller {
+			ours += u.threads[id]
+		}
+	}
+	process -= min(ours.Seconds(), oursShare*mine+oursSlack)
 	if threads == 1 && process > mine*(1+clockShare)+threadsSlack {
 		n := u.working()
 		return kernels.Reject(space.WrongAnswer, "uses %d threads, the file says 1: say threads: %d, or start none", n, n)
@@ -234,7 +261,7 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 func (u usage) working() int {
 	n := 1
 	for id, t := range u.threads {
-		if id != u.caller && t.Seconds() > clockShare*u.process.Seconds() {
+		if id != u.caller && !slices.Contains(u.ours, id) && t.Seconds() > clockShare*u.process.Seconds() {
 			n++
 		}
 	}

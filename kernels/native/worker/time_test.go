@@ -356,6 +356,12 @@ func TestDoubt(t *testing.T) {
 			u.process = 160 * ms
 			u.threads[2], u.threads[3] = 30*ms, 30*ms
 		}, "uses 3 threads"},
+		{"the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.threads[2], u.ours = 112*ms, 12*ms, []int{2}
+		}, ""},
+		{"too much of the worker's own", func(u *usage, _ *reply, _ *TimeRequest) {
+			u.process, u.threads[2], u.ours = 160*ms, 60*ms, []int{2}
+		}, "uses 2 threads"},
 		{"by the wall", func(_ *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent = Wall, 0.12 }, ""},
 		{"by the wall, with a helper", func(u *usage, r *reply, t *TimeRequest) { t.Clock, r.Spent, u.process = Wall, 0.12, 150*ms }, "uses 2 threads"},
 		{"a wall that stands", func(u *usage, r *reply, t *TimeRequest) {
