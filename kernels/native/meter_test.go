@@ -17,10 +17,11 @@ import (
 
 // fake is a worker whose candidate takes as long as it is told, seen through a clock that is told too.
 type fake struct {
-	seconds  float64                            // of a call
-	clock    func(truth float64, n int) float64 // what the n-th sample shows; nil shows the truth
-	fail     func(n int) error                  // of the n-th sample; nil never fails
-	timing   func(worker.TimeRequest, *worker.Timing)
+	seconds  float64                                  // of a call
+	clock    func(truth float64, n int) float64       // what the n-th sample shows; nil shows the truth
+	fail     func(n int) error                        // of the n-th sample; nil never fails
+	timing   func(worker.TimeRequest, *worker.Timing) // changes what a request gives; nil leaves it
+	call     func()                                   // is made by Call; nil does nothing
 	requests []worker.TimeRequest
 	samples  int
 	outputs  [][]byte
@@ -38,9 +39,15 @@ func (f *fake) Map(buffers []worker.Buffer, _ [][]byte) error {
 	}
 	return nil
 }
-func (f *fake) Vary(*worker.Pool) error                   { return nil }
-func (f *fake) Load(string) error                         { return nil }
-func (f *fake) Call(ctx context.Context, _ []int64) error { return ctx.Err() }
+func (f *fake) Vary(*worker.Pool) error { return nil }
+func (f *fake) Load(string) error       { return nil }
+
+func (f *fake) Call(ctx context.Context, _ []int64) error {
+	if f.call != nil {
+		f.call()
+	}
+	return ctx.Err()
+}
 
 func (f *fake) CallWithin(ctx context.Context, _ []int64, _ time.Duration) error { return ctx.Err() }
 func (f *fake) Outputs() [][]byte                                                { return f.outputs }

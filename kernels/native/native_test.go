@@ -474,6 +474,24 @@ func TestRoof(t *testing.T) {
 }
 
 // TestArtifacts: the exported source compiles as its comment says, with what a user has, and loads back to the same.
+// TestSymbols: an object has the one function that is called, and no other name of tune's.
+func TestSymbols(t *testing.T) {
+	p := problem(t, newPoly(t, 10), testHost(t))
+	const kernel = "void tune_kernel(void *const *args, const long *dims) { (void)args; (void)dims; }\n"
+	for text, want := range map[string]string{
+		kernel + "void tune_time(void *t) { (void)t; }\n": "defines tune_time",
+		kernel + "int tune_harness;\n":                    "defines tune_harness",
+		"int tune_kernel;\n":                              "no plain function",
+		"int nothing;\n":                                  "no function tune_kernel",
+		kernel + "static void tune_own(void) {}\nvoid tune_pack(void) { tune_own(); }\n": "y[0] is ",
+	} {
+		err := p.Wrap(native.Source{Text: text}, p.Space().Default()).Check(t.Context(), 1)
+		if r := kernels.AsRejection(err); r == nil || !strings.Contains(r.Reason, want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestArtifacts(t *testing.T) {
 	spec := newPoly(t, 50)
 	p := problem(t, spec, testHost(t))

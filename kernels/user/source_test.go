@@ -102,6 +102,40 @@ func TestSourceOutcomes(t *testing.T) {
 	}
 }
 
+// TestConstantInputs: a result that holds for the very numbers of the file alone is wrong in timed calls, unless the file says that
+// these are all.
+func TestConstantInputs(t *testing.T) {
+	needCompiler(t)
+	const text = `
+void sum(const float *x, float *y, long n) { float s = 0; for (long i = 0; i < n; i++) s += x[i]; y[0] = s; }
+void lazy(const float *x, float *y, long n) { static float s; if (LAZY) { if (s == 0) sum(x, &s, n); y[0] = s; } else sum(x, y, n); }
+`
+	const file = `
+kernel: {name: lazy, shape: {n: 100000}}
+space: {parameters: [{name: LAZY, type: enum, values: [0, 1]}]}
+source:
+  file: lazy.c
+  function: lazy
+  VARY
+  arguments:
+    - {name: x, type: float, length: n, access: read, fill: {constant: 0.5}}
+    - {name: y, type: float, length: 1, access: write}
+    - {name: n, type: long, value: n}
+  reference: {function: sum, tolerance: {relative: 0.00001}}
+  flags: [-O2]
+`
+	for vary, want := range map[string]space.Status{"threads: 1": space.WrongAnswer, "vary: true": space.WrongAnswer, "vary: false": space.Invalid, "vary: false\n  trusted: fast": space.OK} {
+		k, _ := load(t, strings.Replace(file, "VARY", vary, 1), "lazy.c", text)
+		p := problem(t, k, "")
+		if out := evaluate(t, p, "LAZY=0"); out.Status != space.OK {
+			t.Errorf("%s: honest: %v: %s", vary, out.Status, out.Reason)
+		}
+		if out := evaluate(t, p, "LAZY=1"); out.Status != want {
+			t.Errorf("%s: %v: %s, want %v", vary, out.Status, out.Reason, want)
+		}
+	}
+}
+
 // TestSourceExport compiles what is exported, as its own comment says, in an empty directory.
 func TestSourceExport(t *testing.T) {
 	needCompiler(t)

@@ -1,0 +1,245 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+	"tune/kernels/native/worker"
+	"tune/space"
+)
+
+// TestStale: a candidate whose first call on new inputs takes longer than the caches explain is timed by single calls on new
+// inputs, and one that is honest is not.
+func TestStale(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		seconds            float64
+		vary               bool
+		long, short, whole float64
+		fresh              bool
+	}{
+		{"honest and short", 1e-6, true, 1e-6, 1.02e-6, 0, false},
+		{"the clock blurs it", 1e-8, true, 1e-8, 1.2e-8, 0, false},
+		{"the caches", 1e-7, true, 1e-7, 3e-7, 0, false},
+		{"only the first call works", 1e-7, true, 1.2e-7, 2e-6, 0, true},
+		{"nothing varies", 1e-7, false, 1.2e-7, 2e-6, 0, false},
+		{"honest and large", 1e-3, true, 1e-3, 0, 1.4e-3, false},
+		{"new inputs are dear", 1e-3, true, 1e-3, 0, 3e-3, true},
+	} {
+		f := &fake{seconds: c.seconds, timing: func(q worker.TimeRequest, got *worker.Timing) {
+			got.Window, got.Long, got.Short, got.Whole = q.Window, c.long, c.short, c.whole
+		}}
+		m := newFakeMeter(f, 0)
+		m.variants.vary = c.vary
+		for range 3 {
+			if _, err := m.sample(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.fresh != c.fresh {
+			t.Errorf("%s: timed by single calls: %v", c.name, m.fresh)
+		}
+		last := f.requests[len(f.requests)-1]
+		if c.fresh && (last.Window != 1 || last.Sparse || last.Calls > m.mostCalls()) {
+			t.Errorf("%s: the last request is %+v", c.name, last)
+		}
+	}
+}
+
+// TestRequest: what varies follows from the size of the buffers and the length of a call.
+func TestRequest(t *testing.T) {
+	const small, large = 64 << 10, 1 << 30
+	for _, c := range []struct {
+		name    string
+		seconds float64
+		bytes   int
+		inPlace bool
+		cold    bool
+		want    worker.TimeRequest
+	}{
+		{"short", 1e-6, small, false, false, worker.TimeRequest{Window: 10, Copies: 1, Touch: true}},
+		{"by itself", 2e-5, small, false, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
+		{"beyond the caches", 1e-3, large, false, false, worker.TimeRequest{Window: 1, Copies: 1, Sparse: true}},
+		{"and long", 0.1, large, false, false, worker.TimeRequest{Window: 1, Copies: 1}},
+		{"in place", 1e-6, 4 << 10, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
+		{"in place and by itself", 1e-4, small, true, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
+		{"cold", 1e-4, small, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small), Cold: true}},
+	} {
+		m := newFakeMeter(&fake{seconds: c.seconds}, 0)
+		m.bytes, m.inputs, m.inPlace, m.cold = c.bytes, c.bytes/2, c.inPlace, c.cold
+		q := m.request(4, worker.CPU)
+		got := worker.TimeRequest{Window: q.Window, Copies: q.Copies, Touch: q.Touch, Sparse: q.Sparse, Cold: q.Cold}
+		if got.Window != c.want.Window || got.Copies != c.want.Copies || got.Touch != c.want.Touch || got.Sparse != c.want.Sparse || got.Cold != c.want.Cold {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if err := q.Validate(); err != nil || q.Limit < timing.Seconds(4*float64(m.calls)*c.seconds) {
+			t.Errorf("%s: limit %v, %v", c.name, q.Limit, err)
+		}
+	}
+}
+
+// TestEvidence: what a call on one variant wrote is verified at once, whatever else is repeated afresh, and a difference is the
+// candidate's.
+func TestEvidence(t *testing.T) {
+	right, wrong := []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}
+	one := Case{Name: "one", Buffers: []Buffer{{"x", I32, 1, In}, {"y", I32, 1, Out}}, Inputs: [][]byte{right, nil}}
+	one.Verify = func(b [][]byte) (d kernels.Deviation, err error) {
+		if !bytes.Equal(b[0], b[1]) {
+			return d, kernels.Reject(space.WrongAnswer, "y[0] is off")
+		}
+		return d, nil
+	}
+	evidence := func(variant int, wrote []byte) worker.Evidence {
+		return worker.Evidence{Variant: variant, Given: [][]byte{right, nil}, Wrote: [][]byte{nil, wrote}}
+	}
+	meterOf := func() (*meter, *fake) {
+		f := &fake{seconds: 1e-3}
+		m := newFakeMeter(f, 0)
+		m.variants = &variants{cases: []Case{one, one}, vary: true}
+		if err := mapCase(f, one); err != nil {
+			t.Fatal(err)
+		}
+		return m, f
+	}
+	m, _ := meterOf()
+	if err := m.weigh([]worker.Evidence{evidence(1, right), evidence(0, right)}); err != nil || m.evidence.whole != 2 {
+		t.Errorf("right calls: %v, %d are verified", err, m.evidence.whole)
+	}
+	if r := kernels.AsRejection(m.weigh([]worker.Evidence{evidence(1, wrong)})); r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, "in a timed call") {
+		t.Errorf("a wrong call: %v", r)
+	}
+	for _, c := range []struct {
+		afresh, timed []byte
+		agree         func(int, [][]byte, [][]byte) error
+		reason        string
+	}{
+		{right, right, nil, ""},
+		{right, wrong, nil, "keeps something between calls"},
+		{right, wrong, func(int, [][]byte, [][]byte) error { return nil }, ""},
+		{right, wrong, func(int, [][]byte, [][]byte) error { return kernels.Reject(space.WrongAnswer, "far off") }, "far off"},
+	} {
+		m, f := meterOf()
+		m.variants.cases[0].Agree = c.agree
+		m.evidence.whole = 1
+		if err := m.weigh([]worker.Evidence{evidence(-1, c.timed)}); err != nil {
+			t.Fatal(err)
+		}
+		f.call = func() { copy(f.outputs[1], c.afresh) }
+		err := m.verifyTimed(t.Context(), false)
+		if c.reason == "" && err != nil || c.reason != "" && (kernels.AsRejection(err) == nil || !strings.Contains(err.Error(), c.reason)) {
+			t.Errorf("timed %v, afresh %v: %v, want %q", c.timed, c.afresh, err, c.reason)
+		}
+	}
+	// Where no timed call could be held against a reference, one more call is.
+	m, f := meterOf()
+	f.call = func() { copy(f.outputs[0], right); copy(f.outputs[1], wrong) }
+	if r := kernels.AsRejection(m.verifyTimed(t.Context(), false)); r == nil || !strings.Contains(r.Reason, "after many calls") {
+		t.Errorf("without evidence: %v", r)
+	}
+	m.perCall = 2 * timing.Slow
+	if err := m.verifyTimed(t.Context(), true); err != nil {
+		t.Errorf("of a slow one that has lost: %v", err)
+	}
+}
+
+// TestKeepEvidence: calls are kept with the same chance, and no more of them than there is room for.
+func TestKeepEvidence(t *testing.T) {
+	var first, last int
+	for seed := range 2000 {
+		m := newMeterOf(nil)
+		var e evidence
+		for i := range 80 {
+			b := []byte{byte(i)}
+			e.keep(worker.Evidence{Given: [][]byte{b}, Wrote: [][]byte{nil}}, m.draw)
+		}
+		if len(e.kept) != mostKept {
+			t.Fatalf("seed %d: %d are kept", seed, len(e.kept))
+		}
+		for _, k := range e.kept {
+			if k.Given[0][0] < 8 {
+				first++
+			}
+			if k.Given[0][0] >= 72 {
+				last++
+			}
+		}
+	}
+	if first < 1300 || first > 1900 || last < 1300 || last > 1900 { // 1,600 is a tenth of all
+		t.Errorf("of the first eight %d are kept, of the last eight %d", first, last)
+	}
+	var e evidence
+	e.keep(worker.Evidence{Given: [][]byte{make([]byte, mostKeptBytes+1)}}, func(int) int { return 0 })
+	if len(e.kept) != 0 {
+		t.Error("more is kept than there is room for")
+	}
+}
+
+// TestVariants: there are few of large inputs, more of small ones, and one where nothing is drawn.
+func TestVariants(t *testing.T) {
+	draw := func(size int, varies bool) func(uint64) (Case, error) {
+		return func(seed uint64) (Case, error) {
+			b := make([]byte, size)
+			if varies {
+				b[0] = byte(seed)
+			}
+			return Case{Buffers: []Buffer{{"x", U8, size, In}, {"y", U8, 1, Out}}, Inputs: [][]byte{b, nil}}, nil
+		}
+	}
+	for _, c := range []struct {
+		size   int
+		varies bool
+		want   int
+	}{{10, true, 3}, {smallVariants, true, 3}, {smallVariants + 1, true, 2}, {10, false, 1}} {
+		v, err := newVariants(1, draw(c.size, c.varies))
+		if err != nil || len(v.cases) != c.want || v.vary != c.varies || v.cases[0].Inputs == nil {
+			t.Errorf("%+v: %d variants, %v, %v", c, len(v.cases), v.vary, err)
+		}
+	}
+	seen := map[uint64]bool{}
+	for i := range 100 {
+		seen[variantSeed(7, i)] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("100 variants have %d seeds", len(seen))
+	}
+	broken := errors.New("no reference")
+	if _, err := newVariants(1, func(uint64) (Case, error) { return Case{}, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRoofAt: what no call can be shorter than.
+func TestRoofAt(t *testing.T) {
+	peaks := Peaks{F32: 100e9, I8: 400e9, L1: 200e9}
+	for _, c := range []struct {
+		p       *Problem
+		threads int
+		want    float64
+		why     string
+	}{
+		{&Problem{traffic: 2000}, 1, 10e-9, "reading its inputs"},
+		{&Problem{traffic: 2000}, 2, 5e-9, "reading its inputs"},
+		{&Problem{traffic: 2000, work: Work{Bytes: 8000}}, 1, 20e-9, "stated bytes"},
+		{&Problem{traffic: 2000, work: Work{Ops: 1e6}}, 1, 10e-6, "stated work"},
+		{&Problem{traffic: 2000, integers: true, work: Work{Ops: 1e6}}, 1, 2.5e-6, "stated work"},
+	} {
+		r := c.p.roofAt(peaks, c.threads)
+		if d := r.seconds/c.want - 1; d > 1e-9 || d < -1e-9 || !strings.Contains(r.why, c.why) {
+			t.Errorf("%+v: %g s, %s", c.p.work, r.seconds, r.why)
+		}
+	}
+	host := NewHost(HostOptions{})
+	host.peak = &peaks
+	c := &candidate{problem: &Problem{host: host, traffic: 2000, work: Work{Roof: true}}}
+	if err := c.underRoof(context.Background(), 9.5e-9); err != nil {
+		t.Errorf("within the error of the probe: %v", err)
+	}
+	if err := c.underRoof(context.Background(), 1); err != nil {
+		t.Errorf("far from the roof: %v", err)
+	}
+}
