@@ -25,7 +25,7 @@ func TestStale(t *testing.T) {
 	}{
 		{"honest and short", 1e-6, true, 1e-6, 1.02e-6, 0, false},
 		{"the clock blurs it", 1e-8, true, 1e-8, 1.2e-8, 0, false},
-		{"the caches", 1e-7, true, 1e-7, 3e-7, 0, false},
+		{"the caches", 1e-7, true, 1e-7, 1.5e-7, 0, false},
 		{"only the first call works", 1e-7, true, 1.2e-7, 2e-6, 0, true},
 		{"nothing varies", 1e-7, false, 1.2e-7, 2e-6, 0, false},
 		{"honest and large", 1e-3, true, 1e-3, 0, 1.4e-3, false},
@@ -62,11 +62,11 @@ func TestRequest(t *testing.T) {
 		cold    bool
 		want    worker.TimeRequest
 	}{
-		{"short", 1e-6, small, false, false, worker.TimeRequest{Window: 10, Copies: 1, Touch: true}},
+		{"short", 1.01e-6, small, false, false, worker.TimeRequest{Window: 10, Copies: 1, Touch: true}},
 		{"by itself", 2e-5, small, false, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
 		{"beyond the caches", 1e-3, large, false, false, worker.TimeRequest{Window: 1, Copies: 1, Sparse: true}},
 		{"and long", 0.1, large, false, false, worker.TimeRequest{Window: 1, Copies: 1}},
-		{"in place", 1e-6, 4 << 10, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
+		{"in place", 1.01e-6, 4 << 10, true, false, worker.TimeRequest{Window: 10, Copies: 10, Touch: true}},
 		{"in place and by itself", 1e-4, small, true, false, worker.TimeRequest{Window: 1, Copies: 1, Touch: true}},
 		{"cold", 1e-4, small, false, true, worker.TimeRequest{Window: 1, Copies: coldCopies(small), Cold: true}},
 	} {
@@ -173,7 +173,7 @@ func TestKeepEvidence(t *testing.T) {
 		t.Errorf("of the first eight %d are kept, of the last eight %d", first, last)
 	}
 	var e evidence
-	e.keep(worker.Evidence{Given: [][]byte{make([]byte, mostKeptBytes+1)}}, func(int) int { return 0 })
+	e.keep(worker.Evidence{Given: [][]byte{make([]byte, mostKeptBytes+1)}, Wrote: [][]byte{nil}}, func(int) int { return 0 })
 	if len(e.kept) != 0 {
 		t.Error("more is kept than there is room for")
 	}
