@@ -165,6 +165,10 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 				row := &report.Rows[i*len(tried)+j]
 				if err := b.hold(ctx, t, o.Seed+uint64(run), row); err != nil {
 					stop()
+					if ctx.Err() != nil {
+						// What was counted until then is worth to be seen.
+						err = errors.Join(ctx.Err(), report.judged().Write(w))
+					}
 					return report, err
 				}
 				if o.Observe != nil {
@@ -174,10 +178,15 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 			stop()
 		}
 	}
-	for i := range report.Rows {
-		report.Rows[i].judge()
+	return report, report.judged().Write(w)
+}
+
+// judged says of every row whether its counts contradict its bound.
+func (r *Report) judged() *Report {
+	for i := range r.Rows {
+		r.Rows[i].judge()
 	}
-	return report, report.Write(w)
+	return r
 }
 
 const (
