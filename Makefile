@@ -28,8 +28,8 @@ demo: build cc
 	$(BIN) verify $$dir/best.json; \
 	$(BIN) sim $$dir/best.program.json --seed 2026
 
-# What tune's promises are worth: kernels that cheat and honest ones, and what became of each; see docs/trust.md. Some twenty
-# minutes on a machine that does nothing else.
+# What tune's promises are worth: kernels that cheat and honest ones and what became of each, how often a contest errs, the memory of
+# a simulated day; see docs/trust.md. Two hours on a machine that does nothing else; internal/trust takes parts of it.
 trust: cc
 	CGO_ENABLED=0 $(GO) run ./internal/trust
 
