@@ -44,11 +44,9 @@ type child struct {
 	regions   []region
 	addresses []unsafe.Pointer // of the regions
 
-	caller *caller // nil where nothing is loaded
-	arena  arena
-	// The filters for the threads of candidates: one that asks a watcher, where the system has those, and one that does not.
-	asking, silent []unix.SockFilter
-	watched        bool
+	caller  *caller // nil where nothing is loaded
+	arena   arena
+	watched bool
 
 	harness  uintptr            // the timing loop; 0 without one
 	pool     [][]unsafe.Pointer // the content of the buffers, by variant
@@ -74,8 +72,7 @@ func serve(o order) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(128 << 20)
 	unix.CloseOnExec(workerControlFD)
-	rules := candidateRules(o.Landlock)
-	w := &child{order: o, asking: assemble(append(pinRules(), rules...)), silent: assemble(rules)}
+	w := &child{order: o}
 	// What tells the number of filters also tells a watcher that it has nobody left to watch; both came with Linux 5.9.
 	status, err := readFile("/proc/self/status")
 	w.watched = err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))

@@ -167,7 +167,7 @@ func refusal(nr int64) string {
 	case unix.SYS_PRLIMIT64:
 		return "tried to change the limits of its process, or to reach into another process (setrlimit, prlimit)"
 	case unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL:
-		return "tried to send a signal to another process"
+		return "tried to send a signal to another process or thread"
 	case unix.SYS_SCHED_SETAFFINITY, unix.SYS_SETPRIORITY:
 		return "tried to change how another process is scheduled"
 	}

@@ -204,8 +204,8 @@ const (
 	clockSlack   = 0.003 // seconds
 	threadsSlack = 0.002
 	// The worker's own threads may use so much besides, which is not the candidate's, and no more.
-	oursShare = 0.1
-	oursSlack = 0.01
+	oursShare = 0.05
+	oursSlack = 0.006
 )
 
 // doubt says why what a worker answered cannot be right, or nil.

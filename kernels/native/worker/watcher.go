@@ -4,6 +4,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"unsafe"
@@ -86,12 +87,19 @@ func refuseHere(call int64) {
 // fence puts the filter for candidates on the calling thread. It returns the descriptor that its questions come by, -1
 // where it asks none: an old system cannot, nor one on which somebody else answers for this process already.
 func (w *child) fence() (listener int, err error) {
+	var own []int
+	for _, name := range names("/proc/self/task") {
+		if id, err := strconv.Atoi(name); err == nil && id != unix.Gettid() {
+			own = append(own, id)
+		}
+	}
+	rules := candidateRules(w.order.Landlock, own)
 	if w.watched {
-		if fd, errno := setFilter(w.asking, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
+		if fd, errno := setFilter(assemble(slices.Concat(pinRules(), rules)), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 			return fd, nil
 		}
 	}
-	if _, errno := setFilter(w.silent, 0); errno != 0 {
+	if _, errno := setFilter(assemble(rules), 0); errno != 0 {
 		return -1, fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
 	}
 	return -1, nil
