@@ -125,6 +125,12 @@ func (k *Spec) Variant(_ context.Context, _ space.Point, seed uint64) (native.Ca
 	return c, nil
 }
 
+// Draw returns the inputs of the asked shape for a seed.
+func (k *Spec) Draw(ctx context.Context, p space.Point, seed uint64) ([][]byte, error) {
+	c, err := k.Variant(ctx, p, seed)
+	return c.Inputs, err
+}
+
 // VariantClass names one class for all points.
 func (k *Spec) VariantClass(space.Point) string { return "" }
 

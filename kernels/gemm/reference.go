@@ -443,6 +443,11 @@ func (s *Spec) Variant(ctx context.Context, _ space.Point, seed uint64) (native.
 	return c, nil
 }
 
+// Draw returns the inputs of the asked shape for a seed.
+func (s *Spec) Draw(_ context.Context, _ space.Point, seed uint64) ([][]byte, error) {
+	return newOperands(s.dims, s.layout == LayoutNT, seed).asCase().Inputs, nil
+}
+
 // VariantClass names one class for all points.
 func (s *Spec) VariantClass(space.Point) string { return "" }
 

@@ -21,7 +21,7 @@ func (p *plain) Map(buffers []worker.Buffer, inputs [][]byte) error {
 }
 
 func (p *plain) Vary(*worker.Pool) error {
-	one, err := worker.NewPool(p.buffers, [][][]byte{p.inputs})
+	one, err := worker.NewPool(p.buffers, [][][]byte{p.inputs}, 1)
 	if err != nil {
 		return err
 	}

@@ -152,10 +152,14 @@ func newProbe(ctx context.Context, w runner, so string, id int) (*meter, error) 
 	return probeMeter(ctx, w, id)
 }
 
+// anyThreads is more than any process has.
+const anyThreads = 1 << 12
+
 // probeMeter returns a meter of a probe in a worker that has the probes loaded.
 func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
 	m := newMeterOf(w)
 	m.dims, m.calls, m.wall = []int64{int64(id), probeIterations}, 16, worker.DefaultLimits().Wall
+	m.uses = anyThreads // Nobody is to be blamed for what the system does beside tune's own code.
 	s, err := m.sample(ctx, 2)
 	if err != nil {
 		return nil, err

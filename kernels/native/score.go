@@ -38,6 +38,7 @@ type meter struct {
 	calls   int       // of a sample
 	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
 
+	doubts   int       // requests in a row that looked like that
 	fresh    bool      // whether every timed call is made on inputs that are wholly new, and timed by itself
 	whole    []float64 // seconds a call of those that were, before
 	evidence evidence
@@ -205,6 +206,11 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		return nil, err
 	}
 	if !m.stale(t) {
+		m.doubts = 0
+		return t.Seconds, nil
+	}
+	// One that was disturbed looks like that too.
+	if m.doubts++; m.doubts < staleRequests {
 		return t.Seconds, nil
 	}
 	// From here on every call is timed that has to do the work.
@@ -228,11 +234,12 @@ func (m *meter) mostCalls() int {
 // How much longer the first call on new inputs may take than those that follow, because of the caches and of what the
 // processor foresees of branches: so many calls, and what it takes to get the buffers from the second cache.
 const (
-	staleCalls   = 2
-	staleSeconds = 0.3e-6
-	staleRate    = 16e9 // bytes a second
-	staleShort   = 1.25 // what is less may be the clock
-	staleWhole   = 2
+	staleCalls    = 2
+	staleSeconds  = 1e-6
+	staleRate     = 16e9 // bytes a second
+	staleShort    = 1.25 // what is less may be the clock
+	staleRequests = 2
+	staleWhole    = 2
 )
 
 // stale reports whether calls are much faster on inputs that are nearly those of the call before. A result of an earlier
@@ -243,9 +250,8 @@ func (m *meter) stale(t worker.Timing) bool {
 	}
 	if t.Long > 0 && t.Short > staleShort*t.Long {
 		// A stretch of n calls takes first + n·each.
-		long, short := float64(t.Window), float64(worker.ShortWindow(t.Window))
-		first := (t.Short - t.Long) / (1/short - 1/long)
-		each := max(t.Long-first/long, 0)
+		first := (t.Short - t.Long) / (1/t.ShortCalls - 1/t.LongCalls)
+		each := max(t.Long-first/t.LongCalls, 0)
 		if first > staleCalls*each+staleSeconds+float64(m.bytes)/staleRate {
 			return true
 		}

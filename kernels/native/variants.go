@@ -24,6 +24,14 @@ type Varier interface {
 	VariantClass(p space.Point) string
 }
 
+// Drawer is implemented by a Varier that can draw the inputs of a variant without its reference. Calls are then timed on many
+// more contents than those whose references are known, so that neither a table of results nor the processor's foresight of
+// branches learns them.
+type Drawer interface {
+	// Draw returns the inputs of the variant of a seed.
+	Draw(ctx context.Context, p space.Point, seed uint64) ([][]byte, error)
+}
+
 // variants are the contents that the candidates of a class are timed on.
 type variants struct {
 	cases []Case // without their inputs
@@ -37,6 +45,9 @@ const (
 	manyVariants   = 3
 	smallVariants  = 8 << 20 // bytes of inputs of one
 	variantClasses = 4       // that are kept
+	// Contents without a reference are drawn up to so many, and as long as all together have so many bytes.
+	mostContents  = 512
+	contentsBytes = 8 << 20
 )
 
 // variantCache keeps the variants of the last classes. All of a problem's come from one seed, that of its first check.
@@ -81,7 +92,11 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 		vc.kept = slices.Insert(slices.Delete(vc.kept, i, i+1), 0, k)
 		return k.variants, nil
 	}
-	made, err := newVariants(vc.seed, variant)
+	var draw func(seed uint64) ([][]byte, error)
+	if d, ok := p.spec.(Drawer); ok {
+		draw = func(seed uint64) ([][]byte, error) { return d.Draw(ctx, c.point, seed) }
+	}
+	made, err := newVariants(vc.seed, variant, draw)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +117,8 @@ func (c *candidate) vary(ctx context.Context) error {
 	return err
 }
 
-// newVariants makes the variants of a seed.
-func newVariants(seed uint64, variant func(seed uint64) (Case, error)) (*variants, error) {
+// newVariants makes the variants of a seed, and more contents where they can be drawn alone; draw may be nil.
+func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func(seed uint64) ([][]byte, error)) (*variants, error) {
 	v := &variants{}
 	var inputs [][][]byte
 	for n := fewVariants; len(v.cases) < n; {
@@ -135,10 +150,21 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error)) (*variant
 	if !v.vary {
 		v.cases, inputs = v.cases[:1], inputs[:1]
 	}
+	size := 0
+	for _, in := range inputs[0] {
+		size += len(in)
+	}
+	for draw != nil && v.vary && len(inputs) < mostContents && size*(len(inputs)+1) <= contentsBytes {
+		more, err := draw(variantSeed(seed, len(inputs)))
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, more)
+	}
 	buffers := workerBuffers(v.cases[0].Buffers)
 	v.cases[0].Inputs = inputs[0] // to call it with
 	var err error
-	v.pool, err = worker.NewPool(buffers, inputs)
+	v.pool, err = worker.NewPool(buffers, inputs, len(v.cases))
 	return v, err
 }
 

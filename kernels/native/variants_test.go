@@ -33,10 +33,11 @@ func TestStale(t *testing.T) {
 	} {
 		f := &fake{seconds: c.seconds, timing: func(q worker.TimeRequest, got *worker.Timing) {
 			got.Window, got.Long, got.Short, got.Whole = q.Window, c.long, c.short, c.whole
+			got.LongCalls, got.ShortCalls = float64(q.Window), max(float64(q.Window)/16, 1)
 		}}
 		m := newFakeMeter(f, 0)
 		m.variants.vary = c.vary
-		for range 3 {
+		for range 6 {
 			if _, err := m.sample(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +196,7 @@ func TestVariants(t *testing.T) {
 		varies bool
 		want   int
 	}{{10, true, 3}, {smallVariants, true, 3}, {smallVariants + 1, true, 2}, {10, false, 1}} {
-		v, err := newVariants(1, draw(c.size, c.varies))
+		v, err := newVariants(1, draw(c.size, c.varies), nil)
 		if err != nil || len(v.cases) != c.want || v.vary != c.varies || v.cases[0].Inputs == nil {
 			t.Errorf("%+v: %d variants, %v, %v", c, len(v.cases), v.vary, err)
 		}
@@ -208,7 +209,7 @@ func TestVariants(t *testing.T) {
 		t.Errorf("100 variants have %d seeds", len(seen))
 	}
 	broken := errors.New("no reference")
-	if _, err := newVariants(1, func(uint64) (Case, error) { return Case{}, broken }); !errors.Is(err, broken) {
+	if _, err := newVariants(1, func(uint64) (Case, error) { return Case{}, broken }, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

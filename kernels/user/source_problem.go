@@ -329,13 +329,9 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	if err != nil {
 		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
-	inputs, err := s.s.inputs(c, seed, true)
+	inputs, scaled, err := s.draw(c, seed)
 	if err != nil {
-		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
-	}
-	scaled := false
-	if !s.s.asIs && s.s.fixed(c) {
-		scaled = s.s.scale(c, inputs, seed)
+		return native.Case{}, err
 	}
 	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	one.Agree = func(_ int, got, want [][]byte) error {
@@ -355,6 +351,27 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	}
 	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[0]) }
 	return one, nil
+}
+
+// Draw returns the inputs of Variant.
+func (s *sourceSpec) Draw(_ context.Context, p space.Point, seed uint64) ([][]byte, error) {
+	c, err := s.s.shapeCase(p, s.constants)
+	if err != nil {
+		return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+	}
+	inputs, _, err := s.draw(c, seed)
+	return inputs, err
+}
+
+// draw draws the inputs of a call, and says whether they vary although the file draws none.
+func (s *sourceSpec) draw(c call, seed uint64) (inputs [][]byte, scaled bool, err error) {
+	if inputs, err = s.s.inputs(c, seed, true); err != nil {
+		return nil, false, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+	}
+	if !s.s.asIs && s.s.fixed(c) {
+		scaled = s.s.scale(c, inputs, seed)
+	}
+	return inputs, scaled, nil
 }
 
 // VariantClass names the call at the asked shape, as CaseClass does.

@@ -50,6 +50,7 @@ type child struct {
 
 	harness  uintptr            // the timing loop; 0 without one
 	pool     [][]unsafe.Pointer // the content of the buffers, by variant
+	whole    int                // of those, the first ones
 	poolBase unsafe.Pointer
 	poolSize int
 	area     evidenceArea
@@ -326,7 +327,7 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 	if w.poolBase != nil {
 		_ = unix.MunmapPtr(w.poolBase, uintptr(w.poolSize))
 	}
-	w.pool, w.poolBase, w.poolSize = nil, nil, q.Size
+	w.pool, w.whole, w.poolBase, w.poolSize = nil, q.Whole, nil, q.Size
 	if err := w.limitMemory(); err != nil {
 		return err
 	}
@@ -336,13 +337,13 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 		return fmt.Errorf("mapping %d bytes of inputs: %w", q.Size, err)
 	}
 	w.poolBase = base
-	for _, offsets := range q.Variants {
+	for v := range q.Count {
 		var variant []unsafe.Pointer
-		for _, at := range offsets {
+		for _, at := range q.Offsets {
 			if at < 0 {
 				variant = append(variant, nil)
 			} else {
-				variant = append(variant, unsafe.Add(base, at))
+				variant = append(variant, unsafe.Add(base, v*q.Stride+at))
 			}
 		}
 		w.pool = append(w.pool, variant)

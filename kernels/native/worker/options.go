@@ -124,18 +124,17 @@ type TimeRequest struct {
 // Timing is what timed calls came to. Times are seconds a call.
 type Timing struct {
 	Seconds []float64 // one a sample
-	// Long and Short are those of stretches of Window and of ShortWindow calls, in the median; 0 where there were fewer
-	// than three. Whole are those on inputs that were written anew; 0 where there were none. Where Short is far above Long,
-	// or Whole above either, the first call on new inputs takes longer than those that follow.
-	Long, Short, Whole float64
-	Window             int
+	// Long and Short are those of long and of short stretches, in the median; 0 where there were fewer than three. LongCalls
+	// and ShortCalls are how many calls these have on average. Whole are those on inputs that were written anew; 0 where there
+	// were none. Where Short is far above Long, or Whole above either, the first call on new inputs takes longer than those
+	// that follow.
+	Long, Short, Whole    float64
+	LongCalls, ShortCalls float64
+	Window                int // that was asked for
 	// Evidence is what some calls, drawn at random, were given and what they wrote. It is valid until the worker's next
 	// Map, Time or Close.
 	Evidence []Evidence
 }
-
-// ShortWindow returns how many calls the shorter stretches have, for a window of 2 and more.
-func ShortWindow(window int) int { return max(window/16, 1) }
 
 // Evidence is what a timed call was given and what it wrote.
 type Evidence struct {

@@ -19,6 +19,7 @@ import (
 // After stretches that are drawn at random, what the last call was given and what it wrote is kept as evidence.
 type plan struct {
 	samples  int
+	bytes    int         // that are copied or read besides the calls
 	of       []stretchOf // by stretch
 	evidence []evidenceOf
 }
@@ -29,7 +30,6 @@ type stretchOf struct {
 	place   int
 	variant int // that it works on; -1 where it is mixed
 	calls   int
-	short   bool // it has fewer calls than others, by shortShare
 }
 
 // How much changes.
@@ -122,18 +122,12 @@ func (p *planner) draw() {
 			p.of = append(p.of, stretchOf{sample: -1, place: place, variant: -1, calls: 1})
 		}
 		for left := t.Calls; left > 0; {
-			n, short := window, false
-			switch {
-			case window >= 2 && !p.inPlace && p.rng.IntN(4) == 0:
-				n, short = ShortWindow(window), true
-			case window >= 4 && !p.inPlace:
-				n += p.rng.IntN(window+1) - window/2
-			}
+			n := 1 + p.rng.IntN(window) // of any length, so that every call may be the last
 			n = min(n, left)
 			left -= n
-			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n, short: short})
+			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n})
 			if len(p.w.pool) > 1 && t.Calls*t.Samples > window && p.rng.IntN(wholeEach) == 0 {
-				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: n, short: short})
+				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: n})
 			}
 		}
 	}
@@ -162,12 +156,12 @@ func (p *planner) drawEvidence() []int {
 	return slots
 }
 
-// variant draws one of the variants, -1 where there are no inputs.
+// variant draws one of the variants for a whole stretch, -1 where there are no inputs.
 func (p *planner) variant() int {
 	if len(p.w.pool) == 0 {
 		return -1
 	}
-	return p.rng.IntN(len(p.w.pool))
+	return p.rng.IntN(p.w.whole)
 }
 
 // other draws a variant that is not v; v where there is no other.
@@ -183,6 +177,7 @@ func (p *planner) other(v int) int {
 }
 
 func (p *planner) operate(to, from unsafe.Pointer, size int) {
+	p.bytes += max(size, -size)
 	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
 }
 
@@ -201,6 +196,9 @@ func (p *planner) stretch(of stretchOf, slot int) {
 		a.next = (a.next + of.calls) % a.copies
 	}
 	last := sets[(of.calls-1)%len(sets)]
+	if of.calls <= len(sets) {
+		last = sets[p.rng.IntN(of.calls)] // Each call has buffers of its own, so that any of them can be looked at.
+	}
 	touch := false
 	for _, set := range sets {
 		if set != last {
@@ -355,9 +353,15 @@ func (p *planner) keep(slot, set int) {
 
 // result sums up what the harness measured.
 func (p *plan) result(run *harnessRun, out []stretch) reply {
-	r := reply{Seconds: make([]float64, p.samples), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
+	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
 	calls := make([]int, p.samples)
-	var long, short, whole []float64
+	var long, short, whole group
+	most := 1
+	for _, of := range p.of {
+		if of.sample >= 0 {
+			most = max(most, of.calls)
+		}
+	}
 	for i, of := range p.of {
 		took := float64(out[i].end-out[i].begin-run.overhead) / 1e9
 		each := took / float64(of.calls)
@@ -365,13 +369,13 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		switch {
 		case of.sample < 0:
 			if i > 0 && of.variant >= 0 {
-				whole = append(whole, each)
+				whole.add(each, of.calls)
 			}
 			continue
-		case of.short:
-			short = append(short, each)
-		default:
-			long = append(long, each)
+		case of.calls <= (most+7)/8 && most > 1:
+			short.add(each, of.calls)
+		case of.calls > most/2:
+			long.add(each, of.calls)
 		}
 		r.Seconds[of.sample] += took
 		calls[of.sample] += of.calls
@@ -379,21 +383,33 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 	for i, n := range calls {
 		r.Seconds[i] = max(r.Seconds[i]/float64(n), leastSeconds)
 	}
-	if len(long) >= 3 && len(short) >= 3 {
-		r.Long, r.Short = median(long), median(short)
+	if len(long.each) >= 3 && len(short.each) >= 3 {
+		r.Long, r.LongCalls = long.median()
+		r.Short, r.ShortCalls = short.median()
 	}
-	r.Whole = median(whole)
+	r.Whole, _ = whole.median()
 	return r
+}
+
+// group is what some stretches of about the same length took.
+type group struct {
+	each  []float64 // seconds a call
+	calls int       // of all together
+}
+
+func (g *group) add(each float64, calls int) {
+	g.each = append(g.each, each)
+	g.calls += calls
+}
+
+// median returns the middle of the times, 0 of none, and how many calls a stretch had on average.
+func (g *group) median() (seconds, calls float64) {
+	if len(g.each) == 0 {
+		return 0, 0
+	}
+	slices.Sort(g.each)
+	return max(g.each[len(g.each)/2], 0), float64(g.calls) / float64(len(g.each))
 }
 
 // leastSeconds stands for a call that is too short to be told from reading the clock.
 const leastSeconds = 1e-10
-
-// median returns the middle of some numbers, 0 of none.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	slices.Sort(v)
-	return max(v[len(v)/2], 0)
-}

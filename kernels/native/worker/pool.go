@@ -18,36 +18,37 @@ type Pool struct {
 }
 
 // NewPool makes a pool of variants, each of which has the content of every In and InOut buffer. They may be changed
-// afterwards.
-func NewPool(buffers []Buffer, variants [][][]byte) (*Pool, error) {
-	if len(variants) == 0 {
-		return nil, errors.New("a pool needs at least one variant")
+// afterwards. Whole stretches work on the first ones only, so many as whole says.
+func NewPool(buffers []Buffer, variants [][][]byte, whole int) (*Pool, error) {
+	if whole < 1 || whole > len(variants) {
+		return nil, fmt.Errorf("a pool of %d variants cannot have %d for whole stretches", len(variants), whole)
 	}
 	p := &Pool{buffers: slices.Clone(buffers)}
+	p.request.Whole = whole
+	q := &p.request
+	q.Count = len(variants)
+	for _, b := range buffers {
+		at := -1
+		if b.Mode != Out {
+			at = q.Stride
+			q.Stride += roundUp(b.Bytes, alignment)
+		}
+		q.Offsets = append(q.Offsets, at)
+	}
 	for _, inputs := range variants {
 		if err := checkInputs(buffers, inputs); err != nil {
 			return nil, err
 		}
-		var offsets []int
-		for _, b := range buffers {
-			at := -1
-			if b.Mode != Out {
-				at = p.request.Size
-				p.request.Size += roundUp(b.Bytes, alignment)
-			}
-			offsets = append(offsets, at)
-		}
-		p.request.Variants = append(p.request.Variants, offsets)
 	}
-	p.request.Size = roundUp(max(p.request.Size, 1), os.Getpagesize())
+	q.Size = roundUp(max(q.Stride*q.Count, 1), os.Getpagesize())
 	var err error
-	if p.file, err = sealedFile("tune-pool", p.request.Size, func(f *os.File) error {
+	if p.file, err = sealedFile("tune-pool", q.Size, func(f *os.File) error {
 		for v, inputs := range variants {
-			for i, at := range p.request.Variants[v] {
+			for i, at := range q.Offsets {
 				if at < 0 {
 					continue
 				}
-				if _, err := f.WriteAt(inputs[i], int64(at)); err != nil && err != io.EOF {
+				if _, err := f.WriteAt(inputs[i], int64(v*q.Stride+at)); err != nil && err != io.EOF {
 					return fmt.Errorf("writing the inputs of buffer %s: %w", buffers[i].Name, err)
 				}
 			}

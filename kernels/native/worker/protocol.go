@@ -69,10 +69,14 @@ type mapRequest struct {
 	Evidence evidenceArea
 }
 
-// poolRequest says where the content of each buffer lies in a pool, by variant; -1 where it has none.
+// poolRequest says where the content of each buffer lies in a pool: in the first variant, -1 where it has none. Those of the
+// next one lie Stride bytes further.
 type poolRequest struct {
-	Size     int
-	Variants [][]int
+	Size    int
+	Whole   int // variants that whole stretches work on, the first ones
+	Count   int
+	Stride  int
+	Offsets []int
 }
 
 type loadRequest struct {
@@ -111,12 +115,18 @@ type reply struct {
 	Left      string    `json:",omitempty"` // what the candidate left over, of Unload
 	Seconds   []float64 `json:",omitempty"` // a call, one a sample
 	// The rest is of Sample, in seconds.
-	Spent    float64      `json:",omitempty"` // between its begin and its end
-	Timed    float64      `json:",omitempty"` // of that in calls
-	Long     float64      `json:",omitempty"` // a call, in the median of the stretches of that kind; 0 where there are few
-	Short    float64      `json:",omitempty"`
-	Whole    float64      `json:",omitempty"`
-	Evidence []evidenceOf `json:",omitempty"`
+	Spent float64 `json:",omitempty"` // between its begin and its end
+	Timed float64 `json:",omitempty"` // of that in calls
+	Long  float64 `json:",omitempty"` // a call, in the median of the stretches of that kind; 0 where there are few
+	Short float64 `json:",omitempty"`
+	Whole float64 `json:",omitempty"`
+	// LongCalls and ShortCalls are how many calls those had on average.
+	LongCalls  float64 `json:",omitempty"`
+	ShortCalls float64 `json:",omitempty"`
+	// Bytes and Stretches are what was done besides the calls.
+	Bytes     int          `json:",omitempty"`
+	Stretches int          `json:",omitempty"`
+	Evidence  []evidenceOf `json:",omitempty"`
 }
 
 // evidenceOf says what a slot of evidence holds.

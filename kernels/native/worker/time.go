@@ -74,7 +74,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
 		}
 		if doubt = used.doubt(r, t); doubt == nil {
-			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, Window: max(t.Window, 1)}
+			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, LongCalls: r.LongCalls, ShortCalls: r.ShortCalls, Window: max(t.Window, 1)}
 			out.Evidence, err = w.evidence(r.Evidence)
 			return out, err
 		}
@@ -99,7 +99,7 @@ func (w *Worker) varied(ctx context.Context) error {
 				inputs[i] = w.memory.inputs[i]
 			}
 		}
-		p, err := NewPool(w.memory.buffers, [][][]byte{inputs})
+		p, err := NewPool(w.memory.buffers, [][][]byte{inputs}, 1)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (w *Worker) evidence(list []evidenceOf) ([]Evidence, error) {
 	var out []Evidence
 	for _, e := range list {
 		m := w.memory
-		if m == nil || e.Slot < 0 || e.Slot >= m.evidence.Slots || e.Variant >= len(w.pool.request.Variants) {
+		if m == nil || e.Slot < 0 || e.Slot >= m.evidence.Slots || e.Variant >= w.pool.request.Whole {
 			w.stop()
 			return nil, kernels.Reject(space.Crashed, "wrote to the connection with tune")
 		}
@@ -228,6 +228,8 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 		return implausible("its clock says that %.3f s passed, and that of the wall says %.3f s", r.Spent, wall)
 	case sum > r.Spent*(1+clockShare)+clockSlack || r.Timed > r.Spent*(1+clockShare)+clockSlack:
 		return implausible("its calls add up to %.3f s of %.3f s", max(sum, r.Timed), r.Spent)
+	case r.Spent-r.Timed > besides(r, t):
+		return implausible("%.3f s passed beside its calls, where reading and changing %d bytes takes no more than %.3f s: it works outside of its calls", r.Spent-r.Timed, r.Bytes, besides(r, t))
 	case t.Clock == CPU && r.Spent > process*(1+clockShare)+clockSlack:
 		return implausible("its clock says that it used %.3f s of CPU time, and that of its process says %.3f s", r.Spent, process)
 	case t.Clock == CPU && known && caller.Seconds() > r.Spent*(1+clockShare)+clockSlack:
@@ -255,6 +257,17 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 		return kernels.Reject(space.WrongAnswer, "used %.3f s of CPU time in %.3f s: more than the %d threads that the file says can", process, r.Spent, threads)
 	}
 	return nil
+}
+
+// besides returns how long a request may take beside its calls, in seconds: what a slow memory needs for the bytes, the clocks,
+// and what the process needs to have pages. The wall goes on while others have the core.
+func besides(r reply, t TimeRequest) float64 {
+	const slowest, stretch = 1.5e9, 3e-6
+	took := float64(r.Bytes)/slowest + float64(r.Stretches)*stretch + clockShare*r.Timed + clockSlack
+	if t.Clock == Wall {
+		took = 4*took + 0.05 + r.Timed/2
+	}
+	return took
 }
 
 // working returns how many threads did a share of the work that counts, at least two: those that have ended are not seen.

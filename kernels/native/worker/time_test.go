@@ -39,7 +39,7 @@ func loadVaried(t testing.TB, w *Worker, text string, size int, pool [][][]byte,
 	if err := w.Map(buffers, pool[0]); err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPool(buffers, pool)
+	p, err := NewPool(buffers, pool, min(len(pool), 3))
 	if err == nil {
 		err = w.Vary(p)
 	}
@@ -351,6 +351,8 @@ func TestDoubt(t *testing.T) {
 		{"more than the process", func(u *usage, _ *reply, _ *TimeRequest) { u.process = 50 * ms }, "process"},
 		{"less than the thread", func(_ *usage, r *reply, _ *TimeRequest) { r.Spent, r.Timed, r.Seconds[0] = 0.01, 0.005, 0.0005 }, "thread"},
 		{"calls beyond what was spent", func(_ *usage, r *reply, _ *TimeRequest) { r.Seconds[0] = 0.02 }, "add up"},
+		{"work beside its calls", func(u *usage, r *reply, _ *TimeRequest) { r.Timed, r.Seconds[0] = 0.01, 0.001 }, "outside of its calls"},
+		{"bytes beside its calls", func(u *usage, r *reply, _ *TimeRequest) { r.Timed, r.Seconds[0], r.Bytes = 0.01, 0.001, 200e6 }, ""},
 		{"a helper of a tenth", func(u *usage, _ *reply, _ *TimeRequest) { u.process = 110 * ms; u.threads[2] = 10 * ms }, "uses 2 threads"},
 		{"two helpers", func(u *usage, _ *reply, _ *TimeRequest) {
 			u.process = 160 * ms
@@ -368,7 +370,7 @@ func TestDoubt(t *testing.T) {
 			t.Clock, t.Threads, r.Spent, r.Timed, r.Seconds[0], u.process = Wall, 2, 0.001, 0.001, 0.0001, 200*ms
 		}, "more than the 2 threads"},
 	} {
-		u, r, q := honest, reply{Seconds: []float64{0.008}, Spent: 0.1, Timed: 0.08}, request
+		u, r, q := honest, reply{Seconds: []float64{0.008}, Spent: 0.1, Timed: 0.08, Bytes: 30e6}, request
 		u.threads = map[int]time.Duration{1: 100 * ms}
 		c.change(&u, &r, &q)
 		err := u.doubt(r, q)

@@ -57,7 +57,7 @@ func (*Worker) Vary(*Pool) error { return errUnsupported }
 type Pool struct{}
 
 // NewPool returns an error.
-func NewPool([]Buffer, [][][]byte) (*Pool, error) { return nil, errUnsupported }
+func NewPool([]Buffer, [][][]byte, int) (*Pool, error) { return nil, errUnsupported }
 
 // Lacks returns nil: nothing runs that could be held.
 func Lacks() []string { return nil }
