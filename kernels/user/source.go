@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -381,6 +382,9 @@ const unitHead = "#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#inc
 
 // unitCall begins the part of a unit that calls the function.
 const unitCall = "#line 1 \"tune_kernel\"\n"
+
+// featureMacro finds the definitions that select what headers declare; see feature_test_macros(7).
+var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURCE|DEFAULT_SOURCE|POSIX_SOURCE|POSIX_C_SOURCE|XOPEN_SOURCE|ISOC11_SOURCE|FILE_OFFSET_BITS)\b[^\n]*`)
 
 // unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
 // scalars, as 64 bits each, in dims.

@@ -136,6 +136,25 @@ source:
 	}
 }
 
+// TestFeatureMacros: what a source asks the system's headers for, it gets.
+func TestFeatureMacros(t *testing.T) {
+	needCompiler(t)
+	k, _ := load(t, `
+kernel: {name: gnu, shape: {n: 100}}
+space: {parameters: [{name: X, type: enum, values: [0, 1]}]}
+source:
+  file: gnu.c
+  function: copy
+  arguments:
+    - {name: x, type: float, length: n, access: read}
+    - {name: y, type: float, length: n, access: write}
+  reference: {function: copy}
+`, "gnu.c", "/* Needs GNU. */\n#define _GNU_SOURCE\n#include <string.h>\n#include <sched.h>\nvoid copy(const float *x, float *y) { cpu_set_t s; CPU_ZERO(&s); mempcpy(y, x, 400 + X * CPU_COUNT(&s)); }\n")
+	if out := evaluate(t, problem(t, k, ""), "X=1"); out.Status != space.OK {
+		t.Errorf("%v: %s", out.Status, out.Reason)
+	}
+}
+
 // TestSourceExport compiles what is exported, as its own comment says, in an empty directory.
 func TestSourceExport(t *testing.T) {
 	needCompiler(t)
