@@ -126,7 +126,7 @@ func (s *sourceSpec) examine(ctx context.Context, r *reader, e examined) error {
 
 // head returns the beginning of a unit with the program of a function.
 func (e examined) head() string {
-	return unitHead + "#line 1 \"tune_parameters\"\n" + e.program.header + e.program.line + e.program.body + "\n#line 1 \"tune_signature\"\n"
+	return unitHead(e.program.body) + "#line 1 \"tune_parameters\"\n" + e.program.header + e.program.line + e.program.body + "\n#line 1 \"tune_signature\"\n"
 }
 
 // described returns a unit with the program of a function, and a variable of the function's type.

@@ -377,8 +377,16 @@ const compilerParameter = "compiler"
 
 func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 
-// unitHead begins each translation unit, before the user's text.
-const unitHead = "#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
+// unitHead returns what begins each translation unit, before the user's text: what that asks the system's headers for has to come
+// before the first of them.
+func unitHead(text string) string {
+	var b strings.Builder
+	for _, line := range featureMacro.FindAllString(text, -1) {
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n")
+	return b.String()
+}
 
 // unitCall begins the part of a unit that calls the function.
 const unitCall = "#line 1 \"tune_kernel\"\n"
@@ -390,7 +398,7 @@ var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURC
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var b strings.Builder
-	b.WriteString(unitHead)
+	b.WriteString(unitHead(pr.body))
 	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
 	b.WriteString("\n" + unitCall)
 	if language == "c++" {
