@@ -45,9 +45,6 @@ type measurement struct {
 	outcome space.Outcome
 }
 
-// Len returns the number of measurements.
-func (e *Earlier) Len() int { return len(e.measurements) }
-
 // ReadEarlier reads a run directory, a schedule, or a file in a format of package exchange.
 func ReadEarlier(path string) (*Earlier, error) {
 	info, err := os.Stat(path)

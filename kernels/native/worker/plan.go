@@ -16,7 +16,7 @@ import (
 //   - A whole stretch works on exactly one variant, whose reference the caller knows. It counts for no sample.
 //   - A mixed stretch works on parts of several variants, so that no content occurs twice. It counts.
 //
-// After stretches that are drawn at random, what the last call was given and what it wrote is kept as evidence.
+// After stretches that are drawn at random, what one of their calls was given and what it wrote is kept as evidence.
 type plan struct {
 	samples  int
 	bytes    int         // that are copied or read besides the calls

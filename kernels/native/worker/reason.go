@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tune/internal/files"
 )
 
 // death is all that is known about the end of a worker in the middle of a request.
@@ -110,9 +112,9 @@ func (d death) faultReason() string {
 	const nearStack = 256 << 10
 	switch distance := int64(f.sp - f.address); {
 	case f.address < 64<<10:
-		return fmt.Sprintf("segmentation fault at address %#x: a null pointer, as a refused allocation returns (the limit on memory is %s)", f.address, bytesText(d.limits.Memory))
+		return fmt.Sprintf("segmentation fault at address %#x: a null pointer, as a refused allocation returns (the limit on memory is %s)", f.address, files.Size(d.limits.Memory))
 	case f.address > ^uint64(64<<10):
-		return fmt.Sprintf("segmentation fault at address %#x, as a refused mmap returns (the limit on memory is %s)", f.address, bytesText(d.limits.Memory))
+		return fmt.Sprintf("segmentation fault at address %#x, as a refused mmap returns (the limit on memory is %s)", f.address, files.Size(d.limits.Memory))
 	case distance > -nearStack && distance < nearStack:
 		return "stack overflow"
 	case f.address == f.pc:

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/space"
 )
@@ -69,7 +70,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		case <-poll.C:
 		}
 		if out.flooded() {
-			return Result{}, kernels.Reject(space.Crashed, "wrote more than %s of output", bytesText(limits.Output))
+			return Result{}, kernels.Reject(space.Crashed, "wrote more than %s of output", files.Size(limits.Output))
 		}
 	}
 	switch {
@@ -101,7 +102,7 @@ func (p *process) want(limit int64) string {
 	const nearly = 0.85
 	switch {
 	case float64(p.result.Peak) > nearly*float64(limit):
-		return fmt.Sprintf("its memory had grown to %s, and the limit is %s", bytesText(p.result.Peak>>20<<20), bytesText(limit))
+		return fmt.Sprintf("its memory had grown to %s, and the limit is %s", files.Size(p.result.Peak>>20<<20), files.Size(limit))
 	case unix.Signal(p.result.Signal) == unix.SIGKILL && p.oomKills >= 0 && oomKills() > p.oomKills:
 		return "the system had run out of memory"
 	}

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -35,19 +34,6 @@ func lastWords(stderr string) string {
 		clean = append(clean[:most], '…')
 	}
 	return string(clean)
-}
-
-// bytesText writes a size in the largest unit that divides it.
-func bytesText(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.size && n%u.size == 0 {
-			return fmt.Sprintf("%d %s", n/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // durationText writes a limit without needless zeros.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/space"
 )
@@ -500,7 +501,7 @@ func Probe(ctx context.Context) (Isolation, error) {
 }
 
 func (w *Worker) flooded() error {
-	return w.fail(space.Crashed, "wrote more than %s of output", bytesText(w.limits.Output))
+	return w.fail(space.Crashed, "wrote more than %s of output", files.Size(w.limits.Output))
 }
 
 // stuck says why the candidate will never answer, "" where it may.
