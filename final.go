@@ -20,8 +20,8 @@ const (
 	// finalLimit is about how long the measurement takes where the budget allows it, and shortLimit where
 	// somebody waits.
 	finalLimit, shortLimit = 30 * time.Second, time.Second
-	// leastFinal is how much of a budget has to be left for one more finalist.
-	leastFinal = 2500 * time.Millisecond
+	// leastFinal is how much of a budget has to be left for one more finalist, and the same again for each that is there.
+	leastFinal = 1500 * time.Millisecond
 )
 
 // finalist is a point that may be exported.
@@ -145,7 +145,7 @@ func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []u
 		most = max(min(most, c.MostFinalists()), 1)
 	}
 	for len(ranking) > 0 && len(finalists) < most {
-		if len(finalists) > 0 && !x.until.IsZero() && time.Until(x.until) < leastFinal {
+		if n := len(finalists); n > 0 && !x.until.IsZero() && time.Until(x.until) < time.Duration(n+1)*leastFinal {
 			break
 		}
 		e := ranking[0]
@@ -316,5 +316,5 @@ func (m *measured) apply(s *results.Schedule) {
 func finalReserve(wall time.Duration, baselineNS float64, evaluation time.Duration) time.Duration {
 	call := time.Duration(min(baselineNS, 1e12))
 	reference := max(evaluation-4*call, 0)
-	return min(ExportChecks*reference/2+8*call+9*time.Second, wall/4)
+	return min(ExportChecks*reference/2+8*call+9*time.Second, wall/3)
 }

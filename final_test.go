@@ -476,7 +476,7 @@ func TestFinalReserve(t *testing.T) {
 		{0, time.Second, time.Second, 0, 0},
 		{10 * time.Minute, time.Millisecond, time.Second, 9 * time.Second, 15 * time.Second},
 		{10 * time.Minute, 17 * time.Second, 55 * time.Second, 60 * time.Second, 150 * time.Second},
-		{10 * time.Second, time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond},
+		{10 * time.Second, time.Millisecond, time.Second, 3 * time.Second, 3500 * time.Millisecond},
 	} {
 		got := finalReserve(test.wall, float64(test.call), test.evaluation)
 		if got < test.least || got > test.most {
@@ -629,7 +629,7 @@ func TestFinalTold(t *testing.T) {
 	}
 	var told []string
 	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Measuring: func(p kernels.ContestProgress) { told = append(told, p.String()) }})
-	want := []string{"checking the finalists on fresh inputs", "measuring 5 finalists, pair 1 of 21", "checking the winner on fresh inputs", "confirming the winner, pair 1 of 21"}
+	want := []string{"checking the finalists on fresh inputs", "measuring 5 finalists, pair 1 of up to 21", "checking the winner on fresh inputs", "confirming the winner, pair 1 of 21"}
 	if !slices.Equal(told, want) {
 		t.Errorf("it was told %q, want %q", told, want)
 	}
@@ -662,7 +662,8 @@ func TestVerdictTampered(t *testing.T) {
 			s.Closest.Ratio *= 1.05
 			s.Closest.Cost /= 1.05
 		}, `field closest has an interval above 1`},
-		{"an earlier version", faster, func(s *results.Schedule) { s.Verdict = ""; s.Cost = 7; s.Search = nil }, ""},
+		{"an earlier version", faster, func(s *results.Schedule) { s.Verdict, s.Checked = "", ""; s.Cost = 7; s.Search = nil }, ""},
+		{"no verdict", faster, func(s *results.Schedule) { s.Verdict = "" }, "field verdict is missing"},
 	} {
 		k := newMeasuredToy()
 		k.compare = scripted(faster, test.confirm)

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -18,6 +19,9 @@ func (s *session) verifyVerdict(schedule results.Schedule) error {
 		return fmt.Errorf("field verdict is %q, and "+format, append([]any{schedule.Verdict}, args...)...)
 	}
 	if schedule.Verdict == "" {
+		if schedule.Checked != "" {
+			return errors.New("field verdict is missing")
+		}
 		return nil
 	}
 	if s.info.Exact {

@@ -35,7 +35,7 @@ type Contest struct {
 type ContestProgress struct {
 	Finalists  int  // that are measured
 	Confirming bool // whether it is one of them that is measured again
-	Pair, Of   int  // the pair that begins, of so many that are wanted; 0 while finalists are checked
+	Pair, Of   int  // the pair that begins, of so many at the most; 0 while finalists are checked
 }
 
 // Step names the step that it is at.
@@ -56,7 +56,11 @@ func (p ContestProgress) String() string {
 	if p.Pair == 0 {
 		return p.Step()
 	}
-	return fmt.Sprintf("%s, pair %d of %d", p.Step(), p.Pair, p.Of)
+	most := ""
+	if !p.Confirming {
+		most = "up to "
+	}
+	return fmt.Sprintf("%s, pair %d of %s%d", p.Step(), p.Pair, most, p.Of)
 }
 
 // ContestResult is what a contest came to.
@@ -83,8 +87,9 @@ type Refused struct {
 	Err      error // with a *Rejection in its chain
 }
 
-// firstShare is the part of the limit that the first series has.
-const firstShare = 0.4
+// share is the part of the limit that the first series has, and the least that the second has whatever the first and the
+// checks took.
+const share = 0.5
 
 // Run holds the contest. An error means that it could not be held; a baseline that fails is one.
 func (c Contest) Run(ctx context.Context) (ContestResult, error) {
@@ -101,7 +106,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 	if len(c.Finalists) == 1 {
 		first = make([]Comparison, 1) // there is nothing to choose
 	} else {
-		final, err := c.compare(ctx, c.Finalists, Series{Limit: time.Duration(firstShare * float64(c.Limit)), Seed: c.Seed, Observe: observe(false)})
+		final, err := c.compare(ctx, c.Finalists, Series{Limit: time.Duration(share * float64(c.Limit)), Seed: c.Seed, Observe: observe(false)})
 		if err != nil {
 			return result, err
 		}
@@ -114,7 +119,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 			err = c.Admit(ctx, i)
 		}
 		if err == nil {
-			limit := max(c.Limit-time.Since(began), time.Duration((1-firstShare)*float64(c.Limit)))
+			limit := max(c.Limit-time.Since(began), time.Duration(share*float64(c.Limit)))
 			result.Final, err = c.compare(ctx, c.Finalists[i:i+1], Series{Limit: limit, Confirm: true, Seed: c.Seed, Observe: observe(true)})
 			if err == nil {
 				err = result.Final.Comparisons[0].Err

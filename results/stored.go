@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"tune/internal/files"
 	"tune/space"
@@ -23,9 +24,12 @@ type Stored struct {
 	metrics *nameSet
 }
 
-// Rounds reads the batches with their outcomes, each time anew. An error ends it: it is one of reading, since what is
-// read was found to be sound before.
-func (s Stored) Rounds() iter.Seq2[space.Round, error] {
+// Rounds reads the batches with their outcomes, each time anew, on a goroutine of its own ahead of the caller. An error
+// ends it: it is one of reading, since what is read was found to be sound before.
+func (s Stored) Rounds() iter.Seq2[space.Round, error] { return ahead(s.read()) }
+
+// read is Rounds on the goroutine of the caller.
+func (s Stored) read() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		file, err := readerOf(s.path)
 		if err != nil {
@@ -46,6 +50,64 @@ func (s Stored) Rounds() iter.Seq2[space.Round, error] {
 		}
 		if from.valid < s.size {
 			yield(space.Round{}, fmt.Errorf("%s has become shorter since it was opened", s.path))
+		}
+	}
+}
+
+// How far reading is ahead: so many parcels, each of rounds with so many outcomes.
+const (
+	parcelsAhead  = 4
+	parcelEntries = 512
+)
+
+// parcel is rounds that change the goroutine together.
+type parcel struct {
+	rounds []space.Round
+	err    error // after them
+}
+
+// ahead goes through a sequence on a goroutine of its own, which ends with the loop.
+func ahead(rounds iter.Seq2[space.Round, error]) iter.Seq2[space.Round, error] {
+	return func(yield func(space.Round, error) bool) {
+		parcels, done := make(chan parcel, parcelsAhead), make(chan struct{})
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		defer close(done)
+		reading.Go(func() {
+			defer close(parcels)
+			var next parcel
+			entries := 0
+			send := func() bool {
+				select {
+				case parcels <- next:
+					next, entries = parcel{}, 0
+					return true
+				case <-done:
+					return false
+				}
+			}
+			for r, err := range rounds {
+				if err != nil {
+					next.err = err
+					break
+				}
+				next.rounds = append(next.rounds, r)
+				if entries += len(r.Entries) + 1; entries >= parcelEntries && !send() {
+					return
+				}
+			}
+			send()
+		})
+		for p := range parcels {
+			for _, r := range p.rounds {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(space.Round{}, p.err)
+				return
+			}
 		}
 	}
 }

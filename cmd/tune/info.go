@@ -137,11 +137,12 @@ func (a *app) runsCommand() *cobra.Command {
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "RUN\tSTATE\tEVALS\tBEST\tSEED\tSTRATEGY\tKERNEL")
+		var damaged []string
 		for _, l := range list {
 			r := rowOf(l)
 			best := "-"
 			switch {
-			case r.Best != nil && r.Seen == nil:
+			case r.Best != nil && r.Verdict == "":
 				best = number(*r.Best) + " " + r.Unit
 			case r.Best != nil && r.Ratio > 0:
 				best = fmt.Sprintf("%s %s (%s, %s)", number(*r.Best), r.Unit, times(r.Ratio), r.Verdict)
@@ -151,12 +152,21 @@ func (a *app) runsCommand() *cobra.Command {
 				best = fmt.Sprintf("%s %s seen by the search", number(*r.Seen), r.Unit)
 			}
 			state := r.State
-			if r.Why != "" {
+			switch {
+			case l.Err != nil:
+				damaged = append(damaged, r.Why) // too long for a column
+			case r.Why != "":
 				state += ": " + r.Why
 			}
 			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, best, r.Seed, r.Strategy, r.Kernel, r.Shape)
 		}
-		return w.Flush()
+		err = w.Flush()
+		for _, why := range damaged {
+			if err == nil {
+				_, err = fmt.Fprintln(a.stdout, why)
+			}
+		}
+		return err
 	}
 	return c
 }
@@ -177,7 +187,7 @@ type runRow struct {
 	Ratio    float64       `json:"ratio,omitempty"`
 	Verdict  space.Verdict `json:"verdict,omitempty"`
 	// Seen is the least cost that the search saw, where costs are not exact.
-	Seen    *float64  `json:"seen_by_search,omitempty"`
+	Seen    *float64  `json:"least_seen_by_search,omitempty"`
 	Unit    string    `json:"unit"`
 	Elapsed float64   `json:"elapsed_seconds"`
 	Clock   string    `json:"clock,omitempty"` // "simulated" where the time is

@@ -89,8 +89,8 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 	}
 	var all power.Report
 	for _, p := range []power.Options{
-		{Runs: errs, Limit: 2 * time.Second, Busy: true, Cases: []string{"alike", "slower"}},
-		{Runs: gains, Limit: 30 * time.Second, Quiet: true, Cases: []string{"gain"}},
+		{Runs: errs, Limit: 3 * time.Second, Busy: true, Cases: []string{"alike", "slower"}},
+		{Runs: gains, Limit: 30 * time.Second, Quiet: true, Busy: true, Cases: []string{"gain"}},
 	} {
 		if len(o.cases) > 0 {
 			p.Cases = slices.DeleteFunc(p.Cases, func(name string) bool { return !slices.Contains(o.cases, name) })
@@ -99,11 +99,7 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 			continue
 		}
 		p.Seed = 1
-		p.Observe = func(done, total int) {
-			if done%10 == 0 || done == total {
-				o.Progress("contest %d of %d, of %v", done, total, p.Limit)
-			}
-		}
+		p.Observe = func(done, total int, outcome string) { o.Progress("contest %d of %d: %s", done, total, outcome) }
 		out := w
 		if o.JSON {
 			out = io.Discard
@@ -126,7 +122,7 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 }
 
 func runMemory(ctx context.Context, w io.Writer, o options) error {
-	var p memcurve.Options
+	p := memcurve.Options{JSON: o.JSON}
 	if o.Quick {
 		p.Evaluations = 100_000
 	}

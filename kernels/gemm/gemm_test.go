@@ -50,7 +50,7 @@ func TestConformance(t *testing.T) {
 		{LayoutNT, Dims{5, 210, 131}, 2},
 	} {
 		t.Run(fmt.Sprintf("layout=%s/M=%d/N=%d/K=%d", test.layout, test.d.M, test.d.N, test.d.K), func(t *testing.T) {
-			nativetest.RunWith(t, newTestSpec(t, m, test.layout, test.d, test.threads), nativetest.Options{Points: 3})
+			nativetest.Run(t, newTestSpec(t, m, test.layout, test.d, test.threads), nativetest.Options{Points: 3})
 		})
 	}
 }

@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	for _, shape := range []string{"m=70,n=90,k=130", "m=37,n=41,k=5,relu=yes,weights=packed,threads=3"} {
 		t.Run(shape, func(t *testing.T) {
 			// Every result has its own integer: off by one step is wrong, whatever its size.
-			nativetest.RunWith(t, here(t, shape), nativetest.Options{Points: 3, Beyond: 1e-4})
+			nativetest.Run(t, here(t, shape), nativetest.Options{Points: 3, Beyond: 1e-4})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -19,6 +20,8 @@ type entrant struct {
 	w runner
 	m *meter
 	o worker.Options // of its worker
+	// known is the meter of its last worker, which says how long a call takes.
+	known *meter
 	// perCall is about how many seconds a call takes; it outlives the worker.
 	perCall float64
 }
@@ -83,7 +86,7 @@ type rounds struct {
 	problem  *Problem
 	entrants []*entrant // the baseline first
 	threaded bool
-	samples  int // of a turn; 0 leaves it to how long a call is
+	turns    float64 // seconds of a turn of bursts
 
 	opened []runner
 	drift  *meter // of a loop of fixed work
@@ -159,7 +162,7 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	return err
 }
 
-// plan says how many turns an entrant has in a round, and of how many samples. Short ones see the same bursts of what others do on
+// plan says how many turns an entrant has in a round, and of what length. Short ones see the same bursts of what others do on
 // the other hardware thread of the core. But long calls are dear, threads have to settle after each turn, and what is compared
 // with the peak is measured in one go.
 func (r *rounds) plan() {
@@ -167,11 +170,12 @@ func (r *rounds) plan() {
 	for i, e := range r.entrants {
 		apart = apart && (r.Out(i) || !e.m.long())
 	}
+	r.turns = shortTurn * timing.SampleSeconds
 	switch {
 	case apart && r.Confirm:
-		r.Turns, r.samples = 8, 1
+		r.Turns, r.turns = 8, timing.SampleSeconds
 	case apart:
-		r.Turns, r.samples = shortTurn, 1
+		r.Turns, r.turns = shortTurn, timing.SampleSeconds
 	case r.Confirm:
 		r.Turns = 2
 	}
@@ -187,7 +191,7 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	if e.w, err = r.start(ctx, e.o); err != nil {
 		return err
 	}
-	m, err := e.c.newMeter(ctx, e.w)
+	m, err := e.c.newMeter(ctx, e.w, e.known)
 	if err != nil {
 		if i == 0 || !kernelFault(err) {
 			return err
@@ -198,6 +202,9 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	if r.threaded && m.threads == 1 {
 		m.threads = 2 // by the same clock as the others
 		m.ready = nil
+	}
+	if !r.Peak && e.known == nil {
+		m.burst()
 	}
 	e.m, e.perCall = m, m.perCall
 	return nil
@@ -220,6 +227,7 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 	}
 	r.opened = slices.DeleteFunc(r.opened, func(w runner) bool { return w == e.w })
 	e.w.Close()
+	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, fresh: e.m.fresh}
 	e.w, e.m = nil, nil
 	return nil
 }
@@ -251,12 +259,15 @@ func (r *rounds) renew(ctx context.Context) error {
 func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 	m := r.entrants[i].m
 	n := m.turnSamples()
-	if r.samples > 0 {
-		n = r.samples
+	if !r.Peak {
+		n = m.bursts(r.turns)
 	}
 	s, err := m.turnOf(ctx, n)
 	r.settle(ctx)
-	return s * nanoseconds, err
+	if r.Peak {
+		return s.Cost * nanoseconds, err
+	}
+	return s.Fast * nanoseconds, err
 }
 
 // nanoseconds are those of a second.
@@ -304,7 +315,7 @@ func (r *rounds) measurePeak(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(ctx.Err(), fmt.Errorf("the probe of the peak: %v", err))
 	}
-	r.peaks = append(r.peaks, took)
+	r.peaks = append(r.peaks, took.Cost)
 	return nil
 }
 
@@ -334,15 +345,24 @@ func (m *meter) turnSamples() int {
 	return shortTurn
 }
 
-// turnOf measures an entrant once, by n samples. The lower quartile of a few samples is no pair's luck: on a busy machine single
-// samples scatter ten times as much. 0 means that none of them can be believed.
-func (m *meter) turnOf(ctx context.Context, n int) (float64, error) {
+// burst makes samples as short as those of a turn in which the least of many is looked for.
+func (m *meter) burst() {
+	if !m.long() {
+		m.calls, m.ready = max(1, int(math.Ceil(float64(m.calls)*timing.BurstSeconds/timing.SampleSeconds))), nil
+	}
+}
+
+// bursts returns how many samples make a turn of so many seconds.
+func (m *meter) bursts(seconds float64) int {
+	return int(math.Round(min(max(seconds/(m.perCall*float64(m.calls)), 1), seconds/timing.BurstSeconds)))
+}
+
+// turnOf measures an entrant once, by n samples. On a busy machine single ones scatter ten times as much as some of them
+// together. A summary without cost says that none of them can be believed.
+func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
-	if err != nil {
-		return 0, err
-	}
-	return timing.Summarise(s, m.floor).Cost, nil
+	return timing.Summarise(s, m.floor), err
 }
 
 // swift returns a function that tells the rounds without a slow phase of the core: candidates suffer differently in
@@ -359,13 +379,13 @@ func (r *rounds) swift() func(round int) bool {
 
 func (r *rounds) isQuiet(round int) bool { return r.quiet[round] }
 
-// counted returns how many of the first n rounds are as they should be. One that confirms has pairs whose two sides suffer alike, so
-// that it need not wait for the core to be fast.
+// counted returns how many of the first n rounds are as they should be. The sides of a pair suffer alike, so that it need not wait
+// for the core to be fast, unless the peak is measured beside it.
 func (r *rounds) counted(n int) int {
-	if r.Confirm {
-		return r.count(r.isQuiet, n)
+	if r.Peak {
+		return r.count(r.swift(), n)
 	}
-	return r.count(r.swift(), n)
+	return r.count(r.isQuiet, n)
 }
 
 // counting returns the function that tells which of the first n rounds count: those that were quiet where there are
@@ -374,7 +394,7 @@ func (r *rounds) counting(n int) (counts func(round int) bool, unverified bool) 
 	swift := r.swift()
 	enough := min(n, timing.LeastPairs)
 	swiftEnough := enough
-	if r.Confirm {
+	if !r.Peak {
 		swiftEnough = max(enough, 2*n/3) // more pairs tell more, even slow ones
 	}
 	switch {

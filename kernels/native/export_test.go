@@ -55,22 +55,24 @@ func VariationCost(ctx context.Context, k kernels.Candidate, turns int) (timing.
 			if i == 1 {
 				w = &plain{runner: w}
 			}
-			m, err := c.newMeter(ctx, w)
+			m, err := c.newMeter(ctx, w, nil)
 			if err != nil {
 				return err
 			}
 			meters = append(meters, m)
 		}
 		meters[1].calls = meters[0].calls
+		meters[0].burst()
+		meters[1].burst()
 		var samples [2][]float64
 		for turn := range turns {
 			for i := range 2 {
 				i = (i + turn) % 2
-				s, err := meters[i].turnOf(ctx, meters[i].turnSamples())
+				s, err := meters[i].turnOf(ctx, meters[i].bursts(timing.SampleSeconds))
 				if err != nil {
 					return err
 				}
-				samples[i] = append(samples[i], s)
+				samples[i] = append(samples[i], s.Fast)
 			}
 		}
 		var err error

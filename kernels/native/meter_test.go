@@ -231,7 +231,7 @@ func TestWarm(t *testing.T) {
 	} {
 		f := &fake{seconds: test.seconds}
 		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f)
+		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,6 +282,7 @@ func newFakes(t *testing.T, fakes ...*fake) *rounds {
 	r := newRounds(p, make([]*candidate, len(fakes)), kernels.Series{Limit: time.Minute})
 	r.drift = newFakeMeter(&fake{seconds: 1e-3}, 0)
 	r.calm = true
+	r.turns = shortTurn * timing.BurstSeconds
 	for i, f := range fakes {
 		if err := mapCase(f, Case{Buffers: []Buffer{{Elem: F32, Len: 4, Mode: Out}}, Inputs: [][]byte{nil}}); err != nil {
 			t.Fatal(err)
@@ -326,7 +327,7 @@ func TestRounds(t *testing.T) {
 		&fake{seconds: 1e-3, clock: noisy(8)},
 		&fake{seconds: 1.3e-3, clock: noisy(4)},
 		&fake{seconds: 0.1e-3, fail: func(n int) error {
-			if n > 20 {
+			if n > 5 {
 				return died
 			}
 			return nil
@@ -347,11 +348,16 @@ func TestRounds(t *testing.T) {
 		t.Errorf("told apart are %+v", c)
 	}
 	for i, want := range map[int]float64{0: 2, 1: 2, 2: 2 / 1.3, 4: 1} {
-		if c[i].Low > want || c[i].High < want || c[i].Pairs != 21 || c[i].High/c[i].Low > 1.05 {
+		// Half of the rounds count, and who is behind has had fewer.
+		pairs := c[i].Pairs == 32
+		if i > 1 {
+			pairs = c[i].Pairs >= timing.LeastPairs && c[i].Pairs < 21
+		}
+		if c[i].Low > want || c[i].High < want || !pairs || c[i].High/c[i].Low > 1.05 {
 			t.Errorf("finalist %d is %+v, want %v", i, c[i], want)
 		}
 	}
-	if f.Machine.Probes != 21 {
+	if f.Machine.Probes != 63 {
 		t.Errorf("the machine was probed %d times", f.Machine.Probes)
 	}
 }
@@ -410,7 +416,7 @@ func TestRoundsLimit(t *testing.T) {
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = r.final(t.Context()); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != 21 || f.Comparisons[0].Unverified ||
+	if f, err = r.final(t.Context()); err != nil || f.Best != 0 || f.Comparisons[0].Pairs != 11 || f.Comparisons[0].Unverified ||
 		f.Comparisons[0].Low != 5000 || f.Comparisons[0].High != 20000 {
 		t.Errorf("with a slow baseline: %+v, %v", f, err)
 	}
@@ -544,7 +550,7 @@ func TestRoundsConfirm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := f.Comparisons[0]; c.Ratio != 2 || c.Pairs != 30 || c.Low != 2 || c.High != 2 || c.Cost*c.Ratio != c.Baseline {
+	if c := f.Comparisons[0]; c.Ratio != 2 || c.Pairs != 15 || c.Low != 2 || c.High != 2 || c.Cost*c.Ratio != c.Baseline {
 		t.Errorf("got %+v", c)
 	}
 	if started != 58 || closed != 60 || len(r.opened) != 0 {

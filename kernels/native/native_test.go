@@ -203,7 +203,7 @@ func newConforming(t testing.TB, n int) conforming {
 }
 
 func TestConformance(t *testing.T) {
-	nativetest.RunWith(t, newConforming(t, 100), nativetest.Options{Host: testHost(t), Points: 5})
+	nativetest.Run(t, newConforming(t, 100), nativetest.Options{Host: testHost(t), Points: 5})
 }
 
 func problem(t testing.TB, s native.Spec, h *native.Host) *native.Problem {

@@ -54,8 +54,9 @@ func newMeterOf(w runner) *meter {
 	}
 }
 
-// newMeter loads a compiled candidate in a worker and finds out how long a call takes.
-func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
+// newMeter loads a compiled candidate in a worker and finds out how long a call takes. known is the meter of the same
+// candidate in a worker like this one, which has found that out before; nil for none.
+func (c *candidate) newMeter(ctx context.Context, w runner, known *meter) (*meter, error) {
 	p := c.problem
 	v, err := p.varied.of(ctx, p, c)
 	if err != nil {
@@ -80,6 +81,10 @@ func (c *candidate) newMeter(ctx context.Context, w runner) (*meter, error) {
 		if b.Mode != Out {
 			m.inputs += b.Bytes()
 		}
+	}
+	if known != nil {
+		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh
+		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
 		// The call of the check stands for the warm-up.
@@ -337,7 +342,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	}
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, c.company(), func(w runner) error {
-			m, err := c.newMeter(ctx, w)
+			m, err := c.newMeter(ctx, w, nil)
 			if err != nil {
 				return err
 			}

@@ -263,7 +263,7 @@ func (s *source) verify(c call, got, want [][]byte) (d kernels.Deviation, worst 
 		at, excess, count := compare(got[i], want[i], b.Elem, t, &d)
 		if excess > most {
 			most = excess
-			worst = kernels.Reject(space.WrongAnswer, "%s: %s[%d] is %s, want %s%s: %d of %d elements are wrong", c.name, b.Name, at,
+			worst = kernels.Reject(space.WrongAnswer, "%s[%d] is %s, want %s%s: %d of %d elements are wrong", b.Name, at,
 				show(got[i], b.Elem, at), show(want[i], b.Elem, at), t.note(), count, b.Len)
 		}
 	}

@@ -5,6 +5,7 @@ package memcurve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,19 @@ type Options struct {
 	// MostRSS is the resident memory, in bytes, above which Run fails; 0 means 2 GiB. PerPoint is the same for what
 	// is alive, per evaluation, beyond what was at the start; 0 means 200 bytes.
 	MostRSS, PerPoint int64
+	// JSON asks for a line of JSON for each row, in place of the table.
+	JSON bool
+}
+
+// Row is one row of the table. Sizes are in bytes.
+type Row struct {
+	Evaluations int     `json:"evaluations"`
+	Resident    int64   `json:"resident"` // now
+	Peak        int64   `json:"peak"`     // the most that was resident
+	Alive       int64   `json:"alive"`    // on the heap
+	PerPoint    float64 `json:"alive_per_evaluation"`
+	Journal     int64   `json:"journal"`
+	Seconds     float64 `json:"seconds"` // since the start
 }
 
 // PerDay is how many evaluations fill a simulated day: one takes 8.64 ms.
@@ -77,16 +91,20 @@ func Run(ctx context.Context, w io.Writer, o Options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
 	m := &meter{
 		journal: filepath.Join(root, "run", results.JournalName), every: max(o.Evaluations/o.Rows, 1), most: o.Evaluations,
-		out: w,
+		out: w, json: o.JSON,
 	}
 	k, err := newKernel(o.Levels)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d evaluations of a cheap kernel, strategy %s, %d cheaper fidelities: %v simulated\n", o.Evaluations, o.Strategy, o.Levels,
+	text := w
+	if o.JSON {
+		text = io.Discard
+	}
+	fmt.Fprintf(text, "%d evaluations of a cheap kernel, strategy %s, %d cheaper fidelities: %v simulated\n", o.Evaluations, o.Strategy, o.Levels,
 		time.Duration(float64(day)*float64(o.Evaluations)/PerDay).Round(time.Second))
-	fmt.Fprintf(w, "%12s %22s %23s %23s %7s\n", "", "resident MiB", "alive", "journal", "real")
-	fmt.Fprintf(w, "%12s %11s %10s %11s %11s %11s %11s %7s\n", "evaluations", "now", "most", "MiB", "B/eval.", "MiB", "B/eval.", "s")
+	fmt.Fprintf(text, "%12s %22s %23s %23s %7s\n", "", "resident MiB", "alive", "journal", "real")
+	fmt.Fprintf(text, "%12s %11s %10s %11s %11s %11s %11s %7s\n", "evaluations", "now", "most", "MiB", "B/eval.", "MiB", "B/eval.", "s")
 	m.row(0)
 	report, err := tune.Run(ctx, tune.Options{
 		Kernel: k, Strategy: o.Strategy, Seed: o.Seed, Jobs: 1, Dir: filepath.Join(root, "run"),
@@ -95,7 +113,7 @@ func Run(ctx context.Context, w io.Writer, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s; best %v after %d\n", report.Result.Stop, report.Result.Best.Outcome.Cost, report.Result.Told)
+	fmt.Fprintf(text, "%s; best %v after %d\n", report.Result.Stop, report.Result.Best.Outcome.Cost, report.Result.Told)
 	switch {
 	case report.Result.Told != o.Evaluations:
 		return fmt.Errorf("memcurve: the run ended after %d evaluations: %v", report.Result.Told, report.Result.Stop)
@@ -112,6 +130,7 @@ type meter struct {
 	journal     string
 	every, most int
 	out         io.Writer
+	json        bool
 	began       time.Time
 	base        uint64 // bytes alive before the run
 	peak        int64
@@ -133,21 +152,27 @@ func (m *meter) row(evaluations int) {
 		m.base, m.began = stats.HeapAlloc, time.Now()
 	}
 	m.peak = max(m.peak, peak, rss)
-	size := int64(0)
-	if info, err := os.Stat(m.journal); err == nil {
-		size = info.Size()
+	row := Row{
+		Evaluations: evaluations, Resident: rss, Peak: m.peak, Alive: int64(stats.HeapAlloc), Seconds: time.Since(m.began).Seconds(),
+		PerPoint: float64(int64(stats.HeapAlloc)-int64(m.base)) / float64(max(evaluations, 1)),
 	}
-	per := func(bytes int64) string {
+	if info, err := os.Stat(m.journal); err == nil {
+		row.Journal = info.Size()
+	}
+	m.perPoint = row.PerPoint
+	if m.json {
+		json.NewEncoder(m.out).Encode(row)
+		return
+	}
+	per := func(bytes float64) string {
 		if evaluations == 0 {
 			return "-"
 		}
-		return strconv.FormatFloat(float64(bytes)/float64(evaluations), 'f', 1, 64)
+		return strconv.FormatFloat(bytes, 'f', 1, 64)
 	}
-	grown := int64(stats.HeapAlloc) - int64(m.base)
-	m.perPoint = float64(grown) / float64(max(evaluations, 1))
 	const mib = 1 << 20
-	fmt.Fprintf(m.out, "%12d %11d %10d %11.1f %11s %11.1f %11s %7.0f\n", evaluations, rss/mib, m.peak/mib, float64(stats.HeapAlloc)/mib,
-		per(grown), float64(size)/mib, per(size), time.Since(m.began).Seconds())
+	fmt.Fprintf(m.out, "%12d %11d %10d %11.1f %11s %11.1f %11s %7.0f\n", evaluations, rss/mib, m.peak/mib, float64(row.Alive)/mib,
+		per(row.PerPoint), float64(row.Journal)/mib, per(float64(row.Journal)/float64(max(evaluations, 1))), row.Seconds)
 }
 
 // resident returns how much memory the process has, and the most that it had, in bytes; 0 where the system does not tell.

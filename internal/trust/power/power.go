@@ -26,8 +26,8 @@ type Options struct {
 	// Cases are those to try, of Cases(); none means all. That errors are rare needs many runs and, because it does not depend on
 	// how many pairs there are, little time for each; that gains are seen needs few runs and more time.
 	Cases []string
-	// Observe, where it is not nil, is called after each contest.
-	Observe func(done, total int)
+	// Observe, where it is not nil, is called after each contest, with what it came to in words.
+	Observe func(done, total int, outcome string)
 }
 
 // Row is what became of one case on one machine.
@@ -163,7 +163,8 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 			}
 			for j, t := range tried {
 				row := &report.Rows[i*len(tried)+j]
-				if err := b.hold(ctx, t, o.Seed+uint64(run), row); err != nil {
+				outcome, err := b.hold(ctx, t, o.Seed+uint64(run), row)
+				if err != nil {
 					stop()
 					if ctx.Err() != nil {
 						// What was counted until then is worth to be seen.
@@ -172,7 +173,7 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 					return report, err
 				}
 				if o.Observe != nil {
-					o.Observe(run*len(report.Rows)+i*len(tried)+j+1, o.Runs*len(report.Rows))
+					o.Observe(run*len(report.Rows)+i*len(tried)+j+1, o.Runs*len(report.Rows), m+": "+outcome)
 				}
 			}
 			stop()
@@ -201,8 +202,8 @@ type bench struct {
 	limit   time.Duration
 }
 
-// hold holds one contest and counts what it says.
-func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) error {
+// hold holds one contest and counts what it says, which it returns in words too.
+func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) (string, error) {
 	build := func(name string, extra int) (kernels.Candidate, error) {
 		point, err := b.spec.point(name, extra)
 		if err != nil {
@@ -216,27 +217,27 @@ func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) error 
 	}
 	baseline, err := build(names[0], 0)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var finalists []kernels.Candidate
 	for i, extra := range t.extra {
 		c, err := build(names[1+i], extra)
 		if err != nil {
-			return err
+			return "", err
 		}
 		finalists = append(finalists, c)
 	}
 	comparer, ok := b.problem.(kernels.Comparer)
 	if !ok {
-		return errors.New("power: the problem cannot compare")
+		return "", errors.New("power: the problem cannot compare")
 	}
 	began := time.Now()
 	result, err := kernels.Contest{Comparer: comparer, Baseline: baseline, Finalists: finalists, Limit: b.limit, Seed: seed}.Run(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if result.Chosen < 0 {
-		return fmt.Errorf("power: all finalists were refused: %w", result.Refused[0].Err)
+		return "", fmt.Errorf("power: all finalists were refused: %w", result.Refused[0].Err)
 	}
 	row.Seconds = (row.Seconds*float64(row.Runs) + time.Since(began).Seconds()) / float64(row.Runs+1)
 	row.Runs++
@@ -255,7 +256,8 @@ func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) error 
 	if !result.Baseline && extra > 0 {
 		row.SlowerExported++
 	}
-	return nil
+	c := result.Comparison()
+	return fmt.Sprintf("%+.1f %% of work is %.4f× [%.4f, %.4f] in %d pairs: %s", float64(extra)/10, c.Ratio, c.Low, c.High, c.Pairs, result.Verdict), nil
 }
 
 // mistaken is how likely a row is called wrong that is right.

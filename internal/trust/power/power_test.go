@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 	if _, err := Run(t.Context(), &table, Options{Cases: []string{"aliek"}}); err == nil {
 		t.Error("a case that is not known was tried")
 	}
-	r, err := Run(t.Context(), &table, Options{Runs: 1, Limit: 300 * time.Millisecond, Cases: []string{"gain"}, Observe: func(int, int) { done++ }})
+	r, err := Run(t.Context(), &table, Options{Runs: 1, Limit: 300 * time.Millisecond, Cases: []string{"gain"}, Observe: func(int, int, string) { done++ }})
 	if err != nil {
 		t.Fatal(err)
 	}

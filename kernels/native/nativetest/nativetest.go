@@ -37,10 +37,7 @@ var Seeds = []uint64{1, 2}
 
 // Run checks a spec. The test binary must call worker.Main where worker.IsChild says so. Random points are drawn from
 // a fixed seed, so that a failure is the same every time.
-func Run(t *testing.T, spec native.Spec) { RunWith(t, spec, Options{}) }
-
-// RunWith is Run with options.
-func RunWith(t *testing.T, spec native.Spec, o Options) {
+func Run(t *testing.T, spec native.Spec, o Options) {
 	t.Helper()
 	if o.Points == 0 {
 		o.Points = DefaultPoints

@@ -21,8 +21,8 @@ type noise struct {
 	place   float64 // standard deviation of what a process has for as long as it lives
 	slow    float64 // how much longer everything takes in a slow phase
 	phase   float64 // mean length of a phase, a slow one or another; 0 for none
-	wild    float64 // share of turns that take up to four times as long
-	lie     float64 // share of turns of which the clock reports too little
+	wild    float64 // share of samples that take up to four times as long
+	lie     float64 // share of samples of which the clock reports too little
 	harsh   bool    // too much for a gain of 3 % to be seen in the time that a contest has
 	latency float64 // how much longer the first turn of a round takes, because of what others have left in the caches
 }
@@ -72,14 +72,21 @@ func (m *machine) turn(truth, place float64, first bool) float64 {
 	if first {
 		s *= 1 + m.latency
 	}
-	switch u := m.r.Float64(); {
-	case u < m.wild:
-		s *= 1 + 3*m.r.Float64()
-	case u < m.wild+m.lie:
-		s *= 0.7
+	samples := make([]float64, samplesOfTurn)
+	for i := range samples {
+		samples[i] = s
+		switch u := m.r.Float64(); {
+		case u < m.wild:
+			samples[i] *= 1 + 3*m.r.Float64()
+		case u < m.wild+m.lie:
+			samples[i] *= 0.7
+		}
 	}
-	return s
+	return Summarise(samples, 0).Fast
 }
+
+// samplesOfTurn is how many samples a turn of package native has where calls are short.
+const samplesOfTurn = SampleSeconds / BurstSeconds
 
 // Compare measures by a Series, as the comparers of real programs do.
 func (m *machine) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {

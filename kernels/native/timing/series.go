@@ -12,8 +12,9 @@ import (
 )
 
 // mostRounds is how many rounds a series has where the limit allows it, not counting rounds that do not count, and
-// confirmRounds one that confirms. allRounds counts those too.
-const mostRounds, confirmRounds, allRounds = 21, 30, 63
+// confirmRounds one that confirms. allRounds counts those too, and is how many there are at the most to choose one of several
+// finalists. Those that are behind are left out after raceRounds, and after each raceEvery more.
+const mostRounds, confirmRounds, allRounds, raceRounds, raceEvery = 21, 30, 63, 10, 6
 
 // overdue is after how many more times the limit a series ends without an interval.
 const overdue = 2
@@ -51,8 +52,8 @@ type Series struct {
 	toss   bool // whether the last round is the other way round
 }
 
-// errDropped ends an entrant that is behind when there is no time to measure it to the end. It keeps its costs.
-var errDropped = errors.New("no time is left to measure it to the end")
+// errDropped ends an entrant that is behind, and for which there is no more time. It keeps its costs.
+var errDropped = errors.New("it is behind, and not measured to the end")
 
 // Backward reports whether the last entrant has the first turn of the round that has begun.
 func (s *Series) Backward() bool { return s.toss }
@@ -106,8 +107,12 @@ func (s *Series) init() {
 	}
 }
 
+// choosing reports whether it is found out which finalist is the best, and nothing is quoted.
+func (s *Series) choosing() bool { return !s.Confirm && !s.Peak }
+
 // Run measures until there are rounds enough, or the limit has passed. How long that is depends on how fast the entrants
-// and the machine are, never on which of them is ahead, so that there is one look at the result.
+// and the machine are, never on which of them is ahead, so that there is one look at the result; but to choose one of
+// several it goes on until one is left.
 func (s *Series) Run(ctx context.Context) error {
 	s.init()
 	enough := mostRounds
@@ -118,7 +123,10 @@ func (s *Series) Run(ctx context.Context) error {
 	deadline := start.Add(s.Limit)
 	for round := range allRounds {
 		counted := s.Counted(round)
-		if counted >= enough {
+		if s.choosing() && round >= raceRounds && (round-raceRounds)%raceEvery == 0 {
+			s.dropBehind()
+		}
+		if counted >= enough && (!s.choosing() || s.running() < 2) {
 			return nil
 		}
 		now := s.Now()
@@ -140,7 +148,11 @@ func (s *Series) Run(ctx context.Context) error {
 			s.dropSlower()
 		}
 		if s.Observe != nil {
-			s.Observe(round+1, enough+round-counted) // what does not count is to be repeated
+			of := enough + round - counted // what does not count is to be repeated
+			if s.choosing() {
+				of = allRounds
+			}
+			s.Observe(round+1, of)
 		}
 		if err := s.round(ctx, round); err != nil {
 			return err
@@ -180,7 +192,9 @@ func (s *Series) round(ctx context.Context, round int) error {
 		if s.Out(i) {
 			continue
 		}
-		cost := Summarise(turns[i], s.Floors[i]).Cost
+		// What others do comes in bursts longer than a turn, and only ever adds to what it takes. So the least of a round
+		// scatters a third as much as a quartile does, and errs for both sides of a pair alike.
+		cost := Summarise(turns[i], s.Floors[i]).Low
 		switch {
 		case i == 0 && s.single[0]:
 			cost = s.costs[0][0]
@@ -232,6 +246,37 @@ func (s *Series) dropSlower() {
 	}
 }
 
+// running returns how many finalists have more turns.
+func (s *Series) running() (n int) {
+	for i := 1; i < s.Entrants; i++ {
+		if !s.Out(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// dropBehind leaves out the finalists that are proven to be slower than the one that is ahead, so that the others have
+// more rounds.
+func (s *Series) dropBehind() {
+	best, ahead := 0, kernels.Comparison{}
+	for i := 1; i < s.Entrants; i++ {
+		ratio, _, _, err := s.Ratio(0, i)
+		c := kernels.Comparison{Ratio: ratio.Value, Low: ratio.Low}
+		if !s.Failed(i) && err == nil && (best == 0 || c.Ahead(ahead)) {
+			best, ahead = i, c
+		}
+	}
+	for i := 1; i < s.Entrants && best > 0; i++ {
+		if i == best || s.Out(i) {
+			continue
+		}
+		if ratio, _, _, err := s.Ratio(best, i); err == nil && ratio.High < 1 && ratio.Pairs >= LeastPairs {
+			s.errs[i] = errDropped
+		}
+	}
+}
+
 func (s *Series) confidence() float64 {
 	if s.Confirm {
 		return kernels.Confirmed
@@ -248,6 +293,9 @@ func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverifi
 		if counts(i) {
 			a, b = append(a, s.costs[first][i]), append(b, s.costs[second][i])
 		}
+	}
+	if !s.Peak {
+		a, b = Calmest(a, b)
 	}
 	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], s.confidence())
 	if s.single[first] || s.single[second] {
