@@ -518,6 +518,7 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
   tune verify best.json --checks 100
   tune verify best.json --config my.yaml
+  tune verify best.json --data elsewhere/convolution_A100.cache.json.gz
   tune verify downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the file of a schedule, or the directory of a run"),
 	}

@@ -55,6 +55,7 @@ type options struct {
 	cheats.Options
 	runs  int      // contests of programs that are alike, and of slower ones; 0 leaves it to the part
 	cases []string // of the contests; none are all
+	seed  uint64   // of the first contest; the others have those that follow
 }
 
 // part is one of the tables.
@@ -98,7 +99,7 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 		if len(p.Cases) == 0 {
 			continue
 		}
-		p.Seed = 1
+		p.Seed = o.seed
 		p.Observe = func(done, total int, outcome string) { o.Progress("contest %d of %d: %s", done, total, outcome) }
 		out := w
 		if o.JSON {
@@ -138,6 +139,7 @@ func command() *cobra.Command {
 	flags.BoolVar(&o.JSON, "json", false, "JSON in place of tables")
 	flags.StringVar(&o.Only, "only", "", "names of kernels, with commas between them")
 	flags.IntVar(&o.runs, "runs", 0, "contests of the part power; 500 by default")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the first contest of the part power; the others have those that follow")
 	flags.StringSliceVar(&o.cases, "cases", nil, "cases of the part power: "+strings.Join(power.Cases(), ", "))
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error

@@ -207,7 +207,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	if err != nil {
 		return nil, err
 	}
-	if err := m.weigh(t.Evidence); err != nil {
+	if err := m.weigh(t.Evidence, t.Seconds); err != nil {
 		return nil, err
 	}
 	if !m.stale(t) {
@@ -225,7 +225,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	}
 	m.perCall = t.Seconds[0]
 	m.calls = min(timing.Calls(m.perCall), m.mostCalls())
-	return t.Seconds, m.weigh(t.Evidence)
+	return t.Seconds, m.weigh(t.Evidence, t.Seconds)
 }
 
 // mostCalls bounds the calls of a sample where each one needs inputs of its own.

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,20 +184,48 @@ type evidence struct {
 	seen  int // calls on parts of several that came by
 	kept  []worker.Evidence
 	bytes int // of those
+	// fast are those of the fastest samples, by how long a call took: what was skipped is found there.
+	fast []fastCall
+}
+
+// fastCall is a call of a sample.
+type fastCall struct {
+	worker.Evidence
+	seconds float64 // a call
 }
 
 // What is kept of calls on parts of several variants, to be repeated afresh.
 const (
 	mostKept      = 8
+	mostFast      = 3
 	mostKeptBytes = 256 << 20
 )
 
-// keep keeps a call, or another one in its place, so that each has the same chance.
-func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
-	size := 0
+// keepFast keeps a call where it is of one of the fastest samples.
+func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
+	at, _ := slices.BinarySearchFunc(e.fast, seconds, func(f fastCall, s float64) int { return cmp.Compare(f.seconds, s) })
+	if at >= mostFast || sizeOf(one) > mostKeptBytes/mostFast {
+		return
+	}
+	e.fast = slices.Insert(e.fast, at, fastCall{clone(one), seconds})
+	e.fast = e.fast[:min(len(e.fast), mostFast)]
+}
+
+// sizeOf returns the bytes of a call.
+func sizeOf(one worker.Evidence) (size int) {
 	for i := range one.Given {
 		size += len(one.Given[i]) + len(one.Wrote[i])
 	}
+	return size
+}
+
+func clone(one worker.Evidence) worker.Evidence {
+	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAll(one.Given), Wrote: cloneAll(one.Wrote)}
+}
+
+// keep keeps a call, or another one in its place, so that each has the same chance.
+func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
+	size := sizeOf(one)
 	if size > mostKeptBytes {
 		return // Those on one variant have to do.
 	}
@@ -210,7 +239,7 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 		e.kept = append(e.kept, worker.Evidence{})
 		e.bytes += size
 	}
-	e.kept[at] = worker.Evidence{Variant: -1, Given: cloneAll(one.Given), Wrote: cloneAll(one.Wrote)}
+	e.kept[at] = clone(one)
 }
 
 func cloneAll(list [][]byte) [][]byte {
@@ -221,11 +250,14 @@ func cloneAll(list [][]byte) [][]byte {
 	return out
 }
 
-// weigh verifies calls that worked on one variant, and keeps the others.
-func (m *meter) weigh(list []worker.Evidence) error {
+// weigh verifies calls that worked on one variant, and keeps the others. seconds are those of a call, by sample.
+func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	for _, one := range list {
 		if m.c == nil {
 			break // a probe of tune's own
+		}
+		if one.Sample >= 0 && one.Sample < len(seconds) {
+			m.evidence.keepFast(one, seconds[one.Sample])
 		}
 		if one.Variant < 0 || one.Variant >= len(m.variants.cases) {
 			m.evidence.keep(one, m.draw)
@@ -260,12 +292,16 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if err := m.verifyAgain(ctx, behind); err != nil {
 		return err
 	}
-	kept := m.evidence.kept
+	m.shuffle(m.evidence.kept)
+	var kept []worker.Evidence
+	for _, f := range m.evidence.fast {
+		kept = append(kept, f.Evidence)
+	}
+	kept = append(kept, m.evidence.kept...)
 	m.evidence = evidence{whole: m.evidence.whole}
 	if len(kept) == 0 || behind && m.slow() {
 		return nil
 	}
-	m.shuffle(kept)
 	kept = kept[:min(len(kept), max(1, int(afreshSeconds/m.perCall)))]
 	if err := m.w.Load(m.c.so); err != nil {
 		return err

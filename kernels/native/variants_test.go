@@ -108,10 +108,10 @@ func TestEvidence(t *testing.T) {
 		return m, f
 	}
 	m, _ := meterOf()
-	if err := m.weigh([]worker.Evidence{evidence(1, right), evidence(0, right)}); err != nil || m.evidence.whole != 2 {
+	if err := m.weigh([]worker.Evidence{evidence(1, right), evidence(0, right)}, nil); err != nil || m.evidence.whole != 2 {
 		t.Errorf("right calls: %v, %d are verified", err, m.evidence.whole)
 	}
-	if r := kernels.AsRejection(m.weigh([]worker.Evidence{evidence(1, wrong)})); r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, "in a timed call") {
+	if r := kernels.AsRejection(m.weigh([]worker.Evidence{evidence(1, wrong)}, nil)); r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, "in a timed call") {
 		t.Errorf("a wrong call: %v", r)
 	}
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestEvidence(t *testing.T) {
 		m, f := meterOf()
 		m.variants.cases[0].Agree = c.agree
 		m.evidence.whole = 1
-		if err := m.weigh([]worker.Evidence{evidence(-1, c.timed)}); err != nil {
+		if err := m.weigh([]worker.Evidence{evidence(-1, c.timed)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		f.call = func() { copy(f.outputs[1], c.afresh) }
@@ -136,8 +136,24 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("timed %v, afresh %v: %v, want %q", c.timed, c.afresh, err, c.reason)
 		}
 	}
-	// Where no timed call could be held against a reference, one more call is.
+	// What is fast is looked at, however many calls there are that are right.
 	m, f := meterOf()
+	m.evidence.whole = 1
+	f.call = func() { copy(f.outputs[1], right) }
+	for i := range 1000 {
+		one, seconds := evidence(-1, right), 1e-3
+		if i == 400 {
+			one, seconds = evidence(-1, wrong), 1e-4
+		}
+		if err := m.weigh([]worker.Evidence{one}, []float64{seconds}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := kernels.AsRejection(m.verifyTimed(t.Context(), false)); r == nil || !strings.Contains(r.Reason, "keeps something") {
+		t.Errorf("one call of a thousand that was fast and wrong: %v", r)
+	}
+	// Where no timed call could be held against a reference, one more call is.
+	m, f = meterOf()
 	f.call = func() { copy(f.outputs[0], right); copy(f.outputs[1], wrong) }
 	if r := kernels.AsRejection(m.verifyTimed(t.Context(), false)); r == nil || !strings.Contains(r.Reason, "after many calls") {
 		t.Errorf("without evidence: %v", r)

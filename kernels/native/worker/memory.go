@@ -77,9 +77,9 @@ type evidenceArea struct {
 	Slots  int
 }
 
-// The evidence of one request.
+// The evidence of one request: some of each sample where there are few.
 const (
-	mostEvidence  = 8
+	mostEvidence  = 16
 	evidenceBytes = 4 << 20 // but one slot is always there
 )
 

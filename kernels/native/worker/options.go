@@ -139,6 +139,7 @@ type Timing struct {
 // Evidence is what a timed call was given and what it wrote.
 type Evidence struct {
 	Variant int      // of the pool that it worked on; -1 where it worked on parts of several
+	Sample  int      // of Timing.Seconds that it counts for; -1 for none
 	Given   [][]byte // by buffer; nil for Out
 	Wrote   [][]byte // by buffer; nil for In
 }

@@ -138,20 +138,37 @@ func (p *planner) draw() {
 // it makes no difference.
 func settles(places, calls int) bool { return places > 1 && calls > 1 }
 
-// drawEvidence draws the stretches that evidence is taken of, and returns the slot of each; -1 for none.
+// drawEvidence draws the stretches that evidence is taken of, and returns the slot of each; -1 for none. Each sample has one as
+// long as there are slots, so that none is fast unseen.
 func (p *planner) drawEvidence() []int {
 	slots := slices.Repeat([]int{-1}, len(p.of))
 	n := min(p.w.slots(), len(p.of))
-	for next := 0; next < n; {
-		i := p.rng.IntN(len(p.of))
-		if next == 0 && !p.t.Warm && (n > 1 || p.w.arena.requests%2 == 0) {
-			i = 0 // a whole one, for which the reference is known
+	take := func(i int) {
+		if slots[i] < 0 && len(p.evidence) < n {
+			slots[i] = len(p.evidence)
+			p.evidence = append(p.evidence, evidenceOf{Slot: slots[i], Variant: p.of[i].variant, Sample: p.of[i].sample})
 		}
-		if slots[i] < 0 {
-			slots[i] = next
-			p.evidence = append(p.evidence, evidenceOf{Slot: next, Variant: p.of[i].variant})
-			next++
+	}
+	if n > 0 && !p.t.Warm && (n > 1 || p.w.arena.requests%2 == 0) {
+		take(0) // a whole one, for which the reference is known
+	}
+	chosen, seen := make([]int, p.samples), make([]int, p.samples)
+	for i, of := range p.of {
+		if of.sample < 0 {
+			continue
 		}
+		if seen[of.sample]++; p.rng.IntN(seen[of.sample]) == 0 {
+			chosen[of.sample] = i
+		}
+	}
+	if n > 1 {
+		first := p.rng.IntN(p.samples)
+		for s := range min(n, p.samples) {
+			take(chosen[(first+s)%p.samples])
+		}
+	}
+	for len(p.evidence) < n {
+		take(p.rng.IntN(len(p.of)))
 	}
 	return slots
 }

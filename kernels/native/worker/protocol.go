@@ -133,6 +133,7 @@ type reply struct {
 type evidenceOf struct {
 	Slot    int
 	Variant int // that the call worked on; -1 where it was mixed
+	Sample  int // that the call counts for; -1 for none
 }
 
 // maxMessage bounds a message, well below what a socket takes.

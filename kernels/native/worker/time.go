@@ -75,7 +75,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		}
 		if doubt = used.doubt(r, t); doubt == nil {
 			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, LongCalls: r.LongCalls, ShortCalls: r.ShortCalls, Window: max(t.Window, 1)}
-			out.Evidence, err = w.evidence(r.Evidence)
+			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
 	}
@@ -112,15 +112,15 @@ func (w *Worker) varied(ctx context.Context) error {
 }
 
 // evidence reads the slots of evidence.
-func (w *Worker) evidence(list []evidenceOf) ([]Evidence, error) {
+func (w *Worker) evidence(list []evidenceOf, samples int) ([]Evidence, error) {
 	var out []Evidence
 	for _, e := range list {
 		m := w.memory
-		if m == nil || e.Slot < 0 || e.Slot >= m.evidence.Slots || e.Variant >= w.pool.request.Whole {
+		if m == nil || e.Slot < 0 || e.Slot >= m.evidence.Slots || e.Variant >= w.pool.request.Whole || e.Sample >= samples {
 			w.stop()
 			return nil, kernels.Reject(space.Crashed, "wrote to the connection with tune")
 		}
-		one := Evidence{Variant: max(e.Variant, -1), Given: make([][]byte, len(m.buffers)), Wrote: make([][]byte, len(m.buffers))}
+		one := Evidence{Variant: max(e.Variant, -1), Sample: max(e.Sample, -1), Given: make([][]byte, len(m.buffers)), Wrote: make([][]byte, len(m.buffers))}
 		for i, b := range m.buffers {
 			view := func(after bool) []byte {
 				return m.data[m.evidence.Offset+m.evidence.at(m.regions, e.Slot, i, after):][:b.Bytes:b.Bytes]

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,14 @@ func TestTimeEvidence(t *testing.T) {
 				}
 				if len(got.Seconds) != r.Samples || len(got.Evidence) == 0 {
 					t.Fatalf("%d bytes, %+v: %d samples, %d pieces of evidence", size, r, len(got.Seconds), len(got.Evidence))
+				}
+				if size <= 4096 {
+					// None is fast unseen.
+					for s := range got.Seconds {
+						if !slices.ContainsFunc(got.Evidence, func(e Evidence) bool { return e.Sample == s }) {
+							t.Errorf("%d bytes, %+v: there is no evidence of sample %d", size, r, s)
+						}
+					}
 				}
 				for _, s := range got.Seconds {
 					if !(s > 0 && s < 1e-2) {
