@@ -24,7 +24,7 @@ type Info struct {
 	Name    string  // the name users type, e.g. "treehash"
 	Doc     string  // one line
 	Version string  // changes whenever a point may build to another program
-	Unit    string  // of the cost: "cycles" or "ns"
+	Unit    string  // of the cost: "cycles", "ns", or what the file of a user's kernel or of measurements says
 	Exact   bool    // whether the same point always has the same cost
 	Shape   []Field // the fields of a shape, in order, with their defaults
 	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the

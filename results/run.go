@@ -27,7 +27,7 @@ type Settings struct {
 	Kernel           string    `json:"kernel"`            // its name
 	KernelVersion    string    `json:"kernel_version"`    // its version
 	Shape            string    `json:"shape"`             // of the problem, in its text form; may be empty
-	Unit             string    `json:"unit"`              // of costs: "cycles" or "ns"
+	Unit             string    `json:"unit"`              // of costs: see kernels.Info
 	SpaceFingerprint string    `json:"space_fingerprint"` // changes with the points of the space
 	Strategy         string    `json:"strategy"`          // its name
 	StrategyConfig   string    `json:"strategy_config"`   // its configuration, in its text form

@@ -77,8 +77,8 @@ type Outcome struct {
 	// Fidelity is the level that the cost was scored at: 0, the default, is the full and dearest
 	// score; 1, 2, … are cheaper approximations of it, in that order.
 	Fidelity int `json:"fidelity,omitempty"`
-	// Seconds is the wall time that the evaluation took. It is the only field that depends on
-	// the clock, and no strategy may read it where scores are exact.
+	// Seconds is the wall time that the evaluation took. Where scores are exact it is the only field that depends on the
+	// clock, and no strategy may read it.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Reason says in one line why Status is not OK.
 	Reason string `json:"reason,omitempty"`

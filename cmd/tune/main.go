@@ -15,6 +15,7 @@
 //	tune explain POINT|DIR        what a generator makes of a point, and what bounds its cost
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
 //	tune bench search KERNEL      compare the strategies, on a kernel or, with --data, on measured spaces
+//	tune bench KERNEL             tune a kernel and compare it with installed libraries
 //	tune bench race --data FILE   judge racing on a space of which every repeat was measured
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
