@@ -81,7 +81,7 @@ func Calmest(base, other []float64) (calmBase, calmOther []float64) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(product(i), product(j)) })
 	lies := 0
-	for i := 1; i <= int(few*float64(len(order))); i++ {
+	for i := 1; i <= int(few*float64(len(order))) && len(order)-i >= LeastPairs; i++ {
 		if product(order[i]) > far*product(order[i-1]) {
 			lies = i
 		}

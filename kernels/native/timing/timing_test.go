@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -251,4 +252,47 @@ func TestLoad(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// TestCalmest: the pairs that count are the same whichever side of each is which, and whatever the factor between the sides; pairs in
+// which the clock lied are none of them.
+func TestCalmest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := 1 + r.IntN(60)
+		a, b := make([]float64, n), make([]float64, n)
+		for i := range a {
+			slow := 1 + 0.05*r.Float64()
+			a[i], b[i] = slow*(1+0.01*r.Float64()), slow*(1+0.01*r.Float64())
+		}
+		calmA, calmB := Calmest(a, b)
+		if want := min(n, max(LeastPairs, (n+1)/2)); len(calmA) != want || len(calmB) != want {
+			t.Fatalf("of %d pairs %d and %d count, want %d", n, len(calmA), len(calmB), want)
+		}
+		other := slices.Clone(a)
+		swapped := slices.Clone(b)
+		for i := range other {
+			if r.IntN(2) == 0 {
+				other[i], swapped[i] = swapped[i], other[i]
+			}
+			other[i] *= 4
+			swapped[i] *= 2
+		}
+		calmOther, calmSwapped := Calmest(other, swapped)
+		for i := range calmA {
+			if calmOther[i]*calmSwapped[i] != 8*calmA[i]*calmB[i] {
+				t.Fatalf("pair %d is %v and %v, and was %v and %v", i, calmOther[i], calmSwapped[i], calmA[i], calmB[i])
+			}
+		}
+	}
+	a, b := slices.Repeat([]float64{1}, 30), slices.Repeat([]float64{1}, 30)
+	a[3], b[7], b[20] = 0.7, 0.5, 0
+	a[4] = 5
+	calmA, calmB := Calmest(a, b)
+	if len(calmA) != 15 || slices.Min(calmA) != 1 || slices.Min(calmB) != 1 || slices.Max(calmA) != 1 {
+		t.Errorf("with a clock that lies: %v and %v", calmA, calmB)
+	}
+	if a, b := Calmest(nil, nil); a != nil || b != nil {
+		t.Errorf("of no pairs: %v, %v", a, b)
+	}
 }
