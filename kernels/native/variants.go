@@ -196,7 +196,7 @@ type fastCall struct {
 
 // What is kept of calls on parts of several variants, to be repeated afresh.
 const (
-	mostKept      = 8
+	mostKept      = 32
 	mostFast      = 3
 	mostKeptBytes = 256 << 20
 )

@@ -186,7 +186,8 @@ func TestKeepEvidence(t *testing.T) {
 			}
 		}
 	}
-	if first < 1300 || first > 1900 || last < 1300 || last > 1900 { // 1,600 is a tenth of all
+	const tenth = 2000 * mostKept / 10
+	if first < tenth*8/10 || first > tenth*12/10 || last < tenth*8/10 || last > tenth*12/10 {
 		t.Errorf("of the first eight %d are kept, of the last eight %d", first, last)
 	}
 	var e evidence
