@@ -30,7 +30,7 @@ demo: build cc
 	$(BIN) sim $$dir/best.program.json --seed 2026
 
 # What tune's promises are worth: kernels that cheat and honest ones and what became of each, how often a contest errs, the memory of
-# a simulated day; see docs/trust.md. Two hours on a machine that does nothing else; internal/trust takes parts of it.
+# a simulated day; see docs/trust.md. Three hours on a machine that does nothing else; internal/trust takes parts of it.
 trust: cc
 	CGO_ENABLED=0 $(GO) run ./internal/trust
 
