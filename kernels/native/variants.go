@@ -199,16 +199,21 @@ const (
 	mostKept      = 32
 	mostFast      = 3
 	mostKeptBytes = 256 << 20
+	// More than fewKept, and more than one of the fastest, are kept only up to so many bytes.
+	fewKept   = 8
+	manyBytes = 64 << 20
 )
 
 // keepFast keeps a call where it is of one of the fastest samples.
 func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 	at, _ := slices.BinarySearchFunc(e.fast, seconds, func(f fastCall, s float64) int { return cmp.Compare(f.seconds, s) })
-	if at >= mostFast || sizeOf(one) > mostKeptBytes/mostFast {
+	size := sizeOf(one)
+	most := min(mostFast, max(1, manyBytes/max(size, 1)))
+	if at >= most || size > mostKeptBytes/mostFast {
 		return
 	}
 	e.fast = slices.Insert(e.fast, at, fastCall{clone(one), seconds})
-	e.fast = e.fast[:min(len(e.fast), mostFast)]
+	e.fast = e.fast[:min(len(e.fast), most)]
 }
 
 // sizeOf returns the bytes of a call.
@@ -231,7 +236,11 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 	}
 	e.seen++
 	at := len(e.kept)
-	if at >= mostKept || e.bytes+size > mostKeptBytes {
+	room := mostKeptBytes
+	if at >= fewKept {
+		room = manyBytes
+	}
+	if at >= mostKept || e.bytes+size > room {
 		if at = draw(e.seen); at >= len(e.kept) {
 			return
 		}

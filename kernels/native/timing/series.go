@@ -192,8 +192,8 @@ func (s *Series) round(ctx context.Context, round int) error {
 		if s.Out(i) {
 			continue
 		}
-		// What others do comes in bursts longer than a turn, and only ever adds to what it takes. So the least of a round
-		// scatters a third as much as a quartile does, and errs for both sides of a pair alike.
+		// What others do comes and goes, and only ever adds to what a turn takes. So the least of a round scatters a third as
+		// much as a quartile does, and errs for both sides of a pair alike.
 		cost := Summarise(turns[i], s.Floors[i]).Low
 		switch {
 		case i == 0 && s.single[0]:
