@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -147,12 +146,12 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	if err != nil {
 		return err
 	}
-	if r.drift, err = newProbe(ctx, w, probe, probeIssue); err != nil {
+	if r.drift, err = newProbe(ctx, w, probe, probeIssue, timing.SampleSeconds); err != nil {
 		return err
 	}
 	if r.peaked != nil {
 		r.ops = r.peaked.ops * probeIterations
-		if r.peak, err = probeMeter(ctx, w, r.peaked.id); err == nil {
+		if r.peak, err = probeMeter(ctx, w, r.peaked.id, timing.SampleSeconds); err == nil {
 			r.peak.lengthen(r.entrants[0].m)
 		}
 	}
@@ -204,7 +203,11 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	if e.w, err = r.start(ctx, e.o); err != nil {
 		return err
 	}
-	m, err := e.c.newMeter(ctx, e.w, e.known)
+	length := timing.BurstSeconds
+	if r.Peak {
+		length = timing.SampleSeconds
+	}
+	m, err := e.c.newMeter(ctx, e.w, length, e.known)
 	if err != nil {
 		if i == 0 || !kernelFault(err) {
 			return err
@@ -215,9 +218,6 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	if r.threaded && m.threads == 1 {
 		m.threads = 2 // by the same clock as the others
 		m.ready = nil
-	}
-	if !r.Peak && e.known == nil {
-		m.burst()
 	}
 	e.m, e.perCall = m, m.perCall
 	return nil
@@ -356,18 +356,6 @@ func (m *meter) turnSamples() int {
 		return 1
 	}
 	return shortTurn
-}
-
-// burst makes samples as short as those of a turn in which the least of many is looked for.
-func (m *meter) burst() {
-	if !m.long() {
-		m.calls, m.ready = max(1, int(math.Ceil(float64(m.calls)*timing.BurstSeconds/timing.SampleSeconds))), nil
-	}
-}
-
-// bursts returns how many samples make a turn of so many seconds.
-func (m *meter) bursts(seconds float64) int {
-	return int(math.Round(min(max(seconds/(m.perCall*float64(m.calls)), 1), seconds/timing.BurstSeconds)))
 }
 
 // turnOf measures an entrant once, by n samples. On a busy machine single ones scatter ten times as much as some of them

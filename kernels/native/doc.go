@@ -10,8 +10,8 @@
 //  3. Score waits for its turn, because one candidate is timed at a time, with the compilers stopped and no check under
 //     way, and takes samples on one core (package timing). A candidate that is clearly behind the best gets no more
 //     than a few. One of several threads is timed by the wall. What was measured on a core that was slower than it
-//     can be, or by the wall on a machine that was not idle, is measured again, and says so in its metric
-//     "unverified" where that does not help. What is timed varies (variants.go), and calls drawn at random are verified.
+//     can be, or by the wall on a machine that was not idle, is measured again when that is over, and says so in its
+//     metric "unverified" where that does not help. What is timed varies (variants.go), and calls drawn at random are verified.
 //  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
 //
 // All problems of a process share one [Host]: its compilers, its workers, its core for timing.

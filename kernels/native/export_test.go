@@ -55,15 +55,13 @@ func VariationCost(ctx context.Context, k kernels.Candidate, turns int) (timing.
 			if i == 1 {
 				w = &plain{runner: w}
 			}
-			m, err := c.newMeter(ctx, w, nil)
+			m, err := c.newMeter(ctx, w, timing.BurstSeconds, nil)
 			if err != nil {
 				return err
 			}
 			meters = append(meters, m)
 		}
 		meters[1].calls = meters[0].calls
-		meters[0].burst()
-		meters[1].burst()
 		var samples [2][]float64
 		for turn := range turns {
 			for i := range 2 {

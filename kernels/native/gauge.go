@@ -1,9 +1,12 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
+	"time"
 
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
@@ -15,18 +18,34 @@ import (
 type gauge struct {
 	so   string    // the compiled probes
 	m    *meter    // nil before it is needed
-	seen []float64 // the last samples, in seconds a call
+	seen []float64 // the last turns, in seconds a call
+	// spent is the time that candidates have taken, and waited what of it they have waited for the core.
+	spent, waited time.Duration
 }
 
 const (
-	gaugeSeen  = 512  // samples that are remembered
-	gaugeFirst = 8    // samples that begin the memory
+	gaugeSeen  = 512  // turns that are remembered
+	gaugeFirst = 40   // turns that begin the memory
 	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
 )
 
-// slowed reports whether the core is slower than it was seen to be. It is called by the one that times. A gauge that
-// fails is no candidate's fault: the next look begins with a new one.
-func (h *Host) slowed(ctx context.Context, o worker.Options) (bool, error) {
+// How long one candidate waits for a core that is slow, and what the first may wait together; after that no more than half of the
+// time goes by in waiting. Of 100 spans of half a second 95 have a moment in which nobody else uses the core, of 100 spans of a
+// fiftieth of a second 60 (two virtual cores of an EPYC).
+const (
+	gaugePatience = 500 * time.Millisecond
+	gaugeCredit   = 2 * time.Second
+)
+
+// patience returns how long a candidate may wait now.
+func (g *gauge) patience() time.Duration {
+	return min(gaugePatience, gaugeCredit+g.spent-2*g.waited)
+}
+
+// slowed reports whether the core is slower than it was seen to be. Where it is, and wait says so, it looks again until the
+// core is fast or patience ends. It is called by the one that times. A gauge that fails is no candidate's fault: the next look
+// begins with a new one.
+func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, error) {
 	g := &h.gauge
 	if g.m == nil {
 		m, err := h.newGauge(ctx, o)
@@ -39,25 +58,61 @@ func (h *Host) slowed(ctx context.Context, o worker.Options) (bool, error) {
 	if len(g.seen) == 0 {
 		n = gaugeFirst
 	}
-	s, err := g.m.sample(ctx, n)
+	take := func(n int) ([]float64, error) {
+		s, err := g.m.takeTurns(ctx, n)
+		if err != nil {
+			h.retire(g.m.w)
+			g.m = nil
+			return nil, cmp.Or(ctx.Err(), errGauge)
+		}
+		return s, nil
+	}
+	slow, err := g.look(take, n, wait, time.Now)
+	if err == errGauge {
+		return false, nil
+	}
+	return slow, err
+}
+
+// errGauge says that the gauge cannot tell.
+var errGauge = errors.New("the gauge failed")
+
+// look takes n turns and remembers them. Where the last one is slow, and wait says so, it takes more until one is fast or
+// patience ends, of which it remembers the fastest: the memory is one of candidates, not of time.
+func (g *gauge) look(take func(n int) ([]float64, error), n int, wait bool, now func() time.Time) (slow bool, err error) {
+	s, err := take(n)
 	if err != nil {
-		h.retire(g.m.w)
-		g.m = nil
-		return false, ctx.Err()
+		return false, err
 	}
-	slow := false
 	for _, one := range s {
-		slow = g.add(one)
+		g.remember(one)
 	}
+	least := s[len(s)-1]
+	if slow = g.slow(least); !slow || !wait {
+		return slow, nil
+	}
+	start, patience := now(), g.patience()
+	for slow && now().Sub(start) < patience {
+		if s, err = take(1); err != nil {
+			return false, err
+		}
+		slow, least = g.slow(s[0]), min(least, s[0])
+	}
+	g.remember(least)
+	g.waited += now().Sub(start)
 	return slow, nil
 }
 
-// add remembers a sample and reports whether it is a slow one.
-func (g *gauge) add(s float64) bool {
+// remember adds a turn to the memory.
+func (g *gauge) remember(s float64) {
 	if len(g.seen) >= gaugeSeen {
 		g.seen = slices.Delete(g.seen, 0, 1)
 	}
 	g.seen = append(g.seen, s)
+}
+
+// slow reports whether a turn is a slow one.
+func (g *gauge) slow(s float64) bool {
 	sorted := slices.Sorted(slices.Values(g.seen))
 	// Not the very best: the clock may have lied about it.
 	return s > gaugeSlow*timing.Quantile(sorted, 0.1)
@@ -69,7 +124,7 @@ func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newProbe(ctx, w, h.gauge.so, probeIssue)
+	m, err := newProbe(ctx, w, h.gauge.so, probeIssue, timing.BurstSeconds)
 	if err != nil {
 		w.Close()
 		return nil, err

@@ -80,7 +80,7 @@ func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, e
 
 func newFakeMeter(f *fake, floor float64) *meter {
 	m := newMeterOf(f)
-	m.floor, m.perCall, m.calls, m.wall = floor, f.seconds, timing.Calls(f.seconds), time.Second
+	m.floor, m.perCall, m.calls, m.wall = floor, f.seconds, timing.Calls(f.seconds, m.length), time.Second
 	m.c = &candidate{}
 	m.variants.cases[0].Verify = func([][]byte) (d kernels.Deviation, err error) { return d, nil }
 	return m
@@ -137,6 +137,40 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestTakeTurns: a turn is what the fastest of its short samples say, but the very fastest, and a turn that cannot be is none.
+func TestTakeTurns(t *testing.T) {
+	const truth = 1e-4
+	others := func(_ float64, n int) float64 { // are on the core for nine tenths of the time
+		if n%10 < 2 {
+			return truth
+		}
+		return 1.5 * truth
+	}
+	for _, c := range []struct {
+		name  string
+		clock func(float64, int) float64
+		floor float64
+		want  []float64
+	}{
+		{"alone", nil, 0, []float64{truth, truth, truth}},
+		{"others work most of the time", others, 0, []float64{truth, truth, truth}},
+		{"the clock lies once a turn", func(s float64, n int) float64 { return s * float64(min(n%10, 1)) / 1 }, 0, []float64{truth, truth, truth}},
+		{"a turn below the floor", func(s float64, n int) float64 { return s * float64(min(n/10, 1)) }, truth, []float64{0, truth, truth}},
+	} {
+		f := &fake{seconds: truth, clock: c.clock}
+		m := newFakeMeter(f, c.floor)
+		m.length = timing.BurstSeconds
+		m.calls = timing.Calls(truth, m.length)
+		got, err := m.takeTurns(t.Context(), len(c.want))
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+		if n := 10 * len(c.want); f.samples != n {
+			t.Errorf("%s: %d samples, want %d", c.name, f.samples, n)
+		}
+	}
+}
+
 // TestFairly: a candidate is not given up in a slow phase of the core, and no time is spent on one that is hopeless.
 func TestFairly(t *testing.T) {
 	for _, test := range []struct {
@@ -144,20 +178,20 @@ func TestFairly(t *testing.T) {
 		seconds float64
 		phase   int // samples that take twice as long
 		best    float64
-		slow    int // looks at the core that find it slow
+		slow    int // looks at the core that find it slow, also at the end of the wait for it to be fast
 		cost    float64
 		stopped bool
 		asked   int
 	}{
-		{"in time", 1e-3, 0, 1e-3, 0, 1e-3, false, 1},
-		{"a slow phase", 1e-3, 2, 1e-3, 1, 1e-3, false, 2},
-		{"a slow phase at first", 1e-3, timing.Most, 0, 1, 1e-3, false, 2},
-		{"a long slow phase", 1e-3, 1000, 1e-3, 1000, 2e-3, true, fairTries},
-		{"behind", 1.5e-3, 0, 1e-3, 0, 1.5e-3, true, 1},
-		{"hopeless", 1e-2, 0, 1e-3, 1000, 1e-2, true, 0},
-		{"long and clearly behind", 0.2, 0, 0.1, 0, 0.2, true, 1},
-		{"long and in a slow phase", 0.1, 1, 0.1, 1, 0.1, false, 2},
-		{"long and hopeless", 0.4, 0, 0.1, 1000, 0.4, true, 0},
+		{"in time", 1e-3, 0, 1e-3, 0, 1e-3, false, 2},
+		{"a slow phase", 1e-3, 2, 1e-3, 1, 1e-3, false, 4},
+		{"a slow phase at first", 1e-3, timing.Most, 0, 2, 1e-3, false, 4},
+		{"a slow phase that does not end", 1e-3, 1000, 1e-3, 1000, 2e-3, true, 3},
+		{"behind", 1.5e-3, 0, 1e-3, 0, 1.5e-3, true, 2},
+		{"hopeless", 1e-2, 0, 1e-3, 1000, 1e-2, true, 1},
+		{"long and clearly behind", 0.2, 0, 0.1, 0, 0.2, true, 2},
+		{"long and in a slow phase", 0.1, 1, 0.1, 2, 0.1, false, 4},
+		{"long and hopeless", 0.4, 0, 0.1, 1000, 0.4, true, 1},
 	} {
 		f := &fake{seconds: test.seconds, clock: func(truth float64, n int) float64 {
 			if n < test.phase {
@@ -166,21 +200,83 @@ func TestFairly(t *testing.T) {
 			return truth
 		}}
 		asked := 0
-		e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, test.best, func() (bool, error) { asked++; return asked <= test.slow, nil })
+		e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, test.best, func(wait bool) (bool, error) {
+			asked++
+			if wait != (asked > 1 && asked%2 == 1) {
+				t.Errorf("%s: look %d waits: %t", test.name, asked, wait)
+			}
+			return asked <= test.slow, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.stopped != test.stopped || asked != test.asked || e.unverified != (test.asked == fairTries) {
+		if d := e.Cost/test.cost - 1; d < -1e-9 || d > 1e-9 || e.stopped != test.stopped || asked != test.asked || e.unverified != (test.asked == 3) {
 			t.Errorf("%s: %+v, the core was looked at %d times", test.name, e, asked)
 		}
 	}
-	var g gauge
-	for range 2 * gaugeSeen {
-		g.add(1e-3)
+	// Where the core becomes slow again and again, the last look has no wait.
+	looks := 0
+	e, err := newFakeMeter(&fake{seconds: 1e-3}, 0).fairly(t.Context(), timing.Most, 0, func(wait bool) (bool, error) { looks++; return !wait, nil })
+	if err != nil || looks != 2*fairTries || !e.unverified {
+		t.Errorf("%d looks at a core that is slow after each measurement: %+v, %v", looks, e, err)
 	}
-	g.add(1e-7)
-	if g.add(1.02e-3) || !g.add(1.5e-3) || len(g.seen) != gaugeSeen {
-		t.Errorf("the gauge shows %v", g.seen)
+}
+
+// TestGauge: a slow core is waited for, within bounds, and waiting changes nothing in what counts as slow.
+func TestGauge(t *testing.T) {
+	var g gauge
+	var at time.Time
+	now := func() time.Time { return at }
+	slowUntil := at
+	take := func(n int) ([]float64, error) {
+		out := make([]float64, n)
+		for i := range out {
+			if out[i] = 1e-3; at.Before(slowUntil) {
+				out[i] = 1.5e-3
+			}
+			at = at.Add(5 * time.Millisecond)
+		}
+		return out, nil
+	}
+	look := func(n int, wait, want bool) (took time.Duration) {
+		t.Helper()
+		start := at
+		slow, err := g.look(take, n, wait, now)
+		if err != nil || slow != want {
+			t.Errorf("slow is %t, %v", slow, err)
+		}
+		return at.Sub(start)
+	}
+	look(gaugeFirst, false, false)
+	g.remember(1e-7) // the clock lied
+	look(1, false, false)
+	slowUntil = at.Add(time.Hour)
+	if d := look(1, false, true); d != 5*time.Millisecond {
+		t.Errorf("a look took %v", d)
+	}
+	for range 3 {
+		d := look(1, true, true)
+		if g.spent += d; d < gaugePatience || d > gaugePatience+10*time.Millisecond {
+			t.Errorf("a slow core was waited for for %v", d)
+		}
+	}
+	seen := len(g.seen)
+	for range 8 { // What is spent is waits alone, so that no more than what the first may wait is left.
+		g.spent += look(1, true, true)
+	}
+	if g.waited < gaugeCredit-gaugePatience || g.waited > gaugeCredit+gaugePatience || len(g.seen) > seen+16 {
+		t.Errorf("waited for %v, %d turns are remembered", g.waited, len(g.seen))
+	}
+	g.spent += time.Minute
+	slowUntil = at.Add(100 * time.Millisecond)
+	if d := look(1, true, false); d < 100*time.Millisecond || d > 110*time.Millisecond {
+		t.Errorf("a core that was slow for .1 s was waited for for %v", d)
+	}
+	for range 2 * gaugeSeen {
+		g.remember(1e-3)
+	}
+	if len(g.seen) != gaugeSeen {
+		t.Errorf("%d turns are remembered", len(g.seen))
 	}
 }
 
@@ -188,23 +284,24 @@ func TestFairly(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	for _, seconds := range []float64{2e-8, 1e-6, 3e-4, 4e-3, 0.02, 0.3, 2} {
 		for _, lie := range []float64{1, 1e-6, 1e4} {
-			for at := range 3 {
+			for at := range 6 {
+				length := []float64{timing.SampleSeconds, timing.BurstSeconds}[at/3]
 				if lie*seconds >= longCalls*timing.SampleSeconds && seconds < longCalls*timing.SampleSeconds {
 					continue // The worker itself refuses more time than has passed.
 				}
 				f := &fake{seconds: seconds, clock: func(truth float64, n int) float64 {
-					if n == at {
+					if n == at%3 {
 						return lie * truth
 					}
 					return truth
 				}}
 				m := newMeterOf(f)
-				m.wall = time.Second
+				m.wall, m.length = time.Second, length
 				if err := m.calibrate(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				took := seconds * float64(m.calls)
-				if took < 0.5*timing.SampleSeconds || took > max(seconds, 4*timing.SampleSeconds) {
+				if took < 0.5*length || took > max(seconds, 4*length) {
 					t.Errorf("%v s a call, sample %d times %v: a sample of %d calls takes %v s", seconds, at, lie, m.calls, took)
 				}
 				if lie == 1 && (len(m.ready) == 1) != (seconds >= longCalls*timing.SampleSeconds) {
@@ -231,7 +328,7 @@ func TestWarm(t *testing.T) {
 	} {
 		f := &fake{seconds: test.seconds}
 		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, nil)
+		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, timing.SampleSeconds, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +407,7 @@ func TestLengthen(t *testing.T) {
 	probe := fake{seconds: 1e-5}
 	for _, c := range []struct{ perCall, want float64 }{{1e-6, 5e-3}, {4e-3, 8e-3}, {40e-3, 25e-3}, {72e-3, 72e-3}, {3, 0.1}} {
 		other, m := newFakeMeter(&fake{seconds: c.perCall}, 0), newFakeMeter(&probe, 0)
-		other.perCall, other.calls, m.perCall = c.perCall, timing.Calls(c.perCall), probe.seconds
+		other.perCall, other.calls, m.perCall = c.perCall, timing.Calls(c.perCall, m.length), probe.seconds
 		m.lengthen(other)
 		if got := float64(m.calls) * m.perCall; math.Abs(got-c.want) > 2*probe.seconds {
 			t.Errorf("beside calls of %g s: samples of %g s, want %g", c.perCall, got, c.want)

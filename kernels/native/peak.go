@@ -124,7 +124,7 @@ func (h *Host) PeakAgain(ctx context.Context) (Peaks, error) {
 // probeRate returns the operations a second of a probe: those of its fastest samples, but one, because the clock may
 // lie once.
 func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (float64, error) {
-	m, err := newProbe(ctx, w, so, id)
+	m, err := newProbe(ctx, w, so, id, timing.SampleSeconds)
 	if err != nil {
 		return 0, err
 	}
@@ -141,23 +141,24 @@ func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (f
 // probeCase is the one buffer that probes write to, so that no compiler leaves their work out.
 var probeCase = Case{Name: "probe", Buffers: []Buffer{{Name: "sink", Elem: U32, Len: 1024, Mode: Out}}, Inputs: [][]byte{nil}}
 
-// newProbe returns a meter of a probe in a worker.
-func newProbe(ctx context.Context, w runner, so string, id int) (*meter, error) {
+// newProbe returns a meter of a probe in a worker, whose samples take length, in seconds.
+func newProbe(ctx context.Context, w runner, so string, id int, length float64) (*meter, error) {
 	if err := mapCase(w, probeCase); err != nil {
 		return nil, err
 	}
 	if err := w.Load(so); err != nil {
 		return nil, err
 	}
-	return probeMeter(ctx, w, id)
+	return probeMeter(ctx, w, id, length)
 }
 
 // anyThreads is more than any process has.
 const anyThreads = 1 << 12
 
 // probeMeter returns a meter of a probe in a worker that has the probes loaded.
-func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
+func probeMeter(ctx context.Context, w runner, id int, length float64) (*meter, error) {
 	m := newMeterOf(w)
+	m.length = length
 	m.dims, m.calls, m.wall = []int64{int64(id), probeIterations}, 16, worker.DefaultLimits().Wall
 	m.uses = anyThreads // Nobody is to be blamed for what the system does beside tune's own code.
 	s, err := m.sample(ctx, 2)
@@ -165,7 +166,7 @@ func probeMeter(ctx context.Context, w runner, id int) (*meter, error) {
 		return nil, err
 	}
 	m.perCall = max(s[0], s[1])
-	m.calls = min(timing.Calls(m.perCall), 1<<16)
+	m.calls = min(timing.Calls(m.perCall, m.length), 1<<16)
 	return m, nil
 }
 

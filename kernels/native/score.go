@@ -33,6 +33,7 @@ type meter struct {
 	variants *variants
 	rng      *rand.Rand
 
+	length  float64   // seconds that a sample takes at least
 	perCall float64   // seconds, roughly
 	warm    bool      // whether the last calls were made a moment ago
 	calls   int       // of a sample
@@ -49,14 +50,14 @@ func newMeterOf(w runner) *meter {
 	var seed [16]byte
 	crand.Read(seed[:]) // it never fails
 	return &meter{
-		w: w, threads: 1, uses: 1, calls: 1, variants: &variants{cases: []Case{probeCase}},
+		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}},
 		rng: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:]))),
 	}
 }
 
-// newMeter loads a compiled candidate in a worker and finds out how long a call takes. known is the meter of the same
-// candidate in a worker like this one, which has found that out before; nil for none.
-func (c *candidate) newMeter(ctx context.Context, w runner, known *meter) (*meter, error) {
+// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. known is the meter of
+// the same candidate in a worker like this one, which has found that out before; nil for none.
+func (c *candidate) newMeter(ctx context.Context, w runner, length float64, known *meter) (*meter, error) {
 	p := c.problem
 	v, err := p.varied.of(ctx, p, c)
 	if err != nil {
@@ -73,6 +74,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, known *meter) (*mete
 		return nil, err
 	}
 	m := newMeterOf(w)
+	m.length = length
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
 	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
 	for _, b := range one.Buffers {
@@ -119,8 +121,8 @@ func (m *meter) calibrate(ctx context.Context) error {
 		if high > agree*low {
 			continue
 		}
-		next := min(timing.Calls(low), growth*m.calls, m.mostCalls())
-		if low*float64(m.calls) >= 0.6*timing.SampleSeconds || next <= m.calls {
+		next := min(timing.Calls(low, m.length), growth*m.calls, m.mostCalls())
+		if low*float64(m.calls) >= 0.6*m.length || next <= m.calls {
 			m.ready = append(s, again...)
 			return nil
 		}
@@ -224,7 +226,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		return nil, err
 	}
 	m.perCall = t.Seconds[0]
-	m.calls = min(timing.Calls(m.perCall), m.mostCalls())
+	m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
 	return t.Seconds, m.weigh(t.Evidence, t.Seconds)
 }
 
@@ -295,12 +297,36 @@ type estimate struct {
 // hopeless is how far behind the best a candidate must be where no slow phase can be to blame.
 const hopeless = 3
 
-// measure takes samples until there are enough, or until the candidate is behind the best; 0 is no best.
+// takeTurns takes n turns of SampleSeconds each, in seconds a call. What others do on the core comes and goes within a turn, so
+// that it is cut into short samples, and is what the fastest of them say.
+func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
+	short := m.bursts(timing.SampleSeconds)
+	s, err := m.sample(ctx, n*short)
+	if err != nil {
+		return nil, err
+	}
+	return inTurns(s, short, m.floor), nil
+}
+
+// inTurns returns what turns of so many samples come to; 0 is a turn whose samples all are below floor.
+func inTurns(samples []float64, short int, floor float64) (turns []float64) {
+	for turn := range slices.Chunk(samples, short) {
+		turns = append(turns, timing.Summarise(turn, floor).Fast)
+	}
+	return turns
+}
+
+// bursts returns how many samples make a turn of so many seconds.
+func (m *meter) bursts(seconds float64) int {
+	return int(math.Round(min(max(seconds/(m.perCall*float64(m.calls)), 1), max(seconds/m.length, 1))))
+}
+
+// measure takes turns until there are enough, or until the candidate is behind the best; 0 is no best.
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
 	var e estimate
 	var err error
 	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long()}
-	e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.sample(ctx, n) })
+	e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
 	if err != nil || e.stopped {
 		return e, err
 	}
@@ -313,12 +339,13 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 // doubt is for a candidate whose samples are mostly impossible. The clock of the wall has the last word, and what it
 // says is not taken as more than the machine can do.
 func (m *meter) doubt(ctx context.Context, want int, e *estimate) error {
-	s, err := m.sampleBy(ctx, want, worker.Wall)
+	short := m.bursts(timing.SampleSeconds)
+	s, err := m.sampleBy(ctx, want*short, worker.Wall)
 	if err != nil {
 		return err
 	}
 	rejected := e.Rejected
-	e.Summary = timing.Summarise(s, 0)
+	e.Summary = timing.Summarise(inTurns(s, short, 0), 0)
 	e.Rejected += rejected
 	e.Cost = max(e.Cost, m.floor)
 	e.unverified = true
@@ -342,7 +369,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	}
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, c.company(), func(w runner) error {
-			m, err := c.newMeter(ctx, w, nil)
+			m, err := c.newMeter(ctx, w, timing.BurstSeconds, nil)
 			if err != nil {
 				return err
 			}
@@ -353,8 +380,11 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			p.mu.Lock()
 			best := p.best
 			p.mu.Unlock()
-			slowed := func() (bool, error) { return p.host.slowed(ctx, o) }
-			if e, err = m.fairly(ctx, want, best, slowed); err != nil {
+			start := time.Now()
+			slowed := func(wait bool) (bool, error) { return p.host.slowed(ctx, o, wait) }
+			e, err = m.fairly(ctx, want, best, slowed)
+			p.host.gauge.spent += time.Since(start)
+			if err != nil {
 				return err
 			}
 			return m.verifyTimed(ctx, e.stopped)
@@ -380,23 +410,33 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 }
 
 // fairTries is how often a candidate is measured while the core is slow.
-const fairTries = 3
+const fairTries = 6
 
-// fairly measures, and measures again where the core is slow just now, unless the candidate is hopeless even so. The
-// best of the measurements stands; where the core stays slow it is marked.
-func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func() (bool, error)) (estimate, error) {
+// fairly measures, and measures again where the core is slow before or after that, as soon as it is fast, unless the candidate is
+// hopeless even so. The best of the measurements stands; where the core stays slow it is marked.
+func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(wait bool) (bool, error)) (estimate, error) {
+	before, err := slowed(false)
+	if err != nil {
+		return estimate{}, err
+	}
 	e, err := m.verified(ctx, want, best)
 	// Long calls average over slow phases, if there are enough of them.
 	single := e.stopped && e.Kept == 1
 	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= hopeless*best); try++ {
-		slow, err := slowed()
-		if err != nil || !slow {
+		slow, err := slowed(false)
+		if err != nil || !slow && !before {
 			return e, err
 		}
-		if try == fairTries {
+		if try < fairTries {
+			if slow, err = slowed(true); err != nil {
+				return e, err
+			}
+		}
+		if slow {
 			e.unverified = true
 			break
 		}
+		before = false
 		again, err := m.verified(ctx, want, best)
 		if err != nil {
 			return e, err

@@ -83,8 +83,9 @@ func judge(e corpus.Entry, f found) Line {
 			fault("it was scored, and its results are wrong")
 		case l.Claimed > l.True:
 			report := fault
-			if l.Claimed < spread && l.Status == "ok" {
-				report = noise // the honest code may have been measured badly as well
+			// The honest code may have been measured badly as well, or is all that there is.
+			if l.Claimed < spread && l.Status == "ok" || disturbed(f) || e.Class == corpus.Honest || e.Class == corpus.HarmsOthers {
+				report = noise
 			}
 			report("it was scored %.2f times as fast as the honest code, and is not faster", l.Claimed)
 		case e.Class == corpus.Honest && l.Claimed < 1/spread:
@@ -104,11 +105,22 @@ func judge(e corpus.Entry, f found) Line {
 	return l
 }
 
-// judgeHonest looks at the honest points, and returns what the honest code costs: the mean of the points before the one on
-// trial.
+// disturbed reports whether tune itself says of an honest point that others used the machine when it was scored.
+func disturbed(f found) bool {
+	for v, o := range f.Outcomes {
+		marked := slices.ContainsFunc(o.Metrics, func(m space.Metric) bool { return m.Name == "unverified" && m.Value > 0 })
+		if v != onTrial && marked {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeHonest looks at the honest points, and returns what the honest code costs: the least of the points before the one on
+// trial, because what others do on the machine only adds to it.
 func judgeHonest(e corpus.Entry, f found, l *Line, fault, noise func(string, ...any)) float64 {
 	spread := cmp.Or(e.Spread, defaultSpread)
-	sum, n, least, most := 0.0, 0, 0.0, 0.0
+	cost, least, most := 0.0, 0.0, 0.0
 	for _, v := range variants {
 		if v == onTrial {
 			continue
@@ -122,8 +134,8 @@ func judgeHonest(e corpus.Entry, f found, l *Line, fault, noise func(string, ...
 			fault("honest %s: %s: %s", v, o.Status, o.Reason)
 		default:
 			l.Costs = append(l.Costs, fmt.Sprintf("%.0f", o.Cost))
-			if v != "AFTER" {
-				sum, n = sum+o.Cost, n+1
+			if v != "AFTER" && (cost == 0 || o.Cost < cost) {
+				cost = o.Cost
 			}
 			if least == 0 || o.Cost < least {
 				least = o.Cost
@@ -134,11 +146,7 @@ func judgeHonest(e corpus.Entry, f found, l *Line, fault, noise func(string, ...
 	if most > spread*least {
 		noise("the same honest code was scored %.0f and %.0f ns", least, most)
 	}
-	if n == 0 {
-		return 0
-	}
-	cost := sum / float64(n)
-	if f.Truth > 0 && (cost > spread*f.Truth || f.Truth > spread*cost) {
+	if cost > 0 && f.Truth > 0 && (cost > spread*f.Truth || f.Truth > spread*cost) {
 		noise("the honest code was scored %.0f ns, and takes %.0f ns in a program of its own", cost, f.Truth)
 	}
 	return cost

@@ -8,10 +8,10 @@ import (
 
 // Sample sizes and how many samples.
 const (
-	// SampleSeconds is the least that one sample takes: shorter ones measure the clock.
+	// SampleSeconds is the least that one turn of a candidate takes, or one sample where turns are not cut.
 	SampleSeconds = 0.005
-	// BurstSeconds is the same where a comparison takes many in a turn: what others do on the core comes and goes within
-	// SampleSeconds, and the clock's error is one of either side.
+	// BurstSeconds is the least that a sample takes where a turn is cut into many, because what others do on the core comes
+	// and goes within SampleSeconds. The clock's error is a fiftieth of it at the most, and much the same for all.
 	BurstSeconds = 0.0005
 	// Least is the number of samples from which a summary is one that ranks well.
 	Least = 5
@@ -76,13 +76,13 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Calls returns how many calls of the given length, in seconds, make one sample.
-func Calls(perCall float64) int {
+// Calls returns how many calls make a sample of the given length, both in seconds.
+func Calls(perCall, sample float64) int {
 	const most = 1 << 24
 	if !(perCall > 0) {
 		return most
 	}
-	return int(min(max(math.Ceil(SampleSeconds/perCall), 1), most))
+	return int(min(max(math.Ceil(sample/perCall), 1), most))
 }
 
 // Samples returns how many samples a candidate gets whose calls take the given seconds: Most, less for slow ones, and

@@ -139,7 +139,7 @@ func TestCalls(t *testing.T) {
 		perCall float64
 		calls   int
 	}{{1, 1}, {0.005, 1}, {0.0049, 2}, {1e-6, 5000}, {0, 1 << 24}, {-1, 1 << 24}, {1e-12, 1 << 24}, {math.NaN(), 1 << 24}} {
-		if got := Calls(test.perCall); got != test.calls {
+		if got := Calls(test.perCall, SampleSeconds); got != test.calls {
 			t.Errorf("Calls(%v) is %d, want %d", test.perCall, got, test.calls)
 		}
 	}
