@@ -519,7 +519,7 @@ func baselineOf(preset string) string {
 type SlowBaselineError struct{ Budget time.Duration }
 
 func (e *SlowBaselineError) Error() string {
-	return fmt.Sprintf("the budget of %v is over before it is measured: it wants a larger one", e.Budget)
+	return fmt.Sprintf("the budget of %v is over before it is measured: it needs a larger one", e.Budget)
 }
 
 // leastPatience is how long a baseline may take however small the budget is.

@@ -19,13 +19,13 @@ import (
 func (a *app) adoptData(set *settings, named bool) error {
 	switch {
 	case set.data == "" && set.kernel == recorded.Name:
-		return usage(errors.New("the kernel recorded is made of a file of measurements: give it by --data FILE"))
+		return usage(errors.New("the kernel recorded needs a file of measurements: give one by --data FILE"))
 	case set.data == "":
 		return nil
 	case !named && set.from["kernel"] == "":
 		set.kernel = recorded.Name
 	case set.kernel != recorded.Name:
-		return set.blame("data", fmt.Errorf("kernel %s has no use for measurements: they are for %s", set.kernel, recorded.Name))
+		return set.blame("data", fmt.Errorf("kernel %s does not take measurements: they are for %s", set.kernel, recorded.Name))
 	}
 	k, err := recorded.Load(set.data)
 	if err != nil {
@@ -44,7 +44,7 @@ func runsOf(s results.Schedule, dir string) []string {
 // lookup returns a kernel for a command that takes no file of measurements.
 func (a *app) lookup(name string) (kernels.Kernel, error) {
 	if name == recorded.Name {
-		return nil, errors.New("the kernel recorded is made of a file of measurements: " +
+		return nil, errors.New("the kernel recorded needs a file of measurements: " +
 			"tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
 	}
 	return a.table.Lookup(name)
@@ -63,7 +63,7 @@ func (a *app) tableOfData(s results.Schedule, dir, given string) (table kernels.
 			return nil, nil, usage(fmt.Errorf("--data: %w", err))
 		}
 		if !holds(k) {
-			return nil, nil, usage(fmt.Errorf("--data: %s holds other measurements than those that the schedule was made of", given))
+			return nil, nil, usage(fmt.Errorf("--data: %s differs from the measurements that the schedule was made from", given))
 		}
 		return found(k)
 	}
@@ -87,6 +87,6 @@ func (a *app) tableOfData(s results.Schedule, dir, given string) (table kernels.
 		}
 		looked += " or in " + s.Data.Path
 	}
-	return nil, nil, fmt.Errorf("the measurements that the schedule was made of are not in %s: put the schedule into its run's directory (%s), or name them by --data FILE",
+	return nil, nil, fmt.Errorf("the measurements that the schedule was made from are not in %s: put the schedule into its run directory (%s), or name them by --data FILE",
 		looked, strings.TrimSuffix(s.Run, "/"))
 }

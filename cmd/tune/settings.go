@@ -90,7 +90,7 @@ var settingTable = []setting{
 		s.budget.Target = &t
 		return nil
 	}, false},
-	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); it changes no result", "", func(s *settings, v string) (err error) {
+	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false},
@@ -149,7 +149,7 @@ func parseDuration(v string) (time.Duration, error) {
 		// time.ParseDuration lets a 0 pass without one.
 		return 0, fmt.Errorf("%s has no unit: write %ss, %sm or %sh", t, t, t, t)
 	case err == nil && d <= 0:
-		return 0, fmt.Errorf("%s: want more than no time", t)
+		return 0, fmt.Errorf("%s: want more than 0", t)
 	case err == nil:
 		return d, nil
 	}
@@ -345,7 +345,7 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 		return nil, nil, errEmpty
 	}
 	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, nil, errors.New("it holds more than one document: want one")
+		return nil, nil, errors.New("it has more than one YAML document: want one")
 	}
 	return parseSettings(doc.Content[0], settingKeys())
 }
@@ -354,7 +354,7 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 // is parsed as that of a flag is, and the line of each.
 func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines map[string]int, err error) {
 	if root.Kind != yaml.MappingNode {
-		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, a line each", root.Line)
+		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, one a line", root.Line)
 	}
 	values, lines = map[string]any{}, map[string]int{}
 	for i := 0; i < len(root.Content); i += 2 {
@@ -364,7 +364,7 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 		case at < 0 || key.Kind != yaml.ScalarNode || !slices.Contains(keys, key.Value):
 			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(keys, ", "), space.DidYouMean(key.Value, keys))
 		case lines[key.Value] != 0:
-			return nil, nil, fmt.Errorf("line %d: %s stands on line %d already", key.Line, key.Value, lines[key.Value])
+			return nil, nil, fmt.Errorf("line %d: %s is already set on line %d", key.Line, key.Value, lines[key.Value])
 		case value.Kind != yaml.ScalarNode:
 			return nil, nil, fmt.Errorf("line %d: %s: want a single value", key.Line, key.Value)
 		case value.Tag == "!!null":
@@ -377,7 +377,7 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 	return values, lines, nil
 }
 
-var errEmpty = errors.New("it is empty: want settings such as budget: 90s, a line each")
+var errEmpty = errors.New("it is empty: want settings such as budget: 90s, one a line")
 
 // yamlError drops what the YAML package says of itself.
 func yamlError(err error) error {
