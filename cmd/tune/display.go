@@ -194,8 +194,12 @@ func clip(text string, columns int) string {
 	return text
 }
 
-// number writes a cost: whole numbers with their thousands apart, others with a few digits.
+// number writes a cost: whole numbers, and those from a million on rounded, with their thousands apart, others with a few
+// digits.
 func number(v float64) string {
+	if math.Abs(v) >= 1e6 {
+		v = math.Round(v)
+	}
 	if v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
