@@ -30,7 +30,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		Args: exactly(1, "a kernel"),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
-	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)"
+	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations of each search"
 	off := c.Flags().StringArray("off", nil, "`choice` to fix, name=value,…; may be repeated")
 	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")

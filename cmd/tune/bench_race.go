@@ -20,7 +20,7 @@ func (a *app) benchRaceCommand() *cobra.Command {
 repeats that racing would take. Racing is the rule by which native kernels are timed: it stops a candidate after 2 repeats
 if it costs more than 1.25 times the best, and after 6 if it costs more than 1.05 times. race prints how much kernel time that
 saves, and whether another configuration is picked. The file must contain the single repeats, which cache files of Kernel
-Tuner and T4 files may do.`,
+Tuner and T4 files can.`,
 		Example: "  tune bench race --data convolution_A100.cache.json.gz --seeds 20",
 		Args:    noArgs,
 	}

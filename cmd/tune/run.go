@@ -56,7 +56,7 @@ func (a *app) asRun(c *cobra.Command) {
 	addSettings(c.Flags(), keys...)
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
-	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
+	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or your own kernel (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -236,7 +236,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 	addSettings(c.Flags(), "budget", "evals", "target", "jobs")
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
-	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); no effect on results"
+	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on results"
 	asJSON, quiet := outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -70,11 +70,11 @@ var settingTable = []setting{
 	}, true},
 	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
 	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + ")", "", text(func(s *settings, v string) { s.strategy = v }), true},
-	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v string) (err error) {
+	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err
 	}, false},
-	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)", "", func(s *settings, v string) (err error) {
+	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
 	}, false},
@@ -90,7 +90,7 @@ var settingTable = []setting{
 		s.budget.Target = &t
 		return nil
 	}, false},
-	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
+	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false},
