@@ -42,7 +42,7 @@ it, or give the schedule or directory of a run, which also determine kernel and 
 		if err != nil {
 			return err
 		}
-		k, err := a.lookup(kernel)
+		k, err := a.catalog(false).Lookup(kernel)
 		if err != nil {
 			return usage(err)
 		}

@@ -20,10 +20,11 @@
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
+//	tune config                   show each setting of a run, and where it comes from
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
-// --config, then from the defaults.
+// --config, then from ./tune.yaml, then from the user's tune/tune.yaml, then from the defaults: see tune config.
 //
 // Exit codes:
 //
@@ -197,8 +198,9 @@ func (a *app) root() *cobra.Command {
 checked against a reference before its cost counts. The best is exported together with what is needed to verify and
 reproduce it. Without a command, tune searches the tree-hash kernel.
 
-Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from the defaults.
-Progress goes to standard error, results to standard output.
+Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml and the
+tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
+goes to standard error, results to standard output.
 
 Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed;
 2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
@@ -221,7 +223,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
-		a.initCommand(), a.checkCommand(), a.machineCommand())
+		a.initCommand(), a.checkCommand(), a.machineCommand(), a.configCommand())
 	return root
 }
 
