@@ -3,7 +3,6 @@ package tune
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -122,7 +121,7 @@ func TestFinal(t *testing.T) {
 		if !series.Confirm {
 			asked = finalists
 		}
-		if baseline != 20 || series.Limit <= 0 || series.Limit > finalLimit {
+		if baseline != 20 || series.Limit <= 0 || series.Limit > 30*time.Second {
 			t.Errorf("compared with %d for %v", baseline, series.Limit)
 		}
 		return honest(p, baseline, finalists, series)
@@ -244,7 +243,7 @@ func (p *threadedProblem) Threads(point space.Point) (int, error) {
 func TestFinalSerial(t *testing.T) {
 	k := threadedToy{newMeasuredToy()}
 	k.check = func(ctx context.Context, n int, seed uint64) error {
-		if n == 10 && seed == freshSeeds(1)[0] {
+		if n == 10 && seed == kernels.ExportSeeds(1)[0] {
 			return wrongAnswer(n)
 		}
 		return ctx.Err()
@@ -356,7 +355,7 @@ func TestFinalDeviation(t *testing.T) {
 	k := deviatingToy{newMeasuredToy()}
 	report := runToy(t, k, Options{Seed: 3, Budget: search.Budget{Evaluations: 20}})
 	largest := 0.0
-	for _, seed := range freshSeeds(3) {
+	for _, seed := range kernels.ExportSeeds(3) {
 		largest = max(largest, seedError(seed))
 	}
 	s := report.Schedule
@@ -401,7 +400,7 @@ func TestFinalDeviation(t *testing.T) {
 // TestFinalRefused: finalists that die or are wrong on fresh inputs make room for the next ones.
 func TestFinalRefused(t *testing.T) {
 	k := newMeasuredToy()
-	fresh := freshSeeds(7)
+	fresh := kernels.ExportSeeds(7)
 	k.check = func(ctx context.Context, n int, seed uint64) error {
 		switch {
 		case n == 2 && seed == fresh[0], n == 4 && seed == fresh[ExportChecks-1]:
@@ -438,50 +437,6 @@ func TestFinalRefused(t *testing.T) {
 	k.compare = honest
 	if report = runToy(t, k, Options{Seed: 7, Budget: search.Budget{Evaluations: 20}}); report.Schedule == nil || report.Schedule.Key != "n=13" {
 		t.Errorf("the schedule is %+v", report.Schedule)
-	}
-}
-
-// TestFinalFails: what is the tuner's fault is an error, and what the machine could not measure says so.
-func TestFinalFails(t *testing.T) {
-	k := newMeasuredToy()
-	failure := errors.New("no core is left")
-	k.compare = func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
-		return kernels.Final{}, failure
-	}
-	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
-	if !errors.Is(err, failure) {
-		t.Errorf("Run returned %v", err)
-	}
-	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ kernels.Series) (kernels.Final, error) {
-		f := kernels.Final{Best: -1}
-		for range finalists {
-			f.Comparisons = append(f.Comparisons, kernels.Comparison{Unverified: true, Indistinct: true})
-		}
-		return f, nil
-	}
-	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
-	if s := report.Schedule; s == nil || s.Key != "n=2" || s.Cost != 51 || !s.Unverified || s.RatioInterval != nil || s.MachineState != nil {
-		t.Errorf("the schedule is %+v", s)
-	}
-}
-
-func TestFinalReserve(t *testing.T) {
-	for _, test := range []struct {
-		wall       time.Duration
-		call       time.Duration
-		evaluation time.Duration
-		least      time.Duration
-		most       time.Duration
-	}{
-		{0, time.Second, time.Second, 0, 0},
-		{10 * time.Minute, time.Millisecond, time.Second, 9 * time.Second, 15 * time.Second},
-		{10 * time.Minute, 17 * time.Second, 55 * time.Second, 60 * time.Second, 150 * time.Second},
-		{10 * time.Second, time.Millisecond, time.Second, 3 * time.Second, 3500 * time.Millisecond},
-	} {
-		got := finalReserve(test.wall, float64(test.call), test.evaluation)
-		if got < test.least || got > test.most {
-			t.Errorf("%s: %v is kept", fmt.Sprint(test), got)
-		}
 	}
 }
 
@@ -606,7 +561,7 @@ func TestFinalBaselineAlone(t *testing.T) {
 	for _, only := range []bool{true, false} {
 		k := newMeasuredToy()
 		k.check = func(ctx context.Context, n int, seed uint64) error {
-			if n != 20 && (only || slices.Contains(freshSeeds(1), seed)) {
+			if n != 20 && (only || slices.Contains(kernels.ExportSeeds(1), seed)) {
 				return wrongAnswer(n)
 			}
 			return ctx.Err()
@@ -682,5 +637,29 @@ func TestVerdictTampered(t *testing.T) {
 	tamper(t, report.Dir, func(s *results.Schedule) { s.Verdict = space.NoGain })
 	if failed := verify(t, exact, report.Dir); len(failed) != 1 || !strings.Contains(failed[0], `field verdict is "no gain", and the costs`) {
 		t.Errorf("of an exact kernel: %q", failed)
+	}
+}
+
+// TestFinalFails: what is the tuner's fault is an error, and what the machine could not measure says so.
+func TestFinalFails(t *testing.T) {
+	k := newMeasuredToy()
+	failure := errors.New("no core is left")
+	k.compare = func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
+		return kernels.Final{}, failure
+	}
+	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
+	if !errors.Is(err, failure) {
+		t.Errorf("Run returned %v", err)
+	}
+	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ kernels.Series) (kernels.Final, error) {
+		f := kernels.Final{Best: -1}
+		for range finalists {
+			f.Comparisons = append(f.Comparisons, kernels.Comparison{Unverified: true, Indistinct: true})
+		}
+		return f, nil
+	}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
+	if s := report.Schedule; s == nil || s.Key != "n=2" || s.Cost != 51 || !s.Unverified || s.RatioInterval != nil || s.MachineState != nil {
+		t.Errorf("the schedule is %+v", s)
 	}
 }

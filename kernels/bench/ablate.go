@@ -1,4 +1,6 @@
-package tune
+// Package bench judges kernels: it measures what a search finds beside installed libraries, and what the choices of a space are
+// worth.
+package bench
 
 import (
 	"cmp"
@@ -11,13 +13,15 @@ import (
 
 	"tune/kernels"
 	"tune/search"
+	"tune/search/bench"
+	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
 
-// AblationBench measures what the choices of a space are worth: it searches the whole space, and then the space without
+// Ablate measures what the choices of a space are worth: it searches the whole space, and then the space without
 // one of them, with the same seeds and budget. Costs have to be exact, because those of different runs are compared.
-type AblationBench struct {
+type Ablate struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
 	Strategy string // a name of package strategies
@@ -49,7 +53,7 @@ func (a Ablation) Choice() string {
 }
 
 // Run carries out every search. The first element is the whole space. Nothing is written to disk.
-func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
+func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	if info := b.Kernel.Info(); !info.Exact {
 		return nil, fmt.Errorf("the costs of %s are measured, and do not compare from one run to another: an ablation wants exact ones", info.Name)
 	}
@@ -82,14 +86,14 @@ func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
 				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(spaces)*len(b.Seeds))
 			}
 		}
-		a.Median = median(a.Best)
+		a.Median = bench.Median(a.Best)
 		out = append(out, a)
 	}
 	return out, nil
 }
 
 // search looks for the best point of a space that was fixed to the given values.
-func (b AblationBench) search(ctx context.Context, problem kernels.Problem, s *space.Space, fixed map[string]string,
+func (b Ablate) search(ctx context.Context, problem kernels.Problem, s *space.Space, fixed map[string]string,
 	entry strategies.Strategy, seed uint64) (search.Result, error) {
 	var starts []space.Point
 	for _, p := range kernels.Starts(problem) {
@@ -103,11 +107,12 @@ func (b AblationBench) search(ctx context.Context, problem kernels.Problem, s *s
 			starts = append(starts, start)
 		}
 	}
-	strategy, err := newStrategy(entry, problem, s, seed, strategies.Hints{Start: starts})
+	cheap := halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)}
+	strategy, err := entry.Make(s, seed, strategies.Hints{Start: starts}, cheap)
 	if err != nil {
 		return search.Result{}, err
 	}
-	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
+	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: kernels.CheckSeed(seed)}
 	r, err := search.Run(ctx, strategy, search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
 		// The problem knows the points of its own space alone.
 		point, ok := search.Adapt(problem.Space(), t.Point)
