@@ -126,8 +126,8 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	if err != nil {
 		return r, err
 	}
-	comparer, ok := problem.(kernels.Comparer)
-	if !ok {
+	compare := problem.Traits().Compare
+	if compare == nil {
 		return r, fmt.Errorf("the costs of %s are exact: there is nothing to measure", b.Kernel.Info().Name)
 	}
 	point, err := problem.Space().Parse(report.Schedule.Key)
@@ -164,7 +164,7 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := comparer.Compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
 	if err != nil {
 		return r, err
 	}
@@ -212,8 +212,8 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 }
 
 func (b KernelBench) peers(problem kernels.Problem) ([]kernels.Peer, error) {
-	if peered, ok := problem.(kernels.Peered); ok {
-		return peered.Peers(b.Peers)
+	if peers := problem.Traits().Peers; peers != nil {
+		return peers(b.Peers)
 	}
 	if len(b.Peers) > 0 {
 		return nil, fmt.Errorf("no library is known that computes %s: leave the peers out", b.Kernel.Info().Name)

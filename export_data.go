@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"tune/kernels"
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
@@ -32,8 +31,7 @@ func (s *session) exchangeFormat(run *results.Run, format exchange.Format, w io.
 	if s.info.Unit == "ns" || s.info.Unit == "ms" {
 		f.Objective = "time"
 	}
-	if p, ok := s.problem.(kernels.Sourced); ok {
-		o := p.Origin()
+	if o := s.problem.Traits().Origin; o != nil {
 		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
 	domains, err := s.domains(run)

@@ -42,7 +42,7 @@ type measured struct {
 
 // exportMeasured holds a contest of the best points and the baseline, and exports the one that wins. The costs of a search come
 // from different moments, so that the first of a ranking owes its place to luck in part.
-func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer, ranking []space.Entry) error {
+func (x *exporter) exportMeasured(ctx context.Context, compare kernels.CompareFunc, ranking []space.Entry) error {
 	seeds := freshSeeds(x.settings.Seed)
 	preset := x.problem.Presets()[0]
 	baseline := &finalist{point: preset.Point, entry: space.Entry{Key: preset.Point.Key(), Number: results.NoTrial}}
@@ -69,7 +69,7 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 		if len(finalists) == 0 {
 			break
 		}
-		done, err := x.contest(ctx, comparer, baseline, finalists, seeds)
+		done, err := x.contest(ctx, compare, baseline, finalists, seeds)
 		if done || err != nil {
 			return err
 		}
@@ -84,13 +84,13 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 
 // contest finds out which of the finalists to export, or whether it is the baseline. done is false where none of them is
 // right.
-func (x *exporter) contest(ctx context.Context, comparer kernels.Comparer, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
+func (x *exporter) contest(ctx context.Context, compare kernels.CompareFunc, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
 	candidates := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		candidates[i] = f.candidate
 	}
 	result, err := kernels.Contest{
-		Comparer: comparer, Baseline: baseline.candidate, Finalists: candidates, Limit: x.patience(), Seed: derive(x.settings.Seed, "final"),
+		Compare: compare, Baseline: baseline.candidate, Finalists: candidates, Limit: x.patience(), Seed: derive(x.settings.Seed, "final"),
 		Admit:   func(ctx context.Context, i int) error { return kernels.Verify(ctx, candidates[i], seeds[firstChecks:]) },
 		Observe: x.progress,
 	}.Run(ctx)
@@ -141,8 +141,8 @@ func (x *exporter) exportBaseline(ctx context.Context, baseline *finalist, seeds
 func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
 	most := mostFinalists
-	if c, ok := x.problem.(kernels.Confined); ok {
-		most = max(min(most, c.MostFinalists()), 1)
+	if room := x.problem.Traits().MostFinalists; room > 0 {
+		most = min(most, room)
 	}
 	for len(ranking) > 0 && len(finalists) < most {
 		if n := len(finalists); n > 0 && !x.until.IsZero() && time.Until(x.until) < time.Duration(n+1)*leastFinal {
@@ -199,8 +199,8 @@ func (x *exporter) admit(ctx context.Context, e space.Entry, seeds []uint64) (*f
 
 // serialTest returns a function that tells the points of one thread; nil where the kernel does not say.
 func (s *session) serialTest() func(key string) bool {
-	threaded, ok := s.problem.(kernels.Threaded)
-	if !ok {
+	threads := s.problem.Traits().Threads
+	if threads == nil {
 		return nil
 	}
 	return func(key string) bool {
@@ -211,7 +211,7 @@ func (s *session) serialTest() func(key string) bool {
 		n := 0
 		// A point whose code cannot even be generated is no rival.
 		err = guard(func() (err error) {
-			n, err = threaded.Threads(point)
+			n, err = threads(point)
 			return err
 		})
 		return err == nil && n == 1

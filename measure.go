@@ -63,7 +63,7 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	s.run = run
-	if _, ok := s.problem.(kernels.Comparer); !ok || s.info.Exact {
+	if s.comparer() == nil {
 		return nil, fmt.Errorf("kernel %s: %w", s.info.Name, ErrExact)
 	}
 	history := run.LastEnd().Trim(run)

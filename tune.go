@@ -179,8 +179,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, ok := s.problem.(kernels.Examiner); ok {
-		if err := x.Examine(ctx); err != nil {
+	if examine := s.problem.Traits().Examine; examine != nil {
+		if err := examine(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -327,7 +327,7 @@ func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Sp
 	if err != nil {
 		return nil, err
 	}
-	c := halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)}
+	c := halving.Config{Levels: problem.Traits().Levels, Blind: problem.Traits().Blind}
 	if !entry.Hintless {
 		c.First = search.Leaders(s, hints.Sources, search.MostLeaders)
 	}
@@ -335,9 +335,14 @@ func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Sp
 }
 
 // simulated reports whether evaluations take the time that they once took.
-func (s *session) simulated() bool {
-	_, ok := s.problem.(kernels.Simulated)
-	return ok
+func (s *session) simulated() bool { return s.problem.Traits().Seconds != nil }
+
+// comparer returns what measures candidates of the problem beside each other; nil where costs are exact.
+func (s *session) comparer() kernels.CompareFunc {
+	if s.info.Exact {
+		return nil
+	}
+	return s.problem.Traits().Compare
 }
 
 // clock says so in the words of run directories.
@@ -395,8 +400,8 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	if o.Start != nil {
 		var lacks []string
-		if e, ok := s.problem.(kernels.Exposed); ok {
-			lacks = e.Lacks()
+		if f := s.problem.Traits().Lacks; f != nil {
+			lacks = f()
 		}
 		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
 			Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
@@ -407,7 +412,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if s.simulated() {
 		kept = 0 // real time is needed for the export, and that is not counted
 	}
-	if _, ok := s.problem.(kernels.Comparer); ok && !s.info.Exact {
+	if s.comparer() != nil {
 		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
 	}
 	budget.Wall -= kept
@@ -426,7 +431,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: kernels.CheckingOf(s.problem)}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.problem.Traits().Checking}
 	// The search may have been stopped by ctx, and what it found is exported all the same.
 	hurry := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -547,8 +552,8 @@ func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
 		return s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
 	}
 	o, err := evaluate()
-	if x, ok := s.problem.(kernels.Settler); ok && err == nil && o.Status == space.WrongAnswer {
-		if err = x.Settle(patient, s.settings.CheckSeed); err == nil {
+	if settle := s.problem.Traits().Settle; settle != nil && err == nil && o.Status == space.WrongAnswer {
+		if err = settle(patient, s.settings.CheckSeed); err == nil {
 			o, err = evaluate()
 		}
 	}
@@ -610,8 +615,8 @@ func (x *exporter) elapsed() time.Duration {
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
 // there is refused, and the next best takes its place.
 func (x *exporter) export(ctx context.Context, ranking []space.Entry) error {
-	if comparer, ok := x.problem.(kernels.Comparer); ok && !x.info.Exact {
-		return x.exportMeasured(ctx, comparer, ranking)
+	if compare := x.comparer(); compare != nil {
+		return x.exportMeasured(ctx, compare, ranking)
 	}
 	seeds := freshSeeds(x.settings.Seed)
 	for _, e := range ranking {
@@ -707,7 +712,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 	if i, ok := x.problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
-	checking := kernels.CheckingOf(x.problem)
+	checking := x.problem.Traits().Checking
 	schedule.Checked, schedule.Checks = checking.String(), []results.Check{}
 	for _, seed := range checking.Claimed(seeds) {
 		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
@@ -956,7 +961,7 @@ func (s *session) exportFile(ctx context.Context, run *results.Run, format strin
 	if err != nil {
 		return err
 	}
-	launches := kernels.Launches(s.problem)
+	launches := s.problem.Traits().Launches
 	if launches && format == "trace" {
 		return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
 	}

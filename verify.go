@@ -79,7 +79,8 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := &session{info: info, problem: problem, settings: results.Settings{Kernel: info.Name}}
-	checking := kernels.CheckingOf(problem)
+	traits := problem.Traits()
+	checking := traits.Checking
 	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
 	if len(v.Seeds) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that shows
@@ -130,7 +131,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, beside, a.Name))
 		}
 	}
-	if loader, ok := problem.(kernels.Loader); ok {
+	if traits.Load != nil {
 		name := "the saved program is right by itself"
 		if info.Exact {
 			name += " and costs the same"
@@ -139,7 +140,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		switch {
 		case len(schedule.Artifacts) == 0:
 			step(name, errors.New("field artifacts names no program"))
-		case kernels.Launches(problem):
+		case traits.Launches:
 			// What somebody has put into the file is not compiled and run to find out that it is something else.
 			program := schedule.Artifacts[0].Name
 			switch {
@@ -148,11 +149,11 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			case !step(same, sameArtifact(rebuilt, beside, program)):
 				step(name, errors.New("it is not run, because it is not what the point builds"))
 			default:
-				step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
+				step(name, s.verifySaved(ctx, beside, program, schedule.Cost, seeds))
 			}
 		default:
 			program := schedule.Artifacts[0].Name
-			step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
+			step(name, s.verifySaved(ctx, beside, program, schedule.Cost, seeds))
 			if rebuilt != nil {
 				step(same, sameArtifact(rebuilt, beside, program))
 			}
@@ -187,7 +188,7 @@ func (s *session) verifyFields(schedule results.Schedule) error {
 	}
 	want := freshSeeds(schedule.Seed)
 	if schedule.Checked != "" { // which earlier versions did not say, and counted all seeds
-		checking := kernels.CheckingOf(s.problem)
+		checking := s.problem.Traits().Checking
 		if schedule.Checked != checking.String() {
 			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, s.info.Name, checking)
 		}
@@ -197,8 +198,8 @@ func (s *session) verifyFields(schedule results.Schedule) error {
 		return fmt.Errorf("field checks names the inputs %d, and a run of seed %d is checked on %d", seeds, schedule.Seed, want)
 	}
 	base := s.problem.Presets()[0]
-	if x, ok := s.problem.(kernels.Settler); ok {
-		for _, p := range x.Baselines() {
+	if baselines := s.problem.Traits().Baselines; baselines != nil {
+		for _, p := range baselines() {
 			if p.Key() == schedule.Baseline.Key {
 				base.Point = p // which of them is right is not asked again
 			}
@@ -246,7 +247,8 @@ func (s *session) verifyCosts(ctx context.Context, rebuilt kernels.Candidate, sc
 	return nil
 }
 
-func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, beside files.Dir, name string, cost float64, seeds []uint64) error {
+// verifySaved loads the program of a file and confirms it.
+func (s *session) verifySaved(ctx context.Context, beside files.Dir, name string, cost float64, seeds []uint64) error {
 	file, err := beside.Open(name)
 	if err != nil {
 		return err
@@ -254,7 +256,7 @@ func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, beside
 	defer file.Close()
 	var c kernels.Candidate
 	err = guard(func() (err error) {
-		c, err = loader.Load(file)
+		c, err = s.problem.Traits().Load(file)
 		return err
 	})
 	if err != nil {

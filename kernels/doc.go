@@ -16,6 +16,6 @@
 // Implement [Kernel] and [Problem] in a package of their own, as the example does, and add the kernel to
 // the table in package all. The conformance suite in package kernelstest checks what the search relies
 // on: that presets are right, that the first is the baseline, that a point always builds to the same
-// program, that a saved program can be loaded and checked (see [Loader]), and that no candidate that is
+// program, that a saved program can be loaded and checked (see [Traits]), and that no candidate that is
 // wrong passes for right.
 package kernels

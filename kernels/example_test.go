@@ -50,6 +50,8 @@ func (p *sortProblem) Presets() []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "insertion sort", Point: insertion}}
 }
 
+func (p *sortProblem) Traits() kernels.Traits { return kernels.Traits{} }
+
 // Build makes the list of gaps. A gap that does not shrink has no end, so such a point cannot be built.
 func (p *sortProblem) Build(_ context.Context, point space.Point) (kernels.Candidate, error) {
 	gap, shrink := point.Int("first"), point.Int("shrink")
