@@ -184,7 +184,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	settings.Data, settings.Clock = s.data, s.clock()
+	settings.Data, settings.Clock = (*results.Source)(info.Files.Data), s.clock()
 	base := s.problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
@@ -192,25 +192,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(s.prior) > 0 {
 		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
 	}
-	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
-		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
-		// with the run.
-		prepare = append(prepare, k.Save)
+	if info.Files.Save != nil {
+		prepare = append(prepare, info.Files.Save)
 	}
 	if s.run, err = results.Create(o.Dir, settings, prepare...); err != nil {
 		return nil, err
 	}
 	s.settings = s.run.Settings
-	if k, ok := o.Kernel.(foreign); ok {
-		s.unsigned = results.Sign(o.Dir, k.SavedFiles()...)
+	if started := info.Files.Started; len(started) > 0 {
+		s.unsigned = results.Sign(o.Dir, started...)
 	}
 	return s.carryOut(ctx, o)
-}
-
-// foreign is implemented by kernels whose candidates are made of what a run directory holds, rather than by tune.
-type foreign interface {
-	// SavedFiles are the files of a run directory that say all of what the kernel starts.
-	SavedFiles() []string
 }
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
@@ -267,10 +259,6 @@ type session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
-	// file is the path of the file that the kernel was read from, "" for one of tune's own.
-	file string
-	// data is the file of measurements that the kernel was made of, nil for one without.
-	data *results.Source
 	// prior is what the strategy begins with.
 	prior []results.Prior
 	// unsigned is why the run could not be marked as made here.
@@ -306,18 +294,10 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 	if err != nil {
 		return nil, err
 	}
-	made := &session{
+	return &session{
 		info: info, problem: problem, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
-	}
-	if k, ok := k.(interface{ Path() string }); ok {
-		made.file = k.Path()
-	}
-	if k, ok := k.(interface{ Data() results.Source }); ok {
-		data := k.Data()
-		made.data = &data
-	}
-	return made, nil
+	}, nil
 }
 
 // newStrategy makes the strategy of a run in a space of a problem's points. A batch is scored at the cheap fidelities
@@ -767,11 +747,11 @@ func (x *exporter) reproduce(trial int) []string {
 		return nil // what a strategy asks depends on times that no other run measures
 	}
 	set, kernel := x.settings, x.settings.Kernel
-	if x.file != "" {
-		kernel = "-c " + kernels.ShellWord(x.file)
+	if path := x.info.Files.Path; path != "" {
+		kernel = "-c " + kernels.ShellWord(path)
 	}
-	if x.data != nil {
-		kernel += " --data " + kernels.ShellWord(x.data.Path)
+	if data := x.info.Files.Data; data != nil {
+		kernel += " --data " + kernels.ShellWord(data.Path)
 	}
 	for _, from := range set.From {
 		kernel += " --from " + kernels.ShellWord(from.Path)

@@ -693,8 +693,7 @@ func TestReproduce(t *testing.T) {
 // TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
 func TestReproduceQuotes(t *testing.T) {
 	x := exporter{batches: []space.Batch{{Count: 4}}, session: &session{
-		info: kernels.Info{Exact: true},
-		data: &results.Source{Path: "my data/$(it).json"},
+		info: kernels.Info{Exact: true, Files: kernels.Files{Data: &kernels.DataFile{Path: "my data/$(it).json"}}},
 		settings: results.Settings{Kernel: "recorded", Strategy: "s", Seed: 7,
 			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
 	}}

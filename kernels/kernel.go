@@ -32,6 +32,8 @@ type Info struct {
 	Rate string
 	// Strategy is the name of the search strategy that does best on the kernel; "" where that is not known.
 	Strategy string
+	// Files says which files the kernel is made of; the zero value is that of a kernel that is part of the program.
+	Files Files
 }
 
 // Problem is one concrete instance of a kernel.

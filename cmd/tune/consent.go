@@ -33,25 +33,26 @@ func (a *app) tableToRun(dir string, yes bool) (table kernels.Table, closeTable 
 		return nil, nil, err
 	}
 	for _, k := range table {
-		if own, ok := k.(*user.Kernel); ok {
-			if err := a.mayRun(own, dir, yes); err != nil {
-				closeTable()
-				return nil, nil, err
-			}
+		if err := a.mayRun(k.Info(), dir, yes); err != nil {
+			closeTable()
+			return nil, nil, err
 		}
 	}
 	return table, closeTable, nil
 }
 
-// mayRun returns nil where the kernel in a run directory was put there by this user on this machine, or the user says now
-// that it may run.
-func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
-	strange := results.MadeHere(dir, k.SavedFiles()...)
+// mayRun returns nil where a kernel starts nothing that a run directory holds, was put there by this user on this machine, or
+// the user says now that it may run.
+func (a *app) mayRun(k kernels.Info, dir string, yes bool) error {
+	if len(k.Files.Started) == 0 {
+		return nil
+	}
+	strange := results.MadeHere(dir, k.Files.Started...)
 	if strange == nil {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "%s was not made here: %v. Its kernel %s\n", dir, strange, k.Info().Name)
-	for _, line := range k.Plan() {
+	fmt.Fprintf(a.stderr, "%s was not made here: %v. Its kernel %s\n", dir, strange, k.Name)
+	for _, line := range k.Files.Plan() {
 		fmt.Fprintf(a.stderr, "  %s\n", line)
 	}
 	if yes {

@@ -127,7 +127,7 @@ func (a *app) tableFor(schedule, config, data string, yes bool) (table kernels.T
 		}
 		// A run of the same name may have been of another kernel.
 		if info := k.Info(); run == dir || info.Name == s.Kernel && info.Version == s.KernelVersion {
-			if err := a.mayRun(k, run, yes); err != nil {
+			if err := a.mayRun(info, run, yes); err != nil {
 				k.Close()
 				return nil, nil, err
 			}

@@ -66,6 +66,7 @@ func New(path string, data []byte) (*Kernel, error) {
 func (k *Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name: Name, Doc: Doc, Version: "1-" + k.file.SHA256[:16], Unit: k.file.Unit, Exact: true,
+		Files: kernels.Files{Data: &kernels.DataFile{Path: k.path, SHA256: k.file.SHA256}, Save: k.Save},
 	}
 }
 
@@ -74,9 +75,6 @@ func (k *Kernel) Problem(kernels.Shape) (kernels.Problem, error) { return k.prob
 
 // File returns the file.
 func (k *Kernel) File() *exchange.File { return k.file }
-
-// Data returns where the measurements come from.
-func (k *Kernel) Data() results.Source { return results.Source{Path: k.path, SHA256: k.file.SHA256} }
 
 // savedDir is the folder of a run directory that holds the file.
 const savedDir = "data"
