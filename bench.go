@@ -103,7 +103,7 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 // is what a user has.
 func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
 	// Each score counts as an evaluation, the cheap ones too.
-	strategy, err := newStrategy(entry, problem, problem.Space(), seed, strategies.Hints{Start: kernels.Starts(problem)})
+	strategy, err := newStrategy(entry, problem, seed, strategies.Hints{Start: kernels.Starts(problem)})
 	if err != nil {
 		return nil, err
 	}

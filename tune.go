@@ -290,7 +290,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	strategy, err := newStrategy(entry, problem, problem.Space(), settings.Seed, hints)
+	strategy, err := newStrategy(entry, problem, settings.Seed, hints)
 	if err != nil {
 		return nil, err
 	}
@@ -300,14 +300,15 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 	}, nil
 }
 
-// newStrategy makes the strategy of a run in a space of a problem's points. A batch is scored at the cheap fidelities
-// first, where the problem has any.
-func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Space, seed uint64, hints strategies.Hints) (search.Strategy, error) {
+// newStrategy makes the strategy of a run of a problem. A batch is scored at the cheap fidelities first, where the problem
+// has any.
+func newStrategy(entry strategies.Strategy, problem kernels.Problem, seed uint64, hints strategies.Hints) (search.Strategy, error) {
+	s, traits := problem.Space(), problem.Traits()
 	inner, err := entry.New(s, seed, hints)
 	if err != nil {
 		return nil, err
 	}
-	c := halving.Config{Levels: problem.Traits().Levels, Blind: problem.Traits().Blind}
+	c := halving.Config{Levels: traits.Levels, Blind: traits.Blind}
 	if !entry.Hintless {
 		c.First = search.Leaders(s, hints.Sources, search.MostLeaders)
 	}

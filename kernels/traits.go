@@ -12,7 +12,7 @@ import (
 // trait returns Traits{}.
 //
 // A wrapper of a problem hands on the traits of that problem as they are, and replaces the funcs that it changes: where its
-// points are others than those of the problem, these are the funcs that take or return points.
+// points are others than those of the problem, these are the funcs that take or return points. [Pin] is such a wrapper.
 type Traits struct {
 	// Checking is what the checks of candidates show.
 	Checking Checking
