@@ -15,9 +15,6 @@ type Files struct {
 	// with such files is signed, and what comes from another machine is not started before somebody agrees. It is nil
 	// where candidates are made by tune.
 	Started []string
-	// Plan says what is compiled and started, as lines fit for a terminal, for whoever is to agree. It is set where Started
-	// is.
-	Plan func() []string
 }
 
 // DataFile is a file of measurements.

@@ -52,7 +52,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to do without, as name=value,…"))
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}

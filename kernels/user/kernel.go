@@ -247,7 +247,7 @@ func (k *Kernel) hash() string {
 func (k *Kernel) Info() kernels.Info {
 	info := kernels.Info{
 		Name: k.d.name, Doc: k.d.doc, Version: k.version, Unit: "ns", Shape: k.d.shape,
-		Files: kernels.Files{Path: k.path, Save: k.Save, Started: []string{listPath}, Plan: k.Plan},
+		Files: kernels.Files{Path: k.path, Save: k.Save, Started: []string{listPath}},
 	}
 	if c := k.d.command; c != nil {
 		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
