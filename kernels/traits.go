@@ -14,7 +14,7 @@ import (
 // A wrapper of a problem hands on the traits of that problem as they are, and replaces the funcs that it changes: where its
 // points are others than those of the problem, these are the funcs that take or return points. [Pin] is such a wrapper.
 type Traits struct {
-	// Checking is what the checks of candidates show.
+	// Checking is what the checks of candidates show; the zero value is FreshInputs.
 	Checking Checking
 	// Launches says that to build, check or score a candidate starts a compiler or a process. Without it candidates are
 	// data, such as programs of a simulated machine, and are built wherever that is of use.
