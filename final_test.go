@@ -54,7 +54,13 @@ func (c *measuredCandidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: cost}, nil
 }
 
-func (p *measuredProblem) Compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+func (p *measuredProblem) Traits() kernels.Traits {
+	t := p.toyProblem.Traits()
+	t.Compare = p.compare
+	return t
+}
+
+func (p *measuredProblem) compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	if series.Observe != nil {
 		series.Observe(1, 21)
 	}
@@ -164,7 +170,11 @@ func (k confinedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
 	return &confinedProblem{p.(*measuredProblem), k.room}, nil
 }
 
-func (p *confinedProblem) MostFinalists() int { return p.room }
+func (p *confinedProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.MostFinalists = p.room
+	return t
+}
 
 // TestFinalConfined: as many finalists are compared as there is room for.
 func TestFinalConfined(t *testing.T) {
@@ -231,7 +241,13 @@ func (k threadedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
 	return &threadedProblem{p.(*measuredProblem)}, nil
 }
 
-func (p *threadedProblem) Threads(point space.Point) (int, error) {
+func (p *threadedProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Threads = p.threads
+	return t
+}
+
+func (p *threadedProblem) threads(point space.Point) (int, error) {
 	if point.Int("n") >= 10 {
 		return 1, nil
 	}
@@ -332,12 +348,18 @@ func (p *deviatingProblem) Build(ctx context.Context, point space.Point) (kernel
 	return &deviatingCandidate{measuredCandidate: c.(*measuredCandidate)}, nil
 }
 
-func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+func (p *deviatingProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Compare = p.compare
+	return t
+}
+
+func (p *deviatingProblem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	plain := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		plain[i] = f.(*deviatingCandidate).measuredCandidate
 	}
-	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, series)
+	return p.measuredProblem.compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, series)
 }
 
 func seedError(seed uint64) float64 { return float64(seed>>32) / (1 << 32) }

@@ -63,7 +63,7 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	if schedule.Comparer(k) == nil {
+	if k.Compare() == nil {
 		return nil, fmt.Errorf("kernel %s: %w", k.Info.Name, ErrExact)
 	}
 	history := run.LastEnd().Trim(run)

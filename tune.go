@@ -184,12 +184,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, ok := s.kernel.Problem.(kernels.Examiner); ok {
-		if err := x.Examine(ctx); err != nil {
+	if examine := s.kernel.Problem.Traits().Examine; examine != nil {
+		if err := examine(ctx); err != nil {
 			return nil, err
 		}
 	}
-	settings.Data, settings.Clock = schedule.DataOf(s.kernel), s.clock()
+	settings.Data, settings.Clock = (*results.Source)(info.Files.Data), s.clock()
 	base := s.kernel.Problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.kernel.Problem.Space().Fingerprint()
@@ -197,25 +197,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(s.prior) > 0 {
 		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
 	}
-	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
-		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
-		// with the run.
-		prepare = append(prepare, k.Save)
+	if info.Files.Save != nil {
+		prepare = append(prepare, info.Files.Save)
 	}
 	if s.run, err = results.Create(o.Dir, settings, prepare...); err != nil {
 		return nil, err
 	}
 	s.settings = s.run.Settings
-	if k, ok := o.Kernel.(foreign); ok {
-		s.unsigned = results.Sign(o.Dir, k.SavedFiles()...)
+	if started := info.Files.Started; len(started) > 0 {
+		s.unsigned = results.Sign(o.Dir, started...)
 	}
 	return s.carryOut(ctx, o)
-}
-
-// foreign is implemented by kernels whose candidates are made of what a run directory holds, rather than by tune.
-type foreign interface {
-	// SavedFiles are the files of a run directory that say all of what the kernel starts.
-	SavedFiles() []string
 }
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
@@ -291,8 +283,8 @@ func newSession(k *kernels.Opened, settings *results.Settings, prior func(kernel
 	if hints.Sources, err = earlier.Sources(k.Problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	cheap := halving.Config{Levels: kernels.Levels(k.Problem), Blind: kernels.BlindTo(k.Problem)}
-	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, cheap)
+	traits := k.Problem.Traits()
+	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 	if err != nil {
 		return nil, err
 	}
@@ -303,10 +295,7 @@ func newSession(k *kernels.Opened, settings *results.Settings, prior func(kernel
 }
 
 // simulated reports whether evaluations take the time that they once took.
-func (s *session) simulated() bool {
-	_, ok := s.kernel.Problem.(kernels.Simulated)
-	return ok
-}
+func (s *session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
 
 // clock says so in the words of run directories.
 func (s *session) clock() string {
@@ -371,15 +360,15 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: kernels.CheckingOf(s.kernel.Problem)}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
 	return report, s.export(ctx, o, report, journal, end)
 }
 
 // start says what the run starts from.
 func (s *session) start(o Options, baseline results.Baseline) Start {
 	var lacks []string
-	if e, ok := s.kernel.Problem.(kernels.Exposed); ok {
-		lacks = e.Lacks()
+	if f := s.kernel.Problem.Traits().Lacks; f != nil {
+		lacks = f()
 	}
 	return Start{
 		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
@@ -394,7 +383,7 @@ func (s *session) reserve(wall time.Duration, baseline kernels.Baseline) time.Du
 	if s.simulated() {
 		kept = 0 // real time is needed for the export, and that is not counted
 	}
-	if schedule.Comparer(s.kernel) != nil {
+	if s.kernel.Compare() != nil {
 		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, time.Duration(baseline.Outcome.Seconds*float64(time.Second))))
 	}
 	return kept

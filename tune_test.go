@@ -84,8 +84,10 @@ func (p *toyProblem) Build(_ context.Context, point space.Point) (kernels.Candid
 	return &toyCandidate{p, n}, nil
 }
 
-// Load reads a program, which is the number.
-func (p *toyProblem) Load(r io.Reader) (kernels.Candidate, error) {
+func (p *toyProblem) Traits() kernels.Traits { return kernels.Traits{Load: p.load} }
+
+// load reads a program, which is the number.
+func (p *toyProblem) load(r io.Reader) (kernels.Candidate, error) {
 	var n int
 	if _, err := fmt.Fscan(r, &n); err != nil {
 		return nil, err

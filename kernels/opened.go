@@ -11,7 +11,6 @@ import (
 
 // Opened is a kernel at a shape: what whoever builds, checks or scores candidates begins with.
 type Opened struct {
-	Kernel  Kernel
 	Info    Info
 	Shape   Shape
 	Problem Problem
@@ -23,7 +22,7 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{k, k.Info(), shape, problem}, nil
+	return &Opened{k.Info(), shape, problem}, nil
 }
 
 // Build builds a point and checks it on the inputs of every seed. A candidate at fault is a *Rejection in the error's chain.
@@ -68,19 +67,27 @@ func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds [
 	return nil
 }
 
-// Load reads a saved program back. A panic of the loader is the program's fault.
-func Load(l Loader, r io.Reader) (c Candidate, err error) {
+// Load reads a saved program back, where the problem's traits say that it can. A panic of the loader is the program's fault.
+func (o *Opened) Load(r io.Reader) (c Candidate, err error) {
 	err = guard(func() (err error) {
-		c, err = l.Load(r)
+		c, err = o.Problem.Traits().Load(r)
 		return err
 	})
 	return c, err
 }
 
+// Compare returns what measures candidates beside each other; nil where costs are exact.
+func (o *Opened) Compare() CompareFunc {
+	if o.Info.Exact {
+		return nil
+	}
+	return o.Problem.Traits().Compare
+}
+
 // Serial returns a function that tells the points of one thread; nil where the kernel does not say how many a point has.
 func (o *Opened) Serial() func(key string) bool {
-	threaded, ok := o.Problem.(Threaded)
-	if !ok {
+	threads := o.Problem.Traits().Threads
+	if threads == nil {
 		return nil
 	}
 	return func(key string) bool {
@@ -91,7 +98,7 @@ func (o *Opened) Serial() func(key string) bool {
 		n := 0
 		// A point whose code cannot even be generated is no rival.
 		err = guard(func() (err error) {
-			n, err = threaded.Threads(point)
+			n, err = threads(point)
 			return err
 		})
 		return err == nil && n == 1
@@ -140,8 +147,8 @@ func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, erro
 		return err
 	}
 	err := evaluate()
-	if x, ok := o.Problem.(Settler); ok && err == nil && b.Outcome.Status == space.WrongAnswer {
-		if err = x.Settle(patient, checkSeed); err == nil {
+	if settle := o.Problem.Traits().Settle; settle != nil && err == nil && b.Outcome.Status == space.WrongAnswer {
+		if err = settle(patient, checkSeed); err == nil {
 			err = evaluate()
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"tune/kernels"
 	"tune/search"
 	"tune/search/bench"
-	"tune/search/halving"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -67,23 +66,23 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	}
 	// What cannot be fixed is said before the first search.
 	off := append([]map[string]string{nil}, b.Off...)
-	spaces := make([]*space.Space, len(off))
+	problems := make([]kernels.Problem, len(off))
 	for i, values := range off {
-		if spaces[i], err = problem.Space().Fix(values); err != nil {
+		if problems[i], err = kernels.Pin(problem, values); err != nil {
 			return nil, err
 		}
 	}
 	var out []Ablation
-	for i, s := range spaces {
+	for i, p := range problems {
 		a := Ablation{Fixed: off[i]}
 		for _, seed := range b.Seeds {
-			r, err := b.search(ctx, problem, s, off[i], entry, seed)
+			r, err := b.search(ctx, p, entry, seed)
 			if err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", cmp.Or(a.Choice(), "the whole space"), seed, err)
 			}
 			a.Best, a.Evaluations = append(a.Best, r.Best.Outcome.Cost), append(a.Evaluations, r.Told)
 			if b.Observe != nil {
-				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(spaces)*len(b.Seeds))
+				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(problems)*len(b.Seeds))
 			}
 		}
 		a.Median = bench.Median(a.Best)
@@ -92,36 +91,14 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	return out, nil
 }
 
-// search looks for the best point of a space that was fixed to the given values.
-func (b Ablate) search(ctx context.Context, problem kernels.Problem, s *space.Space, fixed map[string]string,
-	entry strategies.Strategy, seed uint64) (search.Result, error) {
-	var starts []space.Point
-	for _, p := range kernels.Starts(problem) {
-		start, ok := search.AdaptValues(s, func(name string) (space.Value, bool) {
-			if _, ok := fixed[name]; ok {
-				return space.Value{}, false // the default, which is that value
-			}
-			return p.Value(name)
-		})
-		if ok {
-			starts = append(starts, start)
-		}
-	}
-	cheap := halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)}
-	strategy, err := entry.Make(s, seed, strategies.Hints{Start: starts}, cheap)
+// search looks for the best point of a problem.
+func (b Ablate) search(ctx context.Context, p kernels.Problem, entry strategies.Strategy, seed uint64) (search.Result, error) {
+	strategy, err := bench.StrategyOf(entry, p, seed)
 	if err != nil {
 		return search.Result{}, err
 	}
-	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: kernels.CheckSeed(seed)}
-	r, err := search.Run(ctx, strategy, search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
-		// The problem knows the points of its own space alone.
-		point, ok := search.Adapt(problem.Space(), t.Point)
-		if !ok {
-			return space.Outcome{}, fmt.Errorf("%s is no point of the whole space", t.Point.Key())
-		}
-		t.Point = point
-		return evaluator.Evaluate(ctx, t)
-	}), search.Settings{Budget: b.Budget, Jobs: b.Jobs})
+	evaluator := &kernels.Evaluator{Problem: p, CheckSeed: kernels.CheckSeed(seed)}
+	r, err := search.Run(ctx, strategy, evaluator, search.Settings{Budget: b.Budget, Jobs: b.Jobs})
 	switch {
 	case err != nil:
 		return r, err

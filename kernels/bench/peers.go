@@ -121,8 +121,8 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if err != nil {
 		return r, err
 	}
-	comparer := schedule.Comparer(s)
-	if comparer == nil {
+	compare := s.Compare()
+	if compare == nil {
 		return r, fmt.Errorf("the costs of %s are exact: there is nothing to measure", s.Info.Name)
 	}
 	point, err := s.Problem.Space().Parse(tuned.Key)
@@ -158,7 +158,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := comparer.Compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
 	if err != nil {
 		return r, err
 	}
@@ -206,8 +206,8 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 }
 
 func (b Peers) peers(problem kernels.Problem) ([]kernels.Peer, error) {
-	if peered, ok := problem.(kernels.Peered); ok {
-		return peered.Peers(b.Names)
+	if peers := problem.Traits().Peers; peers != nil {
+		return peers(b.Names)
 	}
 	if len(b.Names) > 0 {
 		return nil, fmt.Errorf("no library is known that computes %s: leave the peers out", b.Kernel.Info().Name)

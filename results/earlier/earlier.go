@@ -180,8 +180,8 @@ func (e *Earlier) Fits(kernel string, p kernels.Problem) error {
 		return fault("is of kernel %s, and this run is of %s", e.Kernel, kernel)
 	}
 	function := kernel
-	if s, ok := p.(kernels.Sourced); ok {
-		function = s.Origin().Kernel
+	if o := p.Traits().Origin; o != nil {
+		function = o.Kernel
 	}
 	var shared, missing []string
 	for _, parameter := range p.Space().Parameters() {

@@ -32,8 +32,7 @@ func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format,
 	if k.Info.Unit == "ns" || k.Info.Unit == "ms" {
 		f.Objective = "time"
 	}
-	if p, ok := k.Problem.(kernels.Sourced); ok {
-		o := p.Origin()
+	if o := k.Problem.Traits().Origin; o != nil {
 		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
 	domains, err := domainsOf(k, run)

@@ -110,7 +110,7 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 	if err != nil {
 		return err
 	}
-	launches := kernels.Launches(k.Problem)
+	launches := k.Problem.Traits().Launches
 	if launches && format == "trace" {
 		return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
 	}

@@ -42,7 +42,7 @@ type measured struct {
 
 // exportMeasured holds a contest of the best points and the baseline, and exports the one that wins. The costs of a search come
 // from different moments, so that the first of a ranking owes its place to luck in part.
-func (m *Maker) exportMeasured(ctx context.Context, comparer kernels.Comparer, ranking []space.Entry) error {
+func (m *Maker) exportMeasured(ctx context.Context, compare kernels.CompareFunc, ranking []space.Entry) error {
 	seeds := kernels.ExportSeeds(m.Settings.Seed)
 	preset := m.Kernel.Problem.Presets()[0]
 	baseline := &finalist{point: preset.Point, entry: space.Entry{Key: preset.Point.Key(), Number: results.NoTrial}}
@@ -69,7 +69,7 @@ func (m *Maker) exportMeasured(ctx context.Context, comparer kernels.Comparer, r
 		if len(finalists) == 0 {
 			break
 		}
-		done, err := m.contest(ctx, comparer, baseline, finalists, seeds)
+		done, err := m.contest(ctx, compare, baseline, finalists, seeds)
 		if done || err != nil {
 			return err
 		}
@@ -84,13 +84,13 @@ func (m *Maker) exportMeasured(ctx context.Context, comparer kernels.Comparer, r
 
 // contest finds out which of the finalists to export, or whether it is the baseline. done is false where none of them is
 // right.
-func (m *Maker) contest(ctx context.Context, comparer kernels.Comparer, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
+func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
 	candidates := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		candidates[i] = f.candidate
 	}
 	result, err := kernels.Contest{
-		Comparer: comparer, Baseline: baseline.candidate, Finalists: candidates, Limit: m.patience(), Seed: kernels.Derive(m.Settings.Seed, "final"),
+		Compare: compare, Baseline: baseline.candidate, Finalists: candidates, Limit: m.patience(), Seed: kernels.Derive(m.Settings.Seed, "final"),
 		Admit:   func(ctx context.Context, i int) error { return kernels.Verify(ctx, candidates[i], seeds[firstChecks:]) },
 		Observe: m.Progress,
 	}.Run(ctx)
@@ -141,8 +141,8 @@ func (m *Maker) exportBaseline(ctx context.Context, baseline *finalist, seeds []
 func (m *Maker) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
 	most := mostFinalists
-	if c, ok := m.Kernel.Problem.(kernels.Confined); ok {
-		most = max(min(most, c.MostFinalists()), 1)
+	if room := m.Kernel.Problem.Traits().MostFinalists; room > 0 {
+		most = min(most, room)
 	}
 	for len(ranking) > 0 && len(finalists) < most {
 		if n := len(finalists); n > 0 && !m.Until.IsZero() && time.Until(m.Until) < time.Duration(n+1)*leastFinal {

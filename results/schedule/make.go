@@ -58,15 +58,6 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Comparer returns what compares the candidates of a kernel whose costs are measured; nil where they are exact.
-func Comparer(k *kernels.Opened) kernels.Comparer {
-	if k.Info.Exact {
-		return nil
-	}
-	c, _ := k.Problem.(kernels.Comparer)
-	return c
-}
-
 // Make exports the first of a ranking that holds, or the one that a contest prefers. The schedule is nil where none does. An
 // error leaves what was refused before it.
 func (m *Maker) Make(ctx context.Context, ranking []space.Entry) (Made, error) {
@@ -85,8 +76,8 @@ func (m *Maker) MakeFrom(ctx context.Context, h results.History) (Made, error) {
 // export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
 // there is refused, and the next best takes its place.
 func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
-	if comparer := Comparer(m.Kernel); comparer != nil {
-		return m.exportMeasured(ctx, comparer, ranking)
+	if compare := m.Kernel.Compare(); compare != nil {
+		return m.exportMeasured(ctx, compare, ranking)
 	}
 	seeds := kernels.ExportSeeds(m.Settings.Seed)
 	for _, e := range ranking {
@@ -140,7 +131,7 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 	if i, ok := m.Kernel.Problem.Space().Index(p); ok {
 		schedule.Index = &i
 	}
-	checking := kernels.CheckingOf(m.Kernel.Problem)
+	checking := m.Kernel.Problem.Traits().Checking
 	schedule.Checked, schedule.Checks = checking.String(), []results.Check{}
 	for _, seed := range checking.Claimed(seeds) {
 		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})

@@ -39,20 +39,3 @@ func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
 func AsBaseline(b kernels.Baseline) results.Baseline {
 	return results.Baseline{Preset: b.Preset.Name, Key: b.Preset.Point.Key(), Cost: b.Outcome.Cost}
 }
-
-// FileOf returns the path of the file that a kernel was read from, "" for one of tune's own.
-func FileOf(k *kernels.Opened) string {
-	if read, ok := k.Kernel.(interface{ Path() string }); ok {
-		return read.Path()
-	}
-	return ""
-}
-
-// DataOf returns the file of measurements that a kernel was made of, nil for one without.
-func DataOf(k *kernels.Opened) *results.Source {
-	if made, ok := k.Kernel.(interface{ Data() results.Source }); ok {
-		data := made.Data()
-		return &data
-	}
-	return nil
-}

@@ -18,10 +18,10 @@ func (m *Maker) reproduce(trial int) []string {
 		return nil // what a strategy asks depends on times that no other run measures
 	}
 	set, kernel := m.Settings, m.Settings.Kernel
-	if file := FileOf(m.Kernel); file != "" {
+	if file := m.Kernel.Info.Files.Path; file != "" {
 		kernel = "-c " + kernels.ShellWord(file)
 	}
-	if data := DataOf(m.Kernel); data != nil {
+	if data := m.Kernel.Info.Files.Data; data != nil {
 		kernel += " --data " + kernels.ShellWord(data.Path)
 	}
 	for _, from := range set.From {

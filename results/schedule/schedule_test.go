@@ -47,7 +47,7 @@ func TestReproduce(t *testing.T) {
 // TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
 func TestReproduceQuotes(t *testing.T) {
 	m := Maker{
-		Batches: []space.Batch{{Count: 4}}, Kernel: &kernels.Opened{Kernel: data{}, Info: kernels.Info{Exact: true}},
+		Batches: []space.Batch{{Count: 4}}, Kernel: &kernels.Opened{Info: kernels.Info{Exact: true, Files: kernels.Files{Data: &kernels.DataFile{Path: "my data/$(it).json"}}}},
 		Settings: results.Settings{Kernel: "recorded", Strategy: "s", Seed: 7,
 			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
 	}
@@ -89,11 +89,6 @@ func TestReproducePaced(t *testing.T) {
 		}
 	}
 }
-
-// data is a kernel that is made of a file of measurements.
-type data struct{ kernels.Kernel }
-
-func (data) Data() results.Source { return results.Source{Path: "my data/$(it).json"} }
 
 func TestReserve(t *testing.T) {
 	for _, test := range []struct {

@@ -70,7 +70,8 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	info, problem := k.Info, k.Problem
-	checking := kernels.CheckingOf(problem)
+	traits := problem.Traits()
+	checking := traits.Checking
 	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
 	if len(v.Seeds) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that shows
@@ -121,7 +122,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, beside, a.Name))
 		}
 	}
-	if loader, ok := problem.(kernels.Loader); ok {
+	if traits.Load != nil {
 		name := "the saved program is right by itself"
 		if info.Exact {
 			name += " and costs the same"
@@ -130,7 +131,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		switch {
 		case len(schedule.Artifacts) == 0:
 			step(name, errors.New("field artifacts names no program"))
-		case kernels.Launches(problem):
+		case traits.Launches:
 			// What somebody has put into the file is not compiled and run to find out that it is something else.
 			program := schedule.Artifacts[0].Name
 			switch {
@@ -139,11 +140,11 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			case !step(same, sameArtifact(rebuilt, beside, program)):
 				step(name, errors.New("it is not run, because it is not what the point builds"))
 			default:
-				step(name, verifySaved(ctx, k, loader, beside, program, schedule.Cost, seeds))
+				step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
 			}
 		default:
 			program := schedule.Artifacts[0].Name
-			step(name, verifySaved(ctx, k, loader, beside, program, schedule.Cost, seeds))
+			step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
 			if rebuilt != nil {
 				step(same, sameArtifact(rebuilt, beside, program))
 			}
@@ -178,7 +179,7 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 	}
 	want := kernels.ExportSeeds(schedule.Seed)
 	if schedule.Checked != "" { // which earlier versions did not say, and counted all seeds
-		checking := kernels.CheckingOf(k.Problem)
+		checking := k.Problem.Traits().Checking
 		if schedule.Checked != checking.String() {
 			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, k.Info.Name, checking)
 		}
@@ -188,8 +189,8 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 		return fmt.Errorf("field checks names the inputs %d, and a run of seed %d is checked on %d", seeds, schedule.Seed, want)
 	}
 	base := k.Problem.Presets()[0]
-	if x, ok := k.Problem.(kernels.Settler); ok {
-		for _, p := range x.Baselines() {
+	if baselines := k.Problem.Traits().Baselines; baselines != nil {
+		for _, p := range baselines() {
 			if p.Key() == schedule.Baseline.Key {
 				base.Point = p // which of them is right is not asked again
 			}
@@ -237,13 +238,14 @@ func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candida
 	return nil
 }
 
-func verifySaved(ctx context.Context, k *kernels.Opened, loader kernels.Loader, beside files.Dir, name string, cost float64, seeds []uint64) error {
+// verifySaved loads the program of a file and confirms it.
+func verifySaved(ctx context.Context, k *kernels.Opened, beside files.Dir, name string, cost float64, seeds []uint64) error {
 	file, err := beside.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	c, err := kernels.Load(loader, file)
+	c, err := k.Load(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", beside.Path(name), err)
 	}

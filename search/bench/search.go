@@ -103,7 +103,7 @@ func (b Search) Run(ctx context.Context) ([]Curve, error) {
 // is what a user has.
 func (b Search) run(ctx context.Context, k *kernels.Opened, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
 	// Each score counts as an evaluation, the cheap ones too.
-	strategy, err := strategyOf(entry, k.Problem, seed)
+	strategy, err := StrategyOf(entry, k.Problem, seed)
 	if err != nil {
 		return nil, err
 	}

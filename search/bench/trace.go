@@ -32,8 +32,8 @@ func trace(ctx context.Context, s search.Strategy, e search.Evaluator, set searc
 	return steps, err
 }
 
-// strategyOf makes the strategy of a run of a problem that begins with nothing but the problem's own start points.
-func strategyOf(entry strategies.Strategy, p kernels.Problem, seed uint64) (search.Strategy, error) {
-	cheap := halving.Config{Levels: kernels.Levels(p), Blind: kernels.BlindTo(p)}
-	return entry.Make(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)}, cheap)
+// StrategyOf makes the strategy of a run of a problem that begins with nothing but the problem's own start points.
+func StrategyOf(entry strategies.Strategy, p kernels.Problem, seed uint64) (search.Strategy, error) {
+	traits := p.Traits()
+	return entry.Make(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)}, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 }
