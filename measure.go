@@ -11,6 +11,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/native/timing"
 	"tune/results"
+	"tune/results/schedule"
 	"tune/space"
 )
 
@@ -58,16 +59,15 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
-	s, err := openSession(table, &run.Settings, dir)
+	k, err := schedule.OpenRun(table, &run.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	s.run = run
-	if _, ok := s.problem.(kernels.Comparer); !ok || s.info.Exact {
-		return nil, fmt.Errorf("kernel %s: %w", s.info.Name, ErrExact)
+	if k.Compare() == nil {
+		return nil, fmt.Errorf("kernel %s: %w", k.Info.Name, ErrExact)
 	}
 	history := run.LastEnd().Trim(run)
-	ranking, err := results.Ranking(history, nil, finalists)
+	ranking, err := results.Ranking(history, nil, schedule.Kept)
 	if err != nil {
 		return nil, err
 	}
@@ -87,37 +87,46 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 			report.Baseline.Cost = old.Search.Baseline
 		}
 		report.Result.Elapsed = max(report.Result.Elapsed, time.Duration(old.ElapsedSeconds*float64(time.Second)))
-	} else if report.Baseline, err = s.baseline(ctx); err != nil {
-		return nil, err
+	} else {
+		baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
+		if err != nil {
+			return nil, err
+		}
+		report.Baseline = schedule.AsBaseline(baseline)
 	}
 	staging, err := os.MkdirTemp(dir, ".measure-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(staging)
-	serial, err := s.bestSerial(history)
+	serial, err := schedule.BestSerial(k, history)
 	if err != nil {
 		return nil, err
 	}
-	batches, err := batchesOf(run)
+	batches, err := schedule.Batches(run)
 	if err != nil {
 		return nil, err
 	}
-	x := exporter{session: s, report: report, batches: batches, dir: staging, serial: serial,
-		limit: o.Limit, progress: o.Measuring}
-	if x.limit <= 0 {
-		x.limit = measureLimit
+	maker := schedule.Maker{
+		Kernel: k, Settings: run.Settings, ToolVersion: Version(), Run: dir, Dir: staging, Baseline: report.Baseline, Told: run.Outcomes,
+		Elapsed: func() time.Duration { return report.Result.Elapsed }, Batches: batches, Serial: serial,
+		Limit: o.Limit, Progress: o.Measuring,
 	}
-	if err := x.export(ctx, ranking); err != nil {
+	if maker.Limit <= 0 {
+		maker.Limit = measureLimit
+	}
+	made, err := maker.Make(ctx, ranking)
+	if err != nil {
 		return nil, err
 	}
-	if report.Schedule == nil {
+	report.Refused = made.Refused
+	if report.Schedule = made.Schedule; report.Schedule == nil {
 		return report, fmt.Errorf("%s: %w", dir, ErrNoValid)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	report.Elapsed, report.Baseline = x.elapsed(), report.Schedule.Baseline
+	report.Elapsed, report.Baseline = report.Result.Elapsed, report.Schedule.Baseline
 	if oldErr == nil && report.Schedule.Verdict == space.Unverified && old.Verdict != space.Unverified && old.Verdict != "" {
 		report.Schedule = &old
 		report.Baseline = old.Baseline

@@ -46,7 +46,7 @@ func givenError(err error) error {
 // mayRun returns nil where the kernel in a run directory was put there by this user on this machine, or the user says now
 // that it may run.
 func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
-	strange := results.MadeHere(dir, k.SavedFiles()...)
+	strange := results.MadeHere(dir, k.Info().Files.Started...)
 	if strange == nil {
 		return nil
 	}

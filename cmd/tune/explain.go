@@ -54,19 +54,19 @@ it, or give the schedule or directory of a run, which also determine kernel and 
 		if err != nil {
 			return err
 		}
-		explainer, ok := problem.(kernels.Explainer)
-		if !ok {
+		traits := problem.Traits()
+		if traits.Explain == nil {
 			return usage(fmt.Errorf("kernel %s has no generator to explain", kernel))
 		}
 		point, err := read(problem.Space())
 		if err != nil {
 			return err
 		}
-		if passes := explainer.Passes(point); *pass != "" && !slices.Contains(passes, *pass) {
+		if passes := traits.Passes(point); *pass != "" && !slices.Contains(passes, *pass) {
 			return usage(fmt.Errorf("--pass: unknown pass %q: want one of %s%s", *pass, strings.Join(passes, ", "), space.DidYouMean(*pass, passes)))
 		}
 		out := bufio.NewWriter(a.stdout)
-		if err := explainer.Explain(c.Context(), out, point, *pass); err != nil {
+		if err := traits.Explain(c.Context(), out, point, *pass); err != nil {
 			return errors.Join(out.Flush(), err)
 		}
 		return out.Flush()

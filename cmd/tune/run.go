@@ -119,11 +119,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	if started {
 		d.end()
 	} else if err != nil && c.Context().Err() == nil {
-		path := ""
-		if own, ok := k.(*user.Kernel); ok {
-			path = own.Path()
-		}
-		err = adviseRun(set.dir, path, err)
+		err = adviseRun(set.dir, k.Info().Files.Path, err)
 		if made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}

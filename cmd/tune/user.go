@@ -239,7 +239,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if n, ok := p.Space().Len(); ok {
 		report.Points = &n
 	}
-	report.Checked = kernels.CheckingOf(p).String()
+	report.Checked = p.Traits().Checking.String()
 	source, _ := p.(*user.SourceProblem)
 	if source != nil {
 		reference := source.Reference()
