@@ -495,3 +495,27 @@ func FreshSeeds(n int) []uint64 { return schedule.FreshSeeds(n) }
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	return schedule.Verify(ctx, table, path, seeds)
 }
+
+// MeasureOptions say how Measure goes about it.
+type MeasureOptions = schedule.MeasureOptions
+
+// ErrExact says that there is nothing to measure because the costs of a kernel are exact.
+var ErrExact = schedule.ErrExact
+
+// BusyError says that a machine was not quiet for as long as somebody would wait.
+type BusyError = schedule.BusyError
+
+// UnverifiedError says that a new measurement says less than the one that the schedule has.
+type UnverifiedError = schedule.UnverifiedError
+
+// Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. See package
+// schedule.
+func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (*Report, error) {
+	m, err := schedule.Measure(ctx, table, dir, Version(), o)
+	if m == nil {
+		return nil, err
+	}
+	report := &Report{Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused}
+	report.Result.Told, report.Result.Elapsed = m.Told, m.Elapsed
+	return report, err
+}
