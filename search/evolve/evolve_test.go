@@ -17,7 +17,7 @@ import (
 var configs = map[string]Config{
 	"smallest":   {Population: 4, Elites: 3, Contestants: 3, Patience: 1},
 	"one wins":   {Population: 5, Elites: 1, Contestants: 4, Crossover: 1, Mutation: 10, Patience: 2},
-	"no contest": {Population: 40, Contestants: 1, Crossover: 1e-9, Mutation: 1e-9, Patience: 1},
+	"no contest": {Population: 40, Contestants: 1, Crossover: 0.01, Mutation: 1, Patience: 1},
 }
 
 // The strategy keeps its promises in every configuration; that of the table of strategies is tested there.
