@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"sync"
@@ -104,7 +103,7 @@ func (d *digest) Record(e space.Entry) error {
 }
 
 func (d *digest) add(e space.Entry) {
-	if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
+	if !e.Outcome.Counts() {
 		return
 	}
 	d.right++
@@ -117,9 +116,7 @@ func (d *digest) add(e space.Entry) {
 // keep inserts an entry among the best ones where it is one of them and belongs there.
 func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
 	// A total order, so that what is kept does not depend on the order of finishing.
-	at, _ := slices.BinarySearchFunc(best, e, func(a, b space.Entry) int {
-		return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
-	})
+	at, _ := slices.BinarySearchFunc(best, e, space.Objective{}.Compare)
 	if at >= finalists || !belongs() {
 		return best
 	}

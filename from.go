@@ -253,7 +253,7 @@ func (e *Earlier) prior(s *space.Space) (results.Prior, results.From) {
 		if i, known := at[key]; !known {
 			at[key] = len(prior.Observations)
 			prior.Observations = append(prior.Observations, results.Observation{Key: key, Outcome: o})
-		} else if o.Better(prior.Observations[i].Outcome) {
+		} else if (space.Objective{}).Less(o, prior.Observations[i].Outcome) {
 			prior.Observations[i].Outcome = o
 		}
 	}
@@ -263,6 +263,7 @@ func (e *Earlier) prior(s *space.Space) (results.Prior, results.From) {
 // sources makes of what a run began with what its strategy is told.
 func sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
 	var out []search.Source
+	var objective space.Objective
 	for _, p := range prior {
 		source := search.Source{Name: p.Name}
 		for _, o := range p.Observations {
@@ -275,9 +276,9 @@ func sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
 		// The best first, so that no strategy has to look for them.
 		slices.SortStableFunc(source.Observations, func(a, b search.Observation) int {
 			switch {
-			case a.Outcome.Better(b.Outcome):
+			case objective.Less(a.Outcome, b.Outcome):
 				return -1
-			case b.Outcome.Better(a.Outcome):
+			case objective.Less(b.Outcome, a.Outcome):
 				return 1
 			}
 			return cmp.Compare(a.Point.Key(), b.Point.Key())

@@ -52,40 +52,16 @@ of another kernel are refused, unless --from-any is given: what was good there s
 
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
-	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
-	addSettings(c.Flags(), keys...)
+	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
 	fromAny := c.Flags().Bool("from-any", false, "take measurements of another kernel by --from too, as far as names and values of parameters agree")
-	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usage(fmt.Errorf("%s wants one kernel, and nothing after it, but got %q", c.CommandPath(), args[1]))
-		}
-		if f := c.Flags().Lookup("config"); f.Changed && *config == "" {
-			return usage(errors.New("--config: is empty"))
-		}
-		own, err := loadKernel(*config)
+		set, _, _, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
-			return usage(err)
-		}
-		set, err := readSettings(c.Flags(), *config, a.environ)
-		if err != nil {
-			return usage(err)
-		}
-		if len(args) == 1 {
-			set.kernel = args[0]
-			delete(set.from, "kernel")
-		}
-		if err := a.adoptData(&set, len(args) == 1); err != nil {
 			return err
 		}
-		if own != nil {
-			defer own.Close()
-			if err := a.adopt(own, &set, args); err != nil {
-				return usage(err)
-			}
-		}
+		defer done()
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any: there is no --from that it is about: leave it out"))
 		}

@@ -130,7 +130,7 @@ const firstPace = 2
 func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	w.stale++
 	for i, t := range trials {
-		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), code.Cost(outcomes[i])
+		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])
 		if p.x == nil {
 			*p = particle{velocity: make([]float64, len(x)), best: x, cost: cost}
 			for k := range x {
@@ -151,7 +151,7 @@ func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 // worst.
 func (w *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		x, cost := w.code.Vector(t.Point), code.Cost(outcomes[i])
+		x, cost := w.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])
 		worst := -1
 		for k, p := range w.particles {
 			if p.x != nil && (worst < 0 || p.cost >= w.particles[worst].cost) {
