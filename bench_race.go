@@ -21,7 +21,7 @@ import (
 type RaceBench struct {
 	Space       DataSpace
 	File        *exchange.File
-	Strategy    string // a name of package strategies; it is told what every repeat says
+	Strategy    string // a name of package strategies; as strategies.Parse reads it; it is told what every repeat says
 	Seeds       []uint64
 	Evaluations int // of each search; 0 for the whole space
 }
@@ -56,7 +56,7 @@ type RaceSeed struct {
 
 // Run replays the searches.
 func (b RaceBench) Run(ctx context.Context) (*RaceReport, error) {
-	entry, err := strategies.Lookup(b.Strategy)
+	entry, err := strategies.Parse(b.Strategy)
 	if err != nil {
 		return nil, err
 	}

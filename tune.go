@@ -42,7 +42,7 @@ import (
 type Options struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
-	Strategy string // a name of package strategies; "" means the kernel's own, or else the default
+	Strategy string // as strategies.Parse reads it, such as auto:lead=100; "" means the kernel's own, or else the default
 	Seed     uint64
 	Budget   search.Budget
 	Jobs     int    // candidates evaluated at once; 0 means 1
@@ -157,10 +157,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	info := o.Kernel.Info()
-	o.Strategy = cmp.Or(o.Strategy, info.Strategy, strategies.Default)
+	entry, err := strategies.Parse(cmp.Or(o.Strategy, info.Strategy, strategies.Default))
+	if err != nil {
+		return nil, err
+	}
 	settings := results.Settings{
 		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
-		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(), Measured: !info.Exact,
 	}
@@ -215,11 +218,13 @@ type foreign interface {
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
 type Changes struct {
-	Budget  search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
-	Jobs    int
-	Began   time.Time
-	Observe func(search.Event)
-	Start   func(Start)
+	// Strategy, as in Options, must be what the run has, for each constant that it names; "" names nothing.
+	Strategy string
+	Budget   search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
+	Jobs     int
+	Began    time.Time
+	Observe  func(search.Event)
+	Start    func(Start)
 	// Measuring is as in Options.
 	Measuring func(kernels.ContestProgress)
 }
@@ -236,6 +241,9 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	run.Recovery = recovery
 	settings := run.Settings
 	s, err := openSession(table, &settings, dir)
+	if err == nil {
+		err = s.canLead(c.Strategy)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 	}
@@ -265,6 +273,7 @@ type session struct {
 	problem   kernels.Problem
 	evaluator *kernels.Evaluator
 	strategy  search.Strategy
+	entry     strategies.Strategy // that strategy is made of
 	settings  results.Settings
 	run       *results.Run
 	// file is the path of the file that the kernel was read from, "" for one of tune's own.
@@ -273,6 +282,8 @@ type session struct {
 	data *results.Source
 	// prior is what the strategy begins with.
 	prior []results.Prior
+	// otherVersion says that the run was made with another version of its strategy; nil where it was not.
+	otherVersion error
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
 	// evaluation is how long it took to evaluate the baseline.
@@ -290,7 +301,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 	if err != nil {
 		return nil, err
 	}
-	entry, err := strategies.Lookup(settings.Strategy)
+	entry, other, err := recordedStrategy(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +318,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 		return nil, err
 	}
 	made := &session{
-		info: info, problem: problem, strategy: strategy, settings: *settings, prior: seen,
+		info: info, problem: problem, entry: entry, otherVersion: other, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
 	}
 	if k, ok := k.(interface{ Path() string }); ok {
@@ -692,7 +703,7 @@ func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candida
 		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: x.info.Unit,
 		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
 		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
-		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
+		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: report.Result.Told, ElapsedSeconds: x.elapsed().Seconds(), Trial: e.Number,
 		Clock: set.Clock, Data: set.Data, Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
 		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
@@ -774,9 +785,10 @@ func (x *exporter) reproduce(trial int) []string {
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
-	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
+	strategy := x.entry.Text()
+	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, strategy, set.Seed)
 	if set.Shape == "" {
-		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
+		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
 	}
 	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
 		// What is asked may depend on the simulated time that is left, and that on the workers.
@@ -793,7 +805,7 @@ func (x *exporter) reproduce(trial int) []string {
 		}
 		return []string{line + " --dir again", again}
 	}
-	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
+	if x.entry.Paced {
 		return x.reproducePaced(run, trial)
 	}
 	var stops []int // evaluations at which the run's budget was spent before
@@ -856,6 +868,9 @@ func Replay(table kernels.Table, dir string) (int, error) {
 		return 0, err
 	}
 	s, err := openSession(table, &run.Settings, dir)
+	if err == nil {
+		err = s.canLead("")
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}

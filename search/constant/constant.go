@@ -50,6 +50,17 @@ func (c Constant) Format(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// Any returns a value as that of its kind: an int, a float64 or a bool.
+func (c Constant) Any(v float64) any {
+	switch c.Kind {
+	case Bool:
+		return v != 0
+	case Int:
+		return int(v)
+	}
+	return v
+}
+
 // Parse reads a value. The error says what it must be.
 func (c Constant) Parse(text string) (float64, error) {
 	switch c.Kind {
@@ -206,7 +217,7 @@ func (t Table[C]) Check(c C) error {
 			return fmt.Errorf("%s is %s: want %s", o.Name, o.Format(v), o.Range())
 		}
 		if limit, other, ok := t.limit(o, &c); ok && v > limit {
-			return fmt.Errorf("%s is %s: want %s at most, as %s is %s", o.Name, o.Format(v), o.Format(limit), other.Name, other.Format(other.get(&c)))
+			return fmt.Errorf("%s is %s: want %s to %s, as %s is %s", o.Name, o.Format(v), o.Format(o.Min), o.Format(limit), other.Name, other.Format(other.get(&c)))
 		}
 	}
 	return nil
