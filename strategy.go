@@ -1,27 +1,28 @@
 package tune
 
 import (
-	"errors"
-
 	"tune/results"
 	"tune/search/strategies"
 )
 
-// recordedStrategy returns the strategy that settings record, with its constants. Where it has another version here, it is that
-// version with its defaults, and other says so: what the run has found holds all the same, but it cannot go on.
-func recordedStrategy(settings *results.Settings) (entry strategies.Strategy, other, err error) {
-	entry, err = strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion)
-	if version, ok := errors.AsType[*strategies.VersionError](err); ok {
-		entry, err = strategies.Lookup(settings.Strategy)
-		return entry, version, err
+// recordedStrategy returns the strategy that settings record, with its constants. Where it has another version here, or other
+// constants, it is the one that there is with its defaults, and lost says why: what the run has found holds all the same, but
+// the run cannot go on.
+func recordedStrategy(settings *results.Settings) (entry strategies.Strategy, lost, err error) {
+	if entry, err = strategies.Lookup(settings.Strategy); err != nil {
+		return entry, nil, err
 	}
-	return entry, nil, err
+	recorded, lost := strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion)
+	if lost == nil {
+		entry = recorded
+	}
+	return entry, lost, nil
 }
 
-// canLead reports a run whose strategy cannot be led on: it is of another version, or not what a text names; "" names nothing.
+// canLead reports a run whose strategy cannot be led on: it is not to be had here, or not what a text names; "" names nothing.
 func (s *session) canLead(text string) error {
-	if s.otherVersion != nil || text == "" {
-		return s.otherVersion
+	if s.lost != nil || text == "" {
+		return s.lost
 	}
 	return s.entry.Agrees(text)
 }

@@ -282,8 +282,8 @@ type session struct {
 	data *results.Source
 	// prior is what the strategy begins with.
 	prior []results.Prior
-	// otherVersion says that the run was made with another version of its strategy; nil where it was not.
-	otherVersion error
+	// lost is why the strategy of the recorded run is not to be had here; nil where it is.
+	lost error
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
 	// evaluation is how long it took to evaluate the baseline.
@@ -301,7 +301,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 	if err != nil {
 		return nil, err
 	}
-	entry, other, err := recordedStrategy(settings)
+	entry, lost, err := recordedStrategy(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels
 		return nil, err
 	}
 	made := &session{
-		info: info, problem: problem, entry: entry, otherVersion: other, strategy: strategy, settings: *settings, prior: seen,
+		info: info, problem: problem, entry: entry, lost: lost, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
 	}
 	if k, ok := k.(interface{ Path() string }); ok {
@@ -769,8 +769,8 @@ func ratio(baseline, cost float64) float64 {
 // another, so that a run up to this trial finds it, and its last batch may be cut short. A batch before that one
 // may not: where the run had a smaller budget once, it is resumed from there.
 func (x *exporter) reproduce(trial int) []string {
-	if !x.info.Exact {
-		return nil // what a strategy asks depends on times that no other run measures
+	if !x.info.Exact || x.lost != nil {
+		return nil // what a strategy asks depends on times that no other run measures, or on what is not here
 	}
 	set, kernel := x.settings, x.settings.Kernel
 	if x.file != "" {

@@ -33,7 +33,7 @@ type Config struct {
 func Constants() constant.Table[Config] {
 	return constant.Table[Config]{
 		constant.NewInt("batch", "points in a batch, all neighbours of one point", 6, 1, 1000, func(c *Config) *int { return &c.Batch }),
-		constant.NewInt("pairs", "changes of two parameters that a descent tries before it gives up", 12, 1, 100000, func(c *Config) *int { return &c.Pairs }),
+		constant.NewInt("pairs", "changes of two parameters that a descent tries before it gives up", 12, 1, 10000, func(c *Config) *int { return &c.Pairs }),
 		constant.NewInt("kick", "parameters that change where a descent ended", 3, 1, 1000, func(c *Config) *int { return &c.Kick }),
 		constant.NewInt("patience", "descents without a better point before the next one begins at a random point", 5, 1, 100000, func(c *Config) *int { return &c.Patience }),
 	}

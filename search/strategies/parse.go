@@ -88,18 +88,8 @@ func (s Strategy) Config() string {
 	return constant.Format(s.Constants, s.values, func(int) bool { return true })
 }
 
-// VersionError says that a run was made with another version of its strategy.
-type VersionError struct {
-	Strategy       string
-	Recorded, Here int
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("the run was made with version %d of strategy %s; this is version %d, which asks for other points: start a new run", e.Recorded, e.Strategy, e.Here)
-}
-
 // Recorded returns the strategy of a run that was recorded with a name, the text of Config and a version. Runs of before these
-// were recorded have neither, which is version 1 with its defaults. Where the version is another one the error is a *VersionError.
+// were recorded have neither, which is version 1 with its defaults. Another version is an error.
 func Recorded(name, config string, version int) (Strategy, error) {
 	s, err := Lookup(name)
 	if err != nil {
@@ -109,7 +99,7 @@ func Recorded(name, config string, version int) (Strategy, error) {
 		version = 1
 	}
 	if version != s.Version {
-		return Strategy{}, &VersionError{name, version, s.Version}
+		return Strategy{}, fmt.Errorf("the run was made with version %d of strategy %s; this is version %d, which asks for other points: start a new run", version, name, s.Version)
 	}
 	if config == "" {
 		return s, nil
