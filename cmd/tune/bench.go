@@ -107,7 +107,7 @@ depend on --jobs.`,
 		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
 			return err
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}

@@ -57,7 +57,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 				return set.blame("strategy", err)
 			}
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}

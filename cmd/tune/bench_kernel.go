@@ -37,7 +37,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 		if err != nil {
 			return usage(err)
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			if space.Nearest(args[0], []string{"search"}) != "" {
 				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))

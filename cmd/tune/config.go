@@ -250,14 +250,14 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	if err != nil {
 		return set, nil, nil, nil, usage(err)
 	}
-	done = func() {
+	closeKernel := func() {
 		if own != nil {
 			own.Close()
 		}
 	}
 	defer func() {
 		if err != nil {
-			done()
+			closeKernel()
 		}
 	}()
 	if kernel != "" {
@@ -265,14 +265,14 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 		delete(set.from, "kernel")
 	}
 	if err := a.adoptData(&set, kernel != ""); err != nil {
-		return set, nil, nil, nil, err
+		return set, own, nil, nil, err
 	}
 	if own != nil {
 		if err := a.adopt(own, &set, args); err != nil {
-			return set, nil, nil, nil, usage(err)
+			return set, own, nil, nil, usage(err)
 		}
 	}
-	return set, own, looked, done, nil
+	return set, own, looked, closeKernel, nil
 }
 
 // addRunSettings defines the flags of the settings of a run.

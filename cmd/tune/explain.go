@@ -42,7 +42,7 @@ or by the schedule or the directory of a run, which say the kernel and the shape
 		if err != nil {
 			return err
 		}
-		k, err := a.lookup(kernel)
+		k, err := a.catalog(false).Lookup(kernel)
 		if err != nil {
 			return usage(err)
 		}

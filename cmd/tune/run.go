@@ -231,14 +231,14 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableToRun(dir, *yes)
+		found, err := a.catalog(*yes).OfRun(dir, true)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
+		defer found.Close()
 		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
-		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
+		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring,
 		})
@@ -399,12 +399,12 @@ func (a *app) replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableOf(dir)
+		found, err := a.catalog(false).OfRun(dir, false)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
-		n, err := tune.Replay(table, dir)
+		defer found.Close()
+		n, err := tune.Replay(found.Table, dir)
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`
@@ -466,17 +466,16 @@ has keeps every value as it was written, and the keys that tune does not know.` 
 		if *yes && !*measure {
 			return usage(errors.New("--yes: nothing is run without --measure: leave it out, or give both"))
 		}
-		open, export := a.tableOf, tune.Export
+		export := tune.Export
 		if *measure {
-			open = func(dir string) (kernels.Table, func(), error) { return a.tableToRun(dir, *yes) }
 			export = tune.ExportMeasured
 		}
-		table, closeTable, err := open(args[0])
+		found, err := a.catalog(*yes).OfRun(args[0], *measure)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
-		write := func(w io.Writer) error { return export(c.Context(), table, args[0], *format, w) }
+		defer found.Close()
+		write := func(w io.Writer) error { return export(c.Context(), found.Table, args[0], *format, w) }
 		err = a.writeOut(*output, write)
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -520,12 +519,12 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableFor(path, *config, *data, *yes)
+		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
 		if err != nil {
-			return err
+			return givenError(err)
 		}
-		defer closeTable()
-		v, err := tune.Verify(c.Context(), table, path, tune.FreshSeeds(*checks))
+		defer found.Close()
+		v, err := tune.Verify(c.Context(), found.Table, path, tune.FreshSeeds(*checks))
 		if err != nil {
 			return err
 		}
