@@ -29,8 +29,8 @@ const Default = "auto"
 type Strategy struct {
 	Name string
 	Doc  string // one line
-	// Version changes with what the strategy asks for some seed where all constants are as they were: a run goes on with the
-	// version that began it.
+	// Version changes with what the strategy, or what wraps it, asks for some seed with the same constants, and with the
+	// defaults: a run goes on with the version that began it.
 	Version int
 	// Constants are those that may be set: see Parse.
 	Constants []constant.Constant

@@ -1,9 +1,9 @@
 package surrogate
 
 // This table has the numbers by which the strategy decides what to do: which model to believe, when to trust it, and where to look.
-// Each says what it was chosen by. "Table" stands for a table of docs/design/search-auto.md, which has the seeds and the spaces; "@50"
-// is the share of the optimum after 50 evaluations. What is chosen by hand was compared with nothing else there. Those that are
-// defaults of constants are marked with the name by which users set them.
+// Each says what it was chosen by. The figures are those of docs/design/search-auto.md, which has the seeds and the spaces; "@50" is
+// the share of the optimum after 50 evaluations. What was chosen by hand was not compared with another number there. The default of a
+// constant that users may set has the name of the constant in brackets.
 const (
 	// When is how much asked?
 
