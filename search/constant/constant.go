@@ -6,6 +6,7 @@ package constant
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -250,19 +251,15 @@ func Parse(table []Constant, text string) ([]float64, error) {
 	for piece := range strings.SplitSeq(text, ",") {
 		piece = strings.TrimSpace(piece)
 		name, value, ok := strings.Cut(piece, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("%s is no constant=value: want %s%s", shown(piece), strings.Join(names, ", "), space.DidYouMean(piece, names))
-		}
-		at := -1
-		for i, n := range names {
-			if n == name {
-				at = i
-			}
-		}
-		if at < 0 {
+		at := slices.Index(names, name)
+		switch {
+		case name == "":
+			return nil, fmt.Errorf("%s is no constant=value: want %s", shown(piece), strings.Join(names, ", "))
+		case at < 0:
 			return nil, fmt.Errorf("unknown constant %s: want %s%s", shown(name), strings.Join(names, ", "), space.DidYouMean(name, names))
-		}
-		if !math.IsNaN(values[at]) {
+		case !ok:
+			return nil, fmt.Errorf("%s has no value: want %s", name, table[at].Range())
+		case !math.IsNaN(values[at]):
 			return nil, fmt.Errorf("%s is there twice", name)
 		}
 		v, err := table[at].Parse(value)

@@ -55,10 +55,11 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                 `"" is no constant=value: want herd, kept, share, wild, fed`,
-		"herd":                             `herd is no constant=value: want herd, kept, share, wild, fed (did you mean "herd"?)`,
+		"herd":                             `herd has no value: want a whole number from 4 to 1000000`,
 		"=4":                               `=4 is no constant=value: want herd,`,
 		"herd=5,":                          `"" is no constant=value: want herd,`,
 		"hedr=5":                           `unknown constant hedr: want herd, kept, share, wild, fed (did you mean "herd"?)`,
+		"hedr":                             `unknown constant hedr: want herd, kept, share, wild, fed (did you mean "herd"?)`,
 		"HERD=5":                           `unknown constant HERD: want`,
 		"\x1b[31m=5":                       `unknown constant "\x1b[31m": want`,
 		"herd=5,share=.5,herd=5":           `herd is there twice`,

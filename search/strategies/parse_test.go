@@ -53,7 +53,7 @@ func TestParseErrors(t *testing.T) {
 		"atuo:lead=100":               `unknown strategy "atuo": want auto, evolve, surrogate, anneal, ils, diffevo, swarm, random, grid (did you mean "auto"?)`,
 		"auto:":                       `auto: "" is no constant=value: want lead, window,`,
 		"auto:leed=100":               `auto: unknown constant leed: want lead, window, exploration, batch,`,
-		"auto:lead":                   `auto: lead is no constant=value: want lead,`,
+		"auto:lead":                   `auto: lead has no value: want a whole number from 1 to 1000000`,
 		"auto:lead=0":                 `auto: lead is 0: want a whole number from 1 to 1000000`,
 		"auto:lead=ten":               `auto: lead is ten: want a whole number from 1 to 1000000`,
 		"auto:lead=1,lead=1":          `auto: lead is there twice`,

@@ -122,8 +122,7 @@ func (w *Strategy) fly(p *particle) {
 	}
 }
 
-// firstPace divides the velocities that particles begin with: they are drawn from -1/2 to 1/2 of a domain, and that is too much.
-// It was chosen by hand.
+// firstPace divides the velocities that particles begin with, which are drawn from -1/2 to 1/2 of a domain. It was chosen by hand.
 const firstPace = 2
 
 // Tell updates what the particles are drawn to. A particle goes on from the point that was evaluated for it.
