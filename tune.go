@@ -785,7 +785,7 @@ func (x *exporter) reproduce(trial int) []string {
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
-	strategy := x.entry.Text()
+	strategy := strategies.Label(set.Strategy, set.StrategyConfig, set.StrategyVersion)
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, strategy, set.Seed)
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
@@ -805,7 +805,7 @@ func (x *exporter) reproduce(trial int) []string {
 		}
 		return []string{line + " --dir again", again}
 	}
-	if x.entry.Paced {
+	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
 		return x.reproducePaced(run, trial)
 	}
 	var stops []int // evaluations at which the run's budget was spent before

@@ -688,6 +688,23 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
+// TestReproduceConstants: the commands name the constants that are not the defaults, and where these are not to be had there is none.
+func TestReproduceConstants(t *testing.T) {
+	x := exporter{batches: []space.Batch{{Count: 4}}, session: &session{
+		info: kernels.Info{Exact: true},
+		settings: results.Settings{Kernel: "k", Strategy: "evolve", Seed: 7, StrategyVersion: 1,
+			StrategyConfig: "population=24,elites=4,contestants=3,crossover=0.7,mutation=2,patience=9"},
+	}}
+	want := []string{"tune run k --strategy evolve:mutation=2,patience=9 --seed 7 --evals 3"}
+	if got := x.reproduce(2); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	x.lost = errors.New("the strategy is of another version")
+	if got := x.reproduce(2); got != nil {
+		t.Errorf("%q, want none", got)
+	}
+}
+
 // TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
 func TestReproduceQuotes(t *testing.T) {
 	x := exporter{batches: []space.Batch{{Count: 4}}, session: &session{
