@@ -31,17 +31,17 @@ type Catalog struct {
 	RunsDir string
 }
 
-// Opened is a table with the kernel that was found in it. Close ends what that kernel has started.
-type Opened struct {
+// Found is a table with the kernel that was found in it. Close ends what that kernel has started.
+type Found struct {
 	kernels.Table
 	own *user.Kernel
 }
 
 // Own returns the user's kernel that was found; nil where it is another one.
-func (o *Opened) Own() *user.Kernel { return o.own }
+func (o *Found) Own() *user.Kernel { return o.own }
 
 // Close closes the user's kernel that was found, if it is one.
-func (o *Opened) Close() error {
+func (o *Found) Close() error {
 	if o.own == nil {
 		return nil
 	}
@@ -68,8 +68,8 @@ func (c Catalog) table() kernels.Table {
 	return slices.Clone(c.Table)
 }
 
-func (c Catalog) with(k kernels.Kernel) *Opened {
-	o := &Opened{Table: append(c.table(), k)}
+func (c Catalog) with(k kernels.Kernel) *Found {
+	o := &Found{Table: append(c.table(), k)}
 	o.own, _ = k.(*user.Kernel)
 	return o
 }
@@ -85,7 +85,7 @@ func (c Catalog) Lookup(name string) (kernels.Kernel, error) {
 
 // OfRun returns the kernels that a run directory may have been made with: those of the table, and the one that it holds a copy
 // of. run says whether its candidates are to run, so that MayRun is asked.
-func (c Catalog) OfRun(dir string, run bool) (*Opened, error) {
+func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 	data, err := recorded.Open(dir)
 	if err == nil {
 		return c.with(data), nil
@@ -95,7 +95,7 @@ func (c Catalog) OfRun(dir string, run bool) (*Opened, error) {
 	}
 	k, err := user.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Opened{Table: c.table()}, nil
+		return &Found{Table: c.table()}, nil
 	}
 	if err != nil {
 		return nil, cmp.Or(results.CheckBegun(dir), err) // it may be half a copy
@@ -123,7 +123,7 @@ func (c Catalog) mayRun(k *user.Kernel, dir string) error {
 // OfSchedule returns the kernels that the schedule in a file may be of: those of the table, and a user's that it was made with.
 // That is the one of the file config where it is given, else the copy in the run's directory, which is looked for beside the
 // schedule and in RunsDir. data is the file of the measurements that the schedule is of, "" to look for it.
-func (c Catalog) OfSchedule(path, config, data string) (*Opened, error) {
+func (c Catalog) OfSchedule(path, config, data string) (*Found, error) {
 	s, err := results.ReadSchedule(path)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (c Catalog) OfSchedule(path, config, data string) (*Opened, error) {
 	case config != "":
 		return c.ofConfig(path, s, config)
 	case known:
-		return &Opened{Table: c.table()}, nil
+		return &Found{Table: c.table()}, nil
 	case s.Kernel == recorded.Name:
 		return c.ofData(s, dir, data)
 	}
@@ -148,7 +148,7 @@ func (c Catalog) OfSchedule(path, config, data string) (*Opened, error) {
 }
 
 // ofConfig returns the kernel of a file for a schedule.
-func (c Catalog) ofConfig(path string, s results.Schedule, config string) (*Opened, error) {
+func (c Catalog) ofConfig(path string, s results.Schedule, config string) (*Found, error) {
 	k, err := user.Load(config)
 	if err != nil {
 		return nil, &GivenError{"config", err}
@@ -161,7 +161,7 @@ func (c Catalog) ofConfig(path string, s results.Schedule, config string) (*Open
 }
 
 // ofCopy returns the kernel of the run that a schedule is of.
-func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Opened, error) {
+func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, error) {
 	var looked []string
 	for _, run := range c.runsOf(s, dir) {
 		if slices.Contains(looked, user.CopyDir(run)) {
@@ -198,7 +198,7 @@ func (c Catalog) runsOf(s results.Schedule, dir string) []string {
 
 // ofData returns the kernel of a schedule's measurements: the given file, or where that is "" the copy in the run's directory,
 // or the file that they came from.
-func (c Catalog) ofData(s results.Schedule, dir, file string) (*Opened, error) {
+func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
 	holds := func(k *recorded.Kernel) bool { return k.Info().Version == s.KernelVersion }
 	if file != "" {
 		k, err := recorded.Load(file)

@@ -56,10 +56,10 @@ func right(cost func(space.Point) float64) func(space.Point) space.Outcome {
 // dear reports whether a strategy thinks for long.
 func dear(name string) bool { return name == "auto" || name == "surrogate" }
 
-// inShort skips what is about how well strategies search, and takes long with those that think.
+// inShort skips what takes long with strategies that think.
 func inShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short tests leave out how well a model searches")
+		t.Skip("short tests leave out what takes a model long")
 	}
 }
 
