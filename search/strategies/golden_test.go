@@ -112,10 +112,13 @@ func tracers() []tracer {
 			if err != nil {
 				return nil, err
 			}
-			// The sources are measured elsewhere: the first 200 points of the space, and some that are far apart.
+			// The sources are measured elsewhere: the first 200 points of the space, and some of the first 20,000.
 			near, far := search.Source{Name: "near"}, search.Source{Name: "far"}
 			n := 0
 			for p := range l.space.All() {
+				if n == 20000 {
+					break
+				}
 				o := search.Observation{Point: p, Outcome: l.outcome(p)}
 				if n < 200 {
 					near.Observations = append(near.Observations, o)
