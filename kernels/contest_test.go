@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tune/space"
@@ -159,6 +160,32 @@ func TestContest(t *testing.T) {
 				if limit := s.limits[i]; first && limit != 5*time.Second || !first && (limit < 5*time.Second || limit > 10*time.Second) {
 					t.Errorf("%s has %v of 10 s", what, limit)
 				}
+			}
+		})
+	}
+}
+
+// sleeper is a Comparer that takes its time.
+type sleeper struct {
+	*scripted
+	first time.Duration // what the first series takes
+}
+
+func (s sleeper) Compare(ctx context.Context, baseline Candidate, finalists []Candidate, series Series) (Final, error) {
+	if !series.Confirm {
+		time.Sleep(s.first)
+	}
+	return s.scripted.Compare(ctx, baseline, finalists, series)
+}
+
+// TestContestLimit: the second series has what the first has left of the limit, and half of it at the least.
+func TestContestLimit(t *testing.T) {
+	for first, want := range map[time.Duration]time.Duration{time.Second: 9 * time.Second, 5 * time.Second: 5 * time.Second, 9 * time.Second: 5 * time.Second, time.Minute: 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{first: []Comparison{comparison(1.1, 1.2, 1.3), comparison(1, 1.1, 1.2)}, confirm: map[named]Comparison{0: comparison(1.1, 1.2, 1.3)}}
+			_, err := Contest{Comparer: sleeper{s, first}, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: 10 * time.Second}.Run(t.Context())
+			if err != nil || s.limits[0] != 5*time.Second || s.limits[1] != want {
+				t.Errorf("after a first series of %v the limits are %v, want 5s and %v; %v", first, s.limits, want, err)
 			}
 		})
 	}
