@@ -119,3 +119,31 @@ func TestOriginRace(t *testing.T) {
 		}
 	}
 }
+
+// The order in which files are named does not count, and every one of them does.
+func TestOriginOfFiles(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := signedRun(t)
+	must(t, os.WriteFile(filepath.Join(dir, "more"), []byte("what it reads"), 0o600), Sign(dir, "more", "list"), MadeHere(dir, "list", "more"), MadeHere(dir, "more", "list"))
+	for _, names := range [][]string{nil, {"list"}, {"list", "list"}, {"list", "more", "more"}} {
+		checkError(t, MadeHere(dir, names...), "changed since")
+	}
+	checkError(t, MadeHere(dir, "list", "more", "none"), "none")
+}
+
+// The key is in the folder of the user's state, and a folder that is named relative to wherever tune runs is none.
+func TestOriginState(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Chdir(t.TempDir())
+	for _, state := range []string{"", "state", "./state"} {
+		t.Setenv("XDG_STATE_HOME", state)
+		must(t, MadeHere(signedRun(t), "list"))
+		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+			t.Errorf("with the state in %q the working folder holds %v, %v", state, entries, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(home, ".local", "state", "tune", "key")); err != nil {
+		t.Error(err)
+	}
+}
