@@ -232,6 +232,29 @@ func TestTargetCallsOff(t *testing.T) {
 	})
 }
 
+// Of trials that reach the target one after the other the one that was asked first ends the run, though a later one that was called
+// off comes to an end, and is better.
+func TestTargetAskedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ev := &counted{f: func(ctx context.Context, x int) (space.Outcome, error) {
+			switch {
+			case x < 4:
+				time.Sleep(3 * time.Second)
+				return ok(1), nil
+			case x == 4:
+				time.Sleep(time.Second)
+				return ok(0), nil
+			}
+			time.Sleep(2 * time.Second)
+			return ok(-float64(x)), nil
+		}}
+		r := mustRun(t, newScript(line(t, 100), 30), ev, search.Settings{Budget: target(0), Jobs: 8})
+		if r.Stop != search.TargetReached || r.Told != 5 || r.Valid != 5 || r.Best.Trial.Number != 4 || r.Best.Outcome.Cost != 0 {
+			t.Errorf("the run ends with %+v", r)
+		}
+	})
+}
+
 // recorded lists the trials whose outcomes are recorded.
 func recorded(m *searchtest.Memory) []int {
 	return slices.Sorted(maps.Keys(m.History().Entries))
