@@ -253,6 +253,29 @@ func TestJournalGoesOnInItsFormat(t *testing.T) {
 	})
 }
 
+// Outcomes of more shapes than a journal declares are written in full, and read back all the same.
+func TestManyShapes(t *testing.T) {
+	const n = mostShapes + 40
+	j := newTestJournal(t)
+	must(t, j.Batch(space.Batch{Count: 2 * n}))
+	want := map[int]space.Entry{}
+	for i := range 2 * n { // each shape twice
+		e := okEntry(i)
+		e.Outcome.Metrics = []space.Metric{{Name: fmt.Sprint("m", i%n), Value: float64(i)}}
+		must(t, j.Record(e))
+		want[i] = e
+	}
+	must(t, j.Sync(), j.Close())
+	log, recovery, err := readJournalFile(j.Path())
+	must(t, err)
+	if recovery.Lines != 2+mostShapes+2*n {
+		t.Errorf("%d lines for %d shapes", recovery.Lines, n)
+	}
+	if got := fmt.Sprintf("%#v", inOrder(log.History)); got != fmt.Sprintf("%#v", inOrder(space.History{Entries: want})) {
+		t.Errorf("the entries are %s", got)
+	}
+}
+
 func TestCreateJournalKeepsAnExistingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), JournalName)
 	must(t, os.WriteFile(path, []byte("precious"), 0o666))

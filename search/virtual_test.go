@@ -48,6 +48,19 @@ func virtualRun(t testing.TB, s *space.Space, m *searchtest.Memory, set search.S
 	return r
 }
 
+// TestVirtualEnd: what ends at the very end of the budget counts, and nothing after it.
+func TestVirtualEnd(t *testing.T) {
+	for wall, want := range map[time.Duration]int{3*time.Second - 1: 2, 3 * time.Second: 3, 3*time.Second + 1: 3} {
+		ev := search.EvaluatorFunc(func(context.Context, space.Trial) (space.Outcome, error) {
+			return space.Outcome{Status: space.OK, Cost: 1, Seconds: 1}, nil
+		})
+		r, err := search.Run(t.Context(), random.New(virtualSpace(t), 3), ev, search.Settings{Virtual: true, Budget: search.Budget{Wall: wall}})
+		if err != nil || r.Stop != search.TimeSpent || r.Told != want || r.Elapsed != wall {
+			t.Errorf("evaluations of a second, for %v: %+v, %v", wall, r, err)
+		}
+	}
+}
+
 // TestVirtualTime: a budget of simulated time ends when the workers have used it, and the journal has when each
 // evaluation ended.
 func TestVirtualTime(t *testing.T) {
