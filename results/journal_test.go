@@ -815,6 +815,58 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
+// gated is a file whose every sync says that it has begun, and waits.
+type gated struct {
+	mu          sync.Mutex
+	size        int
+	synced      int // bytes that the last sync covered
+	began, gate chan struct{}
+}
+
+func (f *gated) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.size += len(p)
+	return len(p), nil
+}
+
+func (f *gated) Sync() error {
+	f.mu.Lock()
+	size := f.size
+	f.mu.Unlock()
+	f.began <- struct{}{}
+	<-f.gate
+	f.synced = size
+	return nil
+}
+
+func (f *gated) Close() error { return nil }
+
+// What is recorded while a sync is under way is not on disk when that ends: it takes the next one.
+func TestSyncUnderWay(t *testing.T) {
+	f := &gated{began: make(chan struct{}), gate: make(chan struct{})}
+	s := newScanner(nil)
+	s.format = newFormat(newestFormat)
+	j := newJournal("gated", "", f, f, s, Outline{}, newDigester())
+	must(t, j.Batch(space.Batch{Count: 2}))
+	<-f.began
+	must(t, j.Record(okEntry(0)))
+	done := make(chan error)
+	go func() { done <- j.Sync() }()
+	f.gate <- struct{}{}
+	select {
+	case <-f.began:
+	case err := <-done:
+		t.Fatalf("Sync returned %v after a sync that had begun before", err)
+	}
+	f.gate <- struct{}{}
+	must(t, <-done)
+	if f.synced != f.size {
+		t.Errorf("Sync returned with %d of %d bytes on disk", f.synced, f.size)
+	}
+	must(t, j.Close())
+}
+
 func TestLock(t *testing.T) {
 	j := newTestJournal(t)
 	dir := filepath.Dir(j.Path())

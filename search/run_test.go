@@ -690,6 +690,25 @@ func TestLastSyncError(t *testing.T) {
 	}
 }
 
+// A recorder that says the same of each Sync is quoted once, and one that says something else at the end as well.
+func TestSyncErrorsAreSaidOnce(t *testing.T) {
+	full, gone := errors.New("the disk is full"), errors.New("the disk is gone")
+	for want, errs := range map[string][]error{"the disk is full": {full, full}, "the disk is full\nthe disk is gone": {full, gone}} {
+		syncs := 0
+		memory := &searchtest.Memory{Fail: func(call string) error {
+			if call == "sync" {
+				syncs++
+				return errs[syncs-1]
+			}
+			return nil
+		}}
+		_, err := search.Run(t.Context(), newScript(line(t, 20), 10), cost(up), search.Settings{Recorder: memory})
+		if err == nil || err.Error() != want || syncs != 2 {
+			t.Errorf("after %d syncs the run ends with %v, want %s", syncs, err, want)
+		}
+	}
+}
+
 // The recorder has a batch before it is evaluated, its outcomes before the strategy is told, and is asked to make
 // them durable in between. That holds for what a resumed run adds to a batch as well.
 func TestRecordedBeforeTold(t *testing.T) {

@@ -109,14 +109,13 @@ func TestVirtualResume(t *testing.T) {
 	whole := searchtest.NewMemory(space.History{})
 	virtualRun(t, s, whole, search.Settings{Jobs: 3, Budget: search.Budget{Wall: 60 * time.Second}})
 	want := whole.History()
-	rapid.Check(t, func(t *rapid.T) {
+	// resumed has so much time and so many evaluations first, 0 for all, and then the rest.
+	resumed := func(t interface{ Fatalf(string, ...any) }, at time.Duration, evals int) {
 		m := searchtest.NewMemory(space.History{})
-		at := time.Duration(rapid.IntRange(1, 600).Draw(t, "tenths of a second")) * 100 * time.Millisecond
-		evals := rapid.IntRange(0, len(want.Entries)).Draw(t, "evaluations")
 		for _, b := range []search.Budget{{Wall: at, Evaluations: evals}, {Wall: 60 * time.Second}} {
 			set := search.Settings{Jobs: 3, Budget: b, Virtual: true, Recorder: m, History: m.History()}
 			if _, err := search.Run(context.Background(), random.New(s, 3), search.EvaluatorFunc(virtualOutcome), set); err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v", err)
 			}
 		}
 		got := m.History()
@@ -131,6 +130,13 @@ func TestVirtualResume(t *testing.T) {
 		if n, err := search.Replay(random.New(s, 3), got); err != nil || n != len(got.Entries) {
 			t.Fatalf("a replay compares %d of %d: %v", n, len(got.Entries), err)
 		}
+	}
+	for tenths := 1; tenths <= 600; tenths += 37 {
+		resumed(t, time.Duration(tenths)*100*time.Millisecond, 0)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Duration(rapid.IntRange(1, 600).Draw(t, "tenths of a second")) * 100 * time.Millisecond
+		resumed(t, at, rapid.IntRange(0, len(want.Entries)).Draw(t, "evaluations"))
 	})
 }
 
