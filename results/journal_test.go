@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -273,6 +274,51 @@ func TestManyShapes(t *testing.T) {
 	}
 	if got := fmt.Sprintf("%#v", inOrder(log.History)); got != fmt.Sprintf("%#v", inOrder(space.History{Entries: want})) {
 		t.Errorf("the entries are %s", got)
+	}
+}
+
+// The rounds of a journal are those of its history, also where batches were recorded before the outcomes of earlier ones, and these
+// came in any order.
+func TestRoundsOfAJournal(t *testing.T) {
+	h := space.History{Entries: map[int]space.Entry{}}
+	for _, b := range []space.Batch{{Number: 0, First: 0, Count: 3}, {Number: 1, First: 3, Count: 2}, {Number: 2, First: 5, Count: 1}, {Number: 3, First: 6, Count: 2}} {
+		b.Progress.Told = b.First
+		h.Batches = append(h.Batches, b)
+	}
+	for number := range 7 { // the last one is missing
+		h.Entries[number] = okEntry(number)
+	}
+	rounds := func(all iter.Seq2[space.Round, error]) (text string) {
+		for r, err := range all {
+			must(t, err)
+			text += fmt.Sprintf("%+v\n", r)
+		}
+		return text
+	}
+	want := rounds(h.Rounds())
+	for _, order := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1, 0}, {3, 0, 5, 2, 6, 4, 1}} {
+		for ahead := range len(h.Batches) { // so many batches are recorded before the outcomes of theirs
+			j := newTestJournal(t)
+			recorded := 0
+			for k, b := range h.Batches {
+				must(t, j.Batch(b))
+				if k < ahead {
+					continue
+				}
+				for _, number := range order {
+					if number >= recorded && number < b.First+b.Count {
+						must(t, j.Record(h.Entries[number]))
+					}
+				}
+				recorded = b.First + b.Count
+			}
+			must(t, j.Sync(), j.Close())
+			stored, _, err := readStored(j.Path())
+			must(t, err)
+			if got := rounds(stored.Rounds()); got != want {
+				t.Errorf("with %d batches ahead, outcomes in the order %v: the rounds are\n%s want\n%s", ahead, order, got, want)
+			}
+		}
 	}
 }
 
