@@ -277,6 +277,21 @@ func TestManyShapes(t *testing.T) {
 	}
 }
 
+// Zeros keep their sign, where they stand for something and where they do not.
+func TestNegativeZeros(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	l := sample()
+	for n, o := range map[int]space.Outcome{0: {Status: space.OK, Cost: minus, Seconds: minus}, 1: {Status: space.Crashed, Cost: minus},
+		2: {Status: space.OK, Seconds: minus, Metrics: []space.Metric{{Name: "m", Value: minus}}}} {
+		e := l.History.Entries[n]
+		e.Outcome = o
+		l.History.Entries[n] = e
+	}
+	got, _, err := ReadJournal(bytes.NewReader(encode(t, l, newestFormat)))
+	must(t, err)
+	checkLog(t, got, l)
+}
+
 // The rounds of a journal are those of its history, also where batches were recorded before the outcomes of earlier ones, and these
 // came in any order.
 func TestRoundsOfAJournal(t *testing.T) {
