@@ -52,6 +52,8 @@ func (p *powerProblem) Presets() []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "the binary method", Point: binary}}
 }
 
+func (p *powerProblem) Traits() kernels.Traits { return kernels.Traits{} }
+
 func (p *powerProblem) Build(_ context.Context, point space.Point) (kernels.Candidate, error) {
 	return &powerCandidate{n: p.n, width: point.Int("width"), slide: point.Bool("slide")}, nil
 }

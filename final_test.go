@@ -3,14 +3,12 @@ package tune
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"tune/kernels"
@@ -56,7 +54,13 @@ func (c *measuredCandidate) Score(context.Context, int) (kernels.Score, error) {
 	return kernels.Score{Cost: cost}, nil
 }
 
-func (p *measuredProblem) Compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+func (p *measuredProblem) Traits() kernels.Traits {
+	t := p.toyProblem.Traits()
+	t.Compare = p.compare
+	return t
+}
+
+func (p *measuredProblem) compare(_ context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	if series.Observe != nil {
 		series.Observe(1, 21)
 	}
@@ -123,7 +127,7 @@ func TestFinal(t *testing.T) {
 		if !series.Confirm {
 			asked = finalists
 		}
-		if baseline != 20 || series.Limit <= 0 || series.Limit > finalLimit {
+		if baseline != 20 || series.Limit <= 0 || series.Limit > 30*time.Second {
 			t.Errorf("compared with %d for %v", baseline, series.Limit)
 		}
 		return honest(p, baseline, finalists, series)
@@ -166,7 +170,11 @@ func (k confinedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
 	return &confinedProblem{p.(*measuredProblem), k.room}, nil
 }
 
-func (p *confinedProblem) MostFinalists() int { return p.room }
+func (p *confinedProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.MostFinalists = p.room
+	return t
+}
 
 // TestFinalConfined: as many finalists are compared as there is room for.
 func TestFinalConfined(t *testing.T) {
@@ -233,7 +241,13 @@ func (k threadedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
 	return &threadedProblem{p.(*measuredProblem)}, nil
 }
 
-func (p *threadedProblem) Threads(point space.Point) (int, error) {
+func (p *threadedProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Threads = p.threads
+	return t
+}
+
+func (p *threadedProblem) threads(point space.Point) (int, error) {
 	if point.Int("n") >= 10 {
 		return 1, nil
 	}
@@ -245,7 +259,7 @@ func (p *threadedProblem) Threads(point space.Point) (int, error) {
 func TestFinalSerial(t *testing.T) {
 	k := threadedToy{newMeasuredToy()}
 	k.check = func(ctx context.Context, n int, seed uint64) error {
-		if n == 10 && seed == freshSeeds(1)[0] {
+		if n == 10 && seed == kernels.ExportSeeds(1)[0] {
 			return wrongAnswer(n)
 		}
 		return ctx.Err()
@@ -334,12 +348,18 @@ func (p *deviatingProblem) Build(ctx context.Context, point space.Point) (kernel
 	return &deviatingCandidate{measuredCandidate: c.(*measuredCandidate)}, nil
 }
 
-func (p *deviatingProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+func (p *deviatingProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Compare = p.compare
+	return t
+}
+
+func (p *deviatingProblem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	plain := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		plain[i] = f.(*deviatingCandidate).measuredCandidate
 	}
-	return p.measuredProblem.Compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, series)
+	return p.measuredProblem.compare(ctx, baseline.(*deviatingCandidate).measuredCandidate, plain, series)
 }
 
 func seedError(seed uint64) float64 { return float64(seed>>32) / (1 << 32) }
@@ -357,7 +377,7 @@ func TestFinalDeviation(t *testing.T) {
 	k := deviatingToy{newMeasuredToy()}
 	report := runToy(t, k, Options{Seed: 3, Budget: search.Budget{Evaluations: 20}})
 	largest := 0.0
-	for _, seed := range freshSeeds(3) {
+	for _, seed := range kernels.ExportSeeds(3) {
 		largest = max(largest, seedError(seed))
 	}
 	s := report.Schedule
@@ -402,7 +422,7 @@ func TestFinalDeviation(t *testing.T) {
 // TestFinalRefused: finalists that die or are wrong on fresh inputs make room for the next ones.
 func TestFinalRefused(t *testing.T) {
 	k := newMeasuredToy()
-	fresh := freshSeeds(7)
+	fresh := kernels.ExportSeeds(7)
 	k.check = func(ctx context.Context, n int, seed uint64) error {
 		switch {
 		case n == 2 && seed == fresh[0], n == 4 && seed == fresh[ExportChecks-1]:
@@ -442,65 +462,12 @@ func TestFinalRefused(t *testing.T) {
 	}
 }
 
-// TestFinalFails: what is the tuner's fault is an error, and what the machine could not measure says so.
-func TestFinalFails(t *testing.T) {
-	k := newMeasuredToy()
-	failure := errors.New("no core is left")
-	k.compare = func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
-		return kernels.Final{}, failure
-	}
-	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
-	if !errors.Is(err, failure) {
-		t.Errorf("Run returned %v", err)
-	}
-	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ kernels.Series) (kernels.Final, error) {
-		f := kernels.Final{Best: -1}
-		for range finalists {
-			f.Comparisons = append(f.Comparisons, kernels.Comparison{Unverified: true, Indistinct: true})
-		}
-		return f, nil
-	}
-	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
-	if s := report.Schedule; s == nil || s.Key != "n=2" || s.Cost != 51 || !s.Unverified || s.RatioInterval != nil || s.MachineState != nil {
-		t.Errorf("the schedule is %+v", s)
-	}
-}
-
-// TestPatience: the final measurement takes what it is given, two thirds of what is left of a budget, and a second at the least.
-func TestPatience(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		hurry       bool
-		limit, left time.Duration // 0 for none
-		want        time.Duration
-	}{
-		{"nothing is given", false, 0, 0, finalLimit},
-		{"somebody waits", true, time.Minute, time.Hour, shortLimit},
-		{"a limit", false, 5 * time.Second, 0, 5 * time.Second},
-		{"much is left", false, 0, time.Hour, finalLimit},
-		{"much is left, and there is a limit", false, 5 * time.Second, time.Hour, 5 * time.Second},
-		{"two thirds of what is left", false, 0, 15 * time.Second, 10 * time.Second},
-		{"little is left", false, 0, time.Second, shortLimit},
-		{"the time is over", false, 0, -time.Minute, shortLimit},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			x := exporter{hurry: c.hurry, limit: c.limit}
-			if c.left != 0 {
-				x.until = time.Now().Add(c.left)
-			}
-			if got := x.patience(); got != c.want {
-				t.Errorf("%s: %v, want %v", c.name, got, c.want)
-			}
-		})
-	}
-}
-
 // TestFinalBaselineWrong: the baseline is exported only where it passes every check, and else the run says so.
 func TestFinalBaselineWrong(t *testing.T) {
 	for _, check := range []int{1, ExportChecks - 1} {
 		k := newMeasuredToy()
 		k.check = func(ctx context.Context, n int, seed uint64) error {
-			if n == 20 && seed == freshSeeds(7)[check] {
+			if n == 20 && seed == kernels.ExportSeeds(7)[check] {
 				return wrongAnswer(n)
 			}
 			return ctx.Err()
@@ -509,26 +476,6 @@ func TestFinalBaselineWrong(t *testing.T) {
 		_, err := Run(t.Context(), Options{Kernel: k, Seed: 7, Budget: search.Budget{Evaluations: 20}, Dir: filepath.Join(t.TempDir(), "run")})
 		if err == nil || !strings.Contains(err.Error(), "the baseline") || !strings.Contains(err.Error(), "20 is wrong") {
 			t.Errorf("check %d: Run returned %v", check, err)
-		}
-	}
-}
-
-func TestFinalReserve(t *testing.T) {
-	for _, test := range []struct {
-		wall       time.Duration
-		call       time.Duration
-		evaluation time.Duration
-		least      time.Duration
-		most       time.Duration
-	}{
-		{0, time.Second, time.Second, 0, 0},
-		{10 * time.Minute, time.Millisecond, time.Second, 9 * time.Second, 15 * time.Second},
-		{10 * time.Minute, 17 * time.Second, 55 * time.Second, 60 * time.Second, 150 * time.Second},
-		{10 * time.Second, time.Millisecond, time.Second, 3 * time.Second, 3500 * time.Millisecond},
-	} {
-		got := finalReserve(test.wall, float64(test.call), test.evaluation)
-		if got < test.least || got > test.most {
-			t.Errorf("%s: %v is kept", fmt.Sprint(test), got)
 		}
 	}
 }
@@ -654,7 +601,7 @@ func TestFinalBaselineAlone(t *testing.T) {
 	for _, only := range []bool{true, false} {
 		k := newMeasuredToy()
 		k.check = func(ctx context.Context, n int, seed uint64) error {
-			if n != 20 && (only || slices.Contains(freshSeeds(1), seed)) {
+			if n != 20 && (only || slices.Contains(kernels.ExportSeeds(1), seed)) {
 				return wrongAnswer(n)
 			}
 			return ctx.Err()
@@ -733,5 +680,29 @@ func TestVerdictTampered(t *testing.T) {
 	tamper(t, report.Dir, func(s *results.Schedule) { s.Verdict = space.NoGain })
 	if failed := verify(t, exact, report.Dir); len(failed) != 1 || !strings.Contains(failed[0], `field verdict is "no gain", and the costs`) {
 		t.Errorf("of an exact kernel: %q", failed)
+	}
+}
+
+// TestFinalFails: what is the tuner's fault is an error, and what the machine could not measure says so.
+func TestFinalFails(t *testing.T) {
+	k := newMeasuredToy()
+	failure := errors.New("no core is left")
+	k.compare = func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
+		return kernels.Final{}, failure
+	}
+	_, err := Run(t.Context(), Options{Kernel: k, Budget: search.Budget{Evaluations: 5}, Dir: filepath.Join(t.TempDir(), "run")})
+	if !errors.Is(err, failure) {
+		t.Errorf("Run returned %v", err)
+	}
+	k.compare = func(_ *measuredProblem, _ int, finalists []int, _ kernels.Series) (kernels.Final, error) {
+		f := kernels.Final{Best: -1}
+		for range finalists {
+			f.Comparisons = append(f.Comparisons, kernels.Comparison{Unverified: true, Indistinct: true})
+		}
+		return f, nil
+	}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
+	if s := report.Schedule; s == nil || s.Key != "n=2" || s.Cost != 51 || !s.Unverified || s.RatioInterval != nil || s.MachineState != nil {
+		t.Errorf("the schedule is %+v", s)
 	}
 }

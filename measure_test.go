@@ -176,3 +176,61 @@ func TestMeasureWaits(t *testing.T) {
 		t.Errorf("it was told %q and %q", why, busy.Why)
 	}
 }
+
+// settlingToy is a kernel whose baseline is wrong, so that another point is the baseline.
+type settlingToy struct{ measuredToy }
+
+type settlingProblem struct {
+	*measuredProblem
+	baseline space.Point // the zero point until it is settled
+}
+
+func (k settlingToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return &settlingProblem{measuredProblem: p.(*measuredProblem)}, nil
+}
+
+func (p *settlingProblem) candidates() []space.Point {
+	second, _ := p.Space().Parse("n=19")
+	return []space.Point{p.measuredProblem.Presets()[0].Point, second}
+}
+
+func (p *settlingProblem) Presets() []kernels.Preset {
+	presets := p.measuredProblem.Presets()
+	if p.baseline.Key() != "" {
+		presets[0].Point = p.baseline
+	}
+	return presets
+}
+
+func (p *settlingProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Baselines = p.candidates
+	t.Settle = func(ctx context.Context, seed uint64) (err error) {
+		p.baseline, err = kernels.FirstRight(ctx, p, p.candidates(), seed)
+		return err
+	}
+	return t
+}
+
+// TestMeasureSettles: where the first point that may be the baseline is wrong, a run is measured again beside the same one as before.
+func TestMeasureSettles(t *testing.T) {
+	k := settlingToy{newMeasuredToy()}
+	k.check = func(ctx context.Context, n int, _ uint64) error {
+		if n == 20 {
+			return wrongAnswer(n)
+		}
+		return ctx.Err()
+	}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Strategy: "grid"})
+	if report.Baseline.Key != "n=19" {
+		t.Fatalf("the baseline is %+v", report.Baseline)
+	}
+	again, err := Measure(t.Context(), kernels.Table{k}, report.Dir, MeasureOptions{})
+	if err != nil || again.Baseline.Key != "n=19" || again.Schedule.Key != report.Schedule.Key {
+		t.Errorf("measured again: %+v, %v", again, err)
+	}
+}

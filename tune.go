@@ -17,21 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"iter"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
-	"tune/internal/files"
 	"tune/kernels"
 	"tune/results"
-	"tune/results/chart"
-	"tune/results/exchange"
+	"tune/results/earlier"
+	"tune/results/schedule"
 	"tune/search"
 	"tune/search/halving"
 	"tune/search/strategies"
@@ -115,17 +107,26 @@ type Report struct {
 	Refused []Refusal
 }
 
-// Refusal is an incumbent that failed its last check.
-type Refusal struct {
-	Key    string `json:"key"`
-	Reason string `json:"reason"`
-}
-
 // ScheduleName is the name of the schedule in a run directory.
-const ScheduleName = "best.json"
+const ScheduleName = schedule.Name
 
 // ExportChecks is how many fresh inputs a schedule is checked on before it is exported.
-const ExportChecks = 8
+const ExportChecks = kernels.ExportChecks
+
+// Refusal is an incumbent that failed its last check.
+type Refusal = schedule.Refusal
+
+// BaselineError says that the baseline of a kernel does not hold.
+type BaselineError = kernels.BaselineError
+
+// Earlier is what was measured before: see package earlier.
+type Earlier = earlier.Earlier
+
+// OtherKernelError says that earlier measurements are of another kernel than the one of a run.
+type OtherKernelError = earlier.OtherKernelError
+
+// ReadEarlier reads a run directory, a schedule, or a file in a format of package exchange.
+func ReadEarlier(path string) (*Earlier, error) { return earlier.Read(path) }
 
 // Version is the version of tune, with the revision that it was built from where that is known.
 func Version() string {
@@ -160,17 +161,21 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Strategy = cmp.Or(o.Strategy, info.Strategy, strategies.Default)
 	settings := results.Settings{
 		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
-		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: derive(o.Seed, "check"),
+		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(), Measured: !info.Exact,
 	}
-	s, err := newSession(o.Kernel, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
+	opened, err := kernels.Open(o.Kernel, o.Shape)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSession(opened, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
 		for _, e := range o.From {
-			other := e.fits(info.Name, problem)
+			other := e.Fits(info.Name, problem)
 			if other != nil && !o.FromAny {
 				return nil, other
 			}
-			p, from := e.prior(problem.Space())
+			p, from := e.Prior(problem.Space())
 			from.Other = other != nil
 			prior, settings.From = append(prior, p), append(settings.From, from)
 		}
@@ -179,38 +184,30 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, ok := s.problem.(kernels.Examiner); ok {
-		if err := x.Examine(ctx); err != nil {
+	if examine := s.kernel.Problem.Traits().Examine; examine != nil {
+		if err := examine(ctx); err != nil {
 			return nil, err
 		}
 	}
-	settings.Data, settings.Clock = s.data, s.clock()
-	base := s.problem.Presets()[0]
+	settings.Data, settings.Clock = (*results.Source)(info.Files.Data), s.clock()
+	base := s.kernel.Problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
-	settings.SpaceFingerprint = s.problem.Space().Fingerprint()
+	settings.SpaceFingerprint = s.kernel.Problem.Space().Fingerprint()
 	var prepare []func(dir string) error
 	if len(s.prior) > 0 {
 		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
 	}
-	if k, ok := o.Kernel.(interface{ Save(dir string) error }); ok {
-		// The table of the next sitting does not have this kernel; what it takes to make it again is kept
-		// with the run.
-		prepare = append(prepare, k.Save)
+	if info.Files.Save != nil {
+		prepare = append(prepare, info.Files.Save)
 	}
 	if s.run, err = results.Create(o.Dir, settings, prepare...); err != nil {
 		return nil, err
 	}
 	s.settings = s.run.Settings
-	if k, ok := o.Kernel.(foreign); ok {
-		s.unsigned = results.Sign(o.Dir, k.SavedFiles()...)
+	if started := info.Files.Started; len(started) > 0 {
+		s.unsigned = results.Sign(o.Dir, started...)
 	}
 	return s.carryOut(ctx, o)
-}
-
-// foreign is implemented by kernels whose candidates are made of what a run directory holds, rather than by tune.
-type foreign interface {
-	// SavedFiles are the files of a run directory that say all of what the kernel starts.
-	SavedFiles() []string
 }
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
@@ -259,86 +256,46 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	return s.carryOut(ctx, Options{Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
 }
 
-// session is a run with the problem that it searches.
+// session is a run with the kernel that it searches.
 type session struct {
-	info      kernels.Info
-	problem   kernels.Problem
+	kernel    *kernels.Opened
 	evaluator *kernels.Evaluator
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
-	// file is the path of the file that the kernel was read from, "" for one of tune's own.
-	file string
-	// data is the file of measurements that the kernel was made of, nil for one without.
-	data *results.Source
 	// prior is what the strategy begins with.
 	prior []results.Prior
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
-	// evaluation is how long it took to evaluate the baseline.
-	evaluation time.Duration
 }
 
 // newSession makes the session of a run. prior returns what the strategy begins with, as points of the problem's space.
-func newSession(k kernels.Kernel, settings *results.Settings, prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
-	info := k.Info()
-	shape, err := kernels.ParseShape(info.Shape, settings.Shape)
-	if err != nil {
-		return nil, err
-	}
-	problem, err := k.Problem(shape)
-	if err != nil {
-		return nil, err
-	}
+func newSession(k *kernels.Opened, settings *results.Settings, prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
 	entry, err := strategies.Lookup(settings.Strategy)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := prior(problem)
+	seen, err := prior(k.Problem)
 	if err != nil {
 		return nil, err
 	}
-	hints := strategies.Hints{Start: kernels.Starts(problem)}
-	if hints.Sources, err = sources(problem.Space(), seen); err != nil {
+	hints := strategies.Hints{Start: kernels.Starts(k.Problem)}
+	if hints.Sources, err = earlier.Sources(k.Problem.Space(), seen); err != nil {
 		return nil, err
 	}
-	strategy, err := newStrategy(entry, problem, problem.Space(), settings.Seed, hints)
+	traits := k.Problem.Traits()
+	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 	if err != nil {
 		return nil, err
 	}
-	made := &session{
-		info: info, problem: problem, strategy: strategy, settings: *settings, prior: seen,
-		evaluator: &kernels.Evaluator{Problem: problem, CheckSeed: settings.CheckSeed},
-	}
-	if k, ok := k.(interface{ Path() string }); ok {
-		made.file = k.Path()
-	}
-	if k, ok := k.(interface{ Data() results.Source }); ok {
-		data := k.Data()
-		made.data = &data
-	}
-	return made, nil
-}
-
-// newStrategy makes the strategy of a run in a space of a problem's points. A batch is scored at the cheap fidelities
-// first, where the problem has any.
-func newStrategy(entry strategies.Strategy, problem kernels.Problem, s *space.Space, seed uint64, hints strategies.Hints) (search.Strategy, error) {
-	inner, err := entry.New(s, seed, hints)
-	if err != nil {
-		return nil, err
-	}
-	c := halving.Config{Levels: kernels.Levels(problem), Blind: kernels.BlindTo(problem)}
-	if !entry.Hintless {
-		c.First = search.Leaders(s, hints.Sources, search.MostLeaders)
-	}
-	return halving.New(s, seed, inner, c)
+	return &session{
+		kernel: k, strategy: strategy, settings: *settings, prior: seen,
+		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed},
+	}, nil
 }
 
 // simulated reports whether evaluations take the time that they once took.
-func (s *session) simulated() bool {
-	_, ok := s.problem.(kernels.Simulated)
-	return ok
-}
+func (s *session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
 
 // clock says so in the words of run directories.
 func (s *session) clock() string {
@@ -351,27 +308,16 @@ func (s *session) clock() string {
 // openSession makes the session of the recorded run in a directory. It refuses a run whose points mean something else by
 // now.
 func openSession(table kernels.Table, settings *results.Settings, dir string) (*session, error) {
-	k, err := table.Lookup(settings.Kernel)
+	k, err := schedule.OpenRun(table, settings)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(k, settings, func(problem kernels.Problem) ([]results.Prior, error) {
-		// Another space is reported below, and cannot read the points of this one.
-		if len(settings.From) == 0 || problem.Space().Fingerprint() != settings.SpaceFingerprint {
+	return newSession(k, settings, func(kernels.Problem) ([]results.Prior, error) {
+		if len(settings.From) == 0 {
 			return nil, nil
 		}
 		return results.ReadPrior(dir)
 	})
-	if err != nil {
-		return nil, err
-	}
-	if v := s.info.Version; v != settings.KernelVersion {
-		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here, start a new run", settings.KernelVersion, s.info.Name, v)
-	}
-	if f := s.problem.Space().Fingerprint(); f != settings.SpaceFingerprint {
-		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again, start a new run", settings.SpaceFingerprint, f)
-	}
-	return s, nil
 }
 
 // reserve is how much of a wall budget is kept for the last checks and the export.
@@ -389,29 +335,17 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			err = errors.Join(err, cerr)
 		}
 	}()
-	baseline, err := s.baselineWithin(ctx, o)
+	found, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	baseline := schedule.AsBaseline(found)
 	if o.Start != nil {
-		var lacks []string
-		if e, ok := s.problem.(kernels.Exposed); ok {
-			lacks = e.Lacks()
-		}
-		o.Start(Start{Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.problem.Space(), Baseline: baseline, Budget: o.Budget,
-			Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
-			Unsigned: s.unsigned, Measured: !s.info.Exact})
+		o.Start(s.start(o, baseline))
 	}
 	budget := o.Budget
-	kept := reserve(budget.Wall)
-	if s.simulated() {
-		kept = 0 // real time is needed for the export, and that is not counted
-	}
-	if _, ok := s.problem.(kernels.Comparer); ok && !s.info.Exact {
-		kept = max(kept, finalReserve(budget.Wall, baseline.Cost, s.evaluation))
-	}
-	budget.Wall -= kept
-	journal := newDigest(s.run, s.serialTest())
+	budget.Wall -= s.reserve(o.Budget.Wall, found)
+	journal := schedule.NewDigest(s.run, s.kernel.Serial())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(),
@@ -426,93 +360,70 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: kernels.CheckingOf(s.problem)}
-	// The search may have been stopped by ctx, and what it found is exported all the same.
-	hurry := ctx.Err() != nil
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
+	return report, s.export(ctx, o, report, journal, end)
+}
+
+// start says what the run starts from.
+func (s *session) start(o Options, baseline results.Baseline) Start {
+	var lacks []string
+	if f := s.kernel.Problem.Traits().Lacks; f != nil {
+		lacks = f()
+	}
+	return Start{
+		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
+		Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
+		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact,
+	}
+}
+
+// reserve is how much of a wall budget is kept for the last checks, the final measurement and the export.
+func (s *session) reserve(wall time.Duration, baseline kernels.Baseline) time.Duration {
+	kept := reserve(wall)
+	if s.simulated() {
+		kept = 0 // real time is needed for the export, and that is not counted
+	}
+	if s.kernel.Compare() != nil {
+		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, time.Duration(baseline.Outcome.Seconds*float64(time.Second))))
+	}
+	return kept
+}
+
+// export makes the schedule of a search that has ended, and puts into the report what comes of it.
+func (s *session) export(ctx context.Context, o Options, report *Report, journal *schedule.Digest, end results.End) error {
+	began := time.Now()
+	maker := &schedule.Maker{
+		Kernel: s.kernel, Settings: s.settings, ToolVersion: Version(), Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
+		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
+		// The search may have been stopped by ctx, and what it found is exported all the same.
+		Hurry: ctx.Err() != nil,
+		Elapsed: func() time.Duration {
+			if s.simulated() {
+				return report.Result.Elapsed
+			}
+			return report.Result.Elapsed + time.Since(began)
+		},
+	}
 	ctx = context.WithoutCancel(ctx)
-	whole, ranking, serial := journal.ranking(end)
-	until := time.Time{} // by then the export is to be done
 	if o.Budget.Wall > 0 && !s.simulated() {
-		until = time.Now().Add(o.Budget.Wall - result.Elapsed)
+		maker.Until = began.Add(o.Budget.Wall - report.Result.Elapsed)
 	}
-	x := exporter{
-		session: s, report: report, batches: journal.batches, dir: s.run.Dir, serial: serial, until: until, hurry: hurry, budget: o.Budget,
-		progress: o.Measuring, limit: o.Final, searched: time.Now(),
-	}
-	if err = x.export(ctx, ranking); err == nil && report.Schedule == nil && !whole {
+	whole, ranking, serial := journal.Ranking(end)
+	maker.Serial = serial
+	made, err := maker.Make(ctx, ranking)
+	if err == nil && made.Schedule == nil && !whole {
 		// None of the best holds. It takes a strange kernel to come here, so that the time to read
 		// the whole journal matters less than the answer.
 		var log *results.Run
 		if log, err = results.Read(s.run.Dir); err == nil {
-			report.Refused = nil
-			err = x.exportFrom(ctx, end.Trim(log))
+			made, err = maker.MakeFrom(ctx, end.Trim(log))
 		}
 	}
-	report.Elapsed = x.elapsed()
+	report.Schedule, report.Refused, report.Elapsed = made.Schedule, made.Refused, maker.Elapsed()
 	if report.Schedule != nil {
 		report.Baseline = report.Schedule.Baseline
 	}
-	return report, err
-}
-
-// pages gives the ranking of a history part by part, each twice as long as the one before, so that who needs the best
-// ones only takes no memory for the others.
-func pages(h results.History) iter.Seq2[[]space.Entry, error] {
-	return func(yield func([]space.Entry, error) bool) {
-		var last *space.Entry
-		for most := finalists; ; most *= 2 {
-			page, err := results.Ranking(h, last, most)
-			if err == nil && len(page) == 0 || !yield(page, err) || err != nil {
-				return
-			}
-			last = &page[len(page)-1]
-		}
-	}
-}
-
-// exportFrom exports the first of a history that holds, in the order of their ranking.
-func (x *exporter) exportFrom(ctx context.Context, h results.History) (err error) {
-	if x.serial, err = x.bestSerial(h); err != nil {
-		return err
-	}
-	for ranking, err := range pages(h) {
-		if err != nil {
-			return err
-		}
-		if err := x.export(ctx, ranking); err != nil || x.report.Schedule != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// baselineGrace is how long a baseline may take when its run is to end.
-const baselineGrace = 500 * time.Millisecond
-
-// lingering returns a context that is done a while after its parent is.
-func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
-	stop := context.AfterFunc(parent, func() { time.AfterFunc(grace, cancel) })
-	return ctx, func() { stop(); cancel() }
-}
-
-// BaselineError says that the baseline of a kernel does not hold, so that there is nothing to compare candidates with.
-type BaselineError struct {
-	Kernel, Preset string
-	Outcome        space.Outcome // never OK
-}
-
-// Error names the kernel and says what is wrong.
-func (e *BaselineError) Error() string {
-	return fmt.Sprintf("%s of kernel %s: %s: %s", baselineOf(e.Preset), e.Kernel, e.Outcome.Status, e.Outcome.Reason)
-}
-
-// baselineOf names a baseline by its preset, unless that is called baseline too.
-func baselineOf(preset string) string {
-	if preset == "baseline" {
-		return "the baseline"
-	}
-	return "baseline " + preset
+	return err
 }
 
 // SlowBaselineError says that a budget was over before the baseline was measured.
@@ -525,327 +436,14 @@ func (e *SlowBaselineError) Error() string {
 // leastPatience is how long a baseline may take however small the budget is.
 const leastPatience = 10 * time.Second
 
-// baselineWithin is baseline within the time that a run has. A reference may take longer than that by far.
-func (s *session) baselineWithin(ctx context.Context, o Options) (results.Baseline, error) {
-	if o.Budget.Wall <= 0 || s.simulated() {
-		return s.baseline(ctx)
+// baselineWithin evaluates the baseline within the time that a run has. A reference may take longer than that by far.
+func (s *session) baselineWithin(ctx context.Context, o Options) (kernels.Baseline, error) {
+	if o.Budget.Wall > 0 && !s.simulated() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, o.Began.Add(max(o.Budget.Wall, leastPatience)), &SlowBaselineError{o.Budget.Wall})
+		defer cancel()
 	}
-	ctx, cancel := context.WithDeadlineCause(ctx, o.Began.Add(max(o.Budget.Wall, leastPatience)),
-		&SlowBaselineError{o.Budget.Wall})
-	defer cancel()
-	return s.baseline(ctx)
-}
-
-// baseline scores the point that others are compared with.
-func (s *session) baseline(ctx context.Context) (results.Baseline, error) {
-	// A quick one is had even where the run is to end, so that there is something to compare with.
-	patient, done := lingering(ctx, baselineGrace)
-	defer done()
-	var p kernels.Preset
-	evaluate := func() (space.Outcome, error) {
-		p = s.problem.Presets()[0]
-		return s.evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: p.Point}})
-	}
-	o, err := evaluate()
-	if x, ok := s.problem.(kernels.Settler); ok && err == nil && o.Status == space.WrongAnswer {
-		if err = x.Settle(patient, s.settings.CheckSeed); err == nil {
-			o, err = evaluate()
-		}
-	}
-	if err != nil {
-		if ended := ctx.Err(); ended != nil && patient.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return results.Baseline{}, fmt.Errorf("%s: %w", baselineOf(p.Name), err)
-	}
-	if o.Status != space.OK {
-		return results.Baseline{}, &BaselineError{Kernel: s.info.Name, Preset: p.Name, Outcome: o}
-	}
-	s.evaluation = time.Duration(o.Seconds * float64(time.Second))
-	return results.Baseline{Preset: p.Name, Key: p.Point.Key(), Cost: o.Cost}, nil
-}
-
-// derive returns a seed for one purpose of a run, so that no two purposes share random numbers.
-func derive(seed uint64, purpose string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a, 64 bits
-	for _, c := range []byte(purpose) {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed, h)).Uint64()
-}
-
-// freshSeeds returns seeds of inputs that no candidate of the run has met.
-func freshSeeds(seed uint64) []uint64 {
-	seeds := make([]uint64, ExportChecks)
-	for i := range seeds {
-		seeds[i] = derive(seed, fmt.Sprintf("export %d", i))
-	}
-	return seeds
-}
-
-// exporter writes the schedule of a run.
-type exporter struct {
-	*session
-	report  *Report
-	batches []space.Batch // of the run
-	dir     string        // to write to
-	serial  []space.Entry // the best points of one thread, where the kernel has others too
-	until   time.Time     // when the budget ends; zero where it has no end
-	hurry   bool          // somebody has interrupted the run and waits
-	budget  search.Budget // of the last sitting, where it is known
-	// limit is how long the final measurement may take where somebody says so; 0 leaves it to the budget.
-	limit    time.Duration
-	progress func(kernels.ContestProgress) // of the final measurement; may be nil
-	searched time.Time                     // when the search ended; zero where that was in another sitting
-}
-
-// elapsed is how long the run has taken.
-func (x *exporter) elapsed() time.Duration {
-	if x.searched.IsZero() || x.simulated() {
-		return x.report.Result.Elapsed
-	}
-	return x.report.Result.Elapsed + time.Since(x.searched)
-}
-
-// export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
-// there is refused, and the next best takes its place.
-func (x *exporter) export(ctx context.Context, ranking []space.Entry) error {
-	if comparer, ok := x.problem.(kernels.Comparer); ok && !x.info.Exact {
-		return x.exportMeasured(ctx, comparer, ranking)
-	}
-	seeds := freshSeeds(x.settings.Seed)
-	for _, e := range ranking {
-		point, err := x.problem.Space().Parse(e.Key)
-		if err != nil {
-			return err
-		}
-		c, err := x.rebuild(ctx, point, e.Outcome.Cost, seeds)
-		if r := kernels.AsRejection(err); r != nil {
-			x.report.Refused = append(x.report.Refused, Refusal{e.Key, err.Error()})
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		schedule, err := x.writeSchedule(e, point, c, seeds, nil)
-		if err != nil {
-			return err
-		}
-		x.report.Schedule = schedule
-		return nil
-	}
-	return nil
-}
-
-// rebuild builds a point and checks it on the inputs of every seed. Where scores are exact it must cost what it
-// did before.
-func (s *session) rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (kernels.Candidate, error) {
-	var c kernels.Candidate
-	err := guard(func() (err error) {
-		c, err = s.problem.Build(ctx, p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, s.confirm(ctx, c, cost, seeds)
-}
-
-func (s *session) confirm(ctx context.Context, c kernels.Candidate, cost float64, seeds []uint64) error {
-	if err := kernels.Verify(ctx, c, seeds); err != nil {
-		return err
-	}
-	var score kernels.Score
-	err := guard(func() (err error) {
-		score, err = c.Score(ctx, 0)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if s.info.Exact && score.Cost != cost {
-		return kernels.Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, s.info.Unit, cost)
-	}
-	return nil
-}
-
-// guard makes a panic of a candidate or its generator a rejection, as the evaluator does in a search.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = kernels.Reject(space.Crashed, "panic: %v", p)
-		}
-	}()
-	return f()
-}
-
-// writeSchedule writes the schedule and what belongs to it. m is what was measured at the end, nil where costs are
-// exact.
-func (x *exporter) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, m *measured) (*results.Schedule, error) {
-	path := filepath.Join(x.dir, ScheduleName)
-	values, err := p.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	set, report := x.settings, x.report
-	schedule := results.Schedule{
-		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: x.info.Unit,
-		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
-		Baseline: report.Baseline, Ratio: ratio(report.Baseline.Cost, e.Outcome.Cost),
-		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
-		Evaluations: report.Result.Told, ElapsedSeconds: x.elapsed().Seconds(), Trial: e.Number,
-		Clock: set.Clock, Data: set.Data, Run: filepath.Base(report.Dir), ToolVersion: Version(), Machine: results.ThisMachine(), Created: time.Now(),
-		Reproduce: append(x.reproduce(e.Number), "tune verify "+ScheduleName),
-	}
-	if m != nil {
-		m.apply(&schedule)
-	} else {
-		schedule.Verdict = x.verdictOf(e.Outcome.Cost, report.Baseline.Cost)
-		schedule.Unverified = schedule.Verdict == space.Unverified
-	}
-	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
-	if i, ok := x.problem.Space().Index(p); ok {
-		schedule.Index = &i
-	}
-	checking := kernels.CheckingOf(x.problem)
-	schedule.Checked, schedule.Checks = checking.String(), []results.Check{}
-	for _, seed := range checking.Claimed(seeds) {
-		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
-	}
-	artifacts, err := c.Artifacts()
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range artifacts {
-		write := results.WriteArtifact
-		if a.Derived {
-			write = results.WriteDerived
-		}
-		written, err := write(results.ArtifactPath(path, a.Name), a.Write)
-		if err != nil {
-			return nil, err
-		}
-		schedule.Artifacts = append(schedule.Artifacts, written)
-	}
-	if err := schedule.Write(path); err != nil {
-		return nil, err
-	}
-	// What is on disk counts.
-	schedule, err = results.ReadSchedule(path)
-	return &schedule, err
-}
-
-// verdictOf is that of a cost that no final measurement has compared with the baseline's.
-func (s *session) verdictOf(cost, baseline float64) space.Verdict {
-	switch {
-	case !s.info.Exact:
-		return space.Unverified
-	case cost < baseline:
-		return space.Faster
-	}
-	return space.NoGain
-}
-
-// ratio returns how many times faster a cost is than the baseline's; 0 where that is no number.
-func ratio(baseline, cost float64) float64 {
-	if cost <= 0 || baseline <= 0 {
-		return 0
-	}
-	return baseline / cost
-}
-
-// reproduce returns the command lines that find a trial again. The strategies draw the points of a batch one after
-// another, so that a run up to this trial finds it, and its last batch may be cut short. A batch before that one
-// may not: where the run had a smaller budget once, it is resumed from there.
-func (x *exporter) reproduce(trial int) []string {
-	if !x.info.Exact {
-		return nil // what a strategy asks depends on times that no other run measures
-	}
-	set, kernel := x.settings, x.settings.Kernel
-	if x.file != "" {
-		kernel = "-c " + kernels.ShellWord(x.file)
-	}
-	if x.data != nil {
-		kernel += " --data " + kernels.ShellWord(x.data.Path)
-	}
-	for _, from := range set.From {
-		kernel += " --from " + kernels.ShellWord(from.Path)
-	}
-	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
-		kernel += " --from-any"
-	}
-	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
-	if set.Shape == "" {
-		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
-	}
-	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
-		// What is asked may depend on the simulated time that is left, and that on the workers.
-		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
-		if n := set.Budget.Evaluations; n > 0 {
-			line += fmt.Sprintf(" --evals %d", n)
-		}
-		if x.budget.Wall == 0 || x.budget.Wall == wall && (x.budget.Evaluations == set.Budget.Evaluations) {
-			return []string{line}
-		}
-		again := fmt.Sprintf("tune resume again --budget %s", x.budget.Wall)
-		if n := x.budget.Evaluations; n > 0 {
-			again += fmt.Sprintf(" --evals %d", n)
-		}
-		return []string{line + " --dir again", again}
-	}
-	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
-		return x.reproducePaced(run, trial)
-	}
-	var stops []int // evaluations at which the run's budget was spent before
-	for _, b := range x.batches {
-		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
-			stops = append(stops, b.First+b.Count)
-		}
-	}
-	stops = append(stops, trial+1)
-	if len(stops) == 1 {
-		return []string{fmt.Sprintf("%s --evals %d", run, stops[0])}
-	}
-	lines := []string{fmt.Sprintf("%s --evals %d --dir again", run, stops[0])}
-	for _, n := range stops[1:] {
-		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
-	}
-	return lines
-}
-
-// reproducePaced is reproduce for a strategy that fits itself to what is left of the budget: it needs the limits that the
-// run had, not those that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
-// interrupted before another limit came, only the run itself can be led through what it did.
-func (x *exporter) reproducePaced(run string, trial int) []string {
-	replay := []string{"tune replay " + kernels.ShellWord(x.report.Dir)}
-	var limits []int
-	for _, b := range x.batches {
-		if b.First > trial {
-			break
-		}
-		if b.Progress.Evaluations == 0 {
-			return replay
-		}
-		limit := b.Progress.Told + b.Progress.Evaluations
-		if n := len(limits); n > 0 && limit == limits[n-1] {
-			continue
-		} else if n > 0 && b.First != limits[n-1] {
-			return replay
-		}
-		limits = append(limits, limit)
-	}
-	if x.settings.Budget.WallSeconds > 0 || x.budget.Wall > 0 || len(limits) == 0 {
-		return replay
-	}
-	line := fmt.Sprintf("%s --evals %d", run, limits[0])
-	if len(limits) == 1 {
-		return []string{line}
-	}
-	lines := []string{line + " --dir again"}
-	for _, n := range limits[1:] {
-		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
-	}
-	return lines
+	return s.kernel.Baseline(ctx, s.settings.CheckSeed)
 }
 
 // Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
@@ -867,226 +465,57 @@ func Replay(table kernels.Table, dir string) (int, error) {
 }
 
 // Formats are what Export can write.
-var Formats = slices.Concat([]string{"json", "program", "trace", "csv"}, chart.Formats,
-	[]string{string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)})
+var Formats = schedule.Formats
 
-// Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a
-// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was
-// exported, is made from the journal, where that starts neither a compiler nor a process. Else it is a *StaleError.
+// ErrNoValid says that a run has no right candidate to export.
+var ErrNoValid = schedule.ErrNoValid
+
+// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
+// would run candidates.
+type StaleError = schedule.StaleError
+
+// Export writes a run in one of Formats. It starts neither a compiler nor a process: where the schedule would have to be made again
+// by that, it is a *StaleError. See package schedule.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
-	return exportRun(ctx, table, dir, format, false, w)
+	return schedule.Exporter{Table: table, ToolVersion: Version()}.Export(ctx, dir, format, w)
 }
 
 // ExportMeasured is Export, but for building, running and measuring the best candidates again where that is what it takes.
 func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
-	return exportRun(ctx, table, dir, format, true, w)
+	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true}.Export(ctx, dir, format, w)
 }
 
-func exportRun(ctx context.Context, table kernels.Table, dir, format string, measure bool, w io.Writer) error {
-	if !slices.Contains(Formats, format) {
-		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
-	}
-	run, err := results.Read(dir)
-	if err != nil {
-		return err
-	}
-	s, err := openSession(table, &run.Settings, dir)
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	if format == "csv" {
-		return s.csv(run, w)
-	}
-	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
-		return s.exchangeFormat(run, f, w)
-	}
-	if slices.Contains(chart.Formats, format) {
-		return s.chart(run, format, w)
-	}
-	return s.exportFile(ctx, run, format, measure, w)
+// Verification is what became of a schedule that was checked again.
+type Verification = schedule.Verification
+
+// FreshSeeds returns n seeds that nobody can have foreseen.
+func FreshSeeds(n int) []uint64 { return schedule.FreshSeeds(n) }
+
+// Verify rebuilds the schedule of a file from its point, and checks it on the inputs of the given seeds. See package schedule.
+func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
+	return schedule.Verify(ctx, table, path, seeds)
 }
 
-// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
-// would run candidates.
-type StaleError struct {
-	Dir string
-	Err error // what is missing or wrong
-}
+// MeasureOptions say how Measure goes about it.
+type MeasureOptions = schedule.MeasureOptions
 
-func (e *StaleError) Error() string { return e.Err.Error() }
-func (e *StaleError) Unwrap() error { return e.Err }
+// ErrExact says that there is nothing to measure because the costs of a kernel are exact.
+var ErrExact = schedule.ErrExact
 
-// chart draws the best cost over time.
-func (s *session) chart(run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: s.info.Unit, End: run.Elapsed, Title: strings.TrimSpace(s.info.Name + " " + s.settings.Shape)}
-	if c.Seen = !s.info.Exact; c.Seen {
-		// The schedule has numbers of its own.
-		if best, err := results.ReadSchedule(filepath.Join(run.Dir, ScheduleName)); err == nil && best.Pairs > 0 {
-			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
-		}
-	}
-	steps, err := results.Convergence(run)
-	if err != nil {
-		return err
-	}
-	for _, e := range steps {
-		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
-	}
-	if len(c.Steps) == 0 {
-		return ErrNoValid
-	}
-	return chart.WriteRun(w, format, c)
-}
+// BusyError says that a machine was not quiet for as long as somebody would wait.
+type BusyError = schedule.BusyError
 
-// ErrNoValid says that a run has no right candidate to export.
-var ErrNoValid = errors.New("no candidate was valid")
+// UnverifiedError says that a new measurement says less than the one that the schedule has.
+type UnverifiedError = schedule.UnverifiedError
 
-// exportFile writes the schedule, its program, or the trace of it.
-func (s *session) exportFile(ctx context.Context, run *results.Run, format string, measure bool, w io.Writer) error {
-	history := run.LastEnd().Trim(run)
-	ranking, err := results.Ranking(history, nil, finalists)
-	if err != nil {
-		return err
+// Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. See package
+// schedule.
+func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (*Report, error) {
+	m, err := schedule.Measure(ctx, table, dir, Version(), o)
+	if m == nil {
+		return nil, err
 	}
-	if len(ranking) == 0 {
-		return ErrNoValid
-	}
-	dir := run.Dir
-	serial, err := s.bestSerial(history)
-	if err != nil {
-		return err
-	}
-	launches := kernels.Launches(s.problem)
-	if launches && format == "trace" {
-		return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
-	}
-	schedule, stale := s.current(dir, slices.Concat(ranking, serial))
-	if stale == nil {
-		stale = s.verifyFields(schedule)
-	}
-	if stale == nil && !launches {
-		stale = s.verifyCosts(ctx, nil, schedule)
-	}
-	if stale != nil && launches && !measure {
-		return &StaleError{run.Dir, stale}
-	}
-	if stale != nil {
-		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		baseline, err := s.baseline(ctx)
-		if err != nil {
-			return err
-		}
-		batches, err := batchesOf(run)
-		if err != nil {
-			return err
-		}
-		x := exporter{session: s, report: &Report{Dir: run.Dir, Settings: run.Settings, Baseline: baseline}, batches: batches, dir: dir}
-		x.report.Result.Told = run.Outcomes
-		x.report.Result.Elapsed = time.Duration(run.Elapsed * float64(time.Second))
-		if err := x.exportFrom(ctx, history); err != nil {
-			return err
-		}
-		if x.report.Schedule == nil {
-			return ErrNoValid
-		}
-		schedule = *x.report.Schedule
-	}
-	name := ScheduleName
-	switch {
-	case format == "trace":
-		return s.exportTrace(ctx, schedule, w)
-	case format == "program" && len(schedule.Artifacts) == 0:
-		return fmt.Errorf("kernel %s has no program to export", s.info.Name)
-	case format == "program":
-		name = schedule.Artifacts[0].Name
-	}
-	file, err := files.In(dir).Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(w, file)
-	return err
-}
-
-// current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
-// exported, or what speaks against that. Where costs are measured, the final measurement may have preferred another of the
-// finalists.
-func (s *session) current(dir string, ranking []space.Entry) (results.Schedule, error) {
-	path := filepath.Join(dir, ScheduleName)
-	schedule, err := results.ReadSchedule(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return schedule, fmt.Errorf("%s is missing", path)
-	}
-	if err != nil {
-		return schedule, err
-	}
-	choice := ranking[:1]
-	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
-	if !s.info.Exact {
-		// The baseline has no place among the finalists, and may be exported.
-		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
-		choice = slices.Concat(others[:min(len(others), mostFinalists)], s.serialOf(others, 1))
-	}
-	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
-		return e.Number == schedule.Trial && e.Key == schedule.Key && (!s.info.Exact || e.Outcome.Cost == schedule.Cost)
-	}) && (s.info.Exact || schedule.Key != schedule.Baseline.Key) {
-		return schedule, fmt.Errorf("%s is of trial %d, which is not one of the best of the run as it stands", path, schedule.Trial)
-	}
-	for _, a := range schedule.Artifacts {
-		if err := a.Verify(dir); err != nil {
-			return schedule, err
-		}
-	}
-	return schedule, nil
-}
-
-// exportTrace builds the point of a schedule and writes the trace of it.
-func (s *session) exportTrace(ctx context.Context, schedule results.Schedule, w io.Writer) error {
-	point, err := s.problem.Space().Parse(schedule.Key)
-	if err != nil {
-		return err
-	}
-	c, err := s.problem.Build(ctx, point)
-	if err != nil {
-		return err
-	}
-	artifacts, err := c.Artifacts()
-	if err != nil {
-		return err
-	}
-	for _, a := range artifacts {
-		if a.Name == "trace.json" {
-			return a.Write(w)
-		}
-	}
-	return fmt.Errorf("kernel %s has no trace to export", s.info.Name)
-}
-
-func (s *session) csv(run *results.Run, w io.Writer) error {
-	var names []string
-	for _, p := range s.problem.Space().Parameters() {
-		names = append(names, p.Name)
-	}
-	values := make([]string, len(names))
-	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
-		// A key has the values as the file shows them, and in the order of the parameters.
-		clear(values)
-		at := 0
-		err := space.SplitKey(key, func(name, text string) {
-			for at < len(names) && names[at] != name {
-				at++
-			}
-			if at < len(names) {
-				values[at] = text
-			}
-		})
-		if err == nil && at == len(names) {
-			err = fmt.Errorf("key %q is none of the space", key)
-		}
-		return values, err
-	})
+	report := &Report{Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused}
+	report.Result.Told, report.Result.Elapsed = m.Told, m.Elapsed
+	return report, err
 }

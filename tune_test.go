@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/treehash"
 	"tune/results"
+	"tune/results/schedule"
 	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
@@ -84,8 +84,10 @@ func (p *toyProblem) Build(_ context.Context, point space.Point) (kernels.Candid
 	return &toyCandidate{p, n}, nil
 }
 
-// Load reads a program, which is the number.
-func (p *toyProblem) Load(r io.Reader) (kernels.Candidate, error) {
+func (p *toyProblem) Traits() kernels.Traits { return kernels.Traits{Load: p.load} }
+
+// load reads a program, which is the number.
+func (p *toyProblem) load(r io.Reader) (kernels.Candidate, error) {
 	var n int
 	if _, err := fmt.Fscan(r, &n); err != nil {
 		return nil, err
@@ -257,7 +259,7 @@ func TestSameRun(t *testing.T) {
 
 // liar is right on the inputs that a search of the seed checks on, and wrong on all others, where n is small.
 func liar(size int, seed uint64, lies int) toy {
-	known := derive(seed, "check")
+	known := kernels.Derive(seed, "check")
 	return toy{size: size, check: func(_ context.Context, n int, seed uint64) error {
 		if n <= lies && seed != known {
 			return wrongAnswer(n)
@@ -269,7 +271,7 @@ func liar(size int, seed uint64, lies int) toy {
 // TestLiar: incumbents that are wrong on fresh inputs are refused, and the next best is exported, also where more
 // are refused than are kept in memory.
 func TestLiar(t *testing.T) {
-	for _, lies := range []int{1, 3, finalists - 1, finalists, finalists + 1, 150} {
+	for _, lies := range []int{1, 3, schedule.Kept - 1, schedule.Kept, schedule.Kept + 1, 150} {
 		k := liar(200, 9, lies)
 		report := runToy(t, k, Options{Strategy: "random", Seed: 9})
 		if s := report.Schedule; s == nil || s.Cost != float64(lies+1) {
@@ -378,7 +380,7 @@ func TestPanics(t *testing.T) {
 		return nil
 	}}
 	report := runToy(t, k, Options{Strategy: "grid"})
-	if report.Result.Valid != 19 || len(report.Refused) != 1 || report.Refused[0].Reason != "crashed: panic: two" || report.Schedule.Cost != 3 {
+	if report.Result.Valid != 19 || len(report.Refused) != 1 || !strings.HasPrefix(report.Refused[0].Reason, "crashed: panic: two at ") || report.Schedule.Cost != 3 {
 		t.Errorf("report %+v, schedule %+v", report, report.Schedule)
 	}
 }
@@ -662,127 +664,6 @@ func TestExportRemade(t *testing.T) {
 	}
 }
 
-func TestReproduce(t *testing.T) {
-	batch := func(first, count, left int) space.Batch {
-		return space.Batch{First: first, Count: count, Progress: space.Progress{Told: first, Evaluations: left}}
-	}
-	const run = "tune run k --shape a=1 --strategy s --seed 7 --evals "
-	for _, c := range []struct {
-		name    string
-		batches []space.Batch
-		trial   int
-		want    []string
-	}{
-		{"one batch", []space.Batch{batch(0, 24, 100)}, 5, []string{run + "6"}},
-		{"a wall budget", []space.Batch{batch(0, 24, 0), batch(24, 24, 0)}, 30, []string{run + "31"}},
-		{"cut short in the end", []space.Batch{batch(0, 24, 30), batch(24, 6, 6)}, 29, []string{run + "30"}},
-		{"cut short, then resumed", []space.Batch{batch(0, 24, 30), batch(24, 6, 6), batch(30, 24, 70)}, 40, []string{run + "30 --dir again", "tune resume again --evals 41"}},
-		{"before it was cut short", []space.Batch{batch(0, 24, 30), batch(24, 6, 6), batch(30, 24, 70)}, 20, []string{run + "21"}},
-		{"twice", []space.Batch{batch(0, 10, 10), batch(10, 10, 10), batch(20, 24, 70)}, 40,
-			[]string{run + "10 --dir again", "tune resume again --evals 20", "tune resume again --evals 41"}},
-	} {
-		x := exporter{batches: c.batches, session: &session{
-			info:     kernels.Info{Exact: true},
-			settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "s", Seed: 7},
-		}}
-		if got := x.reproduce(c.trial); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-// TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
-func TestReproduceQuotes(t *testing.T) {
-	x := exporter{batches: []space.Batch{{Count: 4}}, session: &session{
-		info: kernels.Info{Exact: true},
-		data: &results.Source{Path: "my data/$(it).json"},
-		settings: results.Settings{Kernel: "recorded", Strategy: "s", Seed: 7,
-			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
-	}}
-	want := []string{"tune run recorded --data 'my data/$(it).json' --from 'old run;1' --from plain --strategy s --seed 7 --evals 3"}
-	if got := x.reproduce(2); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestReproducePaced: a strategy that fits itself to its budget is given the budget that the run had.
-func TestReproducePaced(t *testing.T) {
-	batch := func(first, count, limit int) space.Batch {
-		return space.Batch{First: first, Count: count, Progress: space.Progress{Told: first, Evaluations: max(limit-first, 0)}}
-	}
-	const run = "tune run k --shape a=1 --strategy auto --seed 7 --evals "
-	replay := []string{"tune replay runs/r"}
-	for _, c := range []struct {
-		name    string
-		batches []space.Batch
-		wall    time.Duration
-		trial   int
-		want    []string
-	}{
-		{"one batch", []space.Batch{batch(0, 24, 100)}, 0, 5, []string{run + "100"}},
-		{"later", []space.Batch{batch(0, 24, 100), batch(24, 24, 100)}, 0, 30, []string{run + "100"}},
-		{"resumed", []space.Batch{batch(0, 24, 30), batch(24, 6, 30), batch(30, 24, 100)}, 0, 40,
-			[]string{run + "30 --dir again", "tune resume again --evals 100"}},
-		{"before it was resumed", []space.Batch{batch(0, 24, 30), batch(24, 6, 30), batch(30, 24, 100)}, 0, 20, []string{run + "30"}},
-		{"interrupted, then resumed with more", []space.Batch{batch(0, 24, 100), batch(24, 24, 200)}, 0, 30, replay},
-		{"a wall budget", []space.Batch{batch(0, 24, 0), batch(24, 24, 0)}, 0, 30, replay},
-		{"both", []space.Batch{batch(0, 24, 100)}, time.Minute, 5, replay},
-	} {
-		x := exporter{batches: c.batches, report: &Report{Dir: "runs/r"}, session: &session{
-			info:     kernels.Info{Exact: true},
-			settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "auto", Seed: 7, Budget: results.Budget{WallSeconds: c.wall.Seconds()}},
-		}}
-		if got := x.reproduce(c.trial); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-// TestDigest: in whatever order outcomes come, the digest ranks those that it keeps as results.Ranking does.
-func TestDigest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for round := range 50 {
-		h := space.History{Entries: map[int]space.Entry{}, Batches: []space.Batch{{Count: 4 * finalists}}}
-		for n := range rng.IntN(4 * finalists) {
-			e := space.Entry{Number: n, Key: []string{"even", "odd"}[n%2], Outcome: space.Outcome{Status: space.OK, Cost: float64(rng.IntN(50))}}
-			switch rng.IntN(5) {
-			case 0:
-				e.Outcome = space.Fail(space.Invalid, "no")
-			case 1:
-				e.Outcome.Fidelity = 1
-			}
-			h.Entries[n] = e
-		}
-		end := results.End{Why: "x"}
-		if round%2 == 0 && len(h.Entries) > 1 {
-			end.Told = rng.IntN(len(h.Entries))
-		}
-		odd := func(key string) bool { return key == "odd" }
-		d := newDigest(&results.Run{}, odd)
-		var group sync.WaitGroup
-		for e := range maps.Values(h.Entries) { // in no order
-			group.Go(func() {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				d.add(e)
-			})
-		}
-		group.Wait()
-		whole, got, serial := d.ranking(end)
-		want, err := results.Ranking(end.Trim(h), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if whole && len(got) != len(want) || len(got) > len(want) || !reflect.DeepEqual(got, want[:len(got):len(got)]) && len(got) > 0 {
-			t.Fatalf("round %d: whole is %t, kept %d of %d, or in another order", round, whole, len(got), len(want))
-		}
-		want = slices.DeleteFunc(want, func(e space.Entry) bool { return !odd(e.Key) })
-		if len(serial) > len(want) || len(want) > 0 && (len(serial) == 0 && end.Told == 0 || !reflect.DeepEqual(serial, want[:len(serial):len(serial)]) && len(serial) > 0) {
-			t.Fatalf("round %d: of the serial ones kept %d of %d, or in another order", round, len(serial), len(want))
-		}
-	}
-}
-
 // TestSeeds: no purpose of a run shares its inputs with another.
 func TestSeeds(t *testing.T) {
 	seen := map[uint64]string{}
@@ -794,21 +675,13 @@ func TestSeeds(t *testing.T) {
 	}
 	for seed := range uint64(100) {
 		add(seed, fmt.Sprint("the search of ", seed))
-		add(derive(seed, "check"), fmt.Sprint("the check of ", seed))
-		for i, s := range freshSeeds(seed) {
+		add(kernels.Derive(seed, "check"), fmt.Sprint("the check of ", seed))
+		for i, s := range kernels.ExportSeeds(seed) {
 			add(s, fmt.Sprint("export ", i, " of ", seed))
 		}
 	}
 	for i, s := range FreshSeeds(1000) {
 		add(s, fmt.Sprint("fresh ", i))
-	}
-}
-
-func TestRatio(t *testing.T) {
-	for _, c := range []struct{ base, cost, want float64 }{{10, 5, 2}, {5, 10, 0.5}, {0, 5, 0}, {5, 0, 0}, {-1, 5, 0}} {
-		if got := ratio(c.base, c.cost); got != c.want {
-			t.Errorf("%v over %v is %v", c.base, c.cost, got)
-		}
 	}
 }
 

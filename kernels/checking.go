@@ -3,13 +3,13 @@ package kernels
 import "fmt"
 
 // Checking is what the checks of a problem's candidates show. Whoever tells users that a candidate was checked tells them
-// by which of these.
+// by which of these. The zero value is FreshInputs.
 type Checking uint8
 
 // What checks show.
 const (
 	// FreshInputs: each seed draws other inputs, and what the candidate makes of them is compared with a reference.
-	FreshInputs Checking = iota + 1
+	FreshInputs Checking = iota
 	// FixedInput: the inputs are the same whatever the seed is, so that many checks show no more than one.
 	FixedInput
 	// CheckCommand: a command of the kernel's own says whether the candidate is right.
@@ -19,7 +19,7 @@ const (
 )
 
 // checkingNames are the texts in files.
-var checkingNames = [...]string{"", "fresh inputs", "fixed input", "check command", "not checked"}
+var checkingNames = [...]string{"fresh inputs", "fixed input", "check command", "not checked"}
 
 // String returns the name in files, such as "fresh inputs".
 func (c Checking) String() string {
@@ -56,17 +56,4 @@ func (c Checking) Words(n int) string {
 		return "on 1 fresh input"
 	}
 	return fmt.Sprintf("on %d fresh inputs", n)
-}
-
-// Checked is implemented by problems whose checks may show less than those on fresh inputs.
-type Checked interface {
-	Checking() Checking
-}
-
-// CheckingOf returns what the checks of a problem's candidates show.
-func CheckingOf(p Problem) Checking {
-	if c, ok := p.(Checked); ok {
-		return c.Checking()
-	}
-	return FreshInputs
 }

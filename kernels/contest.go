@@ -20,7 +20,7 @@ import (
 //
 // One finalist has one such series, so that alike programs are called faster as often as one interval errs on that side.
 type Contest struct {
-	Comparer  Comparer
+	Compare   CompareFunc // must be set
 	Baseline  Candidate
 	Finalists []Candidate // in the order of the search, the best first
 	Limit     time.Duration
@@ -146,7 +146,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 
 // compare is one series. The baseline's fault is no finalist's.
 func (c Contest) compare(ctx context.Context, finalists []Candidate, s Series) (Final, error) {
-	final, err := c.Comparer.Compare(ctx, c.Baseline, finalists, s)
+	final, err := c.Compare(ctx, c.Baseline, finalists, s)
 	switch {
 	case AsRejection(err) != nil:
 		return final, errors.New("the final measurement: " + err.Error())

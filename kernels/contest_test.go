@@ -31,7 +31,7 @@ func near(c Comparison) Comparison { c.Indistinct = true; return c }
 
 var dead = Comparison{Err: Reject(space.Crashed, "it died")}
 
-// scripted is a Comparer that answers from lists, and notes what it was asked.
+// scripted is a comparer that answers from lists, and notes what it was asked.
 type scripted struct {
 	first   []Comparison         // of each finalist
 	confirm map[named]Comparison // of the finalist that is confirmed
@@ -129,7 +129,7 @@ func TestContest(t *testing.T) {
 			for i := range c.first {
 				finalists = append(finalists, named(i))
 			}
-			r, err := Contest{Comparer: s, Baseline: named(99), Finalists: finalists, Limit: 10 * time.Second, Seed: 1,
+			r, err := Contest{Compare: s.Compare, Baseline: named(99), Finalists: finalists, Limit: 10 * time.Second, Seed: 1,
 				Admit: func(_ context.Context, i int) error {
 					if slices.Contains(c.wrong, i) {
 						return Reject(space.WrongAnswer, "it is wrong")
@@ -165,7 +165,7 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// sleeper is a Comparer that takes its time.
+// sleeper is a comparer that takes its time.
 type sleeper struct {
 	*scripted
 	first time.Duration // what the first series takes
@@ -183,7 +183,7 @@ func TestContestLimit(t *testing.T) {
 	for first, want := range map[time.Duration]time.Duration{time.Second: 9 * time.Second, 5 * time.Second: 5 * time.Second, 9 * time.Second: 5 * time.Second, time.Minute: 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{first: []Comparison{comparison(1.1, 1.2, 1.3), comparison(1, 1.1, 1.2)}, confirm: map[named]Comparison{0: comparison(1.1, 1.2, 1.3)}}
-			_, err := Contest{Comparer: sleeper{s, first}, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: 10 * time.Second}.Run(t.Context())
+			_, err := Contest{Compare: sleeper{s, first}.Compare, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: 10 * time.Second}.Run(t.Context())
 			if err != nil || s.limits[0] != 5*time.Second || s.limits[1] != want {
 				t.Errorf("after a first series of %v the limits are %v, want 5s and %v; %v", first, s.limits, want, err)
 			}
@@ -208,7 +208,7 @@ func TestContestFails(t *testing.T) {
 		{"a comparison is missing", scripted{first: two[:1]}, nil, "2 finalists were compared, and 1 comparisons came back"},
 		{"a check fails", scripted{first: two}, fault, "no core is left"},
 	} {
-		r, err := Contest{Comparer: &c.s, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: time.Second,
+		r, err := Contest{Compare: c.s.Compare, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: time.Second,
 			Admit: func(context.Context, int) error { return c.admit }}.Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.want) || AsRejection(err) != nil || r.Chosen != -1 || len(r.Refused) != 0 {
 			t.Errorf("%s: %+v, %v", c.name, r, err)
@@ -220,7 +220,7 @@ func TestContestFails(t *testing.T) {
 func TestContestObserved(t *testing.T) {
 	s := &scripted{first: []Comparison{comparison(1.1, 1.2, 1.3), comparison(1, 1.1, 1.2)}, confirm: map[named]Comparison{0: comparison(1.1, 1.2, 1.3)}}
 	var seen []string
-	_, err := Contest{Comparer: s, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: time.Second,
+	_, err := Contest{Compare: s.Compare, Baseline: named(99), Finalists: []Candidate{named(0), named(1)}, Limit: time.Second,
 		Admit:   func(context.Context, int) error { return nil },
 		Observe: func(p ContestProgress) { seen = append(seen, p.String()) }}.Run(t.Context())
 	want := []string{"measuring 2 finalists, pair 1 of up to 30", "checking the winner on fresh inputs", "confirming the winner, pair 1 of 30"}

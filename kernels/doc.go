@@ -14,8 +14,11 @@
 // # Adding a kernel
 //
 // Implement [Kernel] and [Problem] in a package of their own, as the example does, and add the kernel to
-// the table in package all. The conformance suite in package kernelstest checks what the search relies
-// on: that presets are right, that the first is the baseline, that a point always builds to the same
-// program, that a saved program can be loaded and checked (see [Loader]), and that no candidate that is
-// wrong passes for right.
+// the table in package all. What a problem can do beyond the least, such as to read a saved program back,
+// is in its [Traits]. The conformance suite in package kernelstest checks what the search relies on: that
+// presets are right, that the first is the baseline, that a point always builds to the same program, that
+// the problem can do what its traits say, and that no candidate that is wrong passes for right.
+//
+// A kernel or a problem may also wrap another one, of which it hands on all that it does not change:
+// [Info], with its [Files], and [Traits] are values. [Pin] is a wrapper of problems.
 package kernels

@@ -29,9 +29,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outc
 	if now == nil {
 		now = time.Now
 	}
-	start := now()
+	start, traits := now(), e.Problem.Traits()
 	out := space.Outcome{Status: space.OK, Fidelity: trial.Fidelity}
-	err := e.evaluate(ctx, trial, &out)
+	err := e.evaluate(ctx, traits, trial, &out)
 	if err != nil {
 		// A candidate that was cut short may look slow or broken without being so.
 		if ctx.Err() != nil {
@@ -45,18 +45,22 @@ func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outc
 		out.Fidelity = trial.Fidelity
 	}
 	out.Seconds = now().Sub(start).Seconds()
-	if s, ok := e.Problem.(Simulated); ok {
-		out.Seconds = s.Seconds(trial.Point)
+	if traits.Seconds != nil {
+		out.Seconds = traits.Seconds(trial.Point)
 	}
 	return out, nil
 }
 
-func (e *Evaluator) evaluate(ctx context.Context, trial space.Trial, out *space.Outcome) error {
+func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Trial, out *space.Outcome) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return guard(func() error {
-		c, err := BuildAt(ctx, e.Problem, trial.Point, trial.Fidelity)
+		build := e.Problem.Build
+		if at := traits.BuildAt; at != nil && trial.Fidelity > 0 {
+			build = func(ctx context.Context, p space.Point) (Candidate, error) { return at(ctx, p, trial.Fidelity) }
+		}
+		c, err := build(ctx, trial.Point)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,7 @@ func newStub(t *testing.T) *stub {
 
 func (s *stub) Space() *space.Space       { return s.space }
 func (s *stub) Presets() []kernels.Preset { return nil }
+func (s *stub) Traits() kernels.Traits    { return kernels.Traits{} }
 func (s *stub) Build(context.Context, space.Point) (kernels.Candidate, error) {
 	return s, s.build()
 }

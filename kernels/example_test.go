@@ -50,6 +50,8 @@ func (p *sortProblem) Presets() []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "insertion sort", Point: insertion}}
 }
 
+func (p *sortProblem) Traits() kernels.Traits { return kernels.Traits{} }
+
 // Build makes the list of gaps. A gap that does not shrink has no end, so such a point cannot be built.
 func (p *sortProblem) Build(_ context.Context, point space.Point) (kernels.Candidate, error) {
 	gap, shrink := point.Int("first"), point.Int("shrink")
@@ -149,4 +151,62 @@ func Example() {
 
 func TestExampleConforms(t *testing.T) {
 	kernelstest.Run(t, shellSort{}, "", "n=1", "n=64")
+}
+
+// pinnedKernel is a kernel that wraps another one: some of its parameters have given values, and are not searched. Whatever
+// else the kernel is and its problems can do, it hands on, with what it does not know of.
+type pinnedKernel struct {
+	kernels.Kernel
+	values map[string]string
+}
+
+func (k pinnedKernel) Info() kernels.Info {
+	info := k.Kernel.Info()
+	info.Name += "-pinned"
+	info.Version += fmt.Sprint("-", k.values)
+	return info
+}
+
+func (k pinnedKernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.Kernel.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return kernels.Pin(p, k.values)
+}
+
+// A kernel that wraps another one and pins a parameter.
+func ExamplePin() {
+	var k kernels.Kernel = pinnedKernel{shellSort{}, map[string]string{"shrink": "2"}}
+	shape, err := kernels.ParseShape(k.Info().Shape, "n=300")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	problem, err := k.Problem(shape)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	n, _ := problem.Space().Len()
+	fmt.Println(k.Info().Name, "has", n, "points")
+	evaluator := kernels.Evaluator{Problem: problem, CheckSeed: 7}
+	for i := range n {
+		if i%50 != 0 {
+			continue
+		}
+		point := problem.Space().At(i)
+		out, err := evaluator.Evaluate(context.Background(), space.Trial{Proposal: space.Proposal{Point: point}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%v: %v comparisons\n", point, out.Cost)
+	}
+	// Output:
+	// shellsort-pinned has 200 points
+	// first=1 shrink=2: 22764 comparisons
+	// first=51 shrink=2: 3353 comparisons
+	// first=101 shrink=2: 3500 comparisons
+	// first=151 shrink=2: 3459 comparisons
 }

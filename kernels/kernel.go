@@ -32,6 +32,8 @@ type Info struct {
 	Rate string
 	// Strategy is the name of the search strategy that does best on the kernel; "" where that is not known.
 	Strategy string
+	// Files says which files the kernel is made of; the zero value is that of a kernel that is part of the program.
+	Files Files
 }
 
 // Problem is one concrete instance of a kernel.
@@ -43,6 +45,9 @@ type Problem interface {
 	// Build generates the candidate of a point. A point that cannot be built is a *Rejection; any
 	// other error means that the generator itself failed.
 	Build(context.Context, space.Point) (Candidate, error)
+	// Traits says what the problem can do beside this. Searches ask for them at every point, so that it costs next to
+	// nothing, and it is the same at each call.
+	Traits() Traits
 }
 
 // Preset is a named point of a problem's space.
@@ -83,83 +88,7 @@ type Isolator interface {
 	Isolate()
 }
 
-// Loader is implemented by problems that can read a saved program back and check it without its
-// generator.
-type Loader interface {
-	// Load reads the program artifact of an export.
-	Load(io.Reader) (Candidate, error)
-}
-
-// Leveled is implemented by problems that have cheaper scores beside the full one. A cheap score may be that of another
-// program, which takes less time to generate.
-type Leveled interface {
-	// Levels returns how many there are: the fidelities 1, the dearest, to Levels.
-	Levels() int
-	// BuildAt generates the candidate of a point at a fidelity. At fidelity 0 it is that of Build.
-	BuildAt(ctx context.Context, p space.Point, fidelity int) (Candidate, error)
-}
-
-// BuildAt generates the candidate of a point at a fidelity, where the problem knows any but the full one.
-func BuildAt(ctx context.Context, p Problem, point space.Point, fidelity int) (Candidate, error) {
-	if l, ok := p.(Leveled); ok && fidelity > 0 {
-		return l.BuildAt(ctx, point, fidelity)
-	}
-	return p.Build(ctx, point)
-}
-
-// Levels returns how many cheaper fidelities a problem knows.
-func Levels(p Problem) int {
-	if l, ok := p.(Leveled); ok {
-		return l.Levels()
-	}
-	return 0
-}
-
-// Blind is implemented by leveled problems whose cheapest score does not depend on all parameters.
-type Blind interface {
-	// Blind names those that it does not depend on.
-	Blind() []string
-}
-
-// BlindTo names the parameters that the cheapest score of a problem does not depend on.
-func BlindTo(p Problem) []string {
-	if b, ok := p.(Blind); ok {
-		return b.Blind()
-	}
-	return nil
-}
-
-// Launcher is implemented by problems whose candidates are compiled, or run as processes. Those of other ones are data to
-// tune, such as a program of the simulated machine.
-type Launcher interface {
-	// Launches reports whether a candidate is.
-	Launches() bool
-}
-
-// Launches reports whether building, checking or scoring a candidate of a problem starts a compiler or a process.
-func Launches(p Problem) bool {
-	l, ok := p.(Launcher)
-	return ok && l.Launches()
-}
-
-// Explainer is implemented by problems that can say what their generator makes of a point.
-type Explainer interface {
-	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.
-	Passes(p space.Point) []string
-	// Explain writes a summary, or what the named pass leaves behind. Where a pass breaks the program, the error
-	// names it.
-	Explain(ctx context.Context, w io.Writer, p space.Point, pass string) error
-}
-
-// Comparer is implemented by problems whose scores are measured. Measured beside each other, candidates are told apart
-// better than by scores of different moments.
-type Comparer interface {
-	// Compare measures finalists in turns with the baseline, all of them in processes that have run no other
-	// candidate. A finalist that dies has the *Rejection in its comparison; a baseline that dies is the error.
-	Compare(ctx context.Context, baseline Candidate, finalists []Candidate, s Series) (Final, error)
-}
-
-// Series says how Compare measures.
+// Series says how a CompareFunc measures.
 type Series struct {
 	// Limit is about how long it takes; for what an interval needs it goes on to some times that.
 	Limit time.Duration
@@ -173,52 +102,13 @@ type Series struct {
 	Observe func(pair, of int)
 }
 
-// Exposed is implemented by problems whose candidates run as programs of this system.
-type Exposed interface {
-	// Lacks says what the system has no means for to keep candidates from doing harm, each as a sentence.
-	Lacks() []string
-}
-
-// Examiner is implemented by problems made of what users wrote, where a compiler finds faults that no reader does.
-type Examiner interface {
-	// Examine returns what is wrong with the problem as a whole, whatever the point; nil where nothing is.
-	Examine(context.Context) error
-}
-
-// Settler is implemented by problems where another point is the baseline when the first preset turns out to be wrong.
-type Settler interface {
-	// Baselines returns the points that may be the baseline.
-	Baselines() []space.Point
-	// Settle makes that one of them the first preset which is right on the inputs of a seed.
-	Settle(ctx context.Context, seed uint64) error
-}
-
-// Confined is implemented by a Comparer that may have no room for many finalists.
-type Confined interface {
-	// MostFinalists returns how many Compare takes at one time, at least 1; one of a single thread may join them.
-	MostFinalists() int
-}
-
-// Threaded is implemented by problems whose points use different numbers of threads.
-type Threaded interface {
-	// Threads returns how many threads a point uses, the calling one included: 1 is serial.
-	Threads(space.Point) (int, error)
-}
-
-// Peered is implemented by problems that other people's libraries solve too.
-type Peered interface {
-	// Peers returns candidates that call the installed ones of the named libraries, all of them where names
-	// is empty. A name that is not known is an error; a library that is not installed is left out.
-	Peers(names []string) ([]Peer, error)
-}
-
 // Peer is a library's way to solve a problem.
 type Peer struct {
 	Name      string
 	Candidate Candidate
 }
 
-// Final is what Compare found.
+// Final is what a CompareFunc found.
 type Final struct {
 	Comparisons []Comparison // in the order of the finalists
 	Best        int          // the index of the one that is ahead of all others, see Ahead; -1 where all died
@@ -278,16 +168,6 @@ type MachineState struct {
 
 // Origin says where scores are from that were not taken here; what is not known is "".
 type Origin struct{ Space, Device, Kernel, Objective string }
-
-// Sourced is implemented by problems whose scores somebody took elsewhere.
-type Sourced interface{ Origin() Origin }
-
-// Simulated is implemented by problems whose evaluations are looked up, and take the time that they once took. A
-// search of such a problem goes by simulated time.
-type Simulated interface {
-	// Seconds returns how long it took to evaluate a point; 0 where that is not known.
-	Seconds(space.Point) float64
-}
 
 // BoundMetric names the metric of a cheap score that says what the full one cannot fall below. A search need not look
 // further at a point whose bound is no better than what it has.

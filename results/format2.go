@@ -24,11 +24,18 @@ type lineFormat struct {
 	known  map[string]int // shapes by their names
 	fresh  *shape         // what encode has declared and keep has not confirmed
 	trials int            // in the batches that were decoded
+	// whole says which outcomes are decoded as a whole; nil is all. Of the others the key is only said to be there, and the
+	// metrics are good until the next record, so that they take no memory.
+	whole func(*space.Entry) bool
 
 	// Memory that calls share.
 	names, texts []string
 	sign, key    []byte
+	metrics      []space.Metric
 }
+
+// someKey stands for the key of an outcome that is not decoded as a whole.
+const someKey = "-"
 
 // shape is the names that outcomes have in common.
 type shape struct {
@@ -421,6 +428,7 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	o.Status = space.OK
 	s := &shape{}
 	var err error
+	pointed, measured := false, false
 	e.Number, err = c.integer("n")
 	for name := range c.members(&err) {
 		switch name {
@@ -433,10 +441,10 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 				s = &f.shapes[n]
 			}
 		case "p":
-			err = f.decodePoint(c, s)
-			e.Key = string(f.key)
+			err, pointed = f.decodePoint(c, s), true
 		case "key":
 			e.Key, err = c.str(name)
+			pointed = false
 		case "status":
 			var text string
 			if text, err = c.str(name); err == nil {
@@ -452,7 +460,7 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 				return err
 			})
 		case "m":
-			o.Metrics, err = decodeMetrics(c, s)
+			err, measured = f.decodeMetrics(c, s), true
 		case "fidelity":
 			o.Fidelity, err = c.integer(name)
 		case "reason":
@@ -465,10 +473,26 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 			return unknownField(name)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if measured {
+		o.Metrics = f.metrics
+	}
+	whole := f.whole == nil || f.whole(e)
+	switch {
+	case pointed && (whole || len(f.key) == 0 || !utf8.Valid(f.key)): // what is no key is refused as it is
+		e.Key = string(f.key)
+	case pointed:
+		e.Key = someKey
+	}
+	if whole {
+		o.Metrics = slices.Clone(o.Metrics)
+	}
+	return nil
 }
 
-// decodePoint reads the values of a point, and makes its key.
+// decodePoint reads the values of a point, and makes its key in f.key.
 func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 	f.key = f.key[:0]
 	i := 0
@@ -493,20 +517,22 @@ func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 	return err
 }
 
-func decodeMetrics(c *cursor, s *shape) ([]space.Metric, error) {
-	metrics := make([]space.Metric, 0, len(s.metrics))
+// decodeMetrics reads the values of the metrics of a shape into f.metrics.
+func (f *lineFormat) decodeMetrics(c *cursor, s *shape) error {
+	f.metrics = f.metrics[:0]
 	err := c.list("m", func() error {
-		if len(metrics) == len(s.metrics) {
-			return fmt.Errorf("field m has more values than there are names, %d", len(s.metrics))
+		n := len(f.metrics)
+		if n == len(s.metrics) {
+			return fmt.Errorf("field m has more values than there are names, %d", n)
 		}
 		v, err := c.float("m")
-		metrics = append(metrics, space.Metric{Name: s.metrics[len(metrics)], Value: v})
+		f.metrics = append(f.metrics, space.Metric{Name: s.metrics[n], Value: v})
 		return err
 	})
-	if err == nil && len(metrics) != len(s.metrics) {
-		return nil, fmt.Errorf("field m has %d values for %d names", len(metrics), len(s.metrics))
+	if err == nil && len(f.metrics) != len(s.metrics) {
+		return fmt.Errorf("field m has %d values for %d names", len(f.metrics), len(s.metrics))
 	}
-	return metrics, err
+	return err
 }
 
 func unknownField(name string) error { return fmt.Errorf("unknown field %q", name) }

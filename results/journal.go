@@ -259,8 +259,11 @@ func openJournal(path string, lock io.Closer) (*Journal, Recovery, error) {
 	}
 	s := newScanner(file)
 	digest := newDigester()
+	s.whole = digest.wants
 	outline, err := s.readAll(func(r *record, offset int64) { digest.see(r, offset, &s.ledger, s.format) })
 	recovery := s.recovery()
+	s.whole = nil // the journal goes on with the format
+	s.setFormat(s.format)
 	if err == nil && s.total > s.valid {
 		err = truncate(file, s.valid)
 	}

@@ -34,7 +34,7 @@ func newTally() tally { return tally{Counts: make(map[space.Status]int)} }
 func (t *tally) add(e *space.Entry) {
 	t.Counts[e.Outcome.Status]++
 	t.Elapsed = max(t.Elapsed, e.Elapsed)
-	if counts(e) && (t.Best == nil || inRanking(*e, *t.Best) < 0) {
+	if e.Outcome.Counts() && (t.Best == nil || (space.Objective{}).Compare(*e, *t.Best) < 0) {
 		best := *e
 		t.Best = &best
 	}
@@ -67,30 +67,28 @@ func Summarise(h History) (Summary, error) {
 	return t.summary(), nil
 }
 
-// counts reports whether an outcome is right and of full fidelity.
-func counts(e *space.Entry) bool { return e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 }
-
 // Convergence returns the trials that were, when they ended, better than every one that had ended before. Of several
 // that ended at once the one asked first counts first. Costs of reduced fidelity do not count, because they cannot be
 // compared with full ones.
 func Convergence(h History) ([]space.Entry, error) {
 	var steps []space.Entry
+	var objective space.Objective
 	for r, err := range h.Rounds() {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range r.Entries {
-			if !counts(&e) {
+			if !e.Outcome.Counts() {
 				continue
 			}
 			at, _ := slices.BinarySearchFunc(steps, e, func(a, b space.Entry) int {
 				return cmp.Or(cmp.Compare(a.Elapsed, b.Elapsed), cmp.Compare(a.Number, b.Number))
 			})
-			if at > 0 && !e.Outcome.Better(steps[at-1].Outcome) {
+			if at > 0 && !objective.Less(e.Outcome, steps[at-1].Outcome) {
 				continue
 			}
 			worse := at // what ended later and is no better is no step
-			for worse < len(steps) && !steps[worse].Outcome.Better(e.Outcome) {
+			for worse < len(steps) && !objective.Less(steps[worse].Outcome, e.Outcome) {
 				worse++
 			}
 			steps = slices.Replace(steps, at, worse, e)
@@ -99,18 +97,14 @@ func Convergence(h History) ([]space.Entry, error) {
 	return steps, nil
 }
 
-// inRanking orders outcomes that count: the cheapest first, and of equals the one asked first.
-func inRanking(a, b space.Entry) int {
-	return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
-}
-
-// Ranking returns the right outcomes of full fidelity, the cheapest first, and of equals the one asked
+// Ranking returns the right outcomes of full fidelity, the best first, and of equals the one asked
 // first: the incumbent, and whatever takes its place should it not stand its last check. It begins after the given
 // entry, where that is not nil, and returns so many at the most; 0 means all.
 func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 	var ranking []space.Entry
+	var objective space.Objective
 	cut := func() {
-		slices.SortFunc(ranking, inRanking)
+		slices.SortFunc(ranking, objective.Compare)
 		if most > 0 {
 			ranking = ranking[:min(len(ranking), most)]
 		}
@@ -120,7 +114,7 @@ func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 			return nil, err
 		}
 		for _, e := range r.Entries {
-			if !counts(&e) || after != nil && inRanking(e, *after) <= 0 {
+			if !e.Outcome.Counts() || after != nil && objective.Compare(e, *after) <= 0 {
 				continue
 			}
 			if ranking = append(ranking, e); most > 0 && len(ranking) >= 2*most {

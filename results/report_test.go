@@ -191,7 +191,7 @@ func TestBestProperty(t *testing.T) {
 			if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
 				continue
 			}
-			if best == nil || e.Outcome.Better(best.Outcome) || !best.Outcome.Better(e.Outcome) && e.Number < best.Number {
+			if best == nil || e.Outcome.Cost < best.Outcome.Cost || e.Outcome.Cost == best.Outcome.Cost && e.Number < best.Number {
 				t.Fatalf("best is %+v, but there is %+v", best, e)
 			}
 		}

@@ -367,6 +367,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 		for n := range 119 {
 			e := okEntry(n)
 			e.Outcome.Cost = float64((n*37)%101 + 5)
+			e.Outcome.Metrics = []space.Metric{{Name: []string{"alu", "load"}[n%2], Value: float64(n)}}
 			if n%5 == 0 {
 				e.Key, e.Outcome = "other=x n=1", space.Fail(space.Invalid, "%s", strings.Repeat("no ", wholeUpTo/40))
 			}
@@ -382,6 +383,15 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.RemoveAll(filepath.Join(dir, SummaryName)))
 			whole, err := List(root)
 			must(t, err)
+			read, err := Read(dir)
+			must(t, err)
+			// Only what may be the best is read as a whole.
+			if want, err := Summarise(read.LastEnd().Trim(read)); err != nil || want.Best == nil || !reflect.DeepEqual(whole[0].Summary.Best, want.Best) {
+				t.Errorf("told %d: the best is %+v, want %+v, %v", told, whole[0].Summary.Best, want.Best, err)
+			}
+			if names, err := metricNames(read); err != nil || !slices.Equal(names, []string{"alu", "load"}) {
+				t.Errorf("told %d: the metrics are %q, %v", told, names, err)
+			}
 			// To open and close it writes the summary.
 			j, _, err := OpenJournal(journal)
 			must(t, err, j.Close())

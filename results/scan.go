@@ -18,6 +18,7 @@ type scanner struct {
 	from   *bufio.Reader
 	format format // nil before the first line
 	ledger ledger
+	whole  func(*space.Entry) bool // see lineFormat
 
 	line, torn []byte
 	number     int   // of the line that was read last
@@ -57,7 +58,7 @@ func (s *scanner) next(r *record) error {
 			return io.EOF
 		}
 		if s.format == nil {
-			s.format = formatOf(line)
+			s.setFormat(formatOf(line))
 		}
 		payload, ok := s.format.unseal(line)
 		switch {
@@ -80,6 +81,14 @@ func (s *scanner) next(r *record) error {
 		if r.kind != aShape {
 			return nil
 		}
+	}
+}
+
+// setFormat sets the format, which knows what is to be decoded as a whole.
+func (s *scanner) setFormat(f format) {
+	s.format = f
+	if lines, ok := f.(*lineFormat); ok {
+		lines.whole = s.whole
 	}
 }
 

@@ -128,6 +128,7 @@ func readStored(path string) (Stored, Recovery, error) {
 	}
 	defer file.Close()
 	s := newScanner(file)
+	s.whole = func(*space.Entry) bool { return false }
 	var metrics nameSet
 	outline, err := s.readAll(func(r *record, _ int64) {
 		if r.kind == anOutcome {
@@ -153,7 +154,7 @@ func (s *nameSet) add(metrics []space.Metric) {
 	for _, m := range metrics {
 		s.names[m.Name] = struct{}{}
 	}
-	s.last = metrics
+	s.last = append(s.last[:0], metrics...)
 }
 
 func (s *nameSet) sorted() []string { return slices.Sorted(maps.Keys(s.names)) }

@@ -74,6 +74,12 @@ func (d *digester) see(r *record, offset int64, l *ledger, f format) {
 	}
 }
 
+// wants reports whether an outcome may be the best so far: of no other the key and the metrics are looked at.
+func (d *digester) wants(e *space.Entry) bool {
+	best := d.settled.Tally.Best
+	return best == nil || !space.Objective{}.Less(best.Outcome, e.Outcome)
+}
+
 // summary is that of the run, without the trials that End.Trim takes away.
 func (d *digester) summary() Summary {
 	t := d.settled.Tally
@@ -127,7 +133,9 @@ func summarise(dir string) (Summary, *End, error) {
 		return Summary{}, nil, err
 	}
 	d := newDigester()
-	err = d.follow(newScanner(file))
+	s := newScanner(file)
+	s.whole = d.wants
+	err = d.follow(s)
 	return d.summary(), d.last, err
 }
 

@@ -92,6 +92,7 @@ const MostLeaders = 6
 // observations of a source matters only between equal costs.
 func Leaders(s *space.Space, sources []Source, n int) []space.Point {
 	var tops [][]space.Point
+	var objective space.Objective
 	for _, source := range sources {
 		order := make([]int, 0, len(source.Observations))
 		skip := map[string]bool{}
@@ -107,7 +108,7 @@ func Leaders(s *space.Space, sources []Source, n int) []space.Point {
 			}
 		}
 		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Compare(source.Observations[a].Outcome.Cost, source.Observations[b].Outcome.Cost)
+			return cmp.Compare(objective.Value(source.Observations[a].Outcome), objective.Value(source.Observations[b].Outcome))
 		})
 		var top []space.Point
 		for _, i := range order {

@@ -476,7 +476,7 @@ func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 
 func (r *run) reaches(o space.Outcome) bool {
 	t := r.set.Budget.Target
-	return t != nil && o.Status == space.OK && o.Fidelity == 0 && o.Cost <= *t
+	return t != nil && space.Objective{}.Reaches(o, *t)
 }
 
 // simulate is evaluate on simulated workers. The evaluations themselves take next to no time, and run one after
@@ -634,11 +634,11 @@ func (r *run) learn(t space.Trial, o space.Outcome) {
 
 // offer makes a trial the incumbent where it is better, or equal and asked earlier.
 func (b *Best) offer(t space.Trial, o space.Outcome) {
-	if o.Status != space.OK || o.Fidelity != 0 {
+	if !o.Counts() {
 		return
 	}
-	if b.Outcome.Status == space.StatusUnset || o.Cost < b.Outcome.Cost ||
-		o.Cost == b.Outcome.Cost && t.Number < b.Trial.Number {
+	offered, held := space.Entry{Number: t.Number, Outcome: o}, space.Entry{Number: b.Trial.Number, Outcome: b.Outcome}
+	if b.Outcome.Status == space.StatusUnset || (space.Objective{}).Compare(offered, held) < 0 {
 		*b = Best{t, o}
 	}
 }

@@ -69,7 +69,7 @@ type Metric struct {
 // Outcome is what became of one trial.
 type Outcome struct {
 	Status Status `json:"status"`
-	// Cost is the primary score, smaller is better, in the kernel's unit. It is meaningful and
+	// Cost is the primary score, in the kernel's unit; see Objective. It is meaningful and
 	// finite only where Status is OK.
 	Cost float64 `json:"cost,omitempty"`
 	// Metrics are further numbers, ordered by name.
@@ -117,17 +117,8 @@ func (o Outcome) Validate() error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Better reports whether o is a better result than other: a right outcome beats any other, and of
-// two right ones at the same fidelity the cheaper wins. A lower fidelity level beats a higher one.
-func (o Outcome) Better(other Outcome) bool {
-	if o.Status != OK || other.Status != OK {
-		return o.Status == OK && other.Status != OK
-	}
-	if o.Fidelity != other.Fidelity {
-		return o.Fidelity < other.Fidelity
-	}
-	return o.Cost < other.Cost
-}
+// Counts reports whether an outcome is right and of full fidelity, so that it may be what a search has found.
+func (o Outcome) Counts() bool { return o.Status == OK && o.Fidelity == 0 }
 
 // Proposal is a point that a strategy wants evaluated, and how thoroughly.
 type Proposal struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBetter: what is better than what, and that nothing is better than itself or than what is better than it.
-func TestBetter(t *testing.T) {
+// TestLess: what is better than what, and that nothing is better than itself or than what is better than it.
+func TestLess(t *testing.T) {
 	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
 	failed := func(s Status, cost float64) Outcome { return Outcome{Status: s, Cost: cost} }
 	// Ranks, the best first; outcomes of one rank are no better than each other.
@@ -26,7 +26,7 @@ func TestBetter(t *testing.T) {
 		for _, a := range rank {
 			for j, other := range ranks {
 				for _, b := range other {
-					if got := a.Better(b); got != (i < j) {
+					if got := (Objective{}).Less(a, b); got != (i < j) {
 						t.Errorf("%+v is better than %+v: %v", a, b, got)
 					}
 				}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune"
 	"tune/kernels"
+	"tune/search/bench"
 	"tune/search/strategies"
 )
 
@@ -98,12 +98,12 @@ depend on --jobs.`,
 		}
 		if len(data.data) > 0 {
 			data.data = append(data.data, args...)
-			return a.benchData(c, &data, tune.DataBench{Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
+			return a.benchData(c, &data, bench.Data{Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
 		}
 		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
 			return err
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}
@@ -111,7 +111,7 @@ depend on --jobs.`,
 		if err != nil {
 			return set.blame("shape", err)
 		}
-		b := tune.SearchBench{Kernel: k, Shape: shape, Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
+		b := bench.Search{Kernel: k, Shape: shape, Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
 		observe, end := a.counter("runs")
 		b.Observe = observe
 		curves, err := b.Run(c.Context())
@@ -128,7 +128,7 @@ depend on --jobs.`,
 }
 
 // printCurves prints a table in Markdown, as the README shows it.
-func (a *app) printCurves(curves []tune.Curve, seeds int) error {
+func (a *app) printCurves(curves []bench.Curve, seeds int) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
 	head := []string{"strategy"}
@@ -138,7 +138,7 @@ func (a *app) printCurves(curves []tune.Curve, seeds int) error {
 	head = append(head, "best", "median", "worst", "below random")
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)
-	random := slices.IndexFunc(curves, func(c tune.Curve) bool { return c.Strategy == "random" })
+	random := slices.IndexFunc(curves, func(c bench.Curve) bool { return c.Strategy == "random" })
 	for _, c := range curves {
 		cells := []string{c.Strategy}
 		for _, m := range c.Mean {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune"
 	"tune/kernels"
+	"tune/kernels/bench"
 	"tune/search/strategies"
 )
 
@@ -52,7 +52,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to do without, as name=value,…"))
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)
 		}
@@ -64,7 +64,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		if err != nil {
 			return set.blame("shape", err)
 		}
-		b := tune.AblationBench{
+		b := bench.Ablate{
 			Kernel: k, Shape: shape, Strategy: cmp.Or(set.strategy, k.Info().Strategy, strategies.Default),
 			Budget: set.budget, Jobs: set.jobs,
 		}
@@ -116,7 +116,7 @@ func parseChoice(text string) (map[string]string, error) {
 }
 
 // printAblations prints a table in Markdown, as the README shows it.
-func (a *app) printAblations(rows []tune.Ablation, seeds []uint64, unit string) error {
+func (a *app) printAblations(rows []bench.Ablation, seeds []uint64, unit string) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
 	head := []string{"fixed"}

@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"tune"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/results"
 	"tune/results/chart"
+	"tune/search/bench"
 )
 
 // dataFlags are the flags of tune bench search that are for measured spaces.
@@ -103,7 +103,7 @@ func dataFiles(paths []string) ([]string, error) {
 }
 
 // loadSpaces reads the files of measurements whose space matches, several at once.
-func loadSpaces(paths []string, patterns string, jobs int) ([]tune.DataSpace, error) {
+func loadSpaces(paths []string, patterns string, jobs int) ([]bench.DataSpace, error) {
 	files, err := dataFiles(paths)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func loadSpaces(paths []string, patterns string, jobs int) ([]tune.DataSpace, er
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var spaces []tune.DataSpace
+	var spaces []bench.DataSpace
 	var names []string
 	seen := map[string]bool{}
 	for i, k := range loaded {
@@ -139,7 +139,7 @@ func loadSpaces(paths []string, patterns string, jobs int) ([]tune.DataSpace, er
 		if err != nil {
 			return nil, err
 		}
-		spaces = append(spaces, tune.DataSpace{Name: name, Problem: p.(*recorded.Problem)})
+		spaces = append(spaces, bench.DataSpace{Name: name, Problem: p.(*recorded.Problem)})
 	}
 	if len(spaces) == 0 {
 		return nil, usage(fmt.Errorf("--spaces: none is called %s: there are %s", patterns, strings.Join(names, ", ")))
@@ -158,7 +158,7 @@ func matches(patterns, name string) bool {
 }
 
 // benchData compares strategies on measured spaces.
-func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON bool) error {
+func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON bool) error {
 	spaces, err := loadSpaces(f.data, f.spaces, b.Jobs)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (a *app) benchData(c *cobra.Command, f *dataFlags, b tune.DataBench, asJSON
 }
 
 // printData prints a table in Markdown for each space, then the one over all.
-func (a *app) printData(r *tune.DataReport) error {
+func (a *app) printData(r *bench.DataReport) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
 	head := dataHead(r, "@")
@@ -224,7 +224,7 @@ failed ones included; optimum: the share of seeds that found it; wasted: evaluat
 	return err
 }
 
-func dataHead(r *tune.DataReport, prefix string) []string {
+func dataHead(r *bench.DataReport, prefix string) []string {
 	head := []string{"space", "strategy"}
 	for _, n := range r.Overall[0].Mean.At {
 		head = append(head, prefix+strconv.Itoa(n))
@@ -232,7 +232,7 @@ func dataHead(r *tune.DataReport, prefix string) []string {
 	return append(head, "optimum", "wasted")
 }
 
-func writeDataCSV(w io.Writer, r *tune.DataReport) error {
+func writeDataCSV(w io.Writer, r *bench.DataReport) error {
 	out := csv.NewWriter(w)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	head := dataHead(r, "mean_")
@@ -256,9 +256,9 @@ func writeDataCSV(w io.Writer, r *tune.DataReport) error {
 }
 
 // panels are the drawings of a report: over all first.
-func panels(r *tune.DataReport) []chart.Panel {
+func panels(r *bench.DataReport) []chart.Panel {
 	var out []chart.Panel
-	add := func(list []tune.DataResult) {
+	add := func(list []bench.DataResult) {
 		for _, d := range list {
 			title := cmp.Or(d.Space, "overall")
 			if len(out) == 0 || out[len(out)-1].Title != title {

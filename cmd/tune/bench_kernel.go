@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/kernels/bench"
+	"tune/search"
 	"tune/space"
 )
 
@@ -37,25 +40,43 @@ func (a *app) benchKernel(c *cobra.Command) {
 		if err != nil {
 			return usage(err)
 		}
-		k, err := a.lookup(args[0])
+		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			if space.Nearest(args[0], []string{"search"}) != "" {
 				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))
 			}
 			return usage(err)
 		}
-		b := tune.KernelBench{Kernel: k, Budget: set.budget, Jobs: set.jobs, Peers: *peers}
+		b := bench.Peers{Kernel: k, Names: *peers}
 		if b.Seed, err = parseSeed(*seed); err != nil {
 			return usage(fmt.Errorf("--seed: %w", err))
 		}
 		if b.Limit, err = parseDuration(*limit); err != nil {
 			return usage(fmt.Errorf("--measure: %w", err))
 		}
-		if b.Budget.Wall == 0 && b.Budget.Evaluations == 0 {
-			b.Budget.Wall = kernelBudget
+		o := tune.Options{Kernel: k, Seed: b.Seed, Budget: set.budget, Jobs: set.jobs, Final: b.Limit}
+		if o.Budget.Wall == 0 && o.Budget.Evaluations == 0 {
+			o.Budget.Wall = kernelBudget
 		}
-		if b.Jobs == 0 {
-			b.Jobs = runtime.NumCPU()
+		if o.Jobs == 0 {
+			o.Jobs = runtime.NumCPU()
+		}
+		if !*quiet {
+			o.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
+		}
+		b.Tune = func(ctx context.Context, shape kernels.Shape, dir string) (bench.Tuned, error) {
+			o := o
+			o.Shape, o.Dir = shape, dir
+			report, err := tune.Run(ctx, o)
+			switch {
+			case err != nil:
+				return bench.Tuned{}, err
+			case report.Result.Stop == search.Interrupted:
+				return bench.Tuned{}, context.Cause(ctx)
+			case report.Schedule == nil:
+				return bench.Tuned{}, tune.ErrNoValid
+			}
+			return bench.Tuned{Key: report.Schedule.Key, Evaluations: report.Result.Told}, nil
 		}
 		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
 			shape, err := kernels.ParseShape(k.Info().Shape, text)
@@ -68,15 +89,12 @@ func (a *app) benchKernel(c *cobra.Command) {
 	}
 }
 
-func (a *app) runKernelBench(c *cobra.Command, b tune.KernelBench, asJSON, quiet bool) error {
+func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool) error {
 	if k := b.Kernel.Info(); k.Exact {
 		return usage(fmt.Errorf("the costs of %s are exact: tune run finds them, and there is nothing to measure", k.Name))
 	}
-	if !quiet {
-		b.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
-	}
-	rows := []tune.BenchRow{}
-	err := b.Run(c.Context(), func(r tune.BenchRow) error {
+	rows := []bench.Row{}
+	err := b.Run(c.Context(), func(r bench.Row) error {
 		rows = append(rows, r)
 		if !quiet {
 			fmt.Fprintf(a.stderr, "  %s %s after %d evaluations, %.2f × %s\n", rate(r.Rate), r.Unit, r.Evaluations, r.Ratio, r.BestPeer)
@@ -94,7 +112,7 @@ func (a *app) runKernelBench(c *cobra.Command, b tune.KernelBench, asJSON, quiet
 }
 
 // printRows prints a table in Markdown, as the README shows it.
-func (a *app) printRows(rows []tune.BenchRow) error {
+func (a *app) printRows(rows []bench.Row) error {
 	peers := map[string]bool{}
 	unit, threaded := "", false
 	for _, r := range rows {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune"
 	"tune/kernels"
 	"tune/kernels/recorded"
+	"tune/search/bench"
 	"tune/search/strategies"
 )
 
@@ -47,8 +47,8 @@ T4 files may.`,
 		if err != nil {
 			return err
 		}
-		b := tune.RaceBench{
-			Space: tune.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
+		b := bench.Race{
+			Space: bench.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
 			Strategy: *strategy, Evaluations: *evals,
 		}
 		for s := range *seeds {

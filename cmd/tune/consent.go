@@ -2,13 +2,14 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tune/kernels"
+	"tune/kernels/catalog"
 	"tune/kernels/user"
 	"tune/results"
 )
@@ -25,28 +26,28 @@ A kernel of your own is run from its copy in the run's directory. Where that dir
 or was changed since, what is about to be compiled and run is shown first, and a terminal is asked; without one, --yes has
 to be given.`
 
-// tableToRun is tableOf for a command that runs the candidates of a run directory: it asks before it lets a kernel run that
-// was not put there by this user on this machine.
-func (a *app) tableToRun(dir string, yes bool) (table kernels.Table, closeTable func(), err error) {
-	table, closeTable, err = a.tableOf(dir)
-	if err != nil {
-		return nil, nil, err
+// catalog finds the kernels of run directories and schedules. Before one runs that was put into its directory elsewhere, it asks,
+// unless yes says that it may.
+func (a *app) catalog(yes bool) catalog.Catalog {
+	return catalog.Catalog{
+		Table:   a.table,
+		MayRun:  func(k *user.Kernel, dir string) error { return a.mayRun(k, dir, yes) },
+		RunsDir: settingDefault("out"),
 	}
-	for _, k := range table {
-		if own, ok := k.(*user.Kernel); ok {
-			if err := a.mayRun(own, dir, yes); err != nil {
-				closeTable()
-				return nil, nil, err
-			}
-		}
+}
+
+// givenError makes an error of what a catalog was given the user's.
+func givenError(err error) error {
+	if bad, ok := errors.AsType[*catalog.GivenError](err); ok {
+		return usage(fmt.Errorf("--%w", bad))
 	}
-	return table, closeTable, nil
+	return err
 }
 
 // mayRun returns nil where the kernel in a run directory was put there by this user on this machine, or the user says now
 // that it may run.
 func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
-	strange := results.MadeHere(dir, k.SavedFiles()...)
+	strange := results.MadeHere(dir, k.Info().Files.Started...)
 	if strange == nil {
 		return nil
 	}

@@ -117,7 +117,7 @@ func (d *display) end() {
 func (d *display) observe(e search.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	better := e.Best.Outcome.Status == space.OK && (d.last.Best.Outcome.Status != space.OK || e.Best.Outcome.Cost < d.last.Best.Outcome.Cost)
+	better := space.Objective{}.Less(e.Best.Outcome, d.last.Best.Outcome)
 	d.last = e
 	if d.width != nil || d.quiet || e.Known <= d.first {
 		return

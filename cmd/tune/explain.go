@@ -42,7 +42,7 @@ or by the schedule or the directory of a run, which say the kernel and the shape
 		if err != nil {
 			return err
 		}
-		k, err := a.lookup(kernel)
+		k, err := a.catalog(false).Lookup(kernel)
 		if err != nil {
 			return usage(err)
 		}
@@ -54,19 +54,19 @@ or by the schedule or the directory of a run, which say the kernel and the shape
 		if err != nil {
 			return err
 		}
-		explainer, ok := problem.(kernels.Explainer)
-		if !ok {
+		traits := problem.Traits()
+		if traits.Explain == nil {
 			return usage(fmt.Errorf("the generator of %s has nothing to explain", kernel))
 		}
 		point, err := read(problem.Space())
 		if err != nil {
 			return err
 		}
-		if passes := explainer.Passes(point); *pass != "" && !slices.Contains(passes, *pass) {
+		if passes := traits.Passes(point); *pass != "" && !slices.Contains(passes, *pass) {
 			return usage(fmt.Errorf("--pass: unknown pass %q: want one of %s%s", *pass, strings.Join(passes, ", "), space.DidYouMean(*pass, passes)))
 		}
 		out := bufio.NewWriter(a.stdout)
-		if err := explainer.Explain(c.Context(), out, point, *pass); err != nil {
+		if err := traits.Explain(c.Context(), out, point, *pass); err != nil {
 			return errors.Join(out.Flush(), err)
 		}
 		return out.Flush()

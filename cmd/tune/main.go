@@ -20,10 +20,11 @@
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
 //	tune machine                  what this machine is, and how kernels are held on it
+//	tune config                   each setting of a run, and where it comes from
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
-// --config, then from the defaults.
+// --config, then from ./tune.yaml, then from the user's tune/tune.yaml, then from the defaults: see tune config.
 //
 // Exit codes:
 //
@@ -197,8 +198,8 @@ func (a *app) root() *cobra.Command {
 checked against a reference before its cost counts; the best is exported with all that it takes to trust and to
 reproduce it. Without a command it tunes the tree-hash kernel.
 
-Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from the defaults.
-Progress goes to standard error, results to standard output.
+Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml and the
+user's own, then from the defaults: 'tune config' shows each with its source. Progress goes to standard error, results to standard output.
 
 Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it does not hold; 2 wrong usage;
 3 no valid candidate; 130 interrupted (what was found is exported, and the run can be resumed).`,
@@ -221,7 +222,7 @@ Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it 
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
-		a.initCommand(), a.checkCommand(), a.machineCommand())
+		a.initCommand(), a.checkCommand(), a.machineCommand(), a.configCommand())
 	return root
 }
 

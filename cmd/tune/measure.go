@@ -46,17 +46,17 @@ It searches nothing, and the outcomes of the run stay as they are. Kernels whose
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableToRun(dir, *yes)
+		found, err := a.catalog(*yes).OfRun(dir, true)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
+		defer found.Close()
 		d := newNotice(a, *quiet)
 		o.Waiting = func(why string, left time.Duration) {
 			d.say("waiting", fmt.Sprintf("waiting for a quiet machine: %s; up to %v more", why, left.Round(time.Second)))
 		}
 		o.Measuring = d.measuring
-		report, err := tune.Measure(c.Context(), table, dir, o)
+		report, err := tune.Measure(c.Context(), found.Table, dir, o)
 		d.end()
 		return a.finishMeasure(dir, report, err, *asJSON)
 	}

@@ -52,40 +52,16 @@ of another kernel are refused, unless --from-any is given: what was good there s
 
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
-	keys := []string{"shape", "data", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir"}
-	addSettings(c.Flags(), keys...)
+	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
 	fromAny := c.Flags().Bool("from-any", false, "take measurements of another kernel by --from too, as far as names and values of parameters agree")
-	config := c.Flags().StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usage(fmt.Errorf("%s wants one kernel, and nothing after it, but got %q", c.CommandPath(), args[1]))
-		}
-		if f := c.Flags().Lookup("config"); f.Changed && *config == "" {
-			return usage(errors.New("--config: is empty"))
-		}
-		own, err := loadKernel(*config)
+		set, _, _, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
-			return usage(err)
-		}
-		set, err := readSettings(c.Flags(), *config, a.environ)
-		if err != nil {
-			return usage(err)
-		}
-		if len(args) == 1 {
-			set.kernel = args[0]
-			delete(set.from, "kernel")
-		}
-		if err := a.adoptData(&set, len(args) == 1); err != nil {
 			return err
 		}
-		if own != nil {
-			defer own.Close()
-			if err := a.adopt(own, &set, args); err != nil {
-				return usage(err)
-			}
-		}
+		defer done()
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any: there is no --from that it is about: leave it out"))
 		}
@@ -143,11 +119,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	if started {
 		d.end()
 	} else if err != nil && c.Context().Err() == nil {
-		path := ""
-		if own, ok := k.(*user.Kernel); ok {
-			path = own.Path()
-		}
-		err = adviseRun(set.dir, path, err)
+		err = adviseRun(set.dir, k.Info().Files.Path, err)
 		if made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
@@ -249,14 +221,14 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableToRun(dir, *yes)
+		found, err := a.catalog(*yes).OfRun(dir, true)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
+		defer found.Close()
 		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
-		report, err := tune.Resume(c.Context(), table, dir, tune.Changes{
+		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring,
 		})
@@ -417,12 +389,12 @@ func (a *app) replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table, closeTable, err := a.tableOf(dir)
+		found, err := a.catalog(false).OfRun(dir, false)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
-		n, err := tune.Replay(table, dir)
+		defer found.Close()
+		n, err := tune.Replay(found.Table, dir)
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`
@@ -484,17 +456,16 @@ has keeps every value as it was written, and the keys that tune does not know.` 
 		if *yes && !*measure {
 			return usage(errors.New("--yes: nothing is run without --measure: leave it out, or give both"))
 		}
-		open, export := a.tableOf, tune.Export
+		export := tune.Export
 		if *measure {
-			open = func(dir string) (kernels.Table, func(), error) { return a.tableToRun(dir, *yes) }
 			export = tune.ExportMeasured
 		}
-		table, closeTable, err := open(args[0])
+		found, err := a.catalog(*yes).OfRun(args[0], *measure)
 		if err != nil {
 			return err
 		}
-		defer closeTable()
-		write := func(w io.Writer) error { return export(c.Context(), table, args[0], *format, w) }
+		defer found.Close()
+		write := func(w io.Writer) error { return export(c.Context(), found.Table, args[0], *format, w) }
 		err = a.writeOut(*output, write)
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -538,12 +509,12 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
 			}
 		}
-		table, closeTable, err := a.tableFor(path, *config, *data, *yes)
+		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
 		if err != nil {
-			return err
+			return givenError(err)
 		}
-		defer closeTable()
-		v, err := tune.Verify(c.Context(), table, path, tune.FreshSeeds(*checks))
+		defer found.Close()
+		v, err := tune.Verify(c.Context(), found.Table, path, tune.FreshSeeds(*checks))
 		if err != nil {
 			return err
 		}

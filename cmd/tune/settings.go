@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"regexp"
@@ -24,8 +25,8 @@ import (
 	"tune/space"
 )
 
-// settings are the tool's settings for a run, from flags, the environment, a preset or file, and the defaults, in
-// this order of precedence.
+// settings are the tool's settings for a run, from flags, the environment, a preset or file that is named, the files that
+// tune looks for, and the defaults, in this order of precedence.
 type settings struct {
 	kernel   string
 	shape    string
@@ -36,8 +37,9 @@ type settings struct {
 	out      string
 	dir      string
 	data     string
-	// from says where the value of a key comes from, for errors; a default has none.
-	from map[string]string
+	// texts are the values as users write them, by key, of those that are set. from says where each comes from, for errors; a
+	// default has no place.
+	texts, from map[string]string
 }
 
 // blame says which setting an error is about.
@@ -197,25 +199,28 @@ func addSettings(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
-// readSettings gathers the settings. config is a preset's name or a file; "" for none. A command that takes a
-// config takes every key from there and from the environment, any other only those that it has a flag for.
-func readSettings(flags *pflag.FlagSet, config string, environ []string) (settings, error) {
+// readSettings gathers the settings. config is a preset's name or a file; "" for none. found are files that tune has looked
+// for, the strongest first. A command that takes a config takes every key from there and from the environment, any other only
+// those that it has a flag for.
+func readSettings(flags *pflag.FlagSet, config string, environ []string, found ...layer) (settings, error) {
 	v := viper.New()
-	out := settings{from: map[string]string{}}
+	out := settings{texts: map[string]string{}, from: map[string]string{}}
 	for _, s := range settingTable {
 		v.SetDefault(s.key, s.value)
 	}
+	layers := found
 	if config != "" {
-		values, places, err := readConfig(config)
+		l, err := readConfig(config)
 		if err != nil {
 			return settings{}, err
 		}
-		if err := v.MergeConfigMap(values); err != nil {
-			return settings{}, fmt.Errorf("%s: %w", config, err)
+		layers = append([]layer{l}, found...)
+	}
+	for _, l := range slices.Backward(layers) {
+		if err := v.MergeConfigMap(l.values); err != nil {
+			return settings{}, fmt.Errorf("%s: %w", l.name, err)
 		}
-		for key, place := range places {
-			out.from[key] = place
-		}
+		maps.Copy(out.from, l.places)
 	}
 	if err := checkEnvironment(environ); err != nil {
 		return settings{}, err
@@ -237,6 +242,7 @@ func readSettings(flags *pflag.FlagSet, config string, environ []string) (settin
 		if value == "" && out.from[s.key] == "" {
 			continue
 		}
+		out.texts[s.key] = value
 		if err := s.parse(&out, value); err != nil {
 			return settings{}, fmt.Errorf("%s: %w", out.from[s.key], err)
 		}
@@ -294,25 +300,36 @@ func checkEnvironment(environ []string) error {
 	return nil
 }
 
-// readConfig reads the settings of a preset or a file, and says where each of them stands.
-func readConfig(config string) (values map[string]any, places map[string]string, err error) {
+// layer is the settings of one preset or file.
+type layer struct {
+	name   string
+	values map[string]any    // as text, by key
+	places map[string]string // where each of them stands
+}
+
+// readConfig reads the settings of a preset or a file.
+func readConfig(config string) (layer, error) {
 	name, data, err := openConfig(config)
 	if err != nil {
-		return nil, nil, err
+		return layer{}, err
 	}
+	return newLayer(name, data)
+}
+
+func newLayer(name string, data []byte) (layer, error) {
 	parse := parseConfig
 	if user.IsKernel(data) {
 		parse = parseEmbedded
 	}
 	values, lines, err := parse(data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		return layer{}, fmt.Errorf("%s: %w", name, err)
 	}
-	places = map[string]string{}
+	l := layer{name, values, map[string]string{}}
 	for key, line := range lines {
-		places[key] = fmt.Sprintf("%s: line %d: %s", name, line, key)
+		l.places[key] = fmt.Sprintf("%s: line %d: %s", name, line, key)
 	}
-	return values, places, nil
+	return l, nil
 }
 
 // openConfig reads a file, or a preset that is built in.

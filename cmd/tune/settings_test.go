@@ -41,7 +41,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings{kernel: "treehash", seed: 1, out: "runs", from: map[string]string{}}
+	want := settings{kernel: "treehash", seed: 1, out: "runs", from: map[string]string{},
+		texts: map[string]string{"kernel": "treehash", "seed": "1", "out": "runs"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -54,6 +55,7 @@ func TestPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := 1.5
+	got.texts = nil // the tests of the command tune config look at them
 	want := settings{
 		kernel: "k", shape: "a=1", strategy: "random", seed: 4, jobs: 8, out: "p", dir: "d",
 		budget: search.Budget{Wall: 2 * time.Hour, Evaluations: 5, Target: &target},

@@ -80,7 +80,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 		s, err := readSpace(name)
 		return s, nil, err
 	}
-	k, err := a.lookup(name)
+	k, err := a.catalog(false).Lookup(name)
 	if err != nil {
 		if _, serr := os.Stat(name); serr == nil {
 			err = fmt.Errorf("%w; for the file write ./%s", err, name)

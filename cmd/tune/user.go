@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +18,6 @@ import (
 	"tune/kernels/native/cc"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
-	"tune/results"
 	"tune/space"
 )
 
@@ -50,94 +47,6 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	}
 	a.table = append(slices.Clone(a.table), k)
 	return nil
-}
-
-// tableOf returns the kernels that a run directory may have been made with: those of tune, and the one that it holds a
-// copy of.
-func (a *app) tableOf(dir string) (table kernels.Table, closeTable func(), err error) {
-	data, err := recorded.Open(dir)
-	if err == nil {
-		return append(slices.Clone(a.table), data), func() {}, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, cmp.Or(results.CheckBegun(dir), err)
-	}
-	k, err := user.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return a.table, func() {}, nil
-	}
-	if err != nil {
-		return nil, nil, cmp.Or(results.CheckBegun(dir), err) // it may be half a copy
-	}
-	return append(slices.Clone(a.table), k), func() { k.Close() }, nil
-}
-
-// tableFor returns the kernels that a schedule may be of: those of tune, and the user's own that it was made with. That is
-// the one of config where it is given, else the copy in the run's directory, which is searched beside the schedule and
-// where runs are by default; before that copy may run, mayRun asks. data is the file of the measurements that the schedule is
-// of, "" to look for it.
-func (a *app) tableFor(schedule, config, data string, yes bool) (table kernels.Table, closeTable func(), err error) {
-	s, err := results.ReadSchedule(schedule)
-	if err != nil {
-		return nil, nil, err
-	}
-	known := slices.Contains(a.table.Names(), s.Kernel)
-	if config != "" && s.Kernel == recorded.Name {
-		return nil, nil, usage(fmt.Errorf("--config: %s is a kernel of tune, and has no such file: leave it out", s.Kernel))
-	}
-	if data != "" && s.Kernel != recorded.Name {
-		return nil, nil, usage(fmt.Errorf("--data: kernel %s has no use for measurements: leave it out", s.Kernel))
-	}
-	with := func(k *user.Kernel) (kernels.Table, func(), error) {
-		return append(slices.Clone(a.table), k), func() { k.Close() }, nil
-	}
-	if config != "" {
-		if known {
-			return nil, nil, usage(fmt.Errorf("--config: %s is a kernel of tune, and has no file: leave it out", s.Kernel))
-		}
-		k, err := user.Load(config)
-		if err != nil {
-			return nil, nil, usage(err)
-		}
-		if name := k.Info().Name; name != s.Kernel {
-			k.Close()
-			return nil, nil, usage(fmt.Errorf("--config: %s is the kernel %s, and %s is of %s", config, name, schedule, s.Kernel))
-		}
-		return with(k)
-	}
-	dir := filepath.Dir(schedule)
-	if known {
-		return a.table, func() {}, nil
-	}
-	if s.Kernel == recorded.Name {
-		return a.tableOfData(s, dir, data)
-	}
-	var looked []string
-	for _, run := range runsOf(s, dir) {
-		if slices.Contains(looked, user.CopyDir(run)) {
-			continue
-		}
-		looked = append(looked, user.CopyDir(run))
-		k, err := user.Open(run)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		// A run of the same name may have been of another kernel.
-		if info := k.Info(); run == dir || info.Name == s.Kernel && info.Version == s.KernelVersion {
-			if err := a.mayRun(k, run, yes); err != nil {
-				k.Close()
-				return nil, nil, err
-			}
-			return with(k)
-		}
-		k.Close()
-	}
-	_, err = a.table.Lookup(s.Kernel)
-	return nil, nil, fmt.Errorf("%s: %w; if it is one of your own: there is no copy of it in %s, so pass its YAML file by --config, or the schedule in its run's directory",
-		schedule, err, strings.Join(looked, ", "))
 }
 
 // embeddedKeys are the settings that a kernel's file may hold: all but which kernel, and the data of one.
@@ -330,7 +239,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if n, ok := p.Space().Len(); ok {
 		report.Points = &n
 	}
-	report.Checked = kernels.CheckingOf(p).String()
+	report.Checked = p.Traits().Checking.String()
 	source, _ := p.(*user.SourceProblem)
 	if source != nil {
 		reference := source.Reference()

@@ -60,8 +60,15 @@ type problem struct {
 	spec *Spec
 }
 
-// Peers returns the products of the named libraries that are installed.
-func (p *problem) Peers(names []string) ([]kernels.Peer, error) {
+// Traits are those of every native problem, and the libraries.
+func (p *problem) Traits() kernels.Traits {
+	t := p.Problem.Traits()
+	t.Peers = p.peers
+	return t
+}
+
+// peers returns the products of the named libraries that are installed.
+func (p *problem) peers(names []string) ([]kernels.Peer, error) {
 	for _, name := range names {
 		if !slices.Contains(peers.Names(), name) {
 			return nil, fmt.Errorf("unknown peer %q: want %s%s", name, strings.Join(peers.Names(), ", "), space.DidYouMean(name, peers.Names()))

@@ -4,7 +4,10 @@ package kernelstest
 import (
 	"bytes"
 	"context"
+	"io"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +42,7 @@ func Run(t *testing.T, k kernels.Kernel, shapes ...string) {
 			t.Run("presets", s.presets)
 			t.Run("points", s.points)
 			t.Run("artifacts", s.artifacts)
+			t.Run("traits", s.traits)
 			t.Run("canceled", s.canceled)
 			t.Run("same space", func(t *testing.T) { s.sameSpace(t, k, shape) })
 		})
@@ -73,8 +77,14 @@ type suite struct {
 // evaluate returns the outcome of a point, which has to be one that can be believed.
 func (s suite) evaluate(t *testing.T, p space.Point) space.Outcome {
 	t.Helper()
+	return s.evaluateAt(t, p, 0)
+}
+
+// evaluateAt is evaluate at a fidelity.
+func (s suite) evaluateAt(t *testing.T, p space.Point, fidelity int) space.Outcome {
+	t.Helper()
 	e := &kernels.Evaluator{Problem: s.problem, CheckSeed: 1}
-	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p}})
+	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p, Fidelity: fidelity}})
 	if err != nil {
 		t.Fatalf("%s: %v", p, err)
 	}
@@ -152,6 +162,7 @@ func (s suite) points(t *testing.T) {
 // artifacts: a point builds to the same files twice, and a loaded program checks and scores as the built
 // one does.
 func (s suite) artifacts(t *testing.T) {
+	load := s.problem.Traits().Load
 	points := s.sample(t)[:Points/3]
 	for _, preset := range s.problem.Presets() {
 		points = append(points, preset.Point)
@@ -180,11 +191,10 @@ func (s suite) artifacts(t *testing.T) {
 				t.Errorf("%s: artifact %s is another the second time", p, a[i].name)
 			}
 		}
-		loader, ok := s.problem.(kernels.Loader)
-		if !ok {
+		if load == nil {
 			continue
 		}
-		loaded, err := loader.Load(bytes.NewReader(a[0].data))
+		loaded, err := load(bytes.NewReader(a[0].data))
 		if err != nil {
 			t.Fatalf("%s: load: %v", p, err)
 		}
@@ -201,9 +211,53 @@ func (s suite) artifacts(t *testing.T) {
 			}
 		}
 	}
-	if loader, ok := s.problem.(kernels.Loader); ok {
-		if _, err := loader.Load(strings.NewReader("no program")); err == nil {
+	if load != nil {
+		if _, err := load(strings.NewReader("no program")); err == nil {
 			t.Error("a text that is no program was loaded")
+		}
+	}
+}
+
+// traits: what the traits say holds at the presets.
+func (s suite) traits(t *testing.T) {
+	traits := s.problem.Traits()
+	if err := traits.Validate(); err != nil {
+		t.Error(err)
+	}
+	params := s.problem.Space().Parameters()
+	for _, name := range traits.Blind {
+		if !slices.ContainsFunc(params, func(p space.Parameter) bool { return p.Name == name }) {
+			t.Errorf("the cheapest score is blind to %s, which is no parameter", name)
+		}
+	}
+	presets := s.problem.Presets()
+	if traits.Baselines != nil {
+		if !slices.ContainsFunc(traits.Baselines(), presets[0].Point.Equal) {
+			t.Errorf("%s is not among the points that may be the baseline", presets[0].Point)
+		}
+	}
+	for _, preset := range presets {
+		for fidelity := 1; fidelity <= traits.Levels; fidelity++ {
+			if out := s.evaluateAt(t, preset.Point, fidelity); out.Status != space.OK || out.Fidelity != fidelity {
+				t.Errorf("preset %s at fidelity %d: %v: %s", preset.Name, fidelity, out, out.Reason)
+			}
+		}
+		if traits.Seconds != nil {
+			if took := traits.Seconds(preset.Point); !(took >= 0) || math.IsInf(took, 1) {
+				t.Errorf("preset %s took %v s", preset.Name, took)
+			}
+		}
+		if traits.Threads != nil {
+			if n, err := traits.Threads(preset.Point); n < 1 || err != nil {
+				t.Errorf("preset %s has %d threads, %v", preset.Name, n, err)
+			}
+		}
+		if traits.Passes != nil {
+			for _, pass := range traits.Passes(preset.Point) {
+				if err := traits.Explain(t.Context(), io.Discard, preset.Point, pass); err != nil {
+					t.Errorf("preset %s, pass %s: %v", preset.Name, pass, err)
+				}
+			}
 		}
 	}
 }

@@ -25,9 +25,6 @@ type entrant struct {
 	perCall float64
 }
 
-// MostFinalists returns how many finalists the memory of this machine has room for beside the baseline.
-func (p *Problem) MostFinalists() int { return p.most }
-
 func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker, of which there is a new one for each round of a

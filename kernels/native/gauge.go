@@ -103,6 +103,19 @@ func (g *gauge) look(take func(n int) ([]float64, error), n int, wait bool, now 
 	return slow, nil
 }
 
+// restless reports whether the core is slow now and then, by the turns that are remembered.
+func (g *gauge) restless() bool {
+	const share = 20 // one in so many
+	slow := 0
+	limit := g.limit()
+	for _, s := range g.seen {
+		if s > limit {
+			slow++
+		}
+	}
+	return slow*share > len(g.seen)
+}
+
 // remember adds a turn to the memory.
 func (g *gauge) remember(s float64) {
 	if len(g.seen) >= gaugeSeen {
@@ -112,10 +125,13 @@ func (g *gauge) remember(s float64) {
 }
 
 // slow reports whether a turn is a slow one.
-func (g *gauge) slow(s float64) bool {
+func (g *gauge) slow(s float64) bool { return s > g.limit() }
+
+// limit returns what a turn takes that is not a slow one, at the most.
+func (g *gauge) limit() float64 {
 	sorted := slices.Sorted(slices.Values(g.seen))
 	// Not the very best: the clock may have lied about it.
-	return s > gaugeSlow*timing.Quantile(sorted, 0.1)
+	return gaugeSlow * timing.Quantile(sorted, 0.1)
 }
 
 func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {

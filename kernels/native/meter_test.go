@@ -206,7 +206,7 @@ func TestFairly(t *testing.T) {
 				t.Errorf("%s: look %d waits: %t", test.name, asked, wait)
 			}
 			return asked <= test.slow, nil
-		})
+		}, func() bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,9 +216,25 @@ func TestFairly(t *testing.T) {
 	}
 	// Where the core becomes slow again and again, the last look has no wait.
 	looks := 0
-	e, err := newFakeMeter(&fake{seconds: 1e-3}, 0).fairly(t.Context(), timing.Most, 0, func(wait bool) (bool, error) { looks++; return !wait, nil })
+	e, err := newFakeMeter(&fake{seconds: 1e-3}, 0).fairly(t.Context(), timing.Most, 0, func(wait bool) (bool, error) { looks++; return !wait, nil }, func() bool { return false })
 	if err != nil || looks != 2*fairTries || !e.unverified {
 		t.Errorf("%d looks at a core that is slow after each measurement: %+v, %v", looks, e, err)
+	}
+	// A slow moment between two looks stops a candidate, which has a second chance where there are many such moments, and only
+	// one.
+	for _, restless := range []bool{false, true} {
+		for _, moment := range []int{3, 1000} {
+			f := &fake{seconds: 1e-3, clock: func(truth float64, n int) float64 {
+				if n < moment {
+					return 1.5 * truth
+				}
+				return truth
+			}}
+			e, err := newFakeMeter(f, 0).fairly(t.Context(), timing.Most, 1e-3, func(bool) (bool, error) { return false, nil }, func() bool { return restless })
+			if err != nil || e.stopped != (!restless || moment == 1000) || e.unverified || f.samples > 3+timing.Most {
+				t.Errorf("restless %t, a moment of %d samples: %d samples, %+v, %v", restless, moment, f.samples, e, err)
+			}
+		}
 	}
 }
 
@@ -248,6 +264,9 @@ func TestGauge(t *testing.T) {
 		return at.Sub(start)
 	}
 	look(gaugeFirst, false, false)
+	if g.restless() {
+		t.Error("a core that was never slow is restless")
+	}
 	g.remember(1e-7) // the clock lied
 	look(1, false, false)
 	slowUntil = at.Add(time.Hour)
@@ -266,6 +285,9 @@ func TestGauge(t *testing.T) {
 	}
 	if g.waited < gaugeCredit-gaugePatience || g.waited > gaugeCredit+gaugePatience || len(g.seen) > seen+16 {
 		t.Errorf("waited for %v, %d turns are remembered", g.waited, len(g.seen))
+	}
+	if !g.restless() {
+		t.Error("a core that is slow at every tenth look is not restless")
 	}
 	g.spent += time.Minute
 	slowUntil = at.Add(100 * time.Millisecond)

@@ -15,9 +15,6 @@ import (
 	"tune/space"
 )
 
-// Launches reports that candidates are compiled and called in processes.
-func (p *Problem) Launches() bool { return true }
-
 // Options configure a problem. The zero value is right for most.
 type Options struct {
 	// Host to compile and run on; nil means Shared.
@@ -27,14 +24,13 @@ type Options struct {
 	Limits worker.Limits
 }
 
-// Problem is what New makes of a Spec. It implements kernels.Problem, kernels.Loader, kernels.Comparer,
-// kernels.Confined, kernels.Threaded, kernels.Exposed and kernels.Launcher.
+// Problem is what New makes of a Spec. Its candidates are compiled and called in processes.
 type Problem struct {
 	spec   Spec
 	host   *Host
 	limits worker.Limits
 	work   Work
-	most   int // how many finalists there is room for
+	most   int // how many finalists the memory of this machine has room for beside the baseline
 	// traffic is how many bytes a call reads, or writes where that is more, at the asked shape, where the spec is a Sizer.
 	traffic  int
 	integers bool // whether it works on any
@@ -47,12 +43,6 @@ type Problem struct {
 
 var (
 	_ kernels.Problem  = (*Problem)(nil)
-	_ kernels.Loader   = (*Problem)(nil)
-	_ kernels.Comparer = (*Problem)(nil)
-	_ kernels.Confined = (*Problem)(nil)
-	_ kernels.Threaded = (*Problem)(nil)
-	_ kernels.Exposed  = (*Problem)(nil)
-	_ kernels.Launcher = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
 	_ kernels.Isolator = (*candidate)(nil)
 )
@@ -113,14 +103,18 @@ func (p *Problem) Space() *space.Space { return p.spec.Space() }
 // Presets returns the named points of the spec, the baseline first.
 func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 
-// Threads returns how many threads the code of a point uses.
-func (p *Problem) Threads(point space.Point) (int, error) {
+// Traits says that candidates are compiled, measured beside each other, and read back from what was exported.
+func (p *Problem) Traits() kernels.Traits {
+	return kernels.Traits{
+		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most,
+	}
+}
+
+// threads returns how many threads the code of a point uses.
+func (p *Problem) threads(point space.Point) (int, error) {
 	source, err := p.spec.Generate(point)
 	return max(source.Threads, 1), err
 }
-
-// Lacks says what this system has no means for to hold candidates in their processes.
-func (p *Problem) Lacks() []string { return worker.Lacks() }
 
 // Build generates and compiles a point.
 func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {

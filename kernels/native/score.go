@@ -39,6 +39,8 @@ type meter struct {
 	calls   int       // of a sample
 	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
 
+	restless bool // whether others slow the core now and then
+
 	doubts   int       // requests in a row that looked like that
 	fresh    bool      // whether every timed call is made on inputs that are wholly new, and timed by itself
 	whole    []float64 // seconds a call of those that were, before
@@ -325,7 +327,7 @@ func (m *meter) bursts(seconds float64) int {
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
 	var e estimate
 	var err error
-	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long()}
+	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long(), Restless: m.restless}
 	e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
 	if err != nil || e.stopped {
 		return e, err
@@ -382,7 +384,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 			p.mu.Unlock()
 			start := time.Now()
 			slowed := func(wait bool) (bool, error) { return p.host.slowed(ctx, o, wait) }
-			e, err = m.fairly(ctx, want, best, slowed)
+			e, err = m.fairly(ctx, want, best, slowed, p.host.gauge.restless)
 			p.host.gauge.spent += time.Since(start)
 			if err != nil {
 				return err
@@ -413,19 +415,25 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 const fairTries = 6
 
 // fairly measures, and measures again where the core is slow before or after that, as soon as it is fast, unless the candidate is
-// hopeless even so. The best of the measurements stands; where the core stays slow it is marked.
-func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(wait bool) (bool, error)) (estimate, error) {
+// hopeless even so. The best of the measurements stands; where the core stays slow it is marked. One that was stopped after a few
+// turns may have met a slow moment between two looks: where the core has many, it has a second chance.
+func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(wait bool) (bool, error), restless func() bool) (estimate, error) {
 	before, err := slowed(false)
 	if err != nil {
 		return estimate{}, err
 	}
+	m.restless = restless()
 	e, err := m.verified(ctx, want, best)
 	// Long calls average over slow phases, if there are enough of them.
 	single := e.stopped && e.Kept == 1
 	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= hopeless*best); try++ {
 		slow, err := slowed(false)
-		if err != nil || !slow && !before {
+		if err != nil {
 			return e, err
+		}
+		again := try == 1 && e.stopped && m.restless
+		if !slow && !before && !again {
+			return e, nil
 		}
 		if try < fairTries {
 			if slow, err = slowed(true); err != nil {
@@ -437,12 +445,12 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 			break
 		}
 		before = false
-		again, err := m.verified(ctx, want, best)
+		next, err := m.verified(ctx, want, best)
 		if err != nil {
 			return e, err
 		}
-		if e.Kept == 0 || again.Kept > 0 && again.Cost < e.Cost {
-			e = again
+		if e.Kept == 0 || next.Kept > 0 && next.Cost < e.Cost {
+			e = next
 		}
 	}
 	return e, err

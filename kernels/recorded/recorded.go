@@ -1,7 +1,7 @@
 // Package recorded makes a measured search space a kernel: an evaluation looks up what the configuration was measured
 // to cost. The points are the rows of the file, neither more nor less; a configuration that failed has the status of
 // its reason. The seconds that a row once took to compile and to measure are the time that its evaluation takes, so that
-// a search of it goes by simulated time (see kernels.Simulated), and is the same on every machine.
+// a search of it goes by simulated time (see kernels.Traits), and is the same on every machine.
 //
 // The forms that a file may have are those of package exchange.
 package recorded
@@ -66,6 +66,7 @@ func New(path string, data []byte) (*Kernel, error) {
 func (k *Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name: Name, Doc: Doc, Version: "1-" + k.file.SHA256[:16], Unit: k.file.Unit, Exact: true,
+		Files: kernels.Files{Data: &kernels.DataFile{Path: k.path, SHA256: k.file.SHA256}, Save: k.Save},
 	}
 }
 
@@ -74,9 +75,6 @@ func (k *Kernel) Problem(kernels.Shape) (kernels.Problem, error) { return k.prob
 
 // File returns the file.
 func (k *Kernel) File() *exchange.File { return k.file }
-
-// Data returns where the measurements come from.
-func (k *Kernel) Data() results.Source { return results.Source{Path: k.path, SHA256: k.file.SHA256} }
 
 // savedDir is the folder of a run directory that holds the file.
 const savedDir = "data"
@@ -229,15 +227,14 @@ func (p *Problem) Lookup(point space.Point) space.Outcome {
 	return r.Outcome
 }
 
-// Seconds returns how long the file says that it took to evaluate a point.
-func (p *Problem) Seconds(point space.Point) float64 { return p.Lookup(point).Seconds }
-
-// Checking returns NotChecked: nothing of what was measured is here to be checked.
-func (p *Problem) Checking() kernels.Checking { return kernels.NotChecked }
-
-// Origin returns what the file says of itself.
-func (p *Problem) Origin() kernels.Origin {
-	return kernels.Origin{Space: p.file.Space, Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective}
+// Traits says that nothing of what was measured is here to be checked, and has what the file says of itself and of the time
+// that evaluations took.
+func (p *Problem) Traits() kernels.Traits {
+	return kernels.Traits{
+		Checking: kernels.NotChecked,
+		Origin:   &kernels.Origin{Space: p.file.Space, Device: p.file.Device, Kernel: p.file.Kernel, Objective: p.file.Objective},
+		Seconds:  func(point space.Point) float64 { return p.Lookup(point).Seconds },
+	}
 }
 
 // Build looks a point up. A configuration that failed is rejected.

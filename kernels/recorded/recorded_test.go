@@ -104,7 +104,7 @@ func TestSave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Info().Version != k.Info().Version || again.Data() != k.Data() {
+	if again.Info().Version != k.Info().Version || *again.Info().Files.Data != *k.Info().Files.Data {
 		t.Errorf("%+v is %+v when it is read back", k.Info(), again.Info())
 	}
 	copied := filepath.Join(run, "data", "0-data.json")

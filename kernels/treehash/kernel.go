@@ -62,7 +62,7 @@ type family struct {
 	// bound says what is known of the cycles of build's program without making it; nil where the family is so fast that
 	// this saves nothing.
 	bound func(p space.Point) (vector.Bound, error)
-	// passes and explain are those of kernels.Explainer; nil where the family has none.
+	// passes and explain are those of kernels.Traits; nil where the family has none.
 	passes  []string
 	explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 }
@@ -178,19 +178,22 @@ const (
 	levels = bounded
 )
 
-// Levels returns the number of cheap fidelities.
-func (p *problem) Levels() int { return levels }
-
-// Blind names the knobs that the forecast does not depend on.
-func (p *problem) Blind() []string { return vector.ScheduleKnobs() }
+// Traits are the cheap fidelities, of which the forecast does not depend on the knobs of schedules, and programs that can
+// be read and explained.
+func (p *problem) Traits() kernels.Traits {
+	return kernels.Traits{
+		Levels: levels, BuildAt: p.buildAt, Blind: vector.ScheduleKnobs(),
+		Load: p.load, Passes: p.passes, Explain: p.explain,
+	}
+}
 
 // Build generates the program of a point.
 func (p *problem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
-	return p.BuildAt(ctx, point, 0)
+	return p.buildAt(ctx, point, 0)
 }
 
-// BuildAt generates the program of a point at a fidelity.
-func (p *problem) BuildAt(ctx context.Context, point space.Point, fidelity int) (kernels.Candidate, error) {
+// buildAt generates the program of a point at a fidelity.
+func (p *problem) buildAt(ctx context.Context, point space.Point, fidelity int) (kernels.Candidate, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -222,8 +225,8 @@ func (p *problem) family(point space.Point) (*family, error) {
 	return nil, fmt.Errorf("treehash: no family %q", name)
 }
 
-// Passes lists the passes of the generator of a point.
-func (p *problem) Passes(point space.Point) []string {
+// passes lists the passes of the generator of a point.
+func (p *problem) passes(point space.Point) []string {
 	f, err := p.family(point)
 	if err != nil {
 		return nil
@@ -231,8 +234,8 @@ func (p *problem) Passes(point space.Point) []string {
 	return f.passes
 }
 
-// Explain writes what the generator makes of a point.
-func (p *problem) Explain(ctx context.Context, w io.Writer, point space.Point, pass string) error {
+// explain writes what the generator makes of a point.
+func (p *problem) explain(ctx context.Context, w io.Writer, point space.Point, pass string) error {
 	f, err := p.family(point)
 	if err != nil {
 		return err
@@ -243,8 +246,8 @@ func (p *problem) Explain(ctx context.Context, w io.Writer, point space.Point, p
 	return f.explain(ctx, w, point, pass)
 }
 
-// Load reads a program in the exchange format.
-func (p *problem) Load(r io.Reader) (kernels.Candidate, error) {
+// load reads a program in the exchange format.
+func (p *problem) load(r io.Reader) (kernels.Candidate, error) {
 	program, err := sim.Read(r)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func TestMetrics(t *testing.T) {
 func TestCheapestBounds(t *testing.T) {
 	p := problem(t, "height=4,rounds=4,batch=16")
 	for _, preset := range p.Presets() {
-		for fidelity := range kernels.Levels(p) + 1 {
+		for fidelity := range p.Traits().Levels + 1 {
 			out, err := (&kernels.Evaluator{Problem: p}).Evaluate(t.Context(),
 				space.Trial{Proposal: space.Proposal{Point: preset.Point, Fidelity: fidelity}})
 			if err != nil || out.Status != space.OK {
@@ -97,7 +97,7 @@ func TestCheapestBounds(t *testing.T) {
 			has := func(name string) bool {
 				return slices.ContainsFunc(out.Metrics, func(m space.Metric) bool { return m.Name == name })
 			}
-			if cheapest := fidelity == kernels.Levels(p); has(kernels.BoundMetric) != cheapest || has("floor") == cheapest {
+			if cheapest := fidelity == p.Traits().Levels; has(kernels.BoundMetric) != cheapest || has("floor") == cheapest {
 				t.Errorf("%s at fidelity %d has the metrics %v", preset.Name, fidelity, out.Metrics)
 			}
 		}
@@ -137,7 +137,7 @@ func TestFaultyPrograms(t *testing.T) {
 		{"two writes of memory", rightText + `, {"load":[["const",0,1],["const",2,1]]}, {"store":[["store",0,1],["store",2,1]]}]`, space.WrongAnswer, "bundle 9, store slot 1: writes memory word 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := p.(kernels.Loader).Load(strings.NewReader(test.program))
+			c, err := p.Traits().Load(strings.NewReader(test.program))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestCyclesMayNotDependOnInputs(t *testing.T) {
 	head := strings.TrimSuffix(strings.TrimSpace(b.String()), "]")
 	at := strconv.Itoa(strings.Count(head, "{") + 5) // the last of the bundles that are added
 	branchy := head + `, {"load":[["const",0,11],["const",1,2]]}, {"load":[["load",0,0]]}, {"alu":[["%",0,0,1]]}, {"flow":[["cond_jump",0,` + at + `]]}, {"flow":[["pause"]]}, {"flow":[["pause"]]}]`
-	c, err = p.(kernels.Loader).Load(strings.NewReader(branchy))
+	c, err = p.Traits().Load(strings.NewReader(branchy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestShapeOutputs(t *testing.T) {
 		if err := artifacts[0].Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		c, err = p.(kernels.Loader).Load(strings.NewReader(strings.TrimSuffix(strings.TrimSpace(b.String()), "]") + spoil))
+		c, err = p.Traits().Load(strings.NewReader(strings.TrimSuffix(strings.TrimSpace(b.String()), "]") + spoil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,9 +78,9 @@ func TestCostGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var costs []string
-		for fidelity := kernels.Levels(p); fidelity >= 0; fidelity-- {
+		for fidelity := p.Traits().Levels; fidelity >= 0; fidelity-- {
 			cost := "–" // this point is not valid
-			c, err := kernels.BuildAt(t.Context(), p, point, fidelity)
+			c, err := p.Traits().BuildAt(t.Context(), point, fidelity)
 			if err == nil {
 				err = c.Check(t.Context(), 1)
 			}

@@ -44,24 +44,11 @@ func (p *SourceProblem) Baselines() []space.Point {
 func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, point := range p.Baselines() {
-		c, err := p.Build(ctx, point)
-		if err == nil {
-			err = c.Check(ctx, seed)
-		}
-		if err == nil {
-			p.baseline = point
-			return nil
-		}
-		r := kernels.AsRejection(err)
-		if r == nil {
-			return err
-		}
-		if i == 0 && r.Status != space.WrongAnswer {
-			return nil
-		}
+	point, err := kernels.FirstRight(ctx, p, p.Baselines(), seed)
+	if err == nil && !point.IsZero() {
+		p.baseline = point
 	}
-	return nil
+	return err
 }
 
 // Presets returns the baseline.

@@ -47,17 +47,11 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 	}
 	p := &commandProblem{c: k.d.command, space: sp, constants: constants, here: k.dir, machine: semaphore.NewWeighted(whole)}
 	k.onClose(p.own.close)
-	if p.c.metric.exact {
-		return p, nil
-	}
-	return measuredProblem{p}, nil
+	return p, nil
 }
 
 // Space returns the points.
 func (p *commandProblem) Space() *space.Space { return p.space }
-
-// Launches reports that candidates are processes, even where their costs are exact.
-func (p *commandProblem) Launches() bool { return true }
 
 // Presets returns the baseline: the defaults of all parameters.
 func (p *commandProblem) Presets() []kernels.Preset { return baselinePreset(p.space) }
@@ -66,12 +60,17 @@ func baselinePreset(s *space.Space) []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "the default of every parameter", Point: s.Default()}}
 }
 
-// Checking returns what a check shows: what the file's own command says, or nothing where it has none.
-func (p *commandProblem) Checking() kernels.Checking {
+// Traits says that candidates are processes, that the file's own command says whether they are right, where it has one, and
+// that those whose metric differs from run to run are compared side by side.
+func (p *commandProblem) Traits() kernels.Traits {
+	t := kernels.Traits{Launches: true, Checking: kernels.CheckCommand}
 	if p.c.check == nil {
-		return kernels.NotChecked
+		t.Checking = kernels.NotChecked
 	}
-	return kernels.CheckCommand
+	if !p.c.metric.exact {
+		t.Compare = p.compare
+	}
+	return t
 }
 
 // Build puts the values of a point into the commands. The build command runs with the first check.

@@ -365,7 +365,7 @@ command: {run: 'test {{n}} != 0 && echo {{n}}', metric: {repeats: 1}}
 		}
 		all = append(all, c)
 	}
-	f, err := p.(kernels.Comparer).Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
+	f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ command: {run: 'sleep 0.1; echo {{n}}'}
 		}
 		turtles = append(turtles, c)
 	}
-	late, err := sp.(kernels.Comparer).Compare(t.Context(), turtles[0], turtles[1:], kernels.Series{Limit: 200 * time.Millisecond})
+	late, err := sp.Traits().Compare(t.Context(), turtles[0], turtles[1:], kernels.Series{Limit: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,8 @@ import (
 	"tune/space"
 )
 
-// measuredProblem is a command whose metric differs from run to run, so that finalists are compared side by side.
-type measuredProblem struct{ *commandProblem }
-
-var _ kernels.Comparer = measuredProblem{}
-
-// Compare runs finalists and the baseline in turns, each of which is a process of its own.
-func (p measuredProblem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+// compare runs finalists and the baseline in turns, each of which is a process of its own.
+func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	all, err := timing.Candidates[*commandCandidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, err
@@ -41,7 +36,7 @@ func (p measuredProblem) Compare(ctx context.Context, baseline kernels.Candidate
 }
 
 // metrics are those of a cost that a number of runs came to. A number to maximise is the inverse of its cost.
-func (p measuredProblem) metrics(cost float64, runs int, spread float64) []space.Metric {
+func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space.Metric {
 	metrics := []space.Metric{{Name: "runs", Value: float64(runs)}, {Name: "spread", Value: spread}}
 	if p.c.metric.maximise {
 		metrics = append(metrics, space.Metric{Name: ValueMetric, Value: 1 / cost})

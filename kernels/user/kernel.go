@@ -245,7 +245,10 @@ func (k *Kernel) hash() string {
 
 // Info describes the kernel. Its version changes with the file, and with each file that it names.
 func (k *Kernel) Info() kernels.Info {
-	info := kernels.Info{Name: k.d.name, Doc: k.d.doc, Version: k.version, Unit: "ns", Shape: k.d.shape}
+	info := kernels.Info{
+		Name: k.d.name, Doc: k.d.doc, Version: k.version, Unit: "ns", Shape: k.d.shape,
+		Files: kernels.Files{Path: k.path, Save: k.Save, Started: []string{listPath}},
+	}
 	if c := k.d.command; c != nil {
 		info.Unit, info.Exact = c.metric.costUnit(), c.metric.exact
 	}
@@ -291,7 +294,8 @@ func (k *Kernel) onClose(f func() error) {
 // savedDir is the folder of a run directory that holds the kernel.
 const savedDir = "kernel"
 
-// listPath is the path, in a run directory, of the list of a saved kernel.
+// listPath is the path, in a run directory, of the list of a saved kernel. It says all of what the kernel starts: it holds the
+// sums of the other files.
 var listPath = filepath.Join(savedDir, "kernel.json")
 
 // CopyDir returns where Save puts its copy of a kernel in a run directory.

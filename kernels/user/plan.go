@@ -10,10 +10,6 @@ import (
 	"tune/kernels"
 )
 
-// SavedFiles are the files, in a run directory, that say all of what a saved kernel starts: the list holds the sums of the
-// others.
-func (k *Kernel) SavedFiles() []string { return []string{listPath} }
-
 // Plan says what the kernel has compiled and run, for somebody who decides whether it may: lines that are fit for a
 // terminal. Values of a point stand as {{name}}; those that are texts follow.
 func (k *Kernel) Plan() []string {

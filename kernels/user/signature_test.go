@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"tune/kernels"
 )
 
 // signatureYAML has the arguments in lines of their own. Tests put the source in.
@@ -23,7 +21,7 @@ source:
 func examine(t *testing.T, text string, files ...string) string {
 	t.Helper()
 	k, path := load(t, append([]string{text}, files...)...)
-	err := problem(t, k, "").(kernels.Examiner).Examine(t.Context())
+	err := problem(t, k, "").Traits().Examine(t.Context())
 	if err == nil {
 		return ""
 	}

@@ -61,8 +61,8 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	return &SourceProblem{Problem: p.(*native.Problem), spec: spec}, nil
 }
 
-// SourceProblem is a native problem that also knows the file that it is of. It implements kernels.Examiner,
-// kernels.Checked and kernels.Settler beside what the native one does.
+// SourceProblem is a native problem that also knows the file that it is of: it can be examined, and another point may
+// become its baseline.
 type SourceProblem struct {
 	*native.Problem
 	spec *sourceSpec
@@ -71,11 +71,12 @@ type SourceProblem struct {
 	baseline space.Point // where Settle has found one; zero before
 }
 
-var (
-	_ kernels.Examiner = (*SourceProblem)(nil)
-	_ kernels.Checked  = (*SourceProblem)(nil)
-	_ kernels.Settler  = (*SourceProblem)(nil)
-)
+// Traits are those of the native problem, with what the file says of checks, arguments and the baseline.
+func (p *SourceProblem) Traits() kernels.Traits {
+	t := p.Problem.Traits()
+	t.Checking, t.Examine, t.Baselines, t.Settle = p.Checking(), p.Examine, p.Baselines, p.Settle
+	return t
+}
 
 // Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
 func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }

@@ -292,7 +292,7 @@ func (f *File) SecondsPerUnit() (seconds float64, ok bool) { return secondsIn(f.
 func (f *File) Best() *Row {
 	var best *Row
 	for i := range f.Rows {
-		if r := &f.Rows[i]; r.Outcome.Status == space.OK && (best == nil || r.Outcome.Cost < best.Outcome.Cost) {
+		if r := &f.Rows[i]; r.Outcome.Status == space.OK && (best == nil || space.Objective{}.Less(r.Outcome, best.Outcome)) {
 			best = r
 		}
 	}

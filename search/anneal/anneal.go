@@ -167,7 +167,7 @@ const sampleSize = 256
 // Tell lets each chain decide on its point.
 func (a *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		cost := code.Cost(outcomes[i])
+		cost := space.Objective{}.Value(outcomes[i])
 		a.note(t.Point, outcomes[i])
 		c := &a.chains[a.proposed[i]]
 		a.step(c, t.Point, cost)
@@ -210,7 +210,7 @@ func (a *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 
 // note keeps what is known of a point.
 func (a *Strategy) note(p space.Point, o space.Outcome) {
-	cost := code.Cost(o)
+	cost := space.Objective{}.Value(o)
 	a.code.Learn(p, cost)
 	if o.Status == space.OK {
 		a.sample(cost)

@@ -200,8 +200,8 @@ func (a *auto) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 	better := false
 	for _, o := range outcomes {
-		if o.Status == space.OK && o.Cost < a.best {
-			a.best, better = o.Cost, true
+		if cost := (space.Objective{}).Value(o); cost < a.best {
+			a.best, better = cost, true
 		}
 	}
 	if a.model++; a.current == 0 {

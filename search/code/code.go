@@ -271,11 +271,3 @@ func (c *Code) Known(p space.Point) (cost float64, ok bool) {
 	cost = *c.costs.At(i)
 	return cost, !math.IsNaN(cost)
 }
-
-// Cost returns the cost of an outcome, +Inf where it failed.
-func Cost(o space.Outcome) float64 {
-	if o.Status != space.OK {
-		return math.Inf(1)
-	}
-	return o.Cost
-}

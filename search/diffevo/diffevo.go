@@ -148,7 +148,7 @@ func (d *Strategy) mix(k int) []float64 {
 func (d *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	success := false
 	for i, t := range trials {
-		m := member{d.code.Vector(t.Point), code.Cost(outcomes[i])}
+		m := member{d.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])}
 		switch k := d.against[i]; {
 		case k < 0:
 			d.members, success = append(d.members, m), true
@@ -165,7 +165,7 @@ func (d *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 // Learn hears of outcomes that another strategy asked for: what is better than the worst member takes its place.
 func (d *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		m := member{d.code.Vector(t.Point), code.Cost(outcomes[i])}
+		m := member{d.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])}
 		if len(d.members) < d.cfg.Population {
 			d.members = append(d.members, m)
 			continue

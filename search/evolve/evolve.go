@@ -332,7 +332,7 @@ func (e *Strategy) individual(t space.Trial, o space.Outcome) eaopt.Individual {
 	one := eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.old)
 	one.Fitness, one.Evaluated = worst, true
 	if o.Status == space.OK {
-		one.Fitness = o.Cost
+		one.Fitness = space.Objective{}.Value(o)
 	}
 	return one
 }

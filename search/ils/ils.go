@@ -203,7 +203,7 @@ func (l *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 func (l *Strategy) hear(trials []space.Trial, outcomes []space.Outcome, foreign bool) {
 	best, least := -1, math.Inf(1)
 	for i, t := range trials {
-		cost := code.Cost(outcomes[i])
+		cost := space.Objective{}.Value(outcomes[i])
 		l.code.Learn(t.Point, cost)
 		if best < 0 || cost < least {
 			best, least = i, cost

@@ -47,7 +47,7 @@ var theSpaces = sync.OnceValues(func() (s spaces, err error) {
 	}
 	vast = append(vast, space.Enum("word", "x", "y"), space.Pow2("pow", 1, 1024).If("word == 'y'"))
 	s.many = []*space.Space{make("wide", nil, wide...), make("vast", []string{"x0 < x1"}, vast...)}
-	s.scattered = make("scattered", []string{"(31*a*a + 17*b) % 9973 == 5"}, space.Range("a", 0, 1029), space.Range("b", 0, 1029))
+	s.scattered = make("scattered", []string{"(31*a*a + 17*b) % 9973 == 5"}, space.Range("a", 0, 1499), space.Range("b", 0, 1499))
 	if err != nil {
 		return s, err
 	}

@@ -11,6 +11,7 @@ import (
 	"tune/search/diffevo"
 	"tune/search/evolve"
 	"tune/search/grid"
+	"tune/search/halving"
 	"tune/search/ils"
 	"tune/search/random"
 	"tune/search/surrogate"
@@ -33,6 +34,19 @@ type Strategy struct {
 	Hintless bool
 	// New makes the strategy for a space and a seed.
 	New func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)
+}
+
+// Make makes the strategy of a run: a batch is scored at the cheap fidelities first, where the problem has any. Of cheap the
+// levels and what the cheapest does not depend on are set.
+func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Config) (search.Strategy, error) {
+	inner, err := e.New(s, seed, h)
+	if err != nil {
+		return nil, err
+	}
+	if !e.Hintless {
+		cheap.First = search.Leaders(s, h.Sources, search.MostLeaders)
+	}
+	return halving.New(s, seed, inner, cheap)
 }
 
 // Hints are what is known before a run. A strategy makes of them what it can: a model learns from all that the sources

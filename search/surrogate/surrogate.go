@@ -297,7 +297,7 @@ func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 // Learn hears of outcomes that another strategy asked for. It is called at a barrier, after Tell.
 func (u *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		cost := code.Cost(outcomes[i])
+		cost := space.Objective{}.Value(outcomes[i])
 		u.seen.add(t.Point, cost)
 		if key := t.Point.Key(); u.pooled[key] {
 			delete(u.pooled, key)

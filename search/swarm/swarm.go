@@ -141,7 +141,7 @@ func (w *Strategy) fly(p *particle) {
 func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	w.stale++
 	for i, t := range trials {
-		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), code.Cost(outcomes[i])
+		p, x, cost := &w.particles[w.moved[i]], w.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])
 		if p.x == nil {
 			*p = particle{velocity: make([]float64, len(x)), best: x, cost: cost}
 			for k := range x {
@@ -162,7 +162,7 @@ func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 // worst.
 func (w *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
-		x, cost := w.code.Vector(t.Point), code.Cost(outcomes[i])
+		x, cost := w.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])
 		worst := -1
 		for k, p := range w.particles {
 			if p.x != nil && (worst < 0 || p.cost >= w.particles[worst].cost) {

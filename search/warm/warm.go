@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	"tune/search"
-	"tune/search/code"
 	"tune/space"
 )
 
@@ -48,7 +47,7 @@ func New(s *space.Space, inner Strategy, fresh *search.Fresh, start []space.Poin
 		r := &ranking{costs: map[string]float64{}, limit: math.Inf(1)}
 		for _, o := range source.Observations {
 			if p, ok := search.Adapt(s, o.Point); ok && o.Outcome.Fidelity == 0 {
-				cost := code.Cost(o.Outcome)
+				cost := space.Objective{}.Value(o.Outcome)
 				if before, known := r.costs[p.Key()]; known {
 					cost = min(cost, before)
 				}
@@ -128,7 +127,7 @@ type pair struct{ here, there float64 }
 func (r *ranking) compare(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
 		if there, ok := r.costs[t.Point.Key()]; ok {
-			here := code.Cost(outcomes[i])
+			here := space.Objective{}.Value(outcomes[i])
 			at := len(r.pairs)
 			for at > 0 && r.pairs[at-1].here > here {
 				at--

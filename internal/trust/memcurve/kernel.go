@@ -42,16 +42,20 @@ func (k *kernel) Presets() []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Point: k.space.Default()}}
 }
 
-// Seconds is how long an evaluation is said to take: PerDay of them fill a day.
-func (k *kernel) Seconds(space.Point) float64 { return day.Seconds() / PerDay }
-
-func (k *kernel) Levels() int { return k.levels }
-
-func (k *kernel) Build(ctx context.Context, p space.Point) (kernels.Candidate, error) {
-	return k.BuildAt(ctx, p, 0)
+// Traits says how long an evaluation is said to take: PerDay of them fill a day.
+func (k *kernel) Traits() kernels.Traits {
+	t := kernels.Traits{Seconds: func(space.Point) float64 { return day.Seconds() / PerDay }}
+	if k.levels > 0 {
+		t.Levels, t.BuildAt = k.levels, k.buildAt
+	}
+	return t
 }
 
-func (k *kernel) BuildAt(_ context.Context, p space.Point, fidelity int) (kernels.Candidate, error) {
+func (k *kernel) Build(ctx context.Context, p space.Point) (kernels.Candidate, error) {
+	return k.buildAt(ctx, p, 0)
+}
+
+func (k *kernel) buildAt(_ context.Context, p space.Point, fidelity int) (kernels.Candidate, error) {
 	sum, twist := 0, 0
 	for i := range parameters {
 		a, b := p.Ordinal(i), p.Ordinal((i+1)%parameters)

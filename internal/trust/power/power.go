@@ -227,12 +227,8 @@ func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) (strin
 		}
 		finalists = append(finalists, c)
 	}
-	comparer, ok := b.problem.(kernels.Comparer)
-	if !ok {
-		return "", errors.New("power: the problem cannot compare")
-	}
 	began := time.Now()
-	result, err := kernels.Contest{Comparer: comparer, Baseline: baseline, Finalists: finalists, Limit: b.limit, Seed: seed}.Run(ctx)
+	result, err := kernels.Contest{Compare: b.problem.Traits().Compare, Baseline: baseline, Finalists: finalists, Limit: b.limit, Seed: seed}.Run(ctx)
 	if err != nil {
 		return "", err
 	}

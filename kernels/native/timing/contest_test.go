@@ -38,7 +38,7 @@ var noises = []noise{
 	{name: "all of them", own: 0.01, drift: 0.05, keeps: 0.98, place: 0.005, slow: 0.4, phase: 60, wild: 0.03, lie: 0.005, latency: 0.01},
 }
 
-// machine is a machine with noise. It is a kernels.Comparer of programs that are made of their cost alone.
+// machine is a machine with noise. It compares programs that are made of their cost alone.
 type machine struct {
 	noise
 	r     *rand.Rand
@@ -146,7 +146,7 @@ func rates(t *testing.T, n noise, contests int, speeds ...float64) (faster, naiv
 			naive++
 		}
 		m = newMachine(n, seed)
-		r, err := kernels.Contest{Comparer: m, Baseline: program(1), Finalists: finalists, Limit: 10 * time.Second, Seed: seed}.Run(t.Context())
+		r, err := kernels.Contest{Compare: m.Compare, Baseline: program(1), Finalists: finalists, Limit: 10 * time.Second, Seed: seed}.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

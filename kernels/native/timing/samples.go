@@ -136,6 +136,8 @@ type Sampling struct {
 	Floor float64 // seconds that no call can be below, see Summarise
 	Best  float64 // seconds a call of the best candidate so far; 0 where there is none
 	Long  bool    // calls are so long that a single sample says a lot and costs a lot
+	// Restless says that others slow the core now and then, so that the first samples may all have met them.
+	Restless bool
 }
 
 // Run takes samples, in seconds a call, until there are enough or the candidate is behind. take returns the next n. An
@@ -148,9 +150,19 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 		sum = Summarise(all, s.Floor)
 		return err
 	}
+	behind := func() bool {
+		judged := sum
+		if s.Restless {
+			judged.Cost = sum.Low // the other samples may be somebody else's work
+		}
+		return Behind(judged, s.Best)
+	}
 	stages := []int{2, 6, s.Want}
-	if s.Long {
+	switch {
+	case s.Long:
 		stages = []int{1, 2, 6, s.Want}
+	case s.Restless:
+		stages = []int{6, s.Want}
 	}
 	for i := 0; i < len(stages); {
 		if n := min(stages[i], s.Want) - sum.Kept; n > 0 {
@@ -161,14 +173,14 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 		if s.Best > 0 && s.Long && sum.Cost > clearly*s.Best {
 			return sum, true, nil
 		}
-		if Behind(sum, s.Best) {
+		if behind() {
 			// Two samples may have met the same burst of somebody else's work; a third one is cheap.
 			if sum.Kept == 2 && s.Want > 2 && sum.Low < doubtful*s.Best {
 				if err := more(1); err != nil {
 					return sum, false, err
 				}
 			}
-			if Behind(sum, s.Best) {
+			if behind() {
 				return sum, true, nil
 			}
 		}

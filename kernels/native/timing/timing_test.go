@@ -308,3 +308,29 @@ func TestCalmest(t *testing.T) {
 		t.Errorf("of no pairs: %v, %v", a, b)
 	}
 }
+
+// TestRestless: where others slow the core now and then, a candidate is not stopped for its first samples alone, and one that is
+// behind is stopped all the same.
+func TestRestless(t *testing.T) {
+	for _, c := range []struct {
+		restless bool
+		slow     int // samples that are half as long again
+		kept     int
+		stopped  bool
+	}{{false, 4, 3, true}, {true, 4, Most, false}, {false, 100, 3, true}, {true, 100, 6, true}} {
+		n := 0
+		sum, stopped, err := Sampling{Want: Most, Best: 1, Restless: c.restless}.Run(func(k int) ([]float64, error) {
+			out := make([]float64, k)
+			for i := range out {
+				if out[i] = 1; n < c.slow {
+					out[i] = 1.5
+				}
+				n++
+			}
+			return out, nil
+		})
+		if err != nil || stopped != c.stopped || sum.Kept != c.kept {
+			t.Errorf("%+v: %d samples, stopped %t, %v", c, sum.Kept, stopped, err)
+		}
+	}
+}

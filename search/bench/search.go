@@ -1,19 +1,19 @@
-package tune
+// Package bench compares strategies: on the space of a kernel, and on measured spaces, of which the optimum is known. Race judges by
+// such spaces the rule that measured candidates are given up by.
+package bench
 
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"tune/kernels"
 	"tune/search"
 	"tune/search/strategies"
-	"tune/space"
 )
 
-// SearchBench compares strategies on the space of a kernel, over several seeds, at an equal number of evaluations.
-type SearchBench struct {
+// Search compares strategies on the space of a kernel, over several seeds, at an equal number of evaluations.
+type Search struct {
 	Kernel      kernels.Kernel
 	Shape       kernels.Shape
 	Strategies  []string // names of package strategies
@@ -36,10 +36,10 @@ type Curve struct {
 }
 
 // Median returns the median over seeds of the best cost in the end.
-func (c Curve) Median() float64 { return median(c.Best) }
+func (c Curve) Median() float64 { return Median(c.Best) }
 
-// median returns the middle value, or the mean of both.
-func median(values []float64) float64 {
+// Median returns the middle value, or the mean of both.
+func Median(values []float64) float64 {
 	s := slices.Sorted(slices.Values(values))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
@@ -66,8 +66,8 @@ func checkpoints(evaluations int) []int {
 }
 
 // Run carries out every run and returns a curve for each strategy. Nothing is written to disk.
-func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
-	problem, err := b.Kernel.Problem(b.Shape)
+func (b Search) Run(ctx context.Context) ([]Curve, error) {
+	k, err := kernels.Open(b.Kernel, b.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 		}
 		curve := Curve{Strategy: name, At: at, Mean: make([]float64, len(at))}
 		for _, seed := range b.Seeds {
-			best, err := b.run(ctx, problem, entry, seed, at)
+			best, err := b.run(ctx, k, entry, seed, at)
 			if err != nil {
 				return nil, fmt.Errorf("strategy %s, seed %d: %w", name, seed, err)
 			}
@@ -101,39 +101,26 @@ func (b SearchBench) Run(ctx context.Context) ([]Curve, error) {
 
 // run returns the best cost so far of one run at each checkpoint. Until a first candidate is valid, the baseline
 // is what a user has.
-func (b SearchBench) run(ctx context.Context, problem kernels.Problem, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
+func (b Search) run(ctx context.Context, k *kernels.Opened, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
 	// Each score counts as an evaluation, the cheap ones too.
-	strategy, err := newStrategy(entry, problem, problem.Space(), seed, strategies.Hints{Start: kernels.Starts(problem)})
+	strategy, err := StrategyOf(entry, k.Problem, seed)
 	if err != nil {
 		return nil, err
 	}
-	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
-	s := session{info: b.Kernel.Info(), problem: problem, evaluator: evaluator}
-	baseline, err := s.baseline(ctx)
+	evaluator := &kernels.Evaluator{Problem: k.Problem, CheckSeed: kernels.CheckSeed(seed)}
+	baseline, err := k.Baseline(ctx, evaluator.CheckSeed)
 	if err != nil {
 		return nil, err
 	}
-	costs := make([]float64, b.Evaluations)
-	for i := range costs {
-		costs[i] = math.Inf(1)
-	}
-	result, err := search.Run(ctx, strategy, evaluator, search.Settings{
-		Budget: search.Budget{Evaluations: b.Evaluations}, Jobs: b.Jobs,
-		Observe: func(e search.Event) {
-			if e.Outcome.Status == space.OK && e.Outcome.Fidelity == 0 {
-				costs[e.Trial.Number] = e.Outcome.Cost
-			}
-		},
-	})
+	steps, err := trace(ctx, strategy, evaluator, search.Settings{Budget: search.Budget{Evaluations: b.Evaluations}, Jobs: b.Jobs})
 	if err != nil {
 		return nil, err
 	}
-	if result.Stop == search.Interrupted {
-		return nil, context.Cause(ctx)
-	}
-	best, out := baseline.Cost, make([]float64, 0, len(at))
-	for i, c := range costs {
-		best = min(best, c)
+	best, out := baseline.Outcome.Cost, make([]float64, 0, len(at))
+	for i := range b.Evaluations {
+		if i < len(steps) && steps[i].outcome.Counts() {
+			best = min(best, steps[i].outcome.Cost)
+		}
 		if i+1 == at[len(out)] {
 			out = append(out, best)
 		}

@@ -1,4 +1,5 @@
-package tune
+// Package earlier reads what was measured before, and carries it over to the space of a new run.
+package earlier
 
 import (
 	"cmp"
@@ -45,8 +46,8 @@ type measurement struct {
 	outcome space.Outcome
 }
 
-// ReadEarlier reads a run directory, a schedule, or a file in a format of package exchange.
-func ReadEarlier(path string) (*Earlier, error) {
+// Read reads a run directory, a schedule, or a file in a format of package exchange.
+func Read(path string) (*Earlier, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -167,11 +168,11 @@ type OtherKernelError struct {
 
 func (e *OtherKernelError) Error() string { return e.Path + " " + e.Reason }
 
-// fits returns an *OtherKernelError where the measurements are not of the kernel of a problem. Shapes, devices and versions
+// Fits returns an *OtherKernelError where the measurements are not of the kernel of a problem. Shapes, devices and versions
 // may differ, and so may a part of the parameters, of which some are inactive at many points. A run is of the same kernel by
 // its name, and has any of the parameters that vary here. A file of measurements has at least half of them; where it names
 // another function, which may be called differently on each device, it has all of them.
-func (e *Earlier) fits(kernel string, p kernels.Problem) error {
+func (e *Earlier) Fits(kernel string, p kernels.Problem) error {
 	fault := func(format string, args ...any) error {
 		return &OtherKernelError{e.Source.Path, fmt.Sprintf(format, args...)}
 	}
@@ -179,8 +180,8 @@ func (e *Earlier) fits(kernel string, p kernels.Problem) error {
 		return fault("is of kernel %s, and this run is of %s", e.Kernel, kernel)
 	}
 	function := kernel
-	if s, ok := p.(kernels.Sourced); ok {
-		function = s.Origin().Kernel
+	if o := p.Traits().Origin; o != nil {
+		function = o.Kernel
 	}
 	var shared, missing []string
 	for _, parameter := range p.Space().Parameters() {
@@ -218,9 +219,9 @@ func (m measurement) value(p space.Parameter) (space.Value, bool) {
 	return space.GuessValue(text), true
 }
 
-// prior carries earlier measurements over to a space. Of several that come to the same point the best stands, the first
+// Prior carries earlier measurements over to a space. Of several that come to the same point the best stands, the first
 // of equally good ones.
-func (e *Earlier) prior(s *space.Space) (results.Prior, results.From) {
+func (e *Earlier) Prior(s *space.Space) (results.Prior, results.From) {
 	prior := results.Prior{Name: e.Source.Path}
 	from := results.From{Source: e.Source}
 	params := map[string]space.Parameter{}
@@ -253,16 +254,17 @@ func (e *Earlier) prior(s *space.Space) (results.Prior, results.From) {
 		if i, known := at[key]; !known {
 			at[key] = len(prior.Observations)
 			prior.Observations = append(prior.Observations, results.Observation{Key: key, Outcome: o})
-		} else if o.Better(prior.Observations[i].Outcome) {
+		} else if (space.Objective{}).Less(o, prior.Observations[i].Outcome) {
 			prior.Observations[i].Outcome = o
 		}
 	}
 	return prior, from
 }
 
-// sources makes of what a run began with what its strategy is told.
-func sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
+// Sources makes of what a run began with what its strategy is told.
+func Sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
 	var out []search.Source
+	var objective space.Objective
 	for _, p := range prior {
 		source := search.Source{Name: p.Name}
 		for _, o := range p.Observations {
@@ -275,9 +277,9 @@ func sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
 		// The best first, so that no strategy has to look for them.
 		slices.SortStableFunc(source.Observations, func(a, b search.Observation) int {
 			switch {
-			case a.Outcome.Better(b.Outcome):
+			case objective.Less(a.Outcome, b.Outcome):
 				return -1
-			case b.Outcome.Better(a.Outcome):
+			case objective.Less(b.Outcome, a.Outcome):
 				return 1
 			}
 			return cmp.Compare(a.Point.Key(), b.Point.Key())

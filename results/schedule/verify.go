@@ -1,4 +1,4 @@
-package tune
+package schedule
 
 import (
 	"bytes"
@@ -65,21 +65,13 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if err != nil {
 		return nil, err
 	}
-	k, err := table.Lookup(schedule.Kernel)
+	k, err := open(table, schedule.Kernel, schedule.Shape)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	info := k.Info()
-	shape, err := kernels.ParseShape(info.Shape, schedule.Shape)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	problem, err := k.Problem(shape)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s := &session{info: info, problem: problem, settings: results.Settings{Kernel: info.Name}}
-	checking := kernels.CheckingOf(problem)
+	info, problem := k.Info, k.Problem
+	traits := problem.Traits()
+	checking := traits.Checking
 	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
 	if len(v.Seeds) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that shows
@@ -102,7 +94,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	}
 	var rebuilt kernels.Candidate
 	if step("the point belongs to the space", err) {
-		rebuilt, err = s.rebuild(ctx, point, schedule.Cost, seeds)
+		rebuilt, err = k.Rebuild(ctx, point, schedule.Cost, seeds)
 		what := "rebuilt from its point it is " + passes(checking, len(seeds))
 		if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
 			d := m.Deviation()
@@ -116,9 +108,9 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			rebuilt = nil
 		}
 	}
-	err = s.verifyFields(schedule)
+	err = verifyFields(k, schedule)
 	if err == nil {
-		err = s.verifyCosts(ctx, rebuilt, schedule)
+		err = verifyCosts(ctx, k, rebuilt, schedule)
 	}
 	step("its version, checks, baseline, ratio, verdict and metrics are so", err)
 	beside := files.In(filepath.Dir(path))
@@ -130,7 +122,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, beside, a.Name))
 		}
 	}
-	if loader, ok := problem.(kernels.Loader); ok {
+	if traits.Load != nil {
 		name := "the saved program is right by itself"
 		if info.Exact {
 			name += " and costs the same"
@@ -139,7 +131,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		switch {
 		case len(schedule.Artifacts) == 0:
 			step(name, errors.New("field artifacts names no program"))
-		case kernels.Launches(problem):
+		case traits.Launches:
 			// What somebody has put into the file is not compiled and run to find out that it is something else.
 			program := schedule.Artifacts[0].Name
 			switch {
@@ -148,11 +140,11 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			case !step(same, sameArtifact(rebuilt, beside, program)):
 				step(name, errors.New("it is not run, because it is not what the point builds"))
 			default:
-				step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
+				step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
 			}
 		default:
 			program := schedule.Artifacts[0].Name
-			step(name, s.verifySaved(ctx, loader, beside, program, schedule.Cost, seeds))
+			step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
 			if rebuilt != nil {
 				step(same, sameArtifact(rebuilt, beside, program))
 			}
@@ -174,31 +166,31 @@ func passes(c kernels.Checking, n int) string {
 
 // verifyFields compares what is known of a schedule without a candidate: its unit, the version of its kernel, the inputs
 // that it was checked on, its baseline, and where costs are exact the ratio to that.
-func (s *session) verifyFields(schedule results.Schedule) error {
-	if schedule.Unit != s.info.Unit {
-		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, s.info.Unit)
+func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
+	if schedule.Unit != k.Info.Unit {
+		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, k.Info.Unit)
 	}
-	if schedule.KernelVersion != s.info.Version {
-		return fmt.Errorf("field kernel_version is %q, and this is version %q of %s", schedule.KernelVersion, s.info.Version, s.info.Name)
+	if schedule.KernelVersion != k.Info.Version {
+		return fmt.Errorf("field kernel_version is %q, and this is version %q of %s", schedule.KernelVersion, k.Info.Version, k.Info.Name)
 	}
 	var seeds []uint64
 	for _, c := range schedule.Checks {
 		seeds = append(seeds, c.Seed)
 	}
-	want := freshSeeds(schedule.Seed)
+	want := kernels.ExportSeeds(schedule.Seed)
 	if schedule.Checked != "" { // which earlier versions did not say, and counted all seeds
-		checking := kernels.CheckingOf(s.problem)
+		checking := k.Problem.Traits().Checking
 		if schedule.Checked != checking.String() {
-			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, s.info.Name, checking)
+			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, k.Info.Name, checking)
 		}
 		want = checking.Claimed(want)
 	}
 	if !slices.Equal(seeds, want) {
 		return fmt.Errorf("field checks names the inputs %d, and a run of seed %d is checked on %d", seeds, schedule.Seed, want)
 	}
-	base := s.problem.Presets()[0]
-	if x, ok := s.problem.(kernels.Settler); ok {
-		for _, p := range x.Baselines() {
+	base := k.Problem.Presets()[0]
+	if baselines := k.Problem.Traits().Baselines; baselines != nil {
+		for _, p := range baselines() {
 			if p.Key() == schedule.Baseline.Key {
 				base.Point = p // which of them is right is not asked again
 			}
@@ -206,28 +198,28 @@ func (s *session) verifyFields(schedule results.Schedule) error {
 	}
 	if key := base.Point.Key(); schedule.Baseline.Preset != base.Name || schedule.Baseline.Key != key {
 		return fmt.Errorf("field baseline is %s (%s), and the baseline of %s is %s (%s)",
-			schedule.Baseline.Preset, schedule.Baseline.Key, s.info.Name, base.Name, key)
+			schedule.Baseline.Preset, schedule.Baseline.Key, k.Info.Name, base.Name, key)
 	}
 	if d, _, ok := kernels.SplitDeviation(schedule.Metrics); ok {
 		if err := d.Validate(); err != nil {
 			return fmt.Errorf("field metrics: %w", err)
 		}
 	}
-	if want := ratio(schedule.Baseline.Cost, schedule.Cost); s.info.Exact && schedule.Ratio != want {
+	if want := ratio(schedule.Baseline.Cost, schedule.Cost); k.Info.Exact && schedule.Ratio != want {
 		return fmt.Errorf("field ratio is %v, and the costs give %v", schedule.Ratio, want)
 	}
-	return s.verifyVerdict(schedule)
+	return verifyVerdict(k.Info, schedule)
 }
 
 // verifyCosts builds the baseline of a schedule whose costs are exact, and compares its cost and the metrics of the rebuilt
 // candidate, which is nil where the point does not hold. Costs that are measured are left to the comparison of their
 // candidates.
-func (s *session) verifyCosts(ctx context.Context, rebuilt kernels.Candidate, schedule results.Schedule) error {
-	if !s.info.Exact {
+func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candidate, schedule results.Schedule) error {
+	if !k.Info.Exact {
 		return nil
 	}
-	base := s.problem.Presets()[0]
-	if _, err := s.rebuild(ctx, base.Point, schedule.Baseline.Cost, freshSeeds(schedule.Seed)[:1]); err != nil {
+	base := k.Problem.Presets()[0]
+	if _, err := k.Rebuild(ctx, base.Point, schedule.Baseline.Cost, kernels.ExportSeeds(schedule.Seed)[:1]); err != nil {
 		return fmt.Errorf("field baseline.cost: %w", err)
 	}
 	if rebuilt == nil {
@@ -246,21 +238,18 @@ func (s *session) verifyCosts(ctx context.Context, rebuilt kernels.Candidate, sc
 	return nil
 }
 
-func (s *session) verifySaved(ctx context.Context, loader kernels.Loader, beside files.Dir, name string, cost float64, seeds []uint64) error {
+// verifySaved loads the program of a file and confirms it.
+func verifySaved(ctx context.Context, k *kernels.Opened, beside files.Dir, name string, cost float64, seeds []uint64) error {
 	file, err := beside.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	var c kernels.Candidate
-	err = guard(func() (err error) {
-		c, err = loader.Load(file)
-		return err
-	})
+	c, err := k.Load(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", beside.Path(name), err)
 	}
-	return s.confirm(ctx, c, cost, seeds)
+	return k.Confirm(ctx, c, cost, seeds)
 }
 
 // sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte.

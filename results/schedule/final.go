@@ -1,4 +1,4 @@
-package tune
+package schedule
 
 import (
 	"context"
@@ -42,14 +42,14 @@ type measured struct {
 
 // exportMeasured holds a contest of the best points and the baseline, and exports the one that wins. The costs of a search come
 // from different moments, so that the first of a ranking owes its place to luck in part.
-func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer, ranking []space.Entry) error {
-	seeds := freshSeeds(x.settings.Seed)
-	preset := x.problem.Presets()[0]
+func (m *Maker) exportMeasured(ctx context.Context, compare kernels.CompareFunc, ranking []space.Entry) error {
+	seeds := kernels.ExportSeeds(m.Settings.Seed)
+	preset := m.Kernel.Problem.Presets()[0]
 	baseline := &finalist{point: preset.Point, entry: space.Entry{Key: preset.Point.Key(), Number: results.NoTrial}}
-	baseline.entry.Outcome.Cost = x.report.Baseline.Cost
+	baseline.entry.Outcome.Cost = m.Baseline.Cost
 	var err error
-	if baseline.candidate, err = x.build(ctx, preset.Point, seeds[:1]); err != nil {
-		return fmt.Errorf("%s: %w", baselineOf(preset.Name), err)
+	if baseline.candidate, err = m.Kernel.Build(ctx, preset.Point, seeds[:1]); err != nil {
+		return fmt.Errorf("%s: %w", kernels.BaselineName(preset.Name), err)
 	}
 	isBaseline := func(e space.Entry) bool { return e.Key == baseline.entry.Key }
 	found := slices.IndexFunc(ranking, isBaseline)
@@ -57,19 +57,19 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 		baseline.entry = ranking[found]
 	}
 	ranking = slices.DeleteFunc(slices.Clone(ranking), isBaseline)
-	x.serial = slices.DeleteFunc(slices.Clone(x.serial), isBaseline)
-	if x.progress != nil {
-		x.progress(kernels.ContestProgress{})
+	m.Serial = slices.DeleteFunc(slices.Clone(m.Serial), isBaseline)
+	if m.Progress != nil {
+		m.Progress(kernels.ContestProgress{})
 	}
 	for len(ranking) > 0 {
 		var finalists []*finalist
-		if finalists, ranking, err = x.qualify(ctx, ranking, seeds[:firstChecks]); err != nil {
+		if finalists, ranking, err = m.qualify(ctx, ranking, seeds[:firstChecks]); err != nil {
 			return err
 		}
 		if len(finalists) == 0 {
 			break
 		}
-		done, err := x.contest(ctx, comparer, baseline, finalists, seeds)
+		done, err := m.contest(ctx, compare, baseline, finalists, seeds)
 		if done || err != nil {
 			return err
 		}
@@ -79,57 +79,57 @@ func (x *exporter) exportMeasured(ctx context.Context, comparer kernels.Comparer
 		return nil
 	}
 	// Nothing else of what was tried is right.
-	return x.exportBaseline(ctx, baseline, seeds, &measured{verdict: space.NoGain})
+	return m.exportBaseline(ctx, baseline, seeds, &measured{verdict: space.NoGain})
 }
 
 // contest finds out which of the finalists to export, or whether it is the baseline. done is false where none of them is
 // right.
-func (x *exporter) contest(ctx context.Context, comparer kernels.Comparer, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
+func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
 	candidates := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
 		candidates[i] = f.candidate
 	}
 	result, err := kernels.Contest{
-		Comparer: comparer, Baseline: baseline.candidate, Finalists: candidates, Limit: x.patience(), Seed: derive(x.settings.Seed, "final"),
+		Compare: compare, Baseline: baseline.candidate, Finalists: candidates, Limit: m.patience(), Seed: kernels.Derive(m.Settings.Seed, "final"),
 		Admit:   func(ctx context.Context, i int) error { return kernels.Verify(ctx, candidates[i], seeds[firstChecks:]) },
-		Observe: x.progress,
+		Observe: m.Progress,
 	}.Run(ctx)
 	if err != nil {
 		return false, err
 	}
 	for _, r := range result.Refused {
-		x.refuse(finalists[r.Finalist].entry.Key, r.Err)
+		m.refuse(finalists[r.Finalist].entry.Key, r.Err)
 	}
 	if result.Chosen < 0 {
 		return false, nil
 	}
 	chosen := finalists[result.Chosen]
-	m := &measured{verdict: result.Verdict, comparison: result.Comparison(), machine: result.Final.Machine}
+	final := &measured{verdict: result.Verdict, comparison: result.Comparison(), machine: result.Final.Machine}
 	if result.Baseline {
-		m.rival = chosen.entry.Key
-		if m.comparison.Indistinct {
-			m.indistinct = []string{m.rival}
+		final.rival = chosen.entry.Key
+		if final.comparison.Indistinct {
+			final.indistinct = []string{final.rival}
 		}
-		return true, x.exportBaseline(ctx, baseline, seeds, m)
+		return true, m.exportBaseline(ctx, baseline, seeds, final)
 	}
 	for _, i := range result.Indistinct {
-		m.indistinct = append(m.indistinct, finalists[i].entry.Key)
+		final.indistinct = append(final.indistinct, finalists[i].entry.Key)
 	}
-	if m.comparison.Indistinct {
-		m.indistinct = append(m.indistinct, baseline.entry.Key)
+	if final.comparison.Indistinct {
+		final.indistinct = append(final.indistinct, baseline.entry.Key)
 	}
-	x.report.Schedule, err = x.writeSchedule(chosen.entry, chosen.point, chosen.candidate, seeds, m)
+	m.made.Schedule, err = m.writeSchedule(chosen.entry, chosen.point, chosen.candidate, seeds, final)
 	return true, err
 }
 
 // exportBaseline exports the baseline, which passes all checks too.
-func (x *exporter) exportBaseline(ctx context.Context, baseline *finalist, seeds []uint64, m *measured) error {
+func (m *Maker) exportBaseline(ctx context.Context, baseline *finalist, seeds []uint64, final *measured) error {
 	err := kernels.Verify(ctx, baseline.candidate, seeds[1:])
 	if err == nil {
-		x.report.Schedule, err = x.writeSchedule(baseline.entry, baseline.point, baseline.candidate, seeds, m)
+		m.made.Schedule, err = m.writeSchedule(baseline.entry, baseline.point, baseline.candidate, seeds, final)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", baselineOf(x.report.Baseline.Preset), err)
+		return fmt.Errorf("%s: %w", kernels.BaselineName(m.Baseline.Preset), err)
 	}
 	return nil
 }
@@ -138,19 +138,19 @@ func (x *exporter) exportBaseline(ctx context.Context, baseline *finalist, seeds
 // ranking. It takes at least one; when the time is over, no more. Where all of them use several threads, the best
 // point of one thread joins them: the costs of the two kinds are those of different clocks, and threads that are slower
 // than none must not be exported.
-func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
+func (m *Maker) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
 	most := mostFinalists
-	if c, ok := x.problem.(kernels.Confined); ok {
-		most = max(min(most, c.MostFinalists()), 1)
+	if room := m.Kernel.Problem.Traits().MostFinalists; room > 0 {
+		most = min(most, room)
 	}
 	for len(ranking) > 0 && len(finalists) < most {
-		if n := len(finalists); n > 0 && !x.until.IsZero() && time.Until(x.until) < time.Duration(n+1)*leastFinal {
+		if n := len(finalists); n > 0 && !m.Until.IsZero() && time.Until(m.Until) < time.Duration(n+1)*leastFinal {
 			break
 		}
 		e := ranking[0]
 		ranking = ranking[1:]
-		f, err := x.admit(ctx, e, seeds)
+		f, err := m.admit(ctx, e, seeds)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -158,18 +158,18 @@ func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []u
 			finalists = append(finalists, f)
 		}
 	}
-	isSerial := x.serialTest()
+	isSerial := m.Kernel.Serial()
 	if isSerial == nil || len(finalists) == 0 || slices.ContainsFunc(finalists, func(f *finalist) bool { return isSerial(f.entry.Key) }) {
 		return finalists, ranking, nil
 	}
-	for len(x.serial) > 0 {
-		e := x.serial[0]
-		x.serial = x.serial[1:]
-		if slices.ContainsFunc(x.report.Refused, func(r Refusal) bool { return r.Key == e.Key }) {
+	for len(m.Serial) > 0 {
+		e := m.Serial[0]
+		m.Serial = m.Serial[1:]
+		if slices.ContainsFunc(m.made.Refused, func(r Refusal) bool { return r.Key == e.Key }) {
 			continue
 		}
 		ranking = slices.DeleteFunc(ranking, func(other space.Entry) bool { return other.Number == e.Number })
-		f, err := x.admit(ctx, e, seeds)
+		f, err := m.admit(ctx, e, seeds)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -181,14 +181,14 @@ func (x *exporter) qualify(ctx context.Context, ranking []space.Entry, seeds []u
 }
 
 // admit builds a point and checks it on fresh inputs. It returns nil where the point fails.
-func (x *exporter) admit(ctx context.Context, e space.Entry, seeds []uint64) (*finalist, error) {
-	point, err := x.problem.Space().Parse(e.Key)
+func (m *Maker) admit(ctx context.Context, e space.Entry, seeds []uint64) (*finalist, error) {
+	point, err := m.Kernel.Problem.Space().Parse(e.Key)
 	if err != nil {
 		return nil, err
 	}
-	c, err := x.build(ctx, point, seeds)
+	c, err := m.Kernel.Build(ctx, point, seeds)
 	if kernels.AsRejection(err) != nil {
-		x.refuse(e.Key, err)
+		m.refuse(e.Key, err)
 		return nil, nil
 	}
 	if err != nil {
@@ -197,30 +197,9 @@ func (x *exporter) admit(ctx context.Context, e space.Entry, seeds []uint64) (*f
 	return &finalist{entry: e, point: point, candidate: c}, nil
 }
 
-// serialTest returns a function that tells the points of one thread; nil where the kernel does not say.
-func (s *session) serialTest() func(key string) bool {
-	threaded, ok := s.problem.(kernels.Threaded)
-	if !ok {
-		return nil
-	}
-	return func(key string) bool {
-		point, err := s.problem.Space().Parse(key)
-		if err != nil {
-			return false
-		}
-		n := 0
-		// A point whose code cannot even be generated is no rival.
-		err = guard(func() (err error) {
-			n, err = threaded.Threads(point)
-			return err
-		})
-		return err == nil && n == 1
-	}
-}
-
 // serialOf returns the first entries of a ranking that have one thread, so many at the most.
-func (s *session) serialOf(ranking []space.Entry, most int) (serial []space.Entry) {
-	isSerial := s.serialTest()
+func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []space.Entry) {
+	isSerial := k.Serial()
 	if isSerial == nil {
 		return nil
 	}
@@ -232,62 +211,49 @@ func (s *session) serialOf(ranking []space.Entry, most int) (serial []space.Entr
 	return serial
 }
 
-// bestSerial returns the best entries of a history that have one thread, as many as a digest keeps.
-func (s *session) bestSerial(h results.History) (serial []space.Entry, err error) {
-	if s.serialTest() == nil {
+// BestSerial returns the best entries of a history that have one thread, as many as a digest keeps.
+func BestSerial(k *kernels.Opened, h results.History) (serial []space.Entry, err error) {
+	if k.Serial() == nil {
 		return nil, nil
 	}
 	for page, err := range pages(h) {
 		if err != nil {
 			return nil, err
 		}
-		if serial = append(serial, s.serialOf(page, finalists-len(serial))...); len(serial) == finalists {
+		if serial = append(serial, serialOf(k, page, Kept-len(serial))...); len(serial) == Kept {
 			break
 		}
 	}
 	return serial, nil
 }
 
-func (x *exporter) refuse(key string, err error) {
-	x.report.Refused = append(x.report.Refused, Refusal{key, err.Error()})
+func (m *Maker) refuse(key string, err error) {
+	m.made.Refused = append(m.made.Refused, Refusal{key, err.Error()})
 }
 
 // patience is how long the final measurement may take. What is left of a budget has to do for checks too.
-func (x *exporter) patience() time.Duration {
-	if x.hurry {
+func (m *Maker) patience() time.Duration {
+	if m.Hurry {
 		return shortLimit
 	}
-	limit := x.limit
+	limit := m.Limit
 	if limit <= 0 {
 		limit = finalLimit
 	}
-	if x.until.IsZero() {
+	if m.Until.IsZero() {
 		return limit
 	}
-	return min(max(time.Until(x.until)*2/3, shortLimit), limit)
-}
-
-// build builds a point and checks it on the inputs of every seed.
-func (s *session) build(ctx context.Context, p space.Point, seeds []uint64) (kernels.Candidate, error) {
-	var c kernels.Candidate
-	err := guard(func() (err error) {
-		c, err = s.problem.Build(ctx, p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, kernels.Verify(ctx, c, seeds)
+	return min(max(time.Until(m.Until)*2/3, shortLimit), limit)
 }
 
 // apply puts what was measured into a schedule, in place of what the search saw, which it keeps beside it.
-func (m *measured) apply(s *results.Schedule) {
+func (f *measured) apply(s *results.Schedule) {
 	s.Search = &results.Seen{Cost: s.Cost, Baseline: s.Baseline.Cost}
-	if state := results.MachineState(m.machine); state.Probes > 0 {
+	if state := results.MachineState(f.machine); state.Probes > 0 {
 		s.MachineState = &state
 	}
-	c := m.comparison
-	s.Verdict, s.IndistinctFrom, s.Unverified, s.Pairs = m.verdict, m.indistinct, m.verdict == space.Unverified, c.Pairs
+	c := f.comparison
+	s.Verdict, s.IndistinctFrom, s.Unverified, s.Pairs = f.verdict, f.indistinct, f.verdict == space.Unverified, c.Pairs
 	interval := (*[2]float64)(nil)
 	if c.Low > 0 {
 		interval = &[2]float64{c.Low, c.High}
@@ -298,8 +264,8 @@ func (m *measured) apply(s *results.Schedule) {
 			s.Baseline.Cost = c.Baseline
 		}
 		s.Cost, s.Ratio = s.Baseline.Cost, ratio(s.Baseline.Cost, s.Baseline.Cost)
-		if m.rival != "" {
-			s.Closest = &results.Closest{Key: m.rival, Cost: c.Cost, Ratio: c.Ratio, RatioInterval: interval, Pairs: c.Pairs}
+		if f.rival != "" {
+			s.Closest = &results.Closest{Key: f.rival, Cost: c.Cost, Ratio: c.Ratio, RatioInterval: interval, Pairs: c.Pairs}
 		}
 	case c.Pairs > 0:
 		s.Cost, s.Baseline.Cost, s.Ratio, s.RatioInterval = c.Cost, c.Baseline, c.Ratio, interval
@@ -310,11 +276,11 @@ func (m *measured) apply(s *results.Schedule) {
 	// Where no pair could be believed, the costs of the search stand.
 }
 
-// finalReserve estimates how long the last checks and measurements of a measured kernel take: references on fresh
+// Reserve estimates how long the last checks and measurements of a measured kernel take: references on fresh
 // inputs, which are what the baseline's evaluation took beside its calls, some calls of the baseline and more of
 // finalists, and the two series of the comparison.
-func finalReserve(wall time.Duration, baselineNS float64, evaluation time.Duration) time.Duration {
+func Reserve(wall time.Duration, baselineNS float64, evaluation time.Duration) time.Duration {
 	call := time.Duration(min(baselineNS, 1e12))
 	reference := max(evaluation-4*call, 0)
-	return min(ExportChecks*reference/2+8*call+9*time.Second, wall/3)
+	return min(kernels.ExportChecks*reference/2+8*call+9*time.Second, wall/3)
 }

@@ -1,4 +1,4 @@
-package tune
+package bench
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"tune/space"
 )
 
-// RaceBench judges racing, the rule by which native kernels are timed (see timing.Sampling), on a space of which every
+// Race judges racing, the rule by which native kernels are timed (see timing.Sampling), on a space of which every
 // repeat was measured: it replays searches, once with every repeat and once with those that racing takes, and compares
 // the time that was spent and the configuration that is picked. Both see the same configurations in the same order.
-type RaceBench struct {
+type Race struct {
 	Space       DataSpace
 	File        *exchange.File
 	Strategy    string // a name of package strategies; it is told what every repeat says
@@ -55,7 +55,7 @@ type RaceSeed struct {
 }
 
 // Run replays the searches.
-func (b RaceBench) Run(ctx context.Context) (*RaceReport, error) {
+func (b Race) Run(ctx context.Context) (*RaceReport, error) {
 	entry, err := strategies.Lookup(b.Strategy)
 	if err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func (b RaceBench) Run(ctx context.Context) (*RaceReport, error) {
 	}
 	kernel, race, all := 0.0, 0.0, 0.0
 	for _, seed := range b.Seeds {
-		points, err := b.trace(ctx, entry, seed)
+		steps, err := b.asked(ctx, entry, seed)
 		if err != nil {
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
-		one := raceOne(b.Space.Problem, points, unit)
+		one := raceOne(b.Space.Problem, steps, unit)
 		one.Seed = seed
 		r.Seeds = append(r.Seeds, one)
 		kernel, race, all = kernel+one.Kernel, race+one.KernelRace, all+one.All
@@ -93,34 +93,24 @@ func (b RaceBench) Run(ctx context.Context) (*RaceReport, error) {
 	return r, nil
 }
 
-// trace returns the points that a search asks for, in order.
-func (b RaceBench) trace(ctx context.Context, entry strategies.Strategy, seed uint64) ([]space.Point, error) {
+// asked returns what a search asks for, in order.
+func (b Race) asked(ctx context.Context, entry strategies.Strategy, seed uint64) ([]step, error) {
 	p := b.Space.Problem
 	strategy, err := entry.New(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)})
 	if err != nil {
 		return nil, err
 	}
-	var points []space.Point
-	look := func(_ context.Context, t space.Trial) (space.Outcome, error) {
-		points = append(points, t.Point) // a simulated run evaluates in the order asked
-		return p.Lookup(t.Point), nil
-	}
-	result, err := search.Run(ctx, strategy, search.EvaluatorFunc(look), search.Settings{
-		Budget: search.Budget{Evaluations: b.Evaluations}, Virtual: true,
-	})
-	if err == nil && result.Stop == search.Interrupted {
-		err = context.Cause(ctx)
-	}
-	return points, err
+	look := func(_ context.Context, t space.Trial) (space.Outcome, error) { return p.Lookup(t.Point), nil }
+	return trace(ctx, strategy, search.EvaluatorFunc(look), search.Settings{Budget: search.Budget{Evaluations: b.Evaluations}, Virtual: true})
 }
 
 // raceOne measures the points with every repeat, and by racing. unit is that of the repeats, in seconds.
-func raceOne(p *recorded.Problem, points []space.Point, unit float64) RaceSeed {
+func raceOne(p *recorded.Problem, steps []step, unit float64) RaceSeed {
 	out := RaceSeed{Loss: 1}
 	best, bestRace := math.Inf(1), 0.0 // by every repeat; by racing, 0 for none
 	ofRace := 0.0                      // what every repeat says of the pick of racing
-	for _, point := range points {
-		row := p.Row(point)
+	for _, s := range steps {
+		row := p.Row(s.point)
 		out.All += row.Outcome.Seconds
 		if row.Outcome.Status != space.OK || len(row.Repeats) == 0 {
 			continue
@@ -133,7 +123,7 @@ func raceOne(p *recorded.Problem, points []space.Point, unit float64) RaceSeed {
 		}
 		whole := timing.Summarise(samples, 0)
 		if whole.Kept > 0 && whole.Cost < best {
-			best, out.Pick = whole.Cost, point.Key()
+			best, out.Pick = whole.Cost, s.point.Key()
 		}
 		taken := 0
 		sum, stopped, _ := timing.Sampling{Want: len(samples), Best: bestRace}.Run(func(n int) ([]float64, error) {
@@ -153,7 +143,7 @@ func raceOne(p *recorded.Problem, points []space.Point, unit float64) RaceSeed {
 			continue
 		}
 		if sum.Kept > 0 && (bestRace == 0 || sum.Cost < bestRace) {
-			bestRace, out.PickRace, ofRace = sum.Cost, point.Key(), whole.Cost
+			bestRace, out.PickRace, ofRace = sum.Cost, s.point.Key(), whole.Cost
 		}
 	}
 	if ofRace > 0 && best > 0 {

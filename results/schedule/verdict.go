@@ -1,10 +1,11 @@
-package tune
+package schedule
 
 import (
 	"errors"
 	"fmt"
 	"math"
 
+	"tune/kernels"
 	"tune/results"
 	"tune/space"
 )
@@ -14,7 +15,7 @@ const agreement = 1e-9
 
 // verifyVerdict holds the verdict of a schedule against its numbers, and those against each other. Schedules of earlier versions
 // have no verdict, and numbers of different moments.
-func (s *session) verifyVerdict(schedule results.Schedule) error {
+func verifyVerdict(info kernels.Info, schedule results.Schedule) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("field verdict is %q, and "+format, append([]any{schedule.Verdict}, args...)...)
 	}
@@ -24,8 +25,8 @@ func (s *session) verifyVerdict(schedule results.Schedule) error {
 		}
 		return nil
 	}
-	if s.info.Exact {
-		if want := s.verdictOf(schedule.Cost, schedule.Baseline.Cost); schedule.Verdict != want {
+	if info.Exact {
+		if want := verdictOf(info, schedule.Cost, schedule.Baseline.Cost); schedule.Verdict != want {
 			return refuse("the costs %v and %v say %q", schedule.Cost, schedule.Baseline.Cost, want)
 		}
 		return nil
@@ -61,4 +62,15 @@ func (s *session) verifyVerdict(schedule results.Schedule) error {
 		}
 	}
 	return nil
+}
+
+// verdictOf is that of a cost that no final measurement has compared with the baseline's.
+func verdictOf(info kernels.Info, cost, baseline float64) space.Verdict {
+	switch {
+	case !info.Exact:
+		return space.Unverified
+	case cost < baseline:
+		return space.Faster
+	}
+	return space.NoGain
 }

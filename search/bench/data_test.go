@@ -1,4 +1,4 @@
-package tune_test
+package bench_test
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"tune"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/results/exchange"
+	"tune/search/bench"
 	"tune/space"
 )
 
 // dataSpace makes a measured space of 600 configurations, an eighth of which fail.
-func dataSpace(t testing.TB, name string, seed uint64) tune.DataSpace {
+func dataSpace(t testing.TB, name string, seed uint64) bench.DataSpace {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	f := &exchange.File{Space: name, Objective: "time", Unit: "ms", Parameters: []space.Parameter{
@@ -47,15 +47,15 @@ func dataSpace(t testing.TB, name string, seed uint64) tune.DataSpace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tune.DataSpace{Name: name, Problem: p.(*recorded.Problem)}
+	return bench.DataSpace{Name: name, Problem: p.(*recorded.Problem)}
 }
 
 func TestDataBench(t *testing.T) {
-	b := tune.DataBench{
-		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "grid"},
+	b := bench.Data{
+		Spaces: []bench.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "grid"},
 		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 600,
 	}
-	var reports []*tune.DataReport
+	var reports []*bench.DataReport
 	for _, jobs := range []int{1, 3, 8} {
 		b.Jobs = jobs
 		last := 0
@@ -114,15 +114,15 @@ func TestDataBench(t *testing.T) {
 
 // TestDataBenchError: the error is what the means of the seeds, each run alone, differ by, and one seed has none.
 func TestDataBenchError(t *testing.T) {
-	b := tune.DataBench{
-		Spaces: []tune.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "ils"},
+	b := bench.Data{
+		Spaces: []bench.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "ils"},
 		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 50,
 	}
 	all, err := b.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var alone []*tune.DataReport
+	var alone []*bench.DataReport
 	for _, seed := range b.Seeds {
 		b.Seeds = []uint64{seed}
 		r, err := b.Run(t.Context())
@@ -134,7 +134,7 @@ func TestDataBenchError(t *testing.T) {
 			t.Errorf("one seed: %s, %v", text, err)
 		}
 	}
-	check := func(d tune.DataResult, mean func(r *tune.DataReport) tune.Checkpoints) {
+	check := func(d bench.DataResult, mean func(r *bench.DataReport) bench.Checkpoints) {
 		if !slices.Equal(d.Error.At, []int{25, 50}) || len(d.Error.Value) != 2 {
 			t.Fatalf("errors %v at %v", d.Error.Value, d.Error.At)
 		}
@@ -152,15 +152,15 @@ func TestDataBenchError(t *testing.T) {
 		}
 	}
 	for k, d := range all.Spaces {
-		check(d, func(r *tune.DataReport) tune.Checkpoints { return r.Spaces[k].Mean })
+		check(d, func(r *bench.DataReport) bench.Checkpoints { return r.Spaces[k].Mean })
 	}
 	for k, d := range all.Overall {
-		check(d, func(r *tune.DataReport) tune.Checkpoints { return r.Overall[k].Mean })
+		check(d, func(r *bench.DataReport) bench.Checkpoints { return r.Overall[k].Mean })
 	}
 }
 
 func BenchmarkDataSearch(b *testing.B) {
-	bench := tune.DataBench{Spaces: []tune.DataSpace{dataSpace(b, "one", 1)}, Strategies: []string{"random"}, Seeds: []uint64{1}, Evaluations: 500, Jobs: 1}
+	bench := bench.Data{Spaces: []bench.DataSpace{dataSpace(b, "one", 1)}, Strategies: []string{"random"}, Seeds: []uint64{1}, Evaluations: 500, Jobs: 1}
 	for b.Loop() {
 		if _, err := bench.Run(b.Context()); err != nil {
 			b.Fatal(err)

@@ -1,4 +1,6 @@
-package tune
+// Package bench judges kernels: it measures what a search finds beside installed libraries, and what the choices of a space are
+// worth.
+package bench
 
 import (
 	"cmp"
@@ -11,13 +13,14 @@ import (
 
 	"tune/kernels"
 	"tune/search"
+	"tune/search/bench"
 	"tune/search/strategies"
 	"tune/space"
 )
 
-// AblationBench measures what the choices of a space are worth: it searches the whole space, and then the space without
+// Ablate measures what the choices of a space are worth: it searches the whole space, and then the space without
 // one of them, with the same seeds and budget. Costs have to be exact, because those of different runs are compared.
-type AblationBench struct {
+type Ablate struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
 	Strategy string // a name of package strategies
@@ -49,7 +52,7 @@ func (a Ablation) Choice() string {
 }
 
 // Run carries out every search. The first element is the whole space. Nothing is written to disk.
-func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
+func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	if info := b.Kernel.Info(); !info.Exact {
 		return nil, fmt.Errorf("the costs of %s are measured, and do not compare from one run to another: an ablation wants exact ones", info.Name)
 	}
@@ -63,60 +66,39 @@ func (b AblationBench) Run(ctx context.Context) ([]Ablation, error) {
 	}
 	// What cannot be fixed is said before the first search.
 	off := append([]map[string]string{nil}, b.Off...)
-	spaces := make([]*space.Space, len(off))
+	problems := make([]kernels.Problem, len(off))
 	for i, values := range off {
-		if spaces[i], err = problem.Space().Fix(values); err != nil {
+		if problems[i], err = kernels.Pin(problem, values); err != nil {
 			return nil, err
 		}
 	}
 	var out []Ablation
-	for i, s := range spaces {
+	for i, p := range problems {
 		a := Ablation{Fixed: off[i]}
 		for _, seed := range b.Seeds {
-			r, err := b.search(ctx, problem, s, off[i], entry, seed)
+			r, err := b.search(ctx, p, entry, seed)
 			if err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", cmp.Or(a.Choice(), "the whole space"), seed, err)
 			}
 			a.Best, a.Evaluations = append(a.Best, r.Best.Outcome.Cost), append(a.Evaluations, r.Told)
 			if b.Observe != nil {
-				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(spaces)*len(b.Seeds))
+				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(problems)*len(b.Seeds))
 			}
 		}
-		a.Median = median(a.Best)
+		a.Median = bench.Median(a.Best)
 		out = append(out, a)
 	}
 	return out, nil
 }
 
-// search looks for the best point of a space that was fixed to the given values.
-func (b AblationBench) search(ctx context.Context, problem kernels.Problem, s *space.Space, fixed map[string]string,
-	entry strategies.Strategy, seed uint64) (search.Result, error) {
-	var starts []space.Point
-	for _, p := range kernels.Starts(problem) {
-		start, ok := search.AdaptValues(s, func(name string) (space.Value, bool) {
-			if _, ok := fixed[name]; ok {
-				return space.Value{}, false // the default, which is that value
-			}
-			return p.Value(name)
-		})
-		if ok {
-			starts = append(starts, start)
-		}
-	}
-	strategy, err := newStrategy(entry, problem, s, seed, strategies.Hints{Start: starts})
+// search looks for the best point of a problem.
+func (b Ablate) search(ctx context.Context, p kernels.Problem, entry strategies.Strategy, seed uint64) (search.Result, error) {
+	strategy, err := bench.StrategyOf(entry, p, seed)
 	if err != nil {
 		return search.Result{}, err
 	}
-	evaluator := &kernels.Evaluator{Problem: problem, CheckSeed: derive(seed, "check")}
-	r, err := search.Run(ctx, strategy, search.EvaluatorFunc(func(ctx context.Context, t space.Trial) (space.Outcome, error) {
-		// The problem knows the points of its own space alone.
-		point, ok := search.Adapt(problem.Space(), t.Point)
-		if !ok {
-			return space.Outcome{}, fmt.Errorf("%s is no point of the whole space", t.Point.Key())
-		}
-		t.Point = point
-		return evaluator.Evaluate(ctx, t)
-	}), search.Settings{Budget: b.Budget, Jobs: b.Jobs})
+	evaluator := &kernels.Evaluator{Problem: p, CheckSeed: kernels.CheckSeed(seed)}
+	r, err := search.Run(ctx, strategy, evaluator, search.Settings{Budget: b.Budget, Jobs: b.Jobs})
 	switch {
 	case err != nil:
 		return r, err

@@ -1,4 +1,4 @@
-package tune
+package schedule
 
 import (
 	"cmp"
@@ -22,21 +22,20 @@ const longestDomain = 1024
 // exchangeFormat writes the outcomes of a run in a format of package exchange, one after another as the journal has them.
 // Those of lesser fidelity are left out. The formats know no inactive parameters: one that is inactive has its default,
 // which no other point with the same values of the rest can have.
-func (s *session) exchangeFormat(run *results.Run, format exchange.Format, w io.Writer) error {
+func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format, w io.Writer) error {
 	f := &exchange.File{
-		Space: s.info.Name, Device: run.Settings.Machine.CPU, Kernel: s.info.Name, Objective: s.info.Unit, Unit: s.info.Unit,
+		Space: k.Info.Name, Device: run.Settings.Machine.CPU, Kernel: k.Info.Name, Objective: k.Info.Unit, Unit: k.Info.Unit,
 	}
 	if shape := run.Settings.Shape; shape != "" {
 		f.Space += " " + shape
 	}
-	if s.info.Unit == "ns" || s.info.Unit == "ms" {
+	if k.Info.Unit == "ns" || k.Info.Unit == "ms" {
 		f.Objective = "time"
 	}
-	if p, ok := s.problem.(kernels.Sourced); ok {
-		o := p.Origin()
+	if o := k.Problem.Traits().Origin; o != nil {
 		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
-	domains, err := s.domains(run)
+	domains, err := domainsOf(k, run)
 	if err != nil {
 		return err
 	}
@@ -47,14 +46,14 @@ func (s *session) exchangeFormat(run *results.Run, format exchange.Format, w io.
 		}
 		f.Parameters = append(f.Parameters, space.Values(d.param.Name, values...))
 	}
-	return f.WriteRows(w, format, s.rows(run, domains))
+	return f.WriteRows(w, format, rows(k, run, domains))
 }
 
 // rows gives the rows of an export. A row is good until the next one.
-func (s *session) rows(run *results.Run, domains []domain) iter.Seq2[*exchange.Row, error] {
+func rows(k *kernels.Opened, run *results.Run, domains []domain) iter.Seq2[*exchange.Row, error] {
 	return func(yield func(*exchange.Row, error) bool) {
 		var row exchange.Row
-		for point, err := range s.measured(run) {
+		for point, err := range measuredOf(k, run) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -80,8 +79,8 @@ type measuredPoint struct {
 	entry *space.Entry
 }
 
-// measured gives the outcomes of a run that an export has.
-func (s *session) measured(run *results.Run) iter.Seq2[measuredPoint, error] {
+// measuredOf gives the outcomes of a run that an export has.
+func measuredOf(k *kernels.Opened, run *results.Run) iter.Seq2[measuredPoint, error] {
 	return func(yield func(measuredPoint, error) bool) {
 		for r, err := range run.LastEnd().Trim(run).Rounds() {
 			if err != nil {
@@ -93,7 +92,7 @@ func (s *session) measured(run *results.Run) iter.Seq2[measuredPoint, error] {
 				if e.Outcome.Fidelity != 0 {
 					continue
 				}
-				p, err := s.problem.Space().Parse(e.Key)
+				p, err := k.Problem.Space().Parse(e.Key)
 				if err != nil {
 					err = fmt.Errorf("trial %d: %w", e.Number, err)
 				}
@@ -111,9 +110,9 @@ type domain struct {
 	ordinals []int // ascending
 }
 
-// domains finds them. ErrNoValid says that the run has nothing to export.
-func (s *session) domains(run *results.Run) ([]domain, error) {
-	params := s.problem.Space().Parameters()
+// domainsOf finds them. ErrNoValid says that the run has nothing to export.
+func domainsOf(k *kernels.Opened, run *results.Run) ([]domain, error) {
+	params := k.Problem.Space().Parameters()
 	domains, tried := make([]domain, len(params)), make([]map[int]struct{}, len(params))
 	for j, p := range params {
 		domains[j].param, tried[j] = p, map[int]struct{}{}
@@ -124,7 +123,7 @@ func (s *session) domains(run *results.Run) ([]domain, error) {
 		}
 	}
 	found := false
-	for point, err := range s.measured(run) {
+	for point, err := range measuredOf(k, run) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package tune
+package bench
 
 import (
 	"cmp"
@@ -12,27 +12,30 @@ import (
 
 	"tune/kernels"
 	"tune/results"
-	"tune/search"
+	"tune/results/schedule"
 )
 
-// KernelBench tunes a kernel whose costs are measured at several shapes, and measures each result beside the kernel's
+// Peers tunes a kernel whose costs are measured at several shapes, and measures each result beside the kernel's
 // baseline and the installed libraries that compute the same.
-type KernelBench struct {
+type Peers struct {
 	Kernel kernels.Kernel
 	Shapes []kernels.Shape
-	Budget search.Budget // for each shape
-	Seed   uint64
-	Jobs   int
-	Peers  []string // names of libraries; none means all that the kernel knows and finds
-	// Limit is about how long the final measurement of a shape takes; 0 means 20 s.
+	// Tune searches at a shape, in a new run directory.
+	Tune  func(ctx context.Context, shape kernels.Shape, dir string) (Tuned, error)
+	Seed  uint64   // of the searches, so that results are checked on inputs that they have not met
+	Names []string // of libraries; none means all that the kernel knows and finds
+	// Limit is about how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
-	// Observe is called with each outcome of a search; see search.Settings. Start is called before each shape.
-	Observe func(search.Event)
-	Start   func(Start)
 }
 
-// BenchRow is what came of one shape.
-type BenchRow struct {
+// Tuned is what a search has come to.
+type Tuned struct {
+	Key         string // of the point that was exported
+	Evaluations int
+}
+
+// Row is what came of one shape.
+type Row struct {
 	Shape   string `json:"shape"`
 	Threads int    `json:"threads"`
 	// Rate is what the kernel is compared by, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its part of the
@@ -78,7 +81,7 @@ type rival struct {
 }
 
 // Run tunes and measures one shape after another, and hands each row over as soon as it is known.
-func (b KernelBench) Run(ctx context.Context, row func(BenchRow) error) error {
+func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 	// A wrong name is told before anything is tuned.
 	for _, shape := range b.Shapes {
 		problem, err := b.Kernel.Problem(shape)
@@ -95,20 +98,12 @@ func (b KernelBench) Run(ctx context.Context, row func(BenchRow) error) error {
 	}
 	defer os.RemoveAll(dir)
 	for i, shape := range b.Shapes {
-		report, err := Run(ctx, Options{
-			Kernel: b.Kernel, Shape: shape, Seed: b.Seed, Budget: b.Budget, Jobs: b.Jobs,
-			Dir: filepath.Join(dir, fmt.Sprint(i)), Observe: b.Observe, Start: b.Start, Final: b.Limit,
-		})
+		run := filepath.Join(dir, fmt.Sprint(i))
+		tuned, err := b.Tune(ctx, shape, run)
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)
 		}
-		if report.Result.Stop == search.Interrupted {
-			return context.Cause(ctx)
-		}
-		if report.Schedule == nil {
-			return fmt.Errorf("%s: %w", shape, ErrNoValid)
-		}
-		r, err := b.measure(ctx, shape, report)
+		r, err := b.measure(ctx, shape, tuned, run)
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)
 		}
@@ -119,24 +114,23 @@ func (b KernelBench) Run(ctx context.Context, row func(BenchRow) error) error {
 	return nil
 }
 
-func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *Report) (BenchRow, error) {
-	r := BenchRow{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{},
-		Evaluations: report.Result.Told, Key: report.Schedule.Key}
-	problem, err := b.Kernel.Problem(shape)
+func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
+	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{},
+		Evaluations: tuned.Evaluations, Key: tuned.Key}
+	s, err := kernels.Open(b.Kernel, shape)
 	if err != nil {
 		return r, err
 	}
-	comparer, ok := problem.(kernels.Comparer)
-	if !ok {
-		return r, fmt.Errorf("the costs of %s are exact: there is nothing to measure", b.Kernel.Info().Name)
+	compare := s.Compare()
+	if compare == nil {
+		return r, fmt.Errorf("the costs of %s are exact: there is nothing to measure", s.Info.Name)
 	}
-	point, err := problem.Space().Parse(report.Schedule.Key)
+	point, err := s.Problem.Space().Parse(tuned.Key)
 	if err != nil {
 		return r, err
 	}
-	s := &session{info: b.Kernel.Info(), problem: problem}
-	seeds := freshSeeds(b.Seed)[:1]
-	winner, err := s.build(ctx, point, seeds)
+	seeds := kernels.ExportSeeds(b.Seed)[:1]
+	winner, err := s.Build(ctx, point, seeds)
 	if err != nil {
 		return r, err
 	}
@@ -149,27 +143,27 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 		return r, err
 	}
 	if r.Threads > 1 {
-		serial, err := b.serial(ctx, s, report, seeds)
+		serial, key, err := b.serial(ctx, s, run, seeds)
 		switch {
 		case err != nil:
 			return r, err
 		case serial == nil:
-		case serial.point.Key() == report.Schedule.Key:
+		case key == tuned.Key:
 			r.SerialRatio, r.SerialLow, r.SerialHigh = 1, 1, 1
 		default:
-			rivals = append(rivals, rival{serialName, serial.candidate})
+			rivals = append(rivals, rival{serialName, serial})
 		}
 	}
 	candidates := make([]kernels.Candidate, len(rivals))
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := comparer.Compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
 	if err != nil {
 		return r, err
 	}
 
-	metric, rate := rateOf(s.info, score)
+	metric, rate := rateOf(s.Info, score)
 	work := rate * score.Cost // billions of operations or bytes a call, times a billion
 	r.Unit = rateUnits[metric]
 	best := -1
@@ -211,19 +205,19 @@ func (b KernelBench) measure(ctx context.Context, shape kernels.Shape, report *R
 	return r, nil
 }
 
-func (b KernelBench) peers(problem kernels.Problem) ([]kernels.Peer, error) {
-	if peered, ok := problem.(kernels.Peered); ok {
-		return peered.Peers(b.Peers)
+func (b Peers) peers(problem kernels.Problem) ([]kernels.Peer, error) {
+	if peers := problem.Traits().Peers; peers != nil {
+		return peers(b.Names)
 	}
-	if len(b.Peers) > 0 {
+	if len(b.Names) > 0 {
 		return nil, fmt.Errorf("no library is known that computes %s: leave the peers out", b.Kernel.Info().Name)
 	}
 	return nil, nil
 }
 
 // rivals returns the libraries and, last, the baseline, all of them right on the inputs of the seeds.
-func (b KernelBench) rivals(ctx context.Context, s *session, seeds []uint64) ([]rival, error) {
-	peers, err := b.peers(s.problem)
+func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([]rival, error) {
+	peers, err := b.peers(s.Problem)
 	if err != nil {
 		return nil, err
 	}
@@ -234,31 +228,38 @@ func (b KernelBench) rivals(ctx context.Context, s *session, seeds []uint64) ([]
 		}
 		out = append(out, rival{p.Name, p.Candidate})
 	}
-	baseline, err := s.build(ctx, s.problem.Presets()[0].Point, seeds)
+	baseline, err := s.Build(ctx, s.Problem.Presets()[0].Point, seeds)
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	return append(out, rival{baselineName, baseline}), nil
 }
 
-// serial returns the best point of one thread that a search has met and that is right on the inputs of the seeds; nil
-// where there is none.
-func (b KernelBench) serial(ctx context.Context, s *session, report *Report, seeds []uint64) (*finalist, error) {
-	run, err := results.Read(report.Dir)
+// serial returns the best point of one thread that the search in a run directory has met and that is right on the inputs of the
+// seeds, with its key; nil where there is none.
+func (b Peers) serial(ctx context.Context, s *kernels.Opened, dir string, seeds []uint64) (kernels.Candidate, string, error) {
+	run, err := results.Read(dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	x := exporter{session: s, report: &Report{}}
-	serial, err := s.bestSerial(run)
+	serial, err := schedule.BestSerial(s, run)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, e := range serial {
-		if f, err := x.admit(ctx, e, seeds); f != nil || err != nil {
-			return f, err
+		point, err := s.Problem.Space().Parse(e.Key)
+		if err != nil {
+			return nil, "", err
+		}
+		c, err := s.Build(ctx, point, seeds)
+		if err == nil {
+			return c, e.Key, nil
+		}
+		if kernels.AsRejection(err) == nil {
+			return nil, "", err
 		}
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
 // inverse returns the ratio of a comparison with its interval the other way round: how many times faster the one that

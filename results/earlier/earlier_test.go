@@ -1,4 +1,4 @@
-package tune
+package earlier
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func TestPrior(t *testing.T) {
 			e.measurements = append(e.measurements, measurement{outcome: o,
 				values: map[string]space.Value{"x": space.IntValue(m.x), "tile": space.IntValue(m.tile)}})
 		}
-		prior, from := e.prior(s)
+		prior, from := e.Prior(s)
 		var got []string
 		for _, o := range prior.Observations {
 			got = append(got, fmt.Sprintf("%s: %v %s", o.Key, o.Outcome.Cost, o.Outcome.Status))
@@ -60,7 +60,7 @@ func TestPrior(t *testing.T) {
 		}
 	}
 	e := &Earlier{measurements: []measurement{{outcome: ok(1), values: map[string]space.Value{"other": space.IntValue(1)}}}}
-	if prior, from := e.prior(s); len(prior.Observations) != 0 || from.Dropped != 1 {
+	if prior, from := e.Prior(s); len(prior.Observations) != 0 || from.Dropped != 1 {
 		t.Errorf("what shares no parameter: %+v, %+v", prior, from)
 	}
 }
@@ -77,7 +77,7 @@ func TestSources(t *testing.T) {
 	failed := func(x int) results.Observation {
 		return results.Observation{Key: fmt.Sprintf("x=%d", x), Outcome: space.Fail(space.Crashed, "")}
 	}
-	got, err := sources(s, []results.Prior{{Name: "a", Observations: []results.Observation{failed(8), ok(5, 3), ok(4, 3), failed(7), ok(9, 1)}}, {Name: "b"}})
+	got, err := Sources(s, []results.Prior{{Name: "a", Observations: []results.Observation{failed(8), ok(5, 3), ok(4, 3), failed(7), ok(9, 1)}}, {Name: "b"}})
 	if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" || len(got[1].Observations) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -88,7 +88,7 @@ func TestSources(t *testing.T) {
 	if want := []string{"x=9", "x=4", "x=5", "x=7", "x=8"}; !slices.Equal(keys, want) {
 		t.Errorf("the order is %v, want %v", keys, want)
 	}
-	if _, err := sources(s, []results.Prior{{Observations: []results.Observation{ok(99, 1)}}}); err == nil {
+	if _, err := Sources(s, []results.Prior{{Observations: []results.Observation{ok(99, 1)}}}); err == nil {
 		t.Error("a point that the space has not is a source")
 	}
 }

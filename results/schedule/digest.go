@@ -1,7 +1,6 @@
-package tune
+package schedule
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"sync"
@@ -11,13 +10,13 @@ import (
 	"tune/space"
 )
 
-// finalists is how many of the best outcomes a digest keeps.
-const finalists = 64
+// Kept is how many of the best outcomes a digest keeps.
+const Kept = 64
 
-// digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that
+// Digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that
 // the export does not have to read a journal that may hold millions of outcomes. It is the search.History of the run too,
 // and takes note of what is read from there.
-type digest struct {
+type Digest struct {
 	search.Recorder
 	past results.Stored
 
@@ -30,12 +29,13 @@ type digest struct {
 	serial   []space.Entry // the best of those, in the same order
 }
 
-func newDigest(run *results.Run, isSerial func(key string) bool) *digest {
-	return &digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
+// NewDigest follows a run. isSerial tells the points of one thread, which are kept apart; nil where all points are like that.
+func NewDigest(run *results.Run, isSerial func(key string) bool) *Digest {
+	return &Digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
 }
 
 // Rounds gives what the journal holds, and takes note of it.
-func (d *digest) Rounds() iter.Seq2[space.Round, error] {
+func (d *Digest) Rounds() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		for r, err := range d.past.Rounds() {
 			if err == nil {
@@ -48,11 +48,14 @@ func (d *digest) Rounds() iter.Seq2[space.Round, error] {
 	}
 }
 
+// Telling returns the batches that tell how the run can be reproduced.
+func (d *Digest) Telling() []space.Batch { return d.batches }
+
 // Spent returns the time that earlier sittings spent.
-func (d *digest) Spent() float64 { return d.past.Spent() }
+func (d *Digest) Spent() float64 { return d.past.Spent() }
 
 // note takes note of a round of earlier sittings.
-func (d *digest) note(r space.Round) {
+func (d *Digest) note(r space.Round) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.batches = keepTelling(d.batches, r.Batch)
@@ -75,8 +78,8 @@ func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
 	return append(batches, b)
 }
 
-// batchesOf returns the batches of a run that tell how it can be reproduced.
-func batchesOf(run *results.Run) ([]space.Batch, error) {
+// Batches returns the batches of a run that tell how it can be reproduced.
+func Batches(run *results.Run) ([]space.Batch, error) {
 	var batches []space.Batch
 	for r, err := range run.Rounds() {
 		if err != nil {
@@ -88,7 +91,7 @@ func batchesOf(run *results.Run) ([]space.Batch, error) {
 }
 
 // Batch records a batch.
-func (d *digest) Batch(b space.Batch) error {
+func (d *Digest) Batch(b space.Batch) error {
 	d.mu.Lock()
 	d.batches = keepTelling(d.batches, b)
 	d.mu.Unlock()
@@ -96,15 +99,15 @@ func (d *digest) Batch(b space.Batch) error {
 }
 
 // Record records an outcome.
-func (d *digest) Record(e space.Entry) error {
+func (d *Digest) Record(e space.Entry) error {
 	d.mu.Lock()
 	d.add(e)
 	d.mu.Unlock()
 	return d.Recorder.Record(e)
 }
 
-func (d *digest) add(e space.Entry) {
-	if e.Outcome.Status != space.OK || e.Outcome.Fidelity != 0 {
+func (d *Digest) add(e space.Entry) {
+	if !e.Outcome.Counts() {
 		return
 	}
 	d.right++
@@ -117,19 +120,17 @@ func (d *digest) add(e space.Entry) {
 // keep inserts an entry among the best ones where it is one of them and belongs there.
 func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
 	// A total order, so that what is kept does not depend on the order of finishing.
-	at, _ := slices.BinarySearchFunc(best, e, func(a, b space.Entry) int {
-		return cmp.Or(cmp.Compare(a.Outcome.Cost, b.Outcome.Cost), cmp.Compare(a.Number, b.Number))
-	})
-	if at >= finalists || !belongs() {
+	at, _ := slices.BinarySearchFunc(best, e, space.Objective{}.Compare)
+	if at >= Kept || !belongs() {
 		return best
 	}
 	best = slices.Insert(best, at, e)
-	return best[:min(len(best), finalists)]
+	return best[:min(len(best), Kept)]
 }
 
-// ranking returns the best outcomes that count at the given end, and whether they are all that do; and the best of
+// Ranking returns the best outcomes that count at the given end, and whether they are all that do; and the best of
 // one thread.
-func (d *digest) ranking(end results.End) (whole bool, best, serial []space.Entry) {
+func (d *Digest) Ranking(end results.End) (whole bool, best, serial []space.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	best, serial = slices.Clone(d.best), slices.Clone(d.serial)

@@ -1,4 +1,4 @@
-package tune
+package bench
 
 import (
 	"bytes"
@@ -16,21 +16,22 @@ import (
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/results"
+	"tune/results/earlier"
 	"tune/search"
 	"tune/search/strategies"
 	"tune/space"
 )
 
-// DataBench compares strategies on measured spaces, of which the optimum is known. Every strategy searches every space
+// Data compares strategies on measured spaces, of which the optimum is known. Every strategy searches every space
 // with every seed, at the same number of evaluations; a failed configuration counts as one. Nothing is written to
 // disk, and the result does not depend on Jobs.
-type DataBench struct {
+type Data struct {
 	Spaces      []DataSpace
 	Strategies  []string // names of package strategies
 	Seeds       []uint64
 	Evaluations int
 	// From are earlier measurements that every search begins with.
-	From []*Earlier
+	From []*earlier.Earlier
 	// Jobs is how many searches run at once; 0 means one for each core.
 	Jobs int
 	// Observe is called, by one goroutine at a time, after each search; nil observes nothing.
@@ -102,7 +103,7 @@ type dataSearch struct {
 }
 
 // Run carries out every search.
-func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
+func (b Data) Run(ctx context.Context) (*DataReport, error) {
 	entries := make([]strategies.Strategy, len(b.Strategies))
 	for i, name := range b.Strategies {
 		var err error
@@ -119,10 +120,10 @@ func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
 	for i, s := range b.Spaces {
 		var prior []results.Prior
 		for _, e := range b.From {
-			p, _ := e.prior(s.Problem.Space())
+			p, _ := e.Prior(s.Problem.Space())
 			prior = append(prior, p)
 		}
-		sources, err := sources(s.Problem.Space(), prior)
+		sources, err := earlier.Sources(s.Problem.Space(), prior)
 		if err != nil {
 			return nil, err
 		}
@@ -168,45 +169,34 @@ func (b DataBench) Run(ctx context.Context) (*DataReport, error) {
 
 // search carries out one search. Where it ends early, because the space has no other point, the rest of the
 // evaluations change nothing.
-func (b DataBench) search(ctx context.Context, p *recorded.Problem, entry strategies.Strategy, seed uint64, h strategies.Hints) (dataSearch, error) {
+func (b Data) search(ctx context.Context, p *recorded.Problem, entry strategies.Strategy, seed uint64, h strategies.Hints) (dataSearch, error) {
 	strategy, err := entry.New(p.Space(), seed, h)
 	if err != nil {
 		return dataSearch{}, err
 	}
-	costs := make([]float64, b.Evaluations)
-	for i := range costs {
-		costs[i] = math.Inf(1)
-	}
-	out := dataSearch{ratio: make([]float64, b.Evaluations)}
 	look := func(_ context.Context, t space.Trial) (space.Outcome, error) { return p.Lookup(t.Point), nil }
-	result, err := search.Run(ctx, strategy, search.EvaluatorFunc(look), search.Settings{
-		Budget:  search.Budget{Evaluations: b.Evaluations},
-		Virtual: true,
-		Observe: func(e search.Event) {
-			switch {
-			case e.Outcome.Status != space.OK:
-				out.wasted++
-			case e.Outcome.Fidelity == 0:
-				costs[e.Trial.Number] = e.Outcome.Cost
-			}
-		},
-	})
+	steps, err := trace(ctx, strategy, search.EvaluatorFunc(look), search.Settings{Budget: search.Budget{Evaluations: b.Evaluations}, Virtual: true})
 	if err != nil {
 		return dataSearch{}, err
 	}
-	if result.Stop == search.Interrupted {
-		return dataSearch{}, context.Cause(ctx)
-	}
+	out := dataSearch{ratio: make([]float64, b.Evaluations)}
 	best, optimum := math.Inf(1), p.Optimum()
-	for i, c := range costs {
-		best = min(best, c)
+	for i := range out.ratio {
+		if i < len(steps) {
+			switch o := steps[i].outcome; {
+			case o.Status != space.OK:
+				out.wasted++
+			case o.Fidelity == 0:
+				best = min(best, o.Cost)
+			}
+		}
 		out.ratio[i] = optimum / best
 	}
 	return out, nil
 }
 
 // report sums the searches up, in the order of spaces, strategies and seeds.
-func (b DataBench) report(searches [][]dataSearch) *DataReport {
+func (b Data) report(searches [][]dataSearch) *DataReport {
 	r := &DataReport{Evaluations: b.Evaluations, Seeds: len(b.Seeds)}
 	n := len(b.Strategies)
 	for k, runs := range searches {
@@ -245,7 +235,7 @@ func (b DataBench) report(searches [][]dataSearch) *DataReport {
 }
 
 // result reads the means, their errors and the band off the curves of the seeds.
-func (b DataBench) result(name, strategy string, curves [][]float64, optimum, wasted float64) DataResult {
+func (b Data) result(name, strategy string, curves [][]float64, optimum, wasted float64) DataResult {
 	out := DataResult{Space: name, Strategy: strategy, Optimum: optimum, Wasted: wasted}
 	column := make([]float64, len(curves))
 	quantile := func(q float64) float64 {

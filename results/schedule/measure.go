@@ -1,4 +1,4 @@
-package tune
+package schedule
 
 import (
 	"context"
@@ -49,25 +49,34 @@ func (e *UnverifiedError) Error() string {
 	return fmt.Sprintf("the new measurement could not be verified: the schedule keeps the earlier one, whose verdict is %q", e.Verdict)
 }
 
+// Measured is what a new measurement of a run came to.
+type Measured struct {
+	Made
+	Settings results.Settings
+	Told     int           // evaluations of the run
+	Elapsed  time.Duration // of the run
+	// Baseline is that of the schedule; where there is none, as the search saw it.
+	Baseline results.Baseline
+}
+
 // Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. Nothing in the
-// run directory changes before all of it is there.
-func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (report *Report, err error) {
+// run directory changes before all of it is there. With an *UnverifiedError the schedule is the earlier one, which stays.
+func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, o MeasureOptions) (measured *Measured, err error) {
 	// The lock of the run keeps a search from writing its own schedule meanwhile.
 	run, _, err := results.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
-	s, err := openSession(table, &run.Settings, dir)
+	k, err := OpenRun(table, &run.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	s.run = run
-	if _, ok := s.problem.(kernels.Comparer); !ok || s.info.Exact {
-		return nil, fmt.Errorf("kernel %s: %w", s.info.Name, ErrExact)
+	if k.Compare() == nil {
+		return nil, fmt.Errorf("kernel %s: %w", k.Info.Name, ErrExact)
 	}
 	history := run.LastEnd().Trim(run)
-	ranking, err := results.Ranking(history, nil, finalists)
+	ranking, err := results.Ranking(history, nil, Kept)
 	if err != nil {
 		return nil, err
 	}
@@ -77,53 +86,63 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	if err := awaitQuiet(ctx, o); err != nil {
 		return nil, err
 	}
-	old, oldErr := results.ReadSchedule(filepath.Join(dir, ScheduleName))
-	report = &Report{Dir: dir, Settings: run.Settings}
-	report.Result.Told, report.Result.Elapsed = run.Outcomes, time.Duration(run.Elapsed*float64(time.Second))
+	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: time.Duration(run.Elapsed * float64(time.Second))}
+	old, oldErr := results.ReadSchedule(filepath.Join(dir, Name))
 	if oldErr == nil {
 		// What the search saw of the baseline is nowhere else.
-		report.Baseline = old.Baseline
+		measured.Baseline = old.Baseline
 		if old.Search != nil {
-			report.Baseline.Cost = old.Search.Baseline
+			measured.Baseline.Cost = old.Search.Baseline
 		}
-		report.Result.Elapsed = max(report.Result.Elapsed, time.Duration(old.ElapsedSeconds*float64(time.Second)))
-	} else if report.Baseline, err = s.baseline(ctx); err != nil {
-		return nil, err
+		measured.Elapsed = max(measured.Elapsed, time.Duration(old.ElapsedSeconds*float64(time.Second)))
+		if settle := k.Problem.Traits().Settle; settle != nil {
+			if err := settle(ctx, run.Settings.CheckSeed); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
+		if err != nil {
+			return nil, err
+		}
+		measured.Baseline = AsBaseline(baseline)
 	}
 	staging, err := os.MkdirTemp(dir, ".measure-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(staging)
-	serial, err := s.bestSerial(history)
-	if err != nil {
+	maker := Maker{
+		Kernel: k, Settings: run.Settings, ToolVersion: toolVersion, Run: dir, Dir: staging, Baseline: measured.Baseline, Told: run.Outcomes,
+		Elapsed: func() time.Duration { return measured.Elapsed }, Limit: o.Limit, Progress: o.Measuring,
+	}
+	if maker.Limit <= 0 {
+		maker.Limit = measureLimit
+	}
+	if maker.Serial, err = BestSerial(k, history); err != nil {
 		return nil, err
 	}
-	batches, err := batchesOf(run)
-	if err != nil {
+	if maker.Batches, err = Batches(run); err != nil {
 		return nil, err
 	}
-	x := exporter{session: s, report: report, batches: batches, dir: staging, serial: serial,
-		limit: o.Limit, progress: o.Measuring}
-	if x.limit <= 0 {
-		x.limit = measureLimit
-	}
-	if err := x.export(ctx, ranking); err != nil {
+	if measured.Made, err = maker.Make(ctx, ranking); err != nil {
 		return nil, err
 	}
-	if report.Schedule == nil {
-		return report, fmt.Errorf("%s: %w", dir, ErrNoValid)
+	if measured.Schedule == nil {
+		return measured, fmt.Errorf("%s: %w", dir, ErrNoValid)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	report.Elapsed, report.Baseline = x.elapsed(), report.Schedule.Baseline
-	if oldErr == nil && report.Schedule.Verdict == space.Unverified && old.Verdict != space.Unverified && old.Verdict != "" {
-		report.Schedule = &old
-		report.Baseline = old.Baseline
-		return report, &UnverifiedError{old.Verdict}
+	var keep error
+	if oldErr == nil && measured.Schedule.Verdict == space.Unverified && old.Verdict != space.Unverified && old.Verdict != "" {
+		measured.Schedule, keep = &old, &UnverifiedError{old.Verdict}
 	}
-	return report, results.MoveSchedule(staging, dir, ScheduleName)
+	measured.Baseline = measured.Schedule.Baseline
+	if keep != nil {
+		return measured, keep
+	}
+	return measured, results.MoveSchedule(staging, dir, Name)
 }
 
 // How a machine is found quiet: by so many looks in a row, so far apart.

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tune/internal/files"
+	"tune/kernels/recorded"
+	"tune/kernels/user"
+)
+
+// configName is the name of the files of settings that tune looks for.
+const configName = "tune.yaml"
+
+// kernelBound are the settings that mean something for one kernel only.
+var kernelBound = []string{"kernel", "shape", "data", "target"}
+
+// foundFile is a file of settings that tune looks for.
+type foundFile struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+	Read bool   `json:"read"` // whether it is there
+	data []byte
+}
+
+// lookForFiles reads the files of settings that tune looks for, the strongest first: the one of the working folder, and the
+// user's.
+func lookForFiles(environ []string) ([]foundFile, error) {
+	looked := []foundFile{{Path: "./" + configName, What: "this folder"}}
+	if folder := configFolder(environ); folder != "" {
+		looked = append(looked, foundFile{Path: filepath.Join(folder, "tune", configName), What: "the user's"})
+	}
+	for i := range looked {
+		f := &looked[i]
+		var err error
+		f.data, err = files.Read(f.Path, files.YAML)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		f.Read = err == nil
+	}
+	return looked, nil
+}
+
+// configFolder returns the folder of the user's settings, as the XDG Base Directory Specification says; "" where there is none.
+func configFolder(environ []string) string {
+	value := func(name string) (out string) {
+		for _, pair := range environ {
+			if v, ok := strings.CutPrefix(pair, name+"="); ok && filepath.IsAbs(v) {
+				out = v
+			}
+		}
+		return out
+	}
+	if home := value("HOME"); home != "" {
+		return cmp.Or(value("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	}
+	return value("XDG_CONFIG_HOME")
+}
+
+// runSettings are the settings of a run, and the kernel of the user's own that they name; nil for none. kernel is the one that
+// the command line names, "" for none. The caller closes the kernel.
+func runSettings(flags *pflag.FlagSet, config, kernel string, environ []string) (set settings, own *user.Kernel, looked []foundFile, err error) {
+	defer func() {
+		if err != nil && own != nil {
+			own.Close()
+			own = nil
+		}
+	}()
+	if looked, err = lookForFiles(environ); err != nil {
+		return set, nil, nil, err
+	}
+	if own, err = loadKernel(config); err != nil {
+		return set, nil, looked, err
+	}
+	chosen := kernel
+	if own != nil {
+		chosen = own.Info().Name
+	}
+	if chosen == "" {
+		if chosen, err = kernelOfStronger(flags, config, environ); err != nil {
+			return set, own, looked, err
+		}
+	}
+	var layers []layer
+	for _, f := range looked {
+		if !f.Read {
+			continue
+		}
+		if user.IsKernel(f.data) {
+			// A kernel's file says how that kernel is run, and nothing of others.
+			if chosen != "" {
+				continue
+			}
+			if own, err = loadKernel(f.Path); err != nil {
+				return set, own, looked, err
+			}
+			chosen = own.Info().Name
+		}
+		l, err := newLayer(f.Path, f.data)
+		if err != nil {
+			return set, own, looked, err
+		}
+		other, _ := l.values["kernel"].(string)
+		if _, has := l.values["data"]; has && other == "" {
+			other = recorded.Name
+		}
+		if chosen != "" && other != "" && other != chosen {
+			for _, key := range kernelBound {
+				delete(l.values, key)
+				delete(l.places, key)
+			}
+		}
+		chosen = cmp.Or(chosen, other)
+		layers = append(layers, l)
+	}
+	set, err = readSettings(flags, config, environ, layers...)
+	return set, own, looked, err
+}
+
+// kernelOfStronger returns the kernel that flags, the environment or a config name, which are stronger than the files that are
+// looked for; "" for none.
+func kernelOfStronger(flags *pflag.FlagSet, config string, environ []string) (string, error) {
+	set, err := readSettings(flags, config, environ)
+	switch {
+	case err != nil:
+		return "", err
+	case set.from["kernel"] != "":
+		return set.kernel, nil
+	case set.data != "":
+		return recorded.Name, nil
+	}
+	return "", nil
+}
+
+// shownSetting is a setting as tune config shows it.
+type shownSetting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"` // "" where it is not set
+	From  string `json:"from"`
+}
+
+// unset says what a setting that has no value comes to.
+var unset = map[string]string{
+	"shape": "the kernel's default", "data": "none", "strategy": "the kernel's own", "evals": "no limit", "target": "none",
+	"jobs": "one for each core", "dir": "OUT/KERNEL-TIME-SEED",
+}
+
+func (a *app) configCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config [KERNEL]",
+		Short: "Show each setting of a run with where it comes from",
+		Long: `config shows the settings that tune run would have with the same arguments, and where each of them comes from. It runs nothing.
+
+The strongest source that has a setting decides. In this order:
+  1. flags
+  2. the environment (TUNE_BUDGET=1h)
+  3. the preset or file that --config names
+  4. ./tune.yaml
+  5. tune/tune.yaml in the user's folder of settings ($XDG_CONFIG_HOME, else ~/.config)
+  6. defaults
+A file of 4 or 5 that names another kernel than a stronger source leaves its kernel, shape, data and target out.`,
+		Example: "  tune config\n  tune config gemm-f32 --shape m=512,n=512,k=512\n  tune config --config treehash-small --json",
+		Args:    cobra.ArbitraryArgs,
+	}
+	config := addRunSettings(c.Flags())
+	asJSON := c.Flags().Bool("json", false, "print it as JSON")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, own, looked, done, err := a.settingsOfRun(c, *config, args)
+		if err != nil {
+			return err
+		}
+		defer done()
+		switch {
+		case len(args) > 0:
+			set.from["kernel"] = "argument"
+		case own != nil:
+			set.from["kernel"] = own.Path()
+		case set.kernel == recorded.Name && set.from["kernel"] == "":
+			set.from["kernel"] = set.from["data"]
+		}
+		shown := shownSettings(set)
+		if *asJSON {
+			return printJSON(a.stdout, struct {
+				Settings []shownSetting `json:"settings"`
+				Files    []foundFile    `json:"files"`
+			}{shown, looked})
+		}
+		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+		for _, s := range shown {
+			value := s.Value
+			if value == "" {
+				value = "(" + unset[s.Key] + ")"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Key, value, s.From)
+		}
+		fmt.Fprintln(w)
+		for _, f := range looked {
+			is := "is not there"
+			if f.Read {
+				is = "is read"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, f.Path, is)
+		}
+		return w.Flush()
+	}
+	return c
+}
+
+// shownSettings are those of a run, in the order of the table.
+func shownSettings(set settings) (shown []shownSetting) {
+	for _, s := range settingTable {
+		one := shownSetting{Key: s.key, Value: set.texts[s.key], From: cmp.Or(set.from[s.key], "default")}
+		switch {
+		case s.key == "kernel":
+			one.Value = set.kernel // which an argument, a kernel's file or measurements may have named
+		case s.key == "budget" && one.Value == "" && set.budget.Evaluations == 0:
+			one.Value = defaultBudget.String()
+		case s.key == "budget" && one.Value == "":
+			one.From = "no limit, because evals is set"
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+// settingsOfRun reads the settings of a run, and puts a kernel that they bring along into the table. done closes that kernel.
+func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set settings, own *user.Kernel, looked []foundFile, done func(), err error) {
+	if len(args) > 1 {
+		return set, nil, nil, nil, usage(fmt.Errorf("%s wants one kernel, and nothing after it, but got %q", c.CommandPath(), args[1]))
+	}
+	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
+		return set, nil, nil, nil, usage(errors.New("--config: is empty"))
+	}
+	kernel := ""
+	if len(args) == 1 {
+		kernel = args[0]
+	}
+	set, own, looked, err = runSettings(c.Flags(), config, kernel, a.environ)
+	if err != nil {
+		return set, nil, nil, nil, usage(err)
+	}
+	closeKernel := func() {
+		if own != nil {
+			own.Close()
+		}
+	}
+	defer func() {
+		if err != nil {
+			closeKernel()
+		}
+	}()
+	if kernel != "" {
+		set.kernel = kernel
+		delete(set.from, "kernel")
+	}
+	if err := a.adoptData(&set, kernel != ""); err != nil {
+		return set, own, nil, nil, err
+	}
+	if own != nil {
+		if err := a.adopt(own, &set, args); err != nil {
+			return set, own, nil, nil, usage(err)
+		}
+	}
+	return set, own, looked, closeKernel, nil
+}
+
+// addRunSettings defines the flags of the settings of a run.
+func addRunSettings(flags *pflag.FlagSet) (config *string) {
+	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
+	return flags.StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
+}

@@ -1,0 +1,235 @@
+// Package catalog finds the kernels that runs and schedules are of: tune's own, a user's, of which a run directory keeps a
+// copy, and measured spaces, whose file it keeps.
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/all"
+	"tune/kernels/recorded"
+	"tune/kernels/user"
+	"tune/results"
+)
+
+// Catalog says where to look. The zero value knows tune's own kernels and lets a kernel of the user's run wherever its copy
+// stands.
+type Catalog struct {
+	// Table holds the kernels that need no file; nil means tune's own.
+	Table kernels.Table
+	// MayRun is asked before a user's kernel is handed out that stands in a run directory, which may have been made elsewhere. Its
+	// error refuses the kernel. nil refuses none: see results.MadeHere.
+	MayRun func(k *user.Kernel, dir string) error
+	// RunsDir is the folder that run directories are in by default, where the run of a schedule is looked for; "" is "runs".
+	RunsDir string
+}
+
+// Found is a table with the kernel that was found in it. Close ends what that kernel has started.
+type Found struct {
+	kernels.Table
+	own *user.Kernel
+}
+
+// Own returns the user's kernel that was found; nil where it is another one.
+func (o *Found) Own() *user.Kernel { return o.own }
+
+// Close closes the user's kernel that was found, if it is one.
+func (o *Found) Close() error {
+	if o.own == nil {
+		return nil
+	}
+	return o.own.Close()
+}
+
+// GivenError says that what the caller names is not what it takes.
+type GivenError struct {
+	What string // "config" or "data"
+	Err  error
+}
+
+func (e *GivenError) Error() string { return e.What + ": " + e.Err.Error() }
+func (e *GivenError) Unwrap() error { return e.Err }
+
+func given(what, format string, args ...any) error {
+	return &GivenError{what, fmt.Errorf(format, args...)}
+}
+
+func (c Catalog) table() kernels.Table {
+	if c.Table == nil {
+		return all.Table()
+	}
+	return slices.Clone(c.Table)
+}
+
+func (c Catalog) with(k kernels.Kernel) *Found {
+	o := &Found{Table: append(c.table(), k)}
+	o.own, _ = k.(*user.Kernel)
+	return o
+}
+
+// Lookup returns a kernel of the table by its name.
+func (c Catalog) Lookup(name string) (kernels.Kernel, error) {
+	if name == recorded.Name {
+		return nil, errors.New("the kernel recorded is made of a file of measurements: " +
+			"tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
+	}
+	return c.table().Lookup(name)
+}
+
+// OfRun returns the kernels that a run directory may have been made with: those of the table, and the one that it holds a copy
+// of. run says whether its candidates are to run, so that MayRun is asked.
+func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
+	data, err := recorded.Open(dir)
+	if err == nil {
+		return c.with(data), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, cmp.Or(results.CheckBegun(dir), err)
+	}
+	k, err := user.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Found{Table: c.table()}, nil
+	}
+	if err != nil {
+		return nil, cmp.Or(results.CheckBegun(dir), err) // it may be half a copy
+	}
+	if run {
+		if err := c.mayRun(k, dir); err != nil {
+			return nil, err
+		}
+	}
+	return c.with(k), nil
+}
+
+// mayRun asks whether a kernel may run, and closes it where it may not.
+func (c Catalog) mayRun(k *user.Kernel, dir string) error {
+	if c.MayRun == nil {
+		return nil
+	}
+	if err := c.MayRun(k, dir); err != nil {
+		k.Close()
+		return err
+	}
+	return nil
+}
+
+// OfSchedule returns the kernels that the schedule in a file may be of: those of the table, and a user's that it was made with.
+// That is the one of the file config where it is given, else the copy in the run's directory, which is looked for beside the
+// schedule and in RunsDir. data is the file of the measurements that the schedule is of, "" to look for it.
+func (c Catalog) OfSchedule(path, config, data string) (*Found, error) {
+	s, err := results.ReadSchedule(path)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.Contains(c.table().Names(), s.Kernel)
+	dir := filepath.Dir(path)
+	switch {
+	case config != "" && s.Kernel == recorded.Name:
+		return nil, given("config", "%s is a kernel of tune, and has no such file: leave it out", s.Kernel)
+	case data != "" && s.Kernel != recorded.Name:
+		return nil, given("data", "kernel %s has no use for measurements: leave it out", s.Kernel)
+	case config != "" && known:
+		return nil, given("config", "%s is a kernel of tune, and has no file: leave it out", s.Kernel)
+	case config != "":
+		return c.ofConfig(path, s, config)
+	case known:
+		return &Found{Table: c.table()}, nil
+	case s.Kernel == recorded.Name:
+		return c.ofData(s, dir, data)
+	}
+	return c.ofCopy(path, s, dir)
+}
+
+// ofConfig returns the kernel of a file for a schedule.
+func (c Catalog) ofConfig(path string, s results.Schedule, config string) (*Found, error) {
+	k, err := user.Load(config)
+	if err != nil {
+		return nil, &GivenError{"config", err}
+	}
+	if name := k.Info().Name; name != s.Kernel {
+		k.Close()
+		return nil, given("config", "%s is the kernel %s, and %s is of %s", config, name, path, s.Kernel)
+	}
+	return c.with(k), nil
+}
+
+// ofCopy returns the kernel of the run that a schedule is of.
+func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, error) {
+	var looked []string
+	for _, run := range c.runsOf(s, dir) {
+		if slices.Contains(looked, user.CopyDir(run)) {
+			continue
+		}
+		looked = append(looked, user.CopyDir(run))
+		k, err := user.Open(run)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// A run of the same name may have been of another kernel.
+		if info := k.Info(); run != dir && (info.Name != s.Kernel || info.Version != s.KernelVersion) {
+			k.Close()
+			continue
+		}
+		if err := c.mayRun(k, run); err != nil {
+			return nil, err
+		}
+		return c.with(k), nil
+	}
+	_, err := c.table().Lookup(s.Kernel)
+	return nil, fmt.Errorf("%s: %w; if it is one of your own: there is no copy of it in %s, so pass its YAML file by --config, or the schedule in its run's directory",
+		path, err, strings.Join(looked, ", "))
+}
+
+// runsOf lists where the run directory of a schedule may be: the schedule's own directory, beside it, and where runs are by
+// default.
+func (c Catalog) runsOf(s results.Schedule, dir string) []string {
+	return []string{dir, filepath.Join(dir, s.Run), filepath.Join(filepath.Dir(dir), s.Run), filepath.Join(cmp.Or(c.RunsDir, "runs"), s.Run)}
+}
+
+// ofData returns the kernel of a schedule's measurements: the given file, or where that is "" the copy in the run's directory,
+// or the file that they came from.
+func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
+	holds := func(k *recorded.Kernel) bool { return k.Info().Version == s.KernelVersion }
+	if file != "" {
+		k, err := recorded.Load(file)
+		if err != nil {
+			return nil, &GivenError{"data", err}
+		}
+		if !holds(k) {
+			return nil, given("data", "%s holds other measurements than those that the schedule was made of", file)
+		}
+		return c.with(k), nil
+	}
+	for _, run := range c.runsOf(s, dir) {
+		k, err := recorded.Open(run)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case run == dir || holds(k):
+			return c.with(k), nil
+		}
+	}
+	looked := "the run's directory"
+	// The path is what somebody named once. It is followed below where tune runs, and nowhere else.
+	if s.Data != nil && filepath.IsLocal(s.Data.Path) {
+		if data, err := files.In(".").Read(s.Data.Path, files.Data); err == nil {
+			if k, err := recorded.New(s.Data.Path, data); err == nil && holds(k) {
+				return c.with(k), nil
+			}
+		}
+		looked += " or in " + s.Data.Path
+	}
+	return nil, fmt.Errorf("the measurements that the schedule was made of are not in %s: put the schedule into its run's directory (%s), or name them by --data FILE",
+		looked, strings.TrimSuffix(s.Run, "/"))
+}

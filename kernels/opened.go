@@ -1,0 +1,172 @@
+package kernels
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"tune/space"
+)
+
+// Opened is a kernel at a shape: what whoever builds, checks or scores candidates begins with.
+type Opened struct {
+	Info    Info
+	Shape   Shape
+	Problem Problem
+}
+
+// Open makes the problem of a kernel at a shape.
+func Open(k Kernel, shape Shape) (*Opened, error) {
+	problem, err := k.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{k.Info(), shape, problem}, nil
+}
+
+// Build builds a point and checks it on the inputs of every seed. A candidate at fault is a *Rejection in the error's chain.
+func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Candidate, error) {
+	var c Candidate
+	err := guard(func() (err error) {
+		c, err = o.Problem.Build(ctx, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, Verify(ctx, c, seeds)
+}
+
+// Rebuild is Build for a point whose cost is known, in Info.Unit. Where costs are exact the candidate must cost the same.
+func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (Candidate, error) {
+	c, err := o.Build(ctx, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c, o.Confirm(ctx, c, cost, seeds)
+}
+
+// Confirm checks a candidate on the inputs of every seed, and scores it. Where costs are exact its cost must be the given one, in
+// Info.Unit.
+func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) error {
+	if err := Verify(ctx, c, seeds); err != nil {
+		return err
+	}
+	var score Score
+	err := guard(func() (err error) {
+		score, err = c.Score(ctx, 0)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.Info.Exact && score.Cost != cost {
+		return Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, o.Info.Unit, cost)
+	}
+	return nil
+}
+
+// Load reads a saved program back, where the problem's traits say that it can. A panic of the loader is the program's fault.
+func (o *Opened) Load(r io.Reader) (c Candidate, err error) {
+	err = guard(func() (err error) {
+		c, err = o.Problem.Traits().Load(r)
+		return err
+	})
+	return c, err
+}
+
+// Compare returns what measures candidates beside each other; nil where costs are exact.
+func (o *Opened) Compare() CompareFunc {
+	if o.Info.Exact {
+		return nil
+	}
+	return o.Problem.Traits().Compare
+}
+
+// Serial returns a function that tells the points of one thread; nil where the kernel does not say how many a point has.
+func (o *Opened) Serial() func(key string) bool {
+	threads := o.Problem.Traits().Threads
+	if threads == nil {
+		return nil
+	}
+	return func(key string) bool {
+		point, err := o.Problem.Space().Parse(key)
+		if err != nil {
+			return false
+		}
+		n := 0
+		// A point whose code cannot even be generated is no rival.
+		err = guard(func() (err error) {
+			n, err = threads(point)
+			return err
+		})
+		return err == nil && n == 1
+	}
+}
+
+// Baseline is the point that others are compared with, and what became of it.
+type Baseline struct {
+	Preset  Preset
+	Outcome space.Outcome // always OK
+}
+
+// BaselineError says that the baseline of a kernel does not hold, so that there is nothing to compare candidates with.
+type BaselineError struct {
+	Kernel, Preset string
+	Outcome        space.Outcome // never OK
+}
+
+// Error names the kernel and says what is wrong.
+func (e *BaselineError) Error() string {
+	return fmt.Sprintf("%s of kernel %s: %s: %s", BaselineName(e.Preset), e.Kernel, e.Outcome.Status, e.Outcome.Reason)
+}
+
+// BaselineName names a baseline in a sentence by its preset, unless that is called baseline too.
+func BaselineName(preset string) string {
+	if preset == "baseline" {
+		return "the baseline"
+	}
+	return "baseline " + preset
+}
+
+// baselineGrace is how long a baseline may take when its run is to end.
+const baselineGrace = 500 * time.Millisecond
+
+// Baseline evaluates the point that others are compared with, on the inputs of a seed. One that does not hold is a
+// *BaselineError.
+func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, error) {
+	// A quick one is had even where the run is to end, so that there is something to compare with.
+	patient, done := lingering(ctx, baselineGrace)
+	defer done()
+	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed}
+	var b Baseline
+	evaluate := func() (err error) {
+		b.Preset = o.Problem.Presets()[0]
+		b.Outcome, err = evaluator.Evaluate(patient, space.Trial{Proposal: space.Proposal{Point: b.Preset.Point}})
+		return err
+	}
+	err := evaluate()
+	if settle := o.Problem.Traits().Settle; settle != nil && err == nil && b.Outcome.Status == space.WrongAnswer {
+		if err = settle(patient, checkSeed); err == nil {
+			err = evaluate()
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil && patient.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return Baseline{}, fmt.Errorf("%s: %w", BaselineName(b.Preset.Name), err)
+	}
+	if b.Outcome.Status != space.OK {
+		return Baseline{}, &BaselineError{Kernel: o.Info.Name, Preset: b.Preset.Name, Outcome: b.Outcome}
+	}
+	return b, nil
+}
+
+// lingering returns a context that is done a while after its parent is.
+func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(grace, cancel) })
+	return ctx, func() { stop(); cancel() }
+}

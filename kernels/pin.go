@@ -1,0 +1,184 @@
+package kernels
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"tune/space"
+)
+
+// Pin returns a problem whose points are those of p that have the given values wherever these parameters are active. The
+// values are by parameter and written as in keys; without any, no point is left out. It fails where [space.Space.Fix] does:
+// a parameter or a value does not exist, or no point is left.
+//
+// Everything else is that of p, which sees points of its own space alone. A pinned parameter has its value in presets too,
+// and one that becomes active by that its default. A preset that breaks a constraint then is left out; in the place of
+// the first one, which is the baseline, stands the default point.
+func Pin(p Problem, values map[string]string) (Problem, error) {
+	s, err := p.Space().Fix(values)
+	if err != nil {
+		return nil, err
+	}
+	pinned := &pinned{problem: p, space: s}
+	for _, parameter := range s.Parameters() {
+		_, fixed := values[parameter.Name]
+		pinned.fixed = append(pinned.fixed, fixed)
+	}
+	pinned.traits = pinned.translated(p.Traits())
+	return pinned, nil
+}
+
+// pinned is what Pin makes of a problem. It does not embed the problem, so that a method of Problem that has no place
+// here does not compile.
+type pinned struct {
+	problem Problem
+	space   *space.Space
+	fixed   []bool // by parameter
+	traits  Traits
+
+	mu       sync.Mutex
+	baseline space.Point // where Settle has found one; zero before
+}
+
+// original returns the point of the given problem that has the values of a pinned one.
+func (p *pinned) original(point space.Point) (space.Point, error) {
+	out, err := p.problem.Space().FromOrdinals(point.Ordinals())
+	if err != nil {
+		return space.Point{}, fmt.Errorf("%s is no point of the whole space: %w", point.Key(), err)
+	}
+	return out, nil
+}
+
+// like returns the pinned point that has the values of one of the given problem where they are not pinned. It is false
+// where a constraint forbids that.
+func (p *pinned) like(point space.Point) (space.Point, bool) {
+	ordinals := point.Ordinals()
+	for i, fixed := range p.fixed {
+		if fixed {
+			ordinals[i] = -1 // the default, which Fix has made that value
+		}
+	}
+	return p.space.Complete(ordinals)
+}
+
+// Space returns the points that are left.
+func (p *pinned) Space() *space.Space { return p.space }
+
+// Presets returns those of the given problem that are points here, the baseline first.
+func (p *pinned) Presets() []Preset {
+	var out []Preset
+	for i, preset := range p.problem.Presets() {
+		point, ok := p.like(preset.Point)
+		if !ok && i > 0 {
+			continue
+		}
+		if !ok {
+			point, preset.Start = p.space.Default(), false
+		}
+		preset.Point = point
+		out = append(out, preset)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.baseline.IsZero() {
+		out[0].Point = p.baseline
+	}
+	return out
+}
+
+// Build generates the candidate of a point.
+func (p *pinned) Build(ctx context.Context, point space.Point) (Candidate, error) {
+	of, err := p.original(point)
+	if err != nil {
+		return nil, err
+	}
+	return p.problem.Build(ctx, of)
+}
+
+// Traits returns those of the given problem, for pinned points.
+func (p *pinned) Traits() Traits { return p.traits }
+
+// translated returns traits whose funcs take and return pinned points.
+func (p *pinned) translated(t Traits) Traits {
+	if build := t.BuildAt; build != nil {
+		t.BuildAt = func(ctx context.Context, point space.Point, fidelity int) (Candidate, error) {
+			of, err := p.original(point)
+			if err != nil {
+				return nil, err
+			}
+			return build(ctx, of, fidelity)
+		}
+	}
+	if seconds := t.Seconds; seconds != nil {
+		t.Seconds = func(point space.Point) float64 {
+			of, err := p.original(point)
+			if err != nil {
+				return 0 // Build says what is wrong
+			}
+			return seconds(of)
+		}
+	}
+	if threads := t.Threads; threads != nil {
+		t.Threads = func(point space.Point) (int, error) {
+			of, err := p.original(point)
+			if err != nil {
+				return 0, err
+			}
+			return threads(of)
+		}
+	}
+	if passes := t.Passes; passes != nil {
+		t.Passes = func(point space.Point) []string {
+			of, err := p.original(point)
+			if err != nil {
+				return nil // Explain says what is wrong
+			}
+			return passes(of)
+		}
+	}
+	if explain := t.Explain; explain != nil {
+		t.Explain = func(ctx context.Context, w io.Writer, point space.Point, pass string) error {
+			of, err := p.original(point)
+			if err != nil {
+				return err
+			}
+			return explain(ctx, w, of, pass)
+		}
+	}
+	if baselines := t.Baselines; baselines != nil {
+		t.Baselines = func() []space.Point { return p.baselines(baselines()) }
+		// Which of the given problem's points is right says nothing of those that are like them.
+		t.Settle = p.settle
+	}
+	return t
+}
+
+// baselines returns the pinned points that are like those that may be the baseline, each once.
+func (p *pinned) baselines(points []space.Point) []space.Point {
+	var out []space.Point
+	for i, point := range points {
+		like, ok := p.like(point)
+		if !ok && i == 0 {
+			like, ok = p.space.Default(), true
+		}
+		if ok && !slices.ContainsFunc(out, like.Equal) {
+			out = append(out, like)
+		}
+	}
+	return out
+}
+
+// settle is Traits.Settle.
+func (p *pinned) settle(ctx context.Context, seed uint64) error {
+	point, err := FirstRight(ctx, p, p.traits.Baselines(), seed)
+	if err != nil || point.IsZero() {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.baseline = point
+	return nil
+}

@@ -1,0 +1,30 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Derive returns a seed for one purpose of a run, so that no two purposes share random numbers.
+func Derive(seed uint64, purpose string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a, 64 bits
+	for _, c := range []byte(purpose) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h)).Uint64()
+}
+
+// CheckSeed returns the seed of the inputs that the candidates of a run are checked on while it searches.
+func CheckSeed(seed uint64) uint64 { return Derive(seed, "check") }
+
+// ExportChecks is how many inputs a candidate is checked on before it is exported.
+const ExportChecks = 8
+
+// ExportSeeds returns the seeds of inputs that no candidate of a run meets before one is exported.
+func ExportSeeds(seed uint64) []uint64 {
+	seeds := make([]uint64, ExportChecks)
+	for i := range seeds {
+		seeds[i] = Derive(seed, fmt.Sprintf("export %d", i))
+	}
+	return seeds
+}

@@ -1,0 +1,257 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/results"
+	"tune/results/chart"
+	"tune/results/exchange"
+	"tune/space"
+)
+
+// Formats are what Export can write.
+var Formats = slices.Concat([]string{"json", "program", "trace", "csv"}, chart.Formats,
+	[]string{string(exchange.T4), string(exchange.KernelTuner), string(exchange.Recorded)})
+
+// Exporter exports runs.
+type Exporter struct {
+	Table       kernels.Table
+	ToolVersion string
+	// Measure lets the best candidates be built, run and measured again where that is what it takes.
+	Measure bool
+}
+
+// Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a
+// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was
+// exported, is made from the journal, where that starts neither a compiler nor a process, or Measure is set. Else it is a
+// *StaleError.
+func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) error {
+	if !slices.Contains(Formats, format) {
+		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
+	}
+	run, err := results.Read(dir)
+	if err != nil {
+		return err
+	}
+	k, err := OpenRun(e.Table, &run.Settings)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if format == "csv" {
+		return writeCSV(k, run, w)
+	}
+	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
+		return exchangeFormat(k, run, f, w)
+	}
+	if slices.Contains(chart.Formats, format) {
+		return drawChart(k, run, format, w)
+	}
+	return e.file(ctx, k, run, format, w)
+}
+
+// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
+// would run candidates.
+type StaleError struct {
+	Dir string
+	Err error // what is missing or wrong
+}
+
+func (e *StaleError) Error() string { return e.Err.Error() }
+func (e *StaleError) Unwrap() error { return e.Err }
+
+// drawChart draws the best cost over time.
+func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
+	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String())}
+	if c.Seen = !k.Info.Exact; c.Seen {
+		// The schedule has numbers of its own.
+		if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil && best.Pairs > 0 {
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
+		}
+	}
+	steps, err := results.Convergence(run)
+	if err != nil {
+		return err
+	}
+	for _, e := range steps {
+		c.Steps = append(c.Steps, chart.Step{Seconds: e.Elapsed, Cost: e.Outcome.Cost})
+	}
+	if len(c.Steps) == 0 {
+		return ErrNoValid
+	}
+	return chart.WriteRun(w, format, c)
+}
+
+// ErrNoValid says that a run has no right candidate to export.
+var ErrNoValid = errors.New("no candidate was valid")
+
+// file writes the schedule, its program, or the trace of it.
+func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
+	history := run.LastEnd().Trim(run)
+	ranking, err := results.Ranking(history, nil, Kept)
+	if err != nil {
+		return err
+	}
+	if len(ranking) == 0 {
+		return ErrNoValid
+	}
+	dir := run.Dir
+	serial, err := BestSerial(k, history)
+	if err != nil {
+		return err
+	}
+	launches := k.Problem.Traits().Launches
+	if launches && format == "trace" {
+		return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
+	}
+	schedule, stale := current(k, dir, slices.Concat(ranking, serial))
+	if stale == nil {
+		stale = verifyFields(k, schedule)
+	}
+	if stale == nil && !launches {
+		stale = verifyCosts(ctx, k, nil, schedule)
+	}
+	if stale != nil && launches && !e.Measure {
+		return &StaleError{run.Dir, stale}
+	}
+	if stale != nil {
+		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		m, err := e.maker(ctx, k, run, dir)
+		if err != nil {
+			return err
+		}
+		made, err := m.MakeFrom(ctx, history)
+		if err != nil {
+			return err
+		}
+		if made.Schedule == nil {
+			return ErrNoValid
+		}
+		schedule = *made.Schedule
+	}
+	name := Name
+	switch {
+	case format == "trace":
+		return exportTrace(ctx, k, schedule, w)
+	case format == "program" && len(schedule.Artifacts) == 0:
+		return fmt.Errorf("kernel %s has no program to export", k.Info.Name)
+	case format == "program":
+		name = schedule.Artifacts[0].Name
+	}
+	file, err := files.In(dir).Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+// maker returns what makes the schedule of a run again, into a directory.
+func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run, dir string) (*Maker, error) {
+	baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
+	if err != nil {
+		return nil, err
+	}
+	batches, err := Batches(run)
+	if err != nil {
+		return nil, err
+	}
+	spent := time.Duration(run.Elapsed * float64(time.Second))
+	return &Maker{
+		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: AsBaseline(baseline),
+		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches,
+	}, nil
+}
+
+// current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
+// exported, or what speaks against that. Where costs are measured, the final measurement may have preferred another of the
+// finalists.
+func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Schedule, error) {
+	path := filepath.Join(dir, Name)
+	schedule, err := results.ReadSchedule(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return schedule, fmt.Errorf("%s is missing", path)
+	}
+	if err != nil {
+		return schedule, err
+	}
+	choice := ranking[:1]
+	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
+	if !k.Info.Exact {
+		// The baseline has no place among the finalists, and may be exported.
+		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
+		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(k, others, 1))
+	}
+	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
+		return e.Number == schedule.Trial && e.Key == schedule.Key && (!k.Info.Exact || e.Outcome.Cost == schedule.Cost)
+	}) && (k.Info.Exact || schedule.Key != schedule.Baseline.Key) {
+		return schedule, fmt.Errorf("%s is of trial %d, which is not one of the best of the run as it stands", path, schedule.Trial)
+	}
+	for _, a := range schedule.Artifacts {
+		if err := a.Verify(dir); err != nil {
+			return schedule, err
+		}
+	}
+	return schedule, nil
+}
+
+// exportTrace builds the point of a schedule and writes the trace of it.
+func exportTrace(ctx context.Context, k *kernels.Opened, schedule results.Schedule, w io.Writer) error {
+	point, err := k.Problem.Space().Parse(schedule.Key)
+	if err != nil {
+		return err
+	}
+	c, err := k.Problem.Build(ctx, point)
+	if err != nil {
+		return err
+	}
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		return err
+	}
+	for _, a := range artifacts {
+		if a.Name == "trace.json" {
+			return a.Write(w)
+		}
+	}
+	return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
+}
+
+func writeCSV(k *kernels.Opened, run *results.Run, w io.Writer) error {
+	var names []string
+	for _, p := range k.Problem.Space().Parameters() {
+		names = append(names, p.Name)
+	}
+	values := make([]string, len(names))
+	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
+		// A key has the values as the file shows them, and in the order of the parameters.
+		clear(values)
+		at := 0
+		err := space.SplitKey(key, func(name, text string) {
+			for at < len(names) && names[at] != name {
+				at++
+			}
+			if at < len(names) {
+				values[at] = text
+			}
+		})
+		if err == nil && at == len(names) {
+			err = fmt.Errorf("key %q is none of the space", key)
+		}
+		return values, err
+	})
+}

@@ -1,0 +1,199 @@
+// Package schedule makes the schedule of a run from what the run has measured, exports it, and verifies one.
+//
+//	Maker    chooses the point to export: checks it on fresh inputs, measures the best ones again, and writes it
+//	Digest   follows a run and keeps what a Maker needs
+//	Export   writes a run in one of Formats
+//	Verify   rebuilds a schedule and checks it on fresh inputs
+package schedule
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"time"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/search"
+	"tune/space"
+)
+
+// Name is the name of the schedule in a run directory.
+const Name = "best.json"
+
+// Maker makes the schedule of a run. Its fields are set before Make; Limit, Until, Hurry, Serial, Budget and Progress need not be.
+type Maker struct {
+	Kernel      *kernels.Opened
+	Settings    results.Settings
+	ToolVersion string
+	Run         string // the directory of the run
+	Dir         string // the directory to write to
+	// Baseline is as the search saw it.
+	Baseline results.Baseline
+	Told     int                  // evaluations of the run
+	Elapsed  func() time.Duration // how long the run has taken
+	Batches  []space.Batch        // those that tell how the run can be reproduced
+	Serial   []space.Entry        // the best points of one thread, where the kernel has others too
+	Until    time.Time            // when the budget ends; zero where it has no end
+	Hurry    bool                 // somebody has interrupted the run and waits
+	Budget   search.Budget        // of the last sitting, where it is known
+	// Limit is how long the final measurement may take where somebody says so; 0 leaves it to the budget.
+	Limit    time.Duration
+	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
+
+	made Made
+}
+
+// Made is what a Maker has made.
+type Made struct {
+	// Schedule is nil where no candidate holds.
+	Schedule *results.Schedule
+	// Refused are the candidates that were right during the search and failed on fresh inputs.
+	Refused []Refusal
+}
+
+// Refusal is a candidate that failed its last check.
+type Refusal struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+}
+
+// Make exports the first of a ranking that holds, or the one that a contest prefers. The schedule is nil where none does. An
+// error leaves what was refused before it.
+func (m *Maker) Make(ctx context.Context, ranking []space.Entry) (Made, error) {
+	m.made = Made{}
+	err := m.export(ctx, ranking)
+	return m.made, err
+}
+
+// MakeFrom is Make for the ranking of a whole history.
+func (m *Maker) MakeFrom(ctx context.Context, h results.History) (Made, error) {
+	m.made = Made{}
+	err := m.exportFrom(ctx, h)
+	return m.made, err
+}
+
+// export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
+// there is refused, and the next best takes its place.
+func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
+	if compare := m.Kernel.Compare(); compare != nil {
+		return m.exportMeasured(ctx, compare, ranking)
+	}
+	seeds := kernels.ExportSeeds(m.Settings.Seed)
+	for _, e := range ranking {
+		point, err := m.Kernel.Problem.Space().Parse(e.Key)
+		if err != nil {
+			return err
+		}
+		c, err := m.Kernel.Rebuild(ctx, point, e.Outcome.Cost, seeds)
+		if r := kernels.AsRejection(err); r != nil {
+			m.made.Refused = append(m.made.Refused, Refusal{e.Key, err.Error()})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		schedule, err := m.writeSchedule(e, point, c, seeds, nil)
+		if err != nil {
+			return err
+		}
+		m.made.Schedule = schedule
+		return nil
+	}
+	return nil
+}
+
+// writeSchedule writes the schedule and what belongs to it. final is what was measured at the end, nil where costs are
+// exact.
+func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, final *measured) (*results.Schedule, error) {
+	path := filepath.Join(m.Dir, Name)
+	values, err := p.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	set := m.Settings
+	schedule := results.Schedule{
+		Kernel: set.Kernel, KernelVersion: set.KernelVersion, Shape: set.Shape, Unit: m.Kernel.Info.Unit,
+		Point: values, Key: e.Key, Cost: e.Outcome.Cost, Metrics: e.Outcome.Metrics,
+		Baseline: m.Baseline, Ratio: ratio(m.Baseline.Cost, e.Outcome.Cost),
+		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, Seed: set.Seed,
+		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: results.ThisMachine(), Created: time.Now(),
+		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
+	}
+	if final != nil {
+		final.apply(&schedule)
+	} else {
+		schedule.Verdict = verdictOf(m.Kernel.Info, e.Outcome.Cost, m.Baseline.Cost)
+		schedule.Unverified = schedule.Verdict == space.Unverified
+	}
+	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
+	if i, ok := m.Kernel.Problem.Space().Index(p); ok {
+		schedule.Index = &i
+	}
+	checking := m.Kernel.Problem.Traits().Checking
+	schedule.Checked, schedule.Checks = checking.String(), []results.Check{}
+	for _, seed := range checking.Claimed(seeds) {
+		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
+	}
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range artifacts {
+		write := results.WriteArtifact
+		if a.Derived {
+			write = results.WriteDerived
+		}
+		written, err := write(results.ArtifactPath(path, a.Name), a.Write)
+		if err != nil {
+			return nil, err
+		}
+		schedule.Artifacts = append(schedule.Artifacts, written)
+	}
+	if err := schedule.Write(path); err != nil {
+		return nil, err
+	}
+	// What is on disk counts.
+	schedule, err = results.ReadSchedule(path)
+	return &schedule, err
+}
+
+// ratio returns how many times faster a cost is than the baseline's; 0 where that is no number.
+func ratio(baseline, cost float64) float64 {
+	if cost <= 0 || baseline <= 0 {
+		return 0
+	}
+	return baseline / cost
+}
+
+// pages gives the ranking of a history part by part, each twice as long as the one before, so that who needs the best
+// ones only takes no memory for the others.
+func pages(h results.History) iter.Seq2[[]space.Entry, error] {
+	return func(yield func([]space.Entry, error) bool) {
+		var last *space.Entry
+		for most := Kept; ; most *= 2 {
+			page, err := results.Ranking(h, last, most)
+			if err == nil && len(page) == 0 || !yield(page, err) || err != nil {
+				return
+			}
+			last = &page[len(page)-1]
+		}
+	}
+}
+
+// exportFrom exports the first of a history that holds, in the order of their ranking.
+func (m *Maker) exportFrom(ctx context.Context, h results.History) (err error) {
+	if m.Serial, err = BestSerial(m.Kernel, h); err != nil {
+		return err
+	}
+	for ranking, err := range pages(h) {
+		if err != nil {
+			return err
+		}
+		if err := m.export(ctx, ranking); err != nil || m.made.Schedule != nil {
+			return err
+		}
+	}
+	return nil
+}

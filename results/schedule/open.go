@@ -1,0 +1,41 @@
+package schedule
+
+import (
+	"fmt"
+
+	"tune/kernels"
+	"tune/results"
+)
+
+// OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else by now.
+func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, error) {
+	k, err := open(table, settings.Kernel, settings.Shape)
+	if err != nil {
+		return nil, err
+	}
+	if v := k.Info.Version; v != settings.KernelVersion {
+		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here, start a new run", settings.KernelVersion, k.Info.Name, v)
+	}
+	if f := k.Problem.Space().Fingerprint(); f != settings.SpaceFingerprint {
+		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again, start a new run", settings.SpaceFingerprint, f)
+	}
+	return k, nil
+}
+
+// open opens a kernel of a table at the shape of a text.
+func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
+	k, err := table.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, text)
+	if err != nil {
+		return nil, err
+	}
+	return kernels.Open(k, shape)
+}
+
+// AsBaseline returns a baseline in the form of run directories.
+func AsBaseline(b kernels.Baseline) results.Baseline {
+	return results.Baseline{Preset: b.Preset.Name, Key: b.Preset.Point.Key(), Cost: b.Outcome.Cost}
+}

@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/search/strategies"
+)
+
+// reproduce returns the command lines that find a trial again. The strategies draw the points of a batch one after
+// another, so that a run up to this trial finds it, and its last batch may be cut short. A batch before that one
+// may not: where the run had a smaller budget once, it is resumed from there.
+func (m *Maker) reproduce(trial int) []string {
+	if !m.Kernel.Info.Exact {
+		return nil // what a strategy asks depends on times that no other run measures
+	}
+	set, kernel := m.Settings, m.Settings.Kernel
+	if file := m.Kernel.Info.Files.Path; file != "" {
+		kernel = "-c " + kernels.ShellWord(file)
+	}
+	if data := m.Kernel.Info.Files.Data; data != nil {
+		kernel += " --data " + kernels.ShellWord(data.Path)
+	}
+	for _, from := range set.From {
+		kernel += " --from " + kernels.ShellWord(from.Path)
+	}
+	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
+		kernel += " --from-any"
+	}
+	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
+	if set.Shape == "" {
+		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
+	}
+	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
+		// What is asked may depend on the simulated time that is left, and that on the workers.
+		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
+		if n := set.Budget.Evaluations; n > 0 {
+			line += fmt.Sprintf(" --evals %d", n)
+		}
+		if m.Budget.Wall == 0 || m.Budget.Wall == wall && (m.Budget.Evaluations == set.Budget.Evaluations) {
+			return []string{line}
+		}
+		again := fmt.Sprintf("tune resume again --budget %s", m.Budget.Wall)
+		if n := m.Budget.Evaluations; n > 0 {
+			again += fmt.Sprintf(" --evals %d", n)
+		}
+		return []string{line + " --dir again", again}
+	}
+	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
+		return m.reproducePaced(run, trial)
+	}
+	var stops []int // evaluations at which the run's budget was spent before
+	for _, b := range m.Batches {
+		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
+			stops = append(stops, b.First+b.Count)
+		}
+	}
+	stops = append(stops, trial+1)
+	if len(stops) == 1 {
+		return []string{fmt.Sprintf("%s --evals %d", run, stops[0])}
+	}
+	lines := []string{fmt.Sprintf("%s --evals %d --dir again", run, stops[0])}
+	for _, n := range stops[1:] {
+		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
+	}
+	return lines
+}
+
+// reproducePaced is reproduce for a strategy that fits itself to what is left of the budget: it needs the limits that the
+// run had, not those that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
+// interrupted before another limit came, only the run itself can be led through what it did.
+func (m *Maker) reproducePaced(run string, trial int) []string {
+	replay := []string{"tune replay " + kernels.ShellWord(m.Run)}
+	var limits []int
+	for _, b := range m.Batches {
+		if b.First > trial {
+			break
+		}
+		if b.Progress.Evaluations == 0 {
+			return replay
+		}
+		limit := b.Progress.Told + b.Progress.Evaluations
+		if n := len(limits); n > 0 && limit == limits[n-1] {
+			continue
+		} else if n > 0 && b.First != limits[n-1] {
+			return replay
+		}
+		limits = append(limits, limit)
+	}
+	if m.Settings.Budget.WallSeconds > 0 || m.Budget.Wall > 0 || len(limits) == 0 {
+		return replay
+	}
+	line := fmt.Sprintf("%s --evals %d", run, limits[0])
+	if len(limits) == 1 {
+		return []string{line}
+	}
+	lines := []string{line + " --dir again"}
+	for _, n := range limits[1:] {
+		lines = append(lines, fmt.Sprintf("tune resume again --evals %d", n))
+	}
+	return lines
+}

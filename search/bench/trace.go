@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"context"
+
+	"tune/kernels"
+	"tune/search"
+	"tune/search/halving"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// step is a trial and what became of it.
+type step struct {
+	point   space.Point
+	outcome space.Outcome // without a status where the search ended before it was known
+}
+
+// trace runs a strategy on an evaluator, and returns what it asked, in the order asked.
+func trace(ctx context.Context, s search.Strategy, e search.Evaluator, set search.Settings) ([]step, error) {
+	var steps []step
+	set.Observe = func(e search.Event) {
+		for len(steps) <= e.Trial.Number {
+			steps = append(steps, step{})
+		}
+		steps[e.Trial.Number] = step{e.Trial.Point, e.Outcome}
+	}
+	result, err := search.Run(ctx, s, e, set)
+	if err == nil && result.Stop == search.Interrupted {
+		err = context.Cause(ctx)
+	}
+	return steps, err
+}
+
+// StrategyOf makes the strategy of a run of a problem that begins with nothing but the problem's own start points.
+func StrategyOf(entry strategies.Strategy, p kernels.Problem, seed uint64) (search.Strategy, error) {
+	traits := p.Traits()
+	return entry.Make(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)}, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
+}
