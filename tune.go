@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
-	Strategy string // a name of package strategies; "" means the kernel's own, or else the default
+	Strategy string // as strategies.Parse reads it, such as auto:lead=100; "" means the kernel's own, or else the default
 	Seed     uint64
 	Budget   search.Budget
 	Jobs     int    // candidates evaluated at once; 0 means 1
@@ -158,10 +158,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	info := o.Kernel.Info()
-	o.Strategy = cmp.Or(o.Strategy, info.Strategy, strategies.Default)
+	entry, err := strategies.Parse(cmp.Or(o.Strategy, info.Strategy, strategies.Default))
+	if err != nil {
+		return nil, err
+	}
 	settings := results.Settings{
 		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
-		Strategy: o.Strategy, Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version,
+		Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
 		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(), Measured: !info.Exact,
 	}
@@ -169,7 +173,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(opened, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
+	s, err := newSession(opened, entry, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
 		for _, e := range o.From {
 			other := e.Fits(info.Name, problem)
 			if other != nil && !o.FromAny {
@@ -212,11 +216,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
 type Changes struct {
-	Budget  search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
-	Jobs    int
-	Began   time.Time
-	Observe func(search.Event)
-	Start   func(Start)
+	// Strategy, as in Options, must be what the run has, for each constant that it names; "" names nothing.
+	Strategy string
+	Budget   search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
+	Jobs     int
+	Began    time.Time
+	Observe  func(search.Event)
+	Start    func(Start)
 	// Measuring is as in Options.
 	Measuring func(kernels.ContestProgress)
 }
@@ -233,6 +239,9 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	run.Recovery = recovery
 	settings := run.Settings
 	s, err := openSession(table, &settings, dir)
+	if err == nil && c.Strategy != "" {
+		err = s.entry.Agrees(c.Strategy)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 	}
@@ -260,6 +269,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 type session struct {
 	kernel    *kernels.Opened
 	evaluator *kernels.Evaluator
+	entry     strategies.Strategy // that strategy is made of
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
@@ -270,11 +280,8 @@ type session struct {
 }
 
 // newSession makes the session of a run. prior returns what the strategy begins with, as points of the problem's space.
-func newSession(k *kernels.Opened, settings *results.Settings, prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
-	entry, err := strategies.Lookup(settings.Strategy)
-	if err != nil {
-		return nil, err
-	}
+func newSession(k *kernels.Opened, entry strategies.Strategy, settings *results.Settings,
+	prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
 	seen, err := prior(k.Problem)
 	if err != nil {
 		return nil, err
@@ -289,7 +296,7 @@ func newSession(k *kernels.Opened, settings *results.Settings, prior func(kernel
 		return nil, err
 	}
 	return &session{
-		kernel: k, strategy: strategy, settings: *settings, prior: seen,
+		kernel: k, entry: entry, strategy: strategy, settings: *settings, prior: seen,
 		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed},
 	}, nil
 }
@@ -312,7 +319,11 @@ func openSession(table kernels.Table, settings *results.Settings, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	return newSession(k, settings, func(kernels.Problem) ([]results.Prior, error) {
+	entry, err := strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion)
+	if err != nil {
+		return nil, err
+	}
+	return newSession(k, entry, settings, func(kernels.Problem) ([]results.Prior, error) {
 		if len(settings.From) == 0 {
 			return nil, nil
 		}

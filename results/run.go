@@ -22,22 +22,23 @@ const settingsFormat = 1
 
 // Settings is what a run was asked to do: all that it takes to run it again, or to go on with it.
 type Settings struct {
-	Format           int       `json:"format"`            // of this file; Create sets it
-	ToolVersion      string    `json:"tool_version"`      // the version of tune
-	Kernel           string    `json:"kernel"`            // its name
-	KernelVersion    string    `json:"kernel_version"`    // its version
-	Shape            string    `json:"shape"`             // of the problem, in its text form; may be empty
-	Unit             string    `json:"unit"`              // of costs: see kernels.Info
-	SpaceFingerprint string    `json:"space_fingerprint"` // changes with the points of the space
-	Strategy         string    `json:"strategy"`          // its name
-	StrategyConfig   string    `json:"strategy_config"`   // its configuration, in its text form
-	Seed             uint64    `json:"seed"`              // of the strategy
-	CheckSeed        uint64    `json:"check_seed"`        // of the inputs that candidates are checked on
-	Budget           Budget    `json:"budget"`            // when to stop
-	Jobs             int       `json:"jobs"`              // trials evaluated at once; has no effect on results
-	Baseline         Preset    `json:"baseline"`          // what the incumbent is compared with
-	Created          time.Time `json:"created"`           // when the run was made
-	Machine          Machine   `json:"machine"`           // where
+	Format           int       `json:"format"`                     // of this file; Create sets it
+	ToolVersion      string    `json:"tool_version"`               // the version of tune
+	Kernel           string    `json:"kernel"`                     // its name
+	KernelVersion    string    `json:"kernel_version"`             // its version
+	Shape            string    `json:"shape"`                      // of the problem, in its text form; may be empty
+	Unit             string    `json:"unit"`                       // of costs: see kernels.Info
+	SpaceFingerprint string    `json:"space_fingerprint"`          // changes with the points of the space
+	Strategy         string    `json:"strategy"`                   // its name
+	StrategyConfig   string    `json:"strategy_config"`            // all of its constants, as constant=value,…; "" for the defaults of version 1
+	StrategyVersion  int       `json:"strategy_version,omitempty"` // changes with what the strategy asks; 0, of earlier runs, stands for 1
+	Seed             uint64    `json:"seed"`                       // of the strategy
+	CheckSeed        uint64    `json:"check_seed"`                 // of the inputs that candidates are checked on
+	Budget           Budget    `json:"budget"`                     // when to stop
+	Jobs             int       `json:"jobs"`                       // trials evaluated at once; has no effect on results
+	Baseline         Preset    `json:"baseline"`                   // what the incumbent is compared with
+	Created          time.Time `json:"created"`                    // when the run was made
+	Machine          Machine   `json:"machine"`                    // where
 	// Clock is Simulated where the times of the run are those that its evaluations once took, on Jobs simulated
 	// workers; "" where they are real.
 	Clock string `json:"clock,omitempty"`

@@ -62,7 +62,8 @@ type Schedule struct {
 
 	SpaceFingerprint string    `json:"space_fingerprint"`
 	Strategy         string    `json:"strategy"`
-	StrategyConfig   string    `json:"strategy_config,omitempty"`
+	StrategyConfig   string    `json:"strategy_config,omitempty"`  // see Settings
+	StrategyVersion  int       `json:"strategy_version,omitempty"` // see Settings
 	Seed             uint64    `json:"seed"`
 	Evaluations      int       `json:"evaluations"`     // that the run had made
 	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings

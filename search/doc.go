@@ -63,7 +63,8 @@
 // The suite in package searchtest checks all of this. [Fresh] gives a strategy points that it has not asked for yet,
 // and [Take] keeps it to its allowance.
 //
-// The strategies are in packages of their own; package strategies is the table of them by name.
+// The strategies are in packages of their own; package strategies is the table of them by name, with the constants that users may
+// set (package constant).
 //
 // The form is that of reverse communication, as in gonum/optimize: the method asks for an evaluation, the caller
 // performs it.

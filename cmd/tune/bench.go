@@ -51,6 +51,7 @@ evaluations that were wasted on configurations that failed. More files may stand
 depend on --jobs.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
+  tune bench search --data tuning-data --strategies auto,auto:lead=50,batch=16
   tune bench search --data tuning-data --spaces 'gemm*,convolution*' --json
   tune bench search --data convolution_A4000.json.gz --from convolution_A100.json.gz`,
 		Args: cobra.ArbitraryArgs,
@@ -60,7 +61,7 @@ depend on --jobs.`,
 	addSettings(c.Flags(), "shape", "jobs")
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
 	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a run")
-	names := c.Flags().StringSlice("strategies", strategies.Names(), "`names` of the strategies")
+	names := c.Flags().StringSlice("strategies", strategies.Names(), "`strategies` to compare; those with constants as in auto,auto:lead=50,batch=16,evolve")
 	asJSON := c.Flags().Bool("json", false, "print the curves as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
@@ -84,13 +85,16 @@ depend on --jobs.`,
 		if len(*names) == 0 {
 			return usage(errors.New("--strategies: is empty"))
 		}
-		for i, name := range *names {
-			if _, err := strategies.Lookup(name); err != nil {
+		var texts []string
+		for _, text := range strategies.Split(*names) {
+			s, err := strategies.Parse(text)
+			if err != nil {
 				return usage(fmt.Errorf("--strategies: %w", err))
 			}
-			if slices.Contains((*names)[:i], name) {
-				return usage(fmt.Errorf("--strategies: %s is there twice", name))
+			if slices.Contains(texts, s.Text()) {
+				return usage(fmt.Errorf("--strategies: %s is there twice", s.Text()))
 			}
+			texts = append(texts, s.Text())
 		}
 		list := make([]uint64, *seeds)
 		for s := range list {
@@ -98,7 +102,7 @@ depend on --jobs.`,
 		}
 		if len(data.data) > 0 {
 			data.data = append(data.data, args...)
-			return a.benchData(c, &data, bench.Data{Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
+			return a.benchData(c, &data, bench.Data{Strategies: texts, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
 		}
 		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
 			return err
@@ -111,7 +115,7 @@ depend on --jobs.`,
 		if err != nil {
 			return set.blame("shape", err)
 		}
-		b := bench.Search{Kernel: k, Shape: shape, Strategies: *names, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
+		b := bench.Search{Kernel: k, Shape: shape, Strategies: texts, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
 		observe, end := a.counter("runs")
 		b.Observe = observe
 		curves, err := b.Run(c.Context())

@@ -52,6 +52,11 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to do without, as name=value,…"))
 		}
+		if set.strategy != "" {
+			if _, err := strategies.Parse(set.strategy); err != nil {
+				return set.blame("strategy", err)
+			}
+		}
 		k, err := a.catalog(false).Lookup(args[0])
 		if err != nil {
 			return usage(err)

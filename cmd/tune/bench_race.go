@@ -27,7 +27,7 @@ T4 files may.`,
 	data := c.Flags().String("data", "", "`file` of measurements")
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
 	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a search")
-	strategy := c.Flags().String("strategy", "random", "`strategy` that asks for the configurations")
+	strategy := c.Flags().String("strategy", "random", "`strategy` that asks for the configurations, as tune run takes it")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *data == "" {
@@ -36,7 +36,7 @@ T4 files may.`,
 		if *seeds < 1 || *evals < 1 {
 			return usage(errors.New("--seeds and --evals: want whole numbers, 1 or more"))
 		}
-		if _, err := strategies.Lookup(*strategy); err != nil {
+		if _, err := strategies.Parse(*strategy); err != nil {
 			return usage(fmt.Errorf("--strategy: %w", err))
 		}
 		k, err := recorded.Load(*data)

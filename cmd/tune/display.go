@@ -63,7 +63,7 @@ func (d *display) start(s tune.Start) {
 	d.unit, d.base, d.first, d.measured = s.Settings.Unit, s.Baseline.Cost, s.Resumed, s.Measured
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
-		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), s.Settings.Strategy, s.Settings.Seed, s.Dir)
+		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), strategyOf(s.Settings), s.Settings.Seed, s.Dir)
 		if s.Recovery.TornBytes > 0 {
 			fmt.Fprintf(d.text, "the journal was repaired: %s\n", s.Recovery)
 		}

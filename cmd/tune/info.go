@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,44 +22,84 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the kernels, strategies and presets",
-		Example: "  tune list\n  tune list --json",
-		Args:    noArgs,
+		Use:   "list [kernels|strategies|presets]",
+		Short: "List the kernels, strategies with their constants, and presets",
+		Long: `list prints the kernels with their shapes, the strategies and the presets, or one of the three. The list of strategies
+alone has their constants too, with the default of each, what it is and which values it takes. They are set behind the name of
+the strategy: --strategy auto:lead=100,batch=16, and the same text in a file of settings. A run records them, and goes on with
+them; its strategy has a version, and a run goes on with that alone.`,
+		Example: "  tune list\n  tune list strategies\n  tune list --json",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && !slices.Contains(listed, args[0]) {
+				return usage(fmt.Errorf("unknown list %q: want %s%s", args[0], strings.Join(listed, ", "), space.DidYouMean(args[0], listed)))
+			}
+			if len(args) > 1 {
+				return usage(fmt.Errorf("%s wants one list, and nothing after it, but got %q", c.CommandPath(), args[1]))
+			}
+			return nil
+		},
 	}
 	asJSON := c.Flags().Bool("json", false, "print the list as JSON")
-	c.RunE = func(*cobra.Command, []string) error {
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		only := ""
+		if len(args) > 0 {
+			only = args[0]
+		}
 		if *asJSON {
-			return printJSON(a.stdout, a.listJSON())
+			return printJSON(a.stdout, a.listJSON(only))
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "kernels")
-		for _, k := range a.table {
-			info := k.Info()
-			fmt.Fprintf(w, "  %s\t%s (cost in %s; strategy %s)\n", info.Name, info.Doc, info.Unit, cmp.Or(info.Strategy, strategies.Default))
-			for _, f := range info.Shape {
-				want := fmt.Sprintf("%d to %d", f.Min, f.Max)
-				if len(f.Options) > 0 {
-					want = strings.Join(f.Options, " or ")
+		if only == "" || only == "kernels" {
+			a.listKernels(w)
+		}
+		if only == "" || only == "strategies" {
+			fmt.Fprintln(w, "strategies")
+			for _, s := range strategies.Table() {
+				fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)
+				for _, c := range s.Constants {
+					if only != "" {
+						fmt.Fprintf(w, "    %s=%s\t%s: %s\n", c.Name, c.Format(c.Default), c.Doc, c.Range())
+					}
 				}
-				fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
 			}
 		}
-		fmt.Fprintf(w, "  %s\t%s\n", recorded.Name, recorded.Doc)
-		fmt.Fprintln(w, "strategies")
-		for _, s := range strategies.Table() {
-			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.Doc)
-		}
-		fmt.Fprintln(w, "presets, for --config")
-		for _, name := range configs.Names() {
-			fmt.Fprintf(w, "  %s\t%s\n", name, configs.Doc(name))
+		if only == "" || only == "presets" {
+			fmt.Fprintln(w, "presets, for --config")
+			for _, name := range configs.Names() {
+				fmt.Fprintf(w, "  %s\t%s\n", name, configs.Doc(name))
+			}
 		}
 		return w.Flush()
 	}
 	return c
 }
 
-func (a *app) listJSON() any {
+// listed are what tune list can list alone.
+var listed = []string{"kernels", "strategies", "presets"}
+
+func (a *app) listKernels(w io.Writer) {
+	fmt.Fprintln(w, "kernels")
+	for _, k := range a.table {
+		info := k.Info()
+		fmt.Fprintf(w, "  %s\t%s (cost in %s; strategy %s)\n", info.Name, info.Doc, info.Unit, cmp.Or(info.Strategy, strategies.Default))
+		for _, f := range info.Shape {
+			want := fmt.Sprintf("%d to %d", f.Min, f.Max)
+			if len(f.Options) > 0 {
+				want = strings.Join(f.Options, " or ")
+			}
+			fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
+		}
+	}
+	fmt.Fprintf(w, "  %s\t%s\n", recorded.Name, recorded.Doc)
+}
+
+// strategyOf shows the strategy of a run with the constants that are not the defaults.
+func strategyOf(s results.Settings) string {
+	return strategies.Label(s.Strategy, s.StrategyConfig, s.StrategyVersion)
+}
+
+// listJSON is what tune list prints with --json: all, or one of listed alone.
+func (a *app) listJSON(only string) any {
 	type field struct {
 		Name    string   `json:"name"`
 		Doc     string   `json:"doc"`
@@ -79,11 +121,24 @@ func (a *app) listJSON() any {
 		Name string `json:"name"`
 		Doc  string `json:"doc"`
 	}
+	type constant struct {
+		Name    string `json:"name"`
+		Doc     string `json:"doc"`
+		Kind    string `json:"kind"`    // int, float or bool
+		Default any    `json:"default"` // a number, or true or false
+		Min     any    `json:"min"`
+		Max     any    `json:"max"`
+	}
+	type strategy struct {
+		entry
+		Version   int        `json:"version"`
+		Constants []constant `json:"constants"`
+	}
 	out := struct {
-		Kernels    []kernel `json:"kernels"`
-		Strategies []entry  `json:"strategies"`
-		Presets    []entry  `json:"presets"`
-	}{[]kernel{}, []entry{}, []entry{}}
+		Kernels    []kernel   `json:"kernels"`
+		Strategies []strategy `json:"strategies"`
+		Presets    []entry    `json:"presets"`
+	}{[]kernel{}, []strategy{}, []entry{}}
 	for _, k := range a.table {
 		info := k.Info()
 		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, cmp.Or(info.Strategy, strategies.Default), []field{}}
@@ -97,10 +152,22 @@ func (a *app) listJSON() any {
 		out.Kernels = append(out.Kernels, j)
 	}
 	for _, s := range strategies.Table() {
-		out.Strategies = append(out.Strategies, entry{s.Name, s.Doc})
+		j := strategy{entry{s.Name, s.Doc}, s.Version, []constant{}}
+		for _, c := range s.Constants {
+			j.Constants = append(j.Constants, constant{c.Name, c.Doc, c.Kind.String(), c.Any(c.Default), c.Any(c.Min), c.Any(c.Max)})
+		}
+		out.Strategies = append(out.Strategies, j)
 	}
 	for _, name := range configs.Names() {
 		out.Presets = append(out.Presets, entry{name, configs.Doc(name)})
+	}
+	switch only {
+	case "kernels":
+		return out.Kernels
+	case "strategies":
+		return out.Strategies
+	case "presets":
+		return out.Presets
 	}
 	return out
 }
@@ -158,7 +225,7 @@ func (a *app) runsCommand() *cobra.Command {
 			case r.Why != "":
 				state += ": " + r.Why
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, best, r.Seed, r.Strategy, r.Kernel, r.Shape)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, best, r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape)
 		}
 		err = w.Flush()
 		for _, why := range damaged {
@@ -179,6 +246,7 @@ type runRow struct {
 	Kernel      string   `json:"kernel"`
 	Shape       string   `json:"shape"`
 	Strategy    string   `json:"strategy"`
+	Constants   string   `json:"strategy_config,omitempty"` // of the strategy
 	Seed        uint64   `json:"seed"`
 	Evaluations int      `json:"evaluations"`
 	Best        *float64 `json:"best"` // null while no candidate was valid, or the best are not yet measured beside the baseline
@@ -197,7 +265,7 @@ type runRow struct {
 func rowOf(l results.Listing) runRow {
 	r := runRow{
 		Dir: l.Dir, State: l.State.String(), Why: l.End.Why, Kernel: l.Settings.Kernel, Shape: l.Settings.Shape,
-		Strategy: l.Settings.Strategy, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
+		Strategy: l.Settings.Strategy, Constants: l.Settings.StrategyConfig, Seed: l.Settings.Seed, Evaluations: l.Summary.Evaluations, Unit: l.Settings.Unit,
 		Elapsed: l.Summary.Elapsed, Clock: l.Settings.Clock, Created: l.Settings.Created,
 	}
 	if l.Summary.Best != nil {

@@ -83,7 +83,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		return set.blame("shape", err)
 	}
 	if set.strategy != "" {
-		if _, err := strategies.Lookup(set.strategy); err != nil {
+		if _, err := strategies.Parse(set.strategy); err != nil {
 			return set.blame("strategy", err)
 		}
 	}
@@ -205,7 +205,8 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the directory of a run"),
 	}
-	addSettings(c.Flags(), "budget", "evals", "target", "jobs")
+	addSettings(c.Flags(), "strategy", "budget", "evals", "target", "jobs")
+	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); it changes no result"
@@ -216,6 +217,11 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 		set, err := readSettings(c.Flags(), "", environ)
 		if err != nil {
 			return usage(err)
+		}
+		if set.strategy != "" {
+			if _, err := strategies.Parse(set.strategy); err != nil {
+				return set.blame("strategy", err)
+			}
 		}
 		dir, err := runDir(args[0])
 		if err != nil {
@@ -229,7 +235,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
-			Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
+			Strategy: set.strategy, Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring,
 		})
 		if started {

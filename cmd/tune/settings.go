@@ -71,7 +71,7 @@ var settingTable = []setting{
 		return nil
 	}, true},
 	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
-	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + ")", "", text(func(s *settings, v string) { s.strategy = v }), true},
+	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or one with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", text(func(s *settings, v string) { s.strategy = v }), true},
 	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err

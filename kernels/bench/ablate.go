@@ -23,7 +23,7 @@ import (
 type Ablate struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
-	Strategy string // a name of package strategies
+	Strategy string // as strategies.Parse reads it
 	// Off are the choices to do without: each fixes some parameters to a value, as it is written in keys.
 	Off    []map[string]string
 	Seeds  []uint64
@@ -60,7 +60,7 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, err := strategies.Lookup(b.Strategy)
+	entry, err := strategies.Parse(b.Strategy)
 	if err != nil {
 		return nil, err
 	}

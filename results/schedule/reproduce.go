@@ -30,9 +30,14 @@ func (m *Maker) reproduce(trial int) []string {
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
-	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, set.Strategy, set.Seed)
+	entry, err := strategies.Recorded(set.Strategy, set.StrategyConfig, set.StrategyVersion)
+	if err != nil {
+		return nil // what the run had is not here
+	}
+	strategy := entry.Text()
+	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, strategy, set.Seed)
 	if set.Shape == "" {
-		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, set.Strategy, set.Seed)
+		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
 	}
 	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
 		// What is asked may depend on the simulated time that is left, and that on the workers.
@@ -49,7 +54,7 @@ func (m *Maker) reproduce(trial int) []string {
 		}
 		return []string{line + " --dir again", again}
 	}
-	if entry, err := strategies.Lookup(set.Strategy); err == nil && entry.Paced {
+	if entry.Paced {
 		return m.reproducePaced(run, trial)
 	}
 	var stops []int // evaluations at which the run's budget was spent before

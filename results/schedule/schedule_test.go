@@ -20,7 +20,7 @@ func TestReproduce(t *testing.T) {
 	batch := func(first, count, left int) space.Batch {
 		return space.Batch{First: first, Count: count, Progress: space.Progress{Told: first, Evaluations: left}}
 	}
-	const run = "tune run k --shape a=1 --strategy s --seed 7 --evals "
+	const run = "tune run k --shape a=1 --strategy evolve --seed 7 --evals "
 	for _, c := range []struct {
 		name    string
 		batches []space.Batch
@@ -37,7 +37,7 @@ func TestReproduce(t *testing.T) {
 	} {
 		m := Maker{
 			Batches: c.batches, Kernel: &kernels.Opened{Info: kernels.Info{Exact: true}},
-			Settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "s", Seed: 7},
+			Settings: results.Settings{Kernel: "k", Shape: "a=1", Strategy: "evolve", Seed: 7},
 		}
 		if got := m.reproduce(c.trial); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -45,14 +45,31 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
+// TestReproduceConstants: the commands name the constants that are not the defaults, and where these are not to be had there is none.
+func TestReproduceConstants(t *testing.T) {
+	m := Maker{
+		Batches: []space.Batch{{Count: 4}}, Kernel: &kernels.Opened{Info: kernels.Info{Exact: true}},
+		Settings: results.Settings{Kernel: "k", Strategy: "evolve", Seed: 7, StrategyVersion: 1,
+			StrategyConfig: "population=24,elites=4,contestants=3,crossover=0.7,mutation=2,patience=9"},
+	}
+	want := []string{"tune run k --strategy evolve:mutation=2,patience=9 --seed 7 --evals 3"}
+	if got := m.reproduce(2); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	m.Settings.StrategyVersion = 99
+	if got := m.reproduce(2); got != nil {
+		t.Errorf("%q, want none", got)
+	}
+}
+
 // TestReproduceQuotes: the commands are read by a shell, whatever the files are called.
 func TestReproduceQuotes(t *testing.T) {
 	m := Maker{
 		Batches: []space.Batch{{Count: 4}}, Kernel: &kernels.Opened{Info: kernels.Info{Exact: true, Files: kernels.Files{Data: &kernels.DataFile{Path: "my data/$(it).json"}}}},
-		Settings: results.Settings{Kernel: "recorded", Strategy: "s", Seed: 7,
+		Settings: results.Settings{Kernel: "recorded", Strategy: "evolve", Seed: 7,
 			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
 	}
-	want := []string{"tune run recorded --data 'my data/$(it).json' --from 'old run;1' --from plain --strategy s --seed 7 --evals 3"}
+	want := []string{"tune run recorded --data 'my data/$(it).json' --from 'old run;1' --from plain --strategy evolve --seed 7 --evals 3"}
 	if got := m.reproduce(2); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -23,40 +24,33 @@ type Config struct {
 	Temperature float64 // at the start of a walk, in quartile distances of the costs seen; default 0.3
 	Cooling     float64 // factor of the temperature at each evaluation of a chain; default 0.95
 	Patience    int     // evaluations of a chain without a better point before it starts anew; default 40
+	Kick        int     // parameters that change where a walk starts near the best point of all; default 3
 	// Start are points that the chains begin with.
 	Start []space.Point
 	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
 	Fresh *search.Fresh
 }
 
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("chains", "walks side by side, and points in a batch", 3, 1, 1000, func(c *Config) *int { return &c.Chains }),
+		constant.NewFloat("temperature", "temperature at the start of a walk, in quartile distances of the costs seen", 0.3, 0.001, 1000, func(c *Config) *float64 { return &c.Temperature }),
+		constant.NewFloat("cooling", "factor of the temperature at each evaluation of a walk", 0.95, 0.01, 0.9999, func(c *Config) *float64 { return &c.Cooling }),
+		constant.NewInt("patience", "evaluations of a walk without a better point before it starts anew", 40, 1, 1000000, func(c *Config) *int { return &c.Patience }),
+		constant.NewInt("kick", "parameters that change where a walk starts near the best point of all", 3, 1, 1000, func(c *Config) *int { return &c.Kick }),
+	}
+}
+
 func (c Config) withDefaults() Config {
-	if c.Chains == 0 {
-		c.Chains = 3
-	}
-	if c.Temperature == 0 {
-		c.Temperature = 0.3
-	}
-	if c.Cooling == 0 {
-		c.Cooling = 0.95
-	}
-	if c.Patience == 0 {
-		c.Patience = 40
-	}
+	Constants().Fill(&c)
 	return c
 }
 
 // Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Chains < 1:
-		return fmt.Errorf("anneal: chains is %d: want 1 or more", c.Chains)
-	case !(c.Temperature > 0) || math.IsInf(c.Temperature, 1):
-		return fmt.Errorf("anneal: temperature is %v: want a finite number above 0", c.Temperature)
-	case !(c.Cooling > 0 && c.Cooling < 1):
-		return fmt.Errorf("anneal: cooling is %v: want a number between 0 and 1", c.Cooling)
-	case c.Patience < 1:
-		return fmt.Errorf("anneal: patience is %d: want 1 or more", c.Patience)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("anneal: %w", err)
 	}
 	return nil
 }
@@ -107,6 +101,9 @@ func (a *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
+// homeEvery says which walks begin near the best point of all: one of so many. It was chosen by hand.
+const homeEvery = 2
+
 // freeSteps is how far a chain walks over known points before it takes what is not.
 const freeSteps = 64
 
@@ -117,10 +114,9 @@ func (a *Strategy) walk(c *chain) (space.Point, bool) {
 	if c.at.IsZero() {
 		a.starts++
 		*c = chain{cost: math.Inf(1), best: math.Inf(1), temperature: a.cfg.Temperature}
-		// Every second walk begins near the best point of all.
-		if a.starts > a.cfg.Chains && a.starts%2 == 0 && !a.bestAt.IsZero() {
+		if a.starts > a.cfg.Chains && a.starts%homeEvery == 0 && !a.bestAt.IsZero() {
 			ords := a.bestAt.Ordinals()
-			a.code.Kick(ords, 3)
+			a.code.Kick(ords, a.cfg.Kick)
 			return a.code.Unseen(ords)
 		}
 		return a.code.Newcomer()

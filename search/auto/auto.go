@@ -14,12 +14,14 @@
 package auto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
 	"tune/search"
 	"tune/search/anneal"
+	"tune/search/constant"
 	"tune/search/evolve"
 	"tune/search/ils"
 	"tune/search/surrogate"
@@ -31,42 +33,76 @@ type Config struct {
 	Lead        int     // evaluations that the model has for itself; default 150
 	Window      int     // batches that the bandit remembers; default 60
 	Exploration float64 // weight of the bonus for what was used little; default 0.2
+	// Batch is how many points the model and local search ask at once; default: 2 to 8 of the model, see package surrogate, and
+	// 4 of local search.
+	Batch int
+	Taper int // a batch is at most one of so many parts of what is left of the budget; default 4
+	// From ModelUntil evaluations on, ModelEvery batches of others come between two of the model, at least; default 2000 and 8.
+	ModelUntil, ModelEvery int
+	Pool, Samples          int // of the model, see package surrogate
+	// NoILS leaves iterated local search out, Anneal and Evolve take simulated annealing and the genetic algorithm in.
+	NoILS, Anneal, Evolve bool
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured, for package surrogate.
 	Sources []search.Source
-	// Arms are the strategies beside the model, by name: "ils", "anneal", "evolve"; nil for the first alone.
-	// With all three, auto was behind "ils" alone at 200 and 500 evaluations in the one comparison that was made,
-	// of 8 seeds (docs/design/search-auto.md).
-	Arms []string
+}
+
+// Why the defaults are what they are; the tables of docs/design/search-auto.md have the seeds and the spaces.
+const (
+	// lead: with 200, .9935 @200 and .9984 @500, the optimum in 91 % of runs; with 150, .9944, .9993 and 95 %. With three arms,
+	// 100 was at .981 @200 and 50 at .975.
+	lead = 150
+	// window and exploration were chosen by hand.
+	window      = 60
+	exploration = 0.2
+	// armBatch is how many points strategies beside the model ask at once. It was chosen by hand.
+	armBatch = 4
+	// taper bounds a batch to a share of what is left of the budget: near the end each point is chosen with the outcomes of those before
+	// it, as there is no later batch that could make good what this one did not know. At the end of 15 evaluations a quarter was at
+	// .789 in place of .783 without a bound, at the end of 25 and 50 at .861 and .932 in place of .859 and .931, where .01 is noise.
+	taper = 4
+	// modelUntil and modelEvery say how the model's share falls: where evaluations take milliseconds, thinking for one costs more than
+	// making another. The numbers were chosen by hand.
+	modelUntil, modelEvery = 2000, 8
+)
+
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	model := map[string]constant.Constant{}
+	for _, c := range surrogate.Constants().Constants() {
+		model[c.Name] = c
+	}
+	// ofModel is a constant of the model, with its default and range.
+	ofModel := func(name string, at func(*Config) *int) constant.Of[Config] {
+		c := model[name]
+		return constant.NewInt(name, "of the model: "+c.Doc, int(c.Default), int(c.Min), int(c.Max), at)
+	}
+	return constant.Table[Config]{
+		constant.NewInt("lead", "evaluations that the model has for itself", lead, 1, 1000000, func(c *Config) *int { return &c.Lead }),
+		constant.NewInt("window", "batches that the bandit remembers", window, 1, 10000, func(c *Config) *int { return &c.Window }),
+		constant.NewFloat("exploration", "weight of the bonus for strategies that were used little", exploration, 0.001, 100, func(c *Config) *float64 { return &c.Exploration }),
+		constant.NewInt("batch", "points in a batch; 0 for 4 of local search, and 2 of the model that grow to 8", 0, 0, 1000, func(c *Config) *int { return &c.Batch }),
+		constant.NewInt("taper", "a batch is at most one of so many parts of what is left of the budget", taper, 1, 1000, func(c *Config) *int { return &c.Taper }),
+		constant.NewInt("model_until", "evaluations up to which the model is as free to ask as the others", modelUntil, 1, 1000000000, func(c *Config) *int { return &c.ModelUntil }),
+		constant.NewInt("model_every", "least number of batches of others between two of the model from then on", modelEvery, 1, 1000000, func(c *Config) *int { return &c.ModelEvery }),
+		ofModel("pool", func(c *Config) *int { return &c.Pool }),
+		ofModel("samples", func(c *Config) *int { return &c.Samples }),
+		constant.NewBool("ils", "whether iterated local search takes part", true, func(c *Config) *bool { return &c.NoILS }),
+		constant.NewBool("anneal", "whether simulated annealing takes part", false, func(c *Config) *bool { return &c.Anneal }),
+		constant.NewBool("evolve", "whether the genetic algorithm takes part", false, func(c *Config) *bool { return &c.Evolve }),
+	}
 }
 
 func (c Config) withDefaults() Config {
-	if c.Lead == 0 {
-		c.Lead = 150
-	}
-	if c.Window == 0 {
-		c.Window = 60
-	}
-	if c.Exploration == 0 {
-		c.Exploration = 0.2
-	}
-	if c.Arms == nil {
-		c.Arms = []string{"ils"}
-	}
+	Constants().Fill(&c)
 	return c
 }
 
 // Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Lead < 1:
-		return fmt.Errorf("auto: lead is %d: want 1 or more", c.Lead)
-	case c.Window < 1:
-		return fmt.Errorf("auto: window is %d: want 1 or more", c.Window)
-	case !(c.Exploration >= 0) || math.IsInf(c.Exploration, 1):
-		return fmt.Errorf("auto: exploration is %v: want a finite number, 0 or more", c.Exploration)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("auto: %w", err)
 	}
 	return nil
 }
@@ -102,39 +138,32 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 	c = c.withDefaults()
 	fresh := search.SeededFresh(s, seed)
 	a := &auto{cfg: c, best: math.Inf(1)}
-	model, err := surrogate.New(s, seed, surrogate.Config{Start: c.Start, Sources: c.Sources, Fresh: fresh})
+	model, err := surrogate.New(s, seed, surrogate.Config{
+		Start: c.Start, Sources: c.Sources, Fresh: fresh, Batch: c.Batch, Pool: c.Pool, Samples: c.Samples,
+	})
 	a.arms = append(a.arms, model)
-	for _, name := range c.Arms {
-		var next arm
-		var e error
-		switch name {
-		case "ils":
-			next, e = ils.New(s, seed, ils.Config{Batch: 4, Fresh: fresh})
-		case "anneal":
-			next, e = anneal.New(s, seed, anneal.Config{Chains: 4, Fresh: fresh})
-		case "evolve":
-			next, e = evolve.New(s, seed, evolve.Config{Fresh: fresh})
-		default:
-			e = fmt.Errorf("auto: unknown arm %q: want ils, anneal, evolve", name)
+	add := func(takesPart bool, make func() (arm, error)) {
+		if takesPart {
+			next, e := make()
+			a.arms, err = append(a.arms, next), errors.Join(err, e)
 		}
-		a.arms, err = append(a.arms, next), errors.Join(err, e)
 	}
+	// With all three of them, auto was behind ils alone at 200 and 500 evaluations in the one comparison that was made, of 8 seeds
+	// (docs/design/search-auto.md).
+	batch := cmp.Or(c.Batch, armBatch)
+	add(!c.NoILS, func() (arm, error) { return ils.New(s, seed, ils.Config{Batch: batch, Fresh: fresh}) })
+	add(c.Anneal, func() (arm, error) { return anneal.New(s, seed, anneal.Config{Chains: batch, Fresh: fresh}) })
+	add(c.Evolve, func() (arm, error) { return evolve.New(s, seed, evolve.Config{Fresh: fresh}) })
 	if err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// How the model's share falls: from modelRare evaluations on, it has one batch of modelEvery at most.
-const (
-	modelRare  = 2000
-	modelEvery = 8
-)
-
 // Ask lets one arm ask.
 func (a *auto) Ask(p space.Progress) []space.Proposal {
 	a.current = a.choose()
-	if n := rest(p) / endShare; n < math.MaxInt32 {
+	if n := rest(p) / float64(a.cfg.Taper); n < math.MaxInt32 {
 		most := max(int(n+1e-6), 1) // what follows from a share is not exact
 		if p.Evaluations == 0 || most < p.Evaluations {
 			p.Evaluations = most
@@ -142,10 +171,6 @@ func (a *auto) Ask(p space.Progress) []space.Proposal {
 	}
 	return a.arms[a.current].Ask(p)
 }
-
-// endShare bounds a batch to a share of what is left of the budget: near the end each point is chosen with the
-// outcomes of those before it, as there is no later batch that could make good what this one did not know.
-const endShare = 4
 
 // rest returns how many evaluations are left: as many as are counted, and no more than time allows at the rate so far.
 // It is +Inf where nothing is known of an end.
@@ -176,7 +201,7 @@ func (a *auto) choose() int {
 	}
 	best, most := -1, 0.0
 	for k := range a.arms {
-		if k == 0 && a.told >= modelRare && a.model < modelEvery && len(a.arms) > 1 {
+		if k == 0 && a.told >= a.cfg.ModelUntil && a.model < a.cfg.ModelEvery && len(a.arms) > 1 {
 			continue
 		}
 		score := math.Inf(1)

@@ -12,7 +12,7 @@ import (
 // The suite with a short lead, so that the bandit has most of the evaluations.
 func TestConformance(t *testing.T) {
 	searchtest.Conformance(t, "short lead", func(in *space.Space, seed uint64) (search.Strategy, error) {
-		return New(in, seed, Config{Lead: 12, Arms: []string{"ils", "anneal", "evolve"}})
+		return New(in, seed, Config{Lead: 12, Anneal: true, Evolve: true})
 	}, searchtest.Paced, searchtest.Dear)
 }
 

@@ -27,7 +27,7 @@ import (
 // disk, and the result does not depend on Jobs.
 type Data struct {
 	Spaces      []DataSpace
-	Strategies  []string // names of package strategies
+	Strategies  []string // as strategies.Parse reads them
 	Seeds       []uint64
 	Evaluations int
 	// From are earlier measurements that every search begins with.
@@ -107,7 +107,7 @@ func (b Data) Run(ctx context.Context) (*DataReport, error) {
 	entries := make([]strategies.Strategy, len(b.Strategies))
 	for i, name := range b.Strategies {
 		var err error
-		if entries[i], err = strategies.Lookup(name); err != nil {
+		if entries[i], err = strategies.Parse(name); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +148,7 @@ func (b Data) Run(ctx context.Context) (*DataReport, error) {
 				}
 				one, err := b.search(ctx, s.Problem, entry, seed, hint)
 				if err != nil {
-					return fmt.Errorf("%s, strategy %s, seed %d: %w", s.Name, entry.Name, seed, err)
+					return fmt.Errorf("%s, strategy %s, seed %d: %w", s.Name, entry.Text(), seed, err)
 				}
 				searches[k][i] = one
 				if b.Observe != nil {

@@ -56,7 +56,7 @@ type RaceSeed struct {
 
 // Run replays the searches.
 func (b Race) Run(ctx context.Context) (*RaceReport, error) {
-	entry, err := strategies.Lookup(b.Strategy)
+	entry, err := strategies.Parse(b.Strategy)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 type Search struct {
 	Kernel      kernels.Kernel
 	Shape       kernels.Shape
-	Strategies  []string // names of package strategies
+	Strategies  []string // as strategies.Parse reads them
 	Seeds       []uint64
 	Evaluations int
 	Jobs        int
@@ -75,7 +75,7 @@ func (b Search) Run(ctx context.Context) ([]Curve, error) {
 	var curves []Curve
 	done := 0
 	for _, name := range b.Strategies {
-		entry, err := strategies.Lookup(name)
+		entry, err := strategies.Parse(name)
 		if err != nil {
 			return nil, err
 		}

@@ -117,6 +117,10 @@ func Centre(s *space.Space) space.Point {
 // centreSample is how many random points Centre begins with.
 const centreSample = 256
 
+// A step is drawn with a uniform logarithm, from 1 to a part of the domain: longestStep divides it. leastStep is the bound where
+// that is less: a step of 1. Both were chosen by hand.
+const longestStep, leastStep = 4, 1.999
+
 // Step changes ordinal i of a vector: an ordered one by a step of up to a quarter of its domain, near values the
 // likeliest; another to any other value. An inactive one stays.
 func (c *Code) Step(ords []int, i int) {
@@ -126,7 +130,7 @@ func (c *Code) Step(ords []int, i int) {
 	case !c.Ordered[i]:
 		ords[i] = (v + 1 + c.rng.IntN(n-1)) % n
 	default:
-		step := int(math.Exp(c.rng.Float64() * math.Log(max(float64(n)/4, 1.999))))
+		step := int(math.Exp(c.rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
 		if c.rng.IntN(2) == 0 {
 			step = -step
 		}
@@ -167,6 +171,15 @@ func (c *Code) kick(ords, at []int, count int) {
 // neighbourTries is how many moves Neighbour tries before it says that there is none.
 const neighbourTries = 32
 
+// How often each move of Neighbour has its turn, of their sum: a value that is adjacent, any value, a step of two parameters in
+// opposite directions, any values of two. They were chosen by hand.
+const (
+	adjacentMoves = 2
+	anyMoves      = 2
+	oppositeMoves = 1
+	pairMoves     = 1
+)
+
 // Neighbour returns a random valid point near p, seen or not. Four moves take turns by chance: a parameter takes
 // an adjacent value; any value; two parameters take any values; two ordered ones move a step in opposite
 // directions, which keeps to a constraint on their product that binds.
@@ -179,13 +192,13 @@ func (c *Code) Neighbour(p space.Point) (space.Point, bool) {
 		ords := p.Ordinals()
 		i := at[c.rng.IntN(len(at))]
 		j := at[c.rng.IntN(len(at))]
-		move := c.rng.IntN(6)
+		move := c.rng.IntN(adjacentMoves + anyMoves + oppositeMoves + pairMoves)
 		switch {
-		case move < 2 && c.Ordered[i]:
+		case move < adjacentMoves && c.Ordered[i]:
 			ords[i] += 1 - 2*c.rng.IntN(2)
-		case move < 4 || i == j:
+		case move < adjacentMoves+anyMoves || i == j:
 			c.other(ords, i)
-		case move == 4 && c.Ordered[i] && c.Ordered[j]:
+		case move < adjacentMoves+anyMoves+oppositeMoves && c.Ordered[i] && c.Ordered[j]:
 			ords[i]++
 			ords[j]--
 		default:
@@ -216,8 +229,9 @@ func (c *Code) inside(ords []int) bool {
 	return true
 }
 
-// unseenTries is how often Unseen changes a vector that cannot be asked.
-const unseenTries = 20
+// unseenTries is how often Unseen changes a vector that cannot be asked, and kickGrowth after how many of these tries it changes one
+// parameter more. Both were chosen by hand.
+const unseenTries, kickGrowth = 20, 6
 
 // Unseen returns a valid point that was not asked before, as near to the vector as a few random changes find, or else
 // any. It is false when all points were asked. The vector changes.
@@ -226,7 +240,7 @@ func (c *Code) Unseen(ords []int) (space.Point, bool) {
 		if p, ok := c.Space.Complete(ords); ok && c.Fresh.Mark(p) {
 			return p, true
 		}
-		c.Kick(ords, 1+try/6)
+		c.Kick(ords, 1+try/kickGrowth)
 	}
 	return c.Fresh.Draw()
 }

@@ -8,11 +8,11 @@ package diffevo
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -29,39 +29,26 @@ type Config struct {
 	Fresh *search.Fresh
 }
 
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("population", "members", 16, 4, 10000, func(c *Config) *int { return &c.Population }),
+		constant.NewInt("batch", "challengers in a batch, at most the population", 8, 1, 10000, func(c *Config) *int { return &c.Batch }).Within("population", 0),
+		constant.NewFloat("crossover", "share of coordinates that a challenger takes from the mix", 0.7, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
+		constant.NewFloat("scale", "mean factor of the differences between members", 0.6, 0.01, 10, func(c *Config) *float64 { return &c.Scale }),
+		constant.NewInt("patience", "batches without any success before all members but the best are replaced", 8, 1, 100000, func(c *Config) *int { return &c.Patience }),
+	}
+}
+
 func (c Config) withDefaults() Config {
-	if c.Population == 0 {
-		c.Population = 16
-	}
-	if c.Batch == 0 {
-		c.Batch = min(8, c.Population)
-	}
-	if c.Crossover == 0 {
-		c.Crossover = 0.7
-	}
-	if c.Scale == 0 {
-		c.Scale = 0.6
-	}
-	if c.Patience == 0 {
-		c.Patience = 8
-	}
+	Constants().Fill(&c)
 	return c
 }
 
-// Validate reports hyper-parameters that cannot work together.
+// Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Population < 4:
-		return fmt.Errorf("diffevo: population is %d: want 4 or more", c.Population)
-	case c.Batch < 1 || c.Batch > c.Population:
-		return fmt.Errorf("diffevo: batch is %d: want 1 to the population, %d", c.Batch, c.Population)
-	case !(c.Crossover > 0 && c.Crossover <= 1):
-		return fmt.Errorf("diffevo: crossover is %v: want more than 0, and 1 at most", c.Crossover)
-	case !(c.Scale > 0) || math.IsInf(c.Scale, 1):
-		return fmt.Errorf("diffevo: scale is %v: want a finite number above 0", c.Scale)
-	case c.Patience < 1:
-		return fmt.Errorf("diffevo: patience is %d: want 1 or more", c.Patience)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("diffevo: %w", err)
 	}
 	return nil
 }
@@ -125,6 +112,9 @@ func (d *Strategy) best() int {
 	return best
 }
 
+// leastDither is where the random factor of the scale begins; it ends 1 above it, so that its mean is 1.
+const leastDither = 0.5
+
 // mix returns the challenger of member k.
 func (d *Strategy) mix(k int) []float64 {
 	n := len(d.members)
@@ -133,7 +123,7 @@ func (d *Strategy) mix(k int) []float64 {
 	for b == a || b == k {
 		b = d.rng.IntN(n)
 	}
-	f := d.cfg.Scale * (0.5 + d.rng.Float64())
+	f := d.cfg.Scale * (leastDither + d.rng.Float64())
 	x, best := append([]float64(nil), d.members[k].x...), d.members[d.best()].x
 	certain := d.rng.IntN(len(x))
 	for i := range x {

@@ -25,6 +25,7 @@ import (
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -42,41 +43,28 @@ type Config struct {
 	Fresh *search.Fresh
 }
 
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("population", "points in a generation", 24, 4, 10000, func(c *Config) *int { return &c.Population }),
+		constant.NewInt("elites", "best points of a generation that are kept beside the children, less than the population and by default a sixth of it", 4, 1, 9999, func(c *Config) *int { return &c.Elites }).
+			Within("population", 1).Or(func(c Config) float64 { return float64(max(c.Population/6, 1)) }),
+		constant.NewInt("contestants", "points of a tournament, less than the population", 3, 1, 9999, func(c *Config) *int { return &c.Contestants }).Within("population", 1),
+		constant.NewFloat("crossover", "share of couples that are crossed", 0.7, 0.01, 1, func(c *Config) *float64 { return &c.Crossover }),
+		constant.NewFloat("mutation", "expected parameters that a mutation changes", 1.5, 1, 1000, func(c *Config) *float64 { return &c.Mutation }),
+		constant.NewInt("patience", "generations without a better point before a restart", 12, 1, 100000, func(c *Config) *int { return &c.Patience }),
+	}
+}
+
 func (c Config) withDefaults() Config {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&c.Population, 24)
-	set(&c.Elites, max(c.Population/6, 1))
-	set(&c.Contestants, 3)
-	set(&c.Patience, 12)
-	if c.Crossover == 0 {
-		c.Crossover = 0.7
-	}
-	if c.Mutation == 0 {
-		c.Mutation = 1.5
-	}
+	Constants().Fill(&c)
 	return c
 }
 
-// Validate reports hyper-parameters that cannot work together.
+// Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Population < 4:
-		return fmt.Errorf("evolve: population is %d: want 4 or more", c.Population)
-	case c.Elites < 0 || c.Elites >= c.Population:
-		return fmt.Errorf("evolve: elites is %d: want less than the population, %d", c.Elites, c.Population)
-	case c.Contestants < 1 || c.Contestants > c.Population-1:
-		return fmt.Errorf("evolve: contestants is %d: want 1 to %d", c.Contestants, c.Population-1)
-	case !(c.Crossover >= 0 && c.Crossover <= 1):
-		return fmt.Errorf("evolve: crossover is %v: want 0 to 1", c.Crossover)
-	case !(c.Mutation >= 0) || math.IsInf(c.Mutation, 1):
-		return fmt.Errorf("evolve: mutation is %v: want a finite number, 0 or more", c.Mutation)
-	case c.Patience < 1:
-		return fmt.Errorf("evolve: patience is %d: want 1 or more", c.Patience)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("evolve: %w", err)
 	}
 	return nil
 }
@@ -191,8 +179,8 @@ func (e *Strategy) mutateValue(i, v int) int {
 	if !e.ordered[i] {
 		return (v + 1 + e.rng.IntN(n-1)) % n
 	}
-	// Steps of up to a quarter of the range, their logarithm uniform.
-	step := int(math.Exp(e.rng.Float64() * math.Log(max(float64(n)/4, 1.999))))
+	// The logarithm of the step is uniform.
+	step := int(math.Exp(e.rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
 	if e.rng.IntN(2) == 0 {
 		step = -step
 	}
@@ -216,7 +204,7 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	model := eaopt.ModGenerational{
 		Selector:  eaopt.SelTournament{NContestants: uint(e.cfg.Contestants)},
 		CrossRate: e.cfg.Crossover,
-		MutRate:   1 - 0.3*e.cfg.Crossover, // most crossed children mutate too; others would be copies
+		MutRate:   1 - unmutated*e.cfg.Crossover, // most crossed children mutate too; others would be copies
 	}
 	if err := model.Apply(&children); err != nil {
 		// The population is large enough for every tournament, and all of it is evaluated.
@@ -233,8 +221,19 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// mutationTries is how often a child that cannot be asked is mutated again.
-const mutationTries = 20
+// What is not for users to set. All of it was chosen by hand.
+const (
+	// mutationTries is how often a child that cannot be asked is mutated again, and rateGrowth after how many of these tries the
+	// rate has doubled.
+	mutationTries, rateGrowth = 20, 4
+	// unmutated is the share of crossed children that do not mutate as well.
+	unmutated = 0.3
+	// immigrantShare divides the number of parameters: so many change in a point that a new population takes from the best.
+	immigrantShare = 3
+	// longestStep divides the domain of a number: a step is not longer. leastStep is the bound where the domain is small: a
+	// step of 1.
+	longestStep, leastStep = 4, 1.999
+)
 
 // unseen makes a child askable: its active parameters complete, its constraints kept, and not asked before.
 func (e *Strategy) unseen(ordinals []int) (space.Point, bool) {
@@ -243,7 +242,7 @@ func (e *Strategy) unseen(ordinals []int) (space.Point, bool) {
 			return point, true
 		}
 		// The rate grows, because what is near may be exhausted.
-		e.mutate(ordinals, e.cfg.Mutation*(1+float64(try)/4))
+		e.mutate(ordinals, e.cfg.Mutation*(1+float64(try)/rateGrowth))
 	}
 	return e.fresh.Draw()
 }
@@ -276,7 +275,7 @@ func (e *Strategy) immigrant() (space.Point, bool) {
 		return e.fresh.Draw()
 	}
 	ordinals := slices.Clone(e.best.Genome.(*genome).ordinals)
-	e.mutate(ordinals, float64(len(ordinals))/3)
+	e.mutate(ordinals, float64(len(ordinals))/immigrantShare)
 	return e.unseen(ordinals)
 }
 

@@ -17,7 +17,7 @@ import (
 var configs = map[string]Config{
 	"smallest":   {Population: 4, Elites: 3, Contestants: 3, Patience: 1},
 	"one wins":   {Population: 5, Elites: 1, Contestants: 4, Crossover: 1, Mutation: 10, Patience: 2},
-	"no contest": {Population: 40, Contestants: 1, Crossover: 1e-9, Mutation: 1e-9, Patience: 1},
+	"no contest": {Population: 40, Contestants: 1, Crossover: 0.01, Mutation: 1, Patience: 1},
 }
 
 // The strategy keeps its promises in every configuration; that of the table of strategies is tested there.
@@ -34,18 +34,18 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]Config{
-		"population is 3: want 4 or more":             {Population: 3},
-		"elites is 24: want less than the population": {Elites: 24},
-		"elites is -1":                                    {Elites: -1},
-		"contestants is 24: want 1 to 23":                 {Contestants: 24},
-		"contestants is -1":                               {Contestants: -1},
-		"contestants is 9: want 1 to 7":                   {Population: 8, Contestants: 9},
-		"crossover is 1.5: want 0 to 1":                   {Crossover: 1.5},
-		"crossover is NaN":                                {Crossover: math.NaN()},
-		"mutation is -1: want a finite number, 0 or more": {Mutation: -1},
-		"mutation is NaN":                                 {Mutation: math.NaN()},
-		"mutation is +Inf":                                {Mutation: math.Inf(1)},
-		"patience is -2: want 1 or more":                  {Patience: -2},
+		"population is 3: want a whole number from 4 to 10000": {Population: 3},
+		"elites is 24: want 1 to 23, as population is 24":      {Elites: 24},
+		"elites is -1":                                         {Elites: -1},
+		"contestants is 24: want 1 to 23":                      {Contestants: 24},
+		"contestants is -1":                                    {Contestants: -1},
+		"contestants is 9: want 1 to 7":                        {Population: 8, Contestants: 9},
+		"crossover is 1.5: want a number from 0.01 to 1":       {Crossover: 1.5},
+		"crossover is NaN":                                     {Crossover: math.NaN()},
+		"mutation is -1: want a number from 1 to 1000":         {Mutation: -1},
+		"mutation is NaN":                                      {Mutation: math.NaN()},
+		"mutation is +Inf":                                     {Mutation: math.Inf(1)},
+		"patience is -2: want a whole number from 1 to 100000": {Patience: -2},
 	} {
 		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), "evolve: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: the error is %v, not %s", c, err, want)

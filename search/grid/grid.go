@@ -2,25 +2,62 @@
 package grid
 
 import (
+	"fmt"
+
 	"tune/search"
+	"tune/search/constant"
 	"tune/space"
 )
 
-// BatchSize is the number of points in a batch. It bounds what a barrier costs, and changes nothing else.
+// BatchSize is the number of points in a batch where no other is set.
 const BatchSize = 64
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Batch int // points in a batch; default BatchSize. It bounds what a barrier costs, and changes nothing else
+}
+
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("batch", "points in a batch: it bounds what a barrier costs, and changes nothing else", BatchSize, 1, 100000, func(c *Config) *int { return &c.Batch }),
+	}
+}
+
+func (c Config) withDefaults() Config {
+	Constants().Fill(&c)
+	return c
+}
+
+// Validate reports hyper-parameters that make no sense.
+func (c Config) Validate() error {
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("grid: %w", err)
+	}
+	return nil
+}
 
 // New returns the exhaustive strategy.
 func New(s *space.Space) search.Strategy {
-	return &grid{next: search.InOrder(s)}
+	return &grid{BatchSize, search.InOrder(s)}
+}
+
+// New is the function New with hyper-parameters of its own.
+func (c Config) New(s *space.Space) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &grid{c.withDefaults().Batch, search.InOrder(s)}, nil
 }
 
 type grid struct {
-	next func() (space.Point, bool)
+	batch int
+	next  func() (space.Point, bool)
 }
 
 // Ask returns the next points in order.
 func (g *grid) Ask(p space.Progress) []space.Proposal {
-	return search.Take(BatchSize, p, g.next)
+	return search.Take(g.batch, p, g.next)
 }
 
 // Tell learns nothing: the order is fixed.

@@ -13,6 +13,7 @@ import (
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -28,29 +29,25 @@ type Config struct {
 	Fresh *search.Fresh
 }
 
-func (c Config) withDefaults() Config {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("batch", "points in a batch, all neighbours of one point", 6, 1, 1000, func(c *Config) *int { return &c.Batch }),
+		constant.NewInt("pairs", "changes of two parameters that a descent tries before it gives up", 12, 1, 10000, func(c *Config) *int { return &c.Pairs }),
+		constant.NewInt("kick", "parameters that change where a descent ended", 3, 1, 1000, func(c *Config) *int { return &c.Kick }),
+		constant.NewInt("patience", "descents without a better point before the next one begins at a random point", 5, 1, 100000, func(c *Config) *int { return &c.Patience }),
 	}
-	set(&c.Batch, 6)
-	set(&c.Pairs, 12)
-	set(&c.Kick, 3)
-	set(&c.Patience, 5)
+}
+
+func (c Config) withDefaults() Config {
+	Constants().Fill(&c)
 	return c
 }
 
 // Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	for _, v := range []struct {
-		name  string
-		value int
-	}{{"batch", c.Batch}, {"pairs", c.Pairs}, {"kick", c.Kick}, {"patience", c.Patience}} {
-		if v.value < 1 {
-			return fmt.Errorf("ils: %s is %d: want 1 or more", v.name, v.value)
-		}
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("ils: %w", err)
 	}
 	return nil
 }
@@ -149,9 +146,12 @@ func (l *Strategy) next() (space.Point, bool) {
 	}
 }
 
+// pairTries is how many neighbours pair looks at for one that is not known. It was chosen by hand.
+const pairTries = 8
+
 // pair returns a neighbour of the kind that changes more than one parameter, where a few tries find one.
 func (l *Strategy) pair() (space.Point, bool) {
-	for range 8 {
+	for range pairTries {
 		p, ok := l.code.Neighbour(l.at)
 		if !ok {
 			return p, false

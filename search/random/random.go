@@ -2,27 +2,67 @@
 package random
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"tune/search"
+	"tune/search/constant"
 	"tune/space"
 )
 
-// BatchSize is the number of points in a batch. It bounds what a barrier costs, and changes nothing else.
+// BatchSize is the number of points in a batch where no other is set.
 const BatchSize = 64
+
+// Config holds the hyper-parameters. Zero values take the defaults.
+type Config struct {
+	Batch int // points in a batch; default BatchSize. It bounds what a barrier costs, and changes nothing else
+}
+
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("batch", "points in a batch: it bounds what a barrier costs, and changes nothing else", BatchSize, 1, 100000, func(c *Config) *int { return &c.Batch }),
+	}
+}
+
+func (c Config) withDefaults() Config {
+	Constants().Fill(&c)
+	return c
+}
+
+// Validate reports hyper-parameters that make no sense.
+func (c Config) Validate() error {
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("random: %w", err)
+	}
+	return nil
+}
 
 // New returns random search without replacement.
 func New(s *space.Space, seed uint64) search.Strategy {
-	return &random{search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x72616E64)))}
+	return newRandom(s, seed, BatchSize)
+}
+
+// New is the function New with hyper-parameters of its own.
+func (c Config) New(s *space.Space, seed uint64) (search.Strategy, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return newRandom(s, seed, c.withDefaults().Batch), nil
+}
+
+func newRandom(s *space.Space, seed uint64, batch int) search.Strategy {
+	return &random{batch, search.NewFresh(s, rand.New(rand.NewPCG(seed, 0x72616E64)))}
 }
 
 type random struct {
+	batch int
 	fresh *search.Fresh
 }
 
 // Ask draws the next points.
 func (r *random) Ask(p space.Progress) []space.Proposal {
-	return search.Take(BatchSize, p, r.fresh.Draw)
+	return search.Take(r.batch, p, r.fresh.Draw)
 }
 
 // Tell learns nothing: each draw is independent of the outcomes.

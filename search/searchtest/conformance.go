@@ -50,6 +50,28 @@ func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (
 	}
 }
 
+// Brief checks the most of it in a short time, for strategies that are many: one with each value of its constants. A small
+// space is exhausted, a budget is met in a large one, the seed decides what is asked, and a replay of a run agrees.
+func Brief(t *testing.T, factory func(*space.Space, uint64) (search.Strategy, error)) {
+	t.Helper()
+	all, err := theSpaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &suite{spaces: all, factory: factory}
+	const evaluations = 41
+	small, wide := s.few[3], s.many[0]
+	s.asker(t, small, 1, rough).exhausted()
+	first, again := s.asker(t, wide, 2, rough).run(evaluations), s.asker(t, wide, 2, rough).run(evaluations)
+	if len(first) != evaluations || !slices.Equal(first, again) {
+		t.Fatalf("space %s: it asks for %d points, and for the same the second time: %v", wide.Name(), len(first), slices.Equal(first, again))
+	}
+	past := s.whole(t, small, 3, evaluator(rough, 0), search.Settings{Budget: search.Budget{Evaluations: evaluations}, Jobs: 2})
+	if n, err := search.Replay(s.make(t, small, 3), past); err != nil || n != evaluations {
+		t.Fatalf("space %s: of %d outcomes, a replay agrees on %d: %v", small.Name(), evaluations, n, err)
+	}
+}
+
 // checks are what the suite does once, properties what it does again and again with random choices.
 var (
 	checks = []struct {

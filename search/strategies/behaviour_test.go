@@ -74,10 +74,10 @@ func models() []string {
 	return []string{"surrogate"}
 }
 
-// inShort skips what is about how well strategies search, and takes long with those that think.
+// inShort skips what takes long with strategies that think.
 func inShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short tests leave out how well a model searches")
+		t.Skip("short tests leave out what takes a model long")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -20,16 +19,14 @@ import (
 	"tune/space"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 const (
-	// traced is how many evaluations a trace has, and shown how many of its keys stand in the golden file.
-	traced, shown = 500, 4
+	// goldenEvaluations is how many evaluations a trace has, and shown how many of its keys stand in the golden file.
+	goldenEvaluations, shown = 500, 4
 )
 
 // hashedAt are the evaluations up to which a trace has a hash: a failure shows between which two of them it departs. Lines of
 // several strategies are equal up to there where they draw the same random points.
-var hashedAt = []int{20, 60, 150, 300, traced}
+var hashedAt = []int{20, 60, 150, 300, goldenEvaluations}
 
 // landscape is a space with a cost at each point.
 type landscape struct {
@@ -149,8 +146,8 @@ func tracers() []tracer {
 	return out
 }
 
-// trace carries out a search, and describes what it asked and found.
-func trace(t *testing.T, what tracer, l landscape, seed uint64) string {
+// goldenTrace carries out a search, and describes what it asked and found.
+func goldenTrace(t *testing.T, what tracer, l landscape, seed uint64) string {
 	t.Helper()
 	s, err := what.make(l, seed)
 	if err != nil {
@@ -165,7 +162,7 @@ func trace(t *testing.T, what tracer, l landscape, seed uint64) string {
 			o.Cost += float64((t.Point.Ordinal(0)*7+t.Point.Ordinal(1)*3)%11) * float64(t.Fidelity)
 		}
 		return o, nil
-	}), search.Settings{Budget: search.Budget{Evaluations: traced}, Observe: func(e search.Event) {
+	}), search.Settings{Budget: search.Budget{Evaluations: goldenEvaluations}, Observe: func(e search.Event) {
 		line := e.Trial.Point.Key()
 		if f := e.Trial.Fidelity; f > 0 {
 			line += fmt.Sprintf(" (fidelity %d)", f)
@@ -189,9 +186,9 @@ func trace(t *testing.T, what tracer, l landscape, seed uint64) string {
 	return fmt.Sprintf("%s, seed %d: best %v, found at %d of %d; asked%s\n%s", what.name, seed, best, at, n, &asked, &out)
 }
 
-// TestGolden: each strategy asks the points that it asked when the golden files were written, and comes to the same cost. A
-// change that alters what a run finds for a seed is one that users see: the files are to be written anew in the commit that
-// means it.
+// TestGolden: each strategy, and what wraps it, asks the points that it asked when the golden files were written, and comes to the
+// same cost. TestTraces pins more searches to the version of each strategy; here a failure shows from where on a search differs, and
+// whether it is better or worse for it.
 //
 // The files hold for amd64: on other processors the compiler may join a product and a sum into one rounding, and the model
 // takes another turn.
@@ -219,7 +216,7 @@ func TestGolden(t *testing.T) {
 					for j, seed := range l.seeds {
 						t.Run(fmt.Sprintf("%s/seed=%d", what.name, seed), func(t *testing.T) {
 							t.Parallel()
-							got := trace(t, what, l, seed)
+							got := goldenTrace(t, what, l, seed)
 							traces[i*len(l.seeds)+j] = got
 							if w := want[title(got)]; got != w && !*update {
 								t.Errorf("the trace is\n%sand in %s\n%s", got, path, w)

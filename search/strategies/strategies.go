@@ -3,11 +3,14 @@ package strategies
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"tune/search"
 	"tune/search/anneal"
 	"tune/search/auto"
+	"tune/search/constant"
 	"tune/search/diffevo"
 	"tune/search/evolve"
 	"tune/search/grid"
@@ -23,17 +26,30 @@ import (
 // Default is the strategy that a run takes where none is named, and the kernel names none.
 const Default = "auto"
 
-// Strategy is one entry of the table.
+// Strategy is one entry of the table, with values for its constants.
 type Strategy struct {
 	Name string
 	Doc  string // one line
+	// Version changes with what the strategy, or what wraps it, asks for some seed with the same constants, and with the
+	// defaults: a run goes on with the version that began it.
+	Version int
+	// Constants are those that may be set: see Parse.
+	Constants []constant.Constant
 	// Paced says that what it asks depends on how much of the budget is left, so that a run with a smaller budget does
 	// not ask the first points of one with a larger.
 	Paced bool
 	// Hintless says that it begins with no given point.
 	Hintless bool
-	// New makes the strategy for a space and a seed.
-	New func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)
+
+	values []float64 // of the constants
+	// resolve completes values that are partly NaN, and checks them.
+	resolve func(values []float64) ([]float64, error)
+	make    func(s *space.Space, seed uint64, h Hints, values []float64) (search.Strategy, error)
+}
+
+// New makes the strategy for a space and a seed, with the constants that it has.
+func (s Strategy) New(in *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+	return s.make(in, seed, h, s.values)
 }
 
 // Make makes the strategy of a run: a batch is scored at the cheap fidelities first, where the problem has any. Of cheap the
@@ -69,63 +85,100 @@ func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*se
 	return warm.New(s, inner, fresh, h.Start, h.Sources), nil
 }
 
-// Table returns every strategy, in the order in which they are listed.
+// config is what configurations of strategies have in common.
+type config interface{ Validate() error }
+
+// entry completes an entry of the table by the constants of the strategy's configurations C, and by what makes it of one.
+func entry[C config](s Strategy, table constant.Table[C], make func(*space.Space, uint64, Hints, C) (search.Strategy, error)) Strategy {
+	of := func(values []float64) (c C) {
+		table.Set(&c, values)
+		return c
+	}
+	s.Constants = table.Constants()
+	s.resolve = func(values []float64) ([]float64, error) {
+		c := of(values)
+		if err := c.Validate(); err != nil {
+			return nil, err
+		}
+		table.Fill(&c)
+		return table.Values(c), nil
+	}
+	s.make = func(in *space.Space, seed uint64, h Hints, values []float64) (search.Strategy, error) {
+		return make(in, seed, h, of(values))
+	}
+	unset := slices.Repeat([]float64{math.NaN()}, len(table))
+	var err error
+	if s.values, err = s.resolve(unset); err != nil {
+		panic("strategies: the defaults of " + s.Name + " are out of range: " + err.Error())
+	}
+	return s
+}
+
+// Table returns every strategy, in the order in which they are listed. Its constants have their defaults.
 func Table() []Strategy {
-	return []Strategy{{
-		Name: "auto", Paced: true,
-		Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return auto.New(s, seed, auto.Config{Start: h.Start, Sources: h.Sources})
-		},
-	}, {
-		Name: "evolve", Doc: "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+	return []Strategy{
+		entry(Strategy{
+			Name: "auto", Version: 1, Paced: true,
+			Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
+		}, auto.Constants(), func(s *space.Space, seed uint64, h Hints, c auto.Config) (search.Strategy, error) {
+			c.Start, c.Sources = h.Start, h.Sources
+			return auto.New(s, seed, c)
+		}),
+		entry(Strategy{
+			Name: "evolve", Version: 1, Doc: "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
+		}, evolve.Constants(), func(s *space.Space, seed uint64, h Hints, c evolve.Config) (search.Strategy, error) {
 			return warmed(s, seed, h, func(fresh *search.Fresh) (*evolve.Strategy, error) {
-				return evolve.New(s, seed, evolve.Config{Start: h.Start, Fresh: fresh})
+				c.Start, c.Fresh = h.Start, fresh
+				return evolve.New(s, seed, c)
 			})
-		},
-	}, {
-		Name: "surrogate", Doc: "Gaussian process with expected improvement; avoids what it learned to fail",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
-			return surrogate.New(s, seed, surrogate.Config{Start: h.Start, Sources: h.Sources})
-		},
-	}, {
-		Name: "anneal", Doc: "simulated annealing: chains that cool, and start anew when frozen",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+		}),
+		entry(Strategy{
+			Name: "surrogate", Version: 1, Doc: "Gaussian process with expected improvement; avoids what it learned to fail",
+		}, surrogate.Constants(), func(s *space.Space, seed uint64, h Hints, c surrogate.Config) (search.Strategy, error) {
+			c.Start, c.Sources = h.Start, h.Sources
+			return surrogate.New(s, seed, c)
+		}),
+		entry(Strategy{
+			Name: "anneal", Version: 1, Doc: "simulated annealing: chains that cool, and start anew when frozen",
+		}, anneal.Constants(), func(s *space.Space, seed uint64, h Hints, c anneal.Config) (search.Strategy, error) {
 			return warmed(s, seed, h, func(fresh *search.Fresh) (*anneal.Strategy, error) {
-				return anneal.New(s, seed, anneal.Config{Start: h.Start, Fresh: fresh})
+				c.Start, c.Fresh = h.Start, fresh
+				return anneal.New(s, seed, c)
 			})
-		},
-	}, {
-		Name: "ils", Doc: "iterated local search: descents through three neighbourhoods, and kicks between them",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+		}),
+		entry(Strategy{
+			Name: "ils", Version: 1, Doc: "iterated local search: descents through three neighbourhoods, and kicks between them",
+		}, ils.Constants(), func(s *space.Space, seed uint64, h Hints, c ils.Config) (search.Strategy, error) {
 			return warmed(s, seed, h, func(fresh *search.Fresh) (*ils.Strategy, error) {
-				return ils.New(s, seed, ils.Config{Start: h.Start, Fresh: fresh})
+				c.Start, c.Fresh = h.Start, fresh
+				return ils.New(s, seed, c)
 			})
-		},
-	}, {
-		Name: "diffevo", Doc: "differential evolution over ordinals: the best and differences of members lead",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+		}),
+		entry(Strategy{
+			Name: "diffevo", Version: 1, Doc: "differential evolution over ordinals: the best and differences of members lead",
+		}, diffevo.Constants(), func(s *space.Space, seed uint64, h Hints, c diffevo.Config) (search.Strategy, error) {
 			return warmed(s, seed, h, func(fresh *search.Fresh) (*diffevo.Strategy, error) {
-				return diffevo.New(s, seed, diffevo.Config{Start: h.Start, Fresh: fresh})
+				c.Start, c.Fresh = h.Start, fresh
+				return diffevo.New(s, seed, c)
 			})
-		},
-	}, {
-		Name: "swarm", Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
-		New: func(s *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+		}),
+		entry(Strategy{
+			Name: "swarm", Version: 1, Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
+		}, swarm.Constants(), func(s *space.Space, seed uint64, h Hints, c swarm.Config) (search.Strategy, error) {
 			return warmed(s, seed, h, func(fresh *search.Fresh) (*swarm.Strategy, error) {
-				return swarm.New(s, seed, swarm.Config{Start: h.Start, Fresh: fresh})
+				c.Start, c.Fresh = h.Start, fresh
+				return swarm.New(s, seed, c)
 			})
-		},
-	}, {
-		Name: "random", Hintless: true, Doc: "uniform random points, without replacement",
-		New: func(s *space.Space, seed uint64, _ Hints) (search.Strategy, error) {
-			return random.New(s, seed), nil
-		},
-	}, {
-		Name: "grid", Hintless: true, Doc: "every point, in canonical order",
-		New: func(s *space.Space, _ uint64, _ Hints) (search.Strategy, error) { return grid.New(s), nil },
-	}}
+		}),
+		entry(Strategy{
+			Name: "random", Version: 1, Hintless: true, Doc: "uniform random points, without replacement",
+		}, random.Constants(), func(s *space.Space, seed uint64, _ Hints, c random.Config) (search.Strategy, error) {
+			return c.New(s, seed)
+		}),
+		entry(Strategy{
+			Name: "grid", Version: 1, Hintless: true, Doc: "every point, in canonical order",
+		}, grid.Constants(), func(s *space.Space, _ uint64, _ Hints, c grid.Config) (search.Strategy, error) { return c.New(s) }),
+	}
 }
 
 // Names lists the names of the table.

@@ -37,9 +37,6 @@ type encoded struct {
 	active int // the feature that says whether it is active; -1 where it always is
 }
 
-// listedDomain is the largest domain whose features are kept in a table.
-const listedDomain = 1 << 12
-
 func newEncoder(s *space.Space) *encoder {
 	e := &encoder{}
 	for _, p := range s.Parameters() {
@@ -79,10 +76,6 @@ func (e *encoder) add(features int, two bool) {
 	}
 	e.switches = append(e.switches, two)
 }
-
-// mostTwos is the largest valuation that counts among the points to begin with. Only up to featureTwos is it a feature:
-// what is aligned to 64 is aligned, and a longer scale would put blocks of 16 and 32 too close together.
-const mostTwos, featureTwos = 8, 6
 
 // alignment sums over the parameters how often 2 divides the values, where that says what their sizes do not.
 func (e *encoder) alignment(p space.Point) int {

@@ -72,7 +72,7 @@ func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
 	n := u.seen.len()
-	u.trend = u.prior.fit(y, n >= flatFrom && n < roamUntil, func(k int) []float64 { return u.observation(rows[k]).prior })
+	u.trend = u.prior.fit(y, n >= flatFrom && n < u.cfg.Early, func(k int) []float64 { return u.observation(rows[k]).prior })
 	sum := 0.0
 	for k, i := range rows {
 		y[k] -= u.trend.at(u.observation(i).prior)
@@ -95,7 +95,7 @@ func (u *Strategy) prepare() {
 	if n := u.seen.len(); len(u.models) == 0 || n >= u.refit {
 		u.learn()
 		// Lengths are soon known well enough.
-		u.refit = n + max(n*3/10, 2)
+		u.refit = n + max(n*refitTenths/10, refitLeast)
 		switch {
 		case n >= narrowFrom:
 			u.refit = n + u.cfg.Most/2
@@ -136,16 +136,6 @@ func (u *Strategy) prepare() {
 	}
 }
 
-const (
-	// fitMost is how many observations the hyper-parameters are learned from.
-	fitMost = 112
-	// firstSteps and laterSteps are how long they are sought: what was found before is near.
-	firstSteps, laterSteps = 20, 10
-	// sampledUntil is the number of observations up to which the hyper-parameters are sampled: later they are known
-	// well enough.
-	sampledUntil = 64
-)
-
 // learn chooses what the process observes, and its hyper-parameters.
 func (u *Strategy) learn() {
 	clear(u.used)
@@ -156,13 +146,13 @@ func (u *Strategy) learn() {
 		x[k] = u.observation(i).x
 	}
 	steps := firstSteps
-	if len(u.models) > 0 && len(some) >= 32 {
+	if len(u.models) > 0 && len(some) >= laterFrom {
 		steps = laterSteps
 	}
 	y := u.standardise(some)
 	u.hyper = fit(x, y, u.enc.group, u.belief, u.hyper, steps)
 	hypers := []hyper{u.hyper}
-	if u.seen.len() <= sampledUntil && u.cfg.Samples > 1 {
+	if u.seen.len() <= u.cfg.SampledUntil && u.cfg.Samples > 1 {
 		hypers = sampleHypers(x, y, u.enc.group, u.belief, u.hyper, u.cfg.Samples, u.rng)
 	}
 	u.models = u.models[:0]
@@ -252,31 +242,6 @@ func (u *Strategy) add(p space.Point) {
 	u.pool = append(u.pool, c)
 }
 
-const (
-	// narrowFrom is the number of observations from which on the pool is half as large, and the processes are made anew
-	// before they grow: what is promising is known to be near the best points by then.
-	narrowFrom = 512
-	// stream is the share of the pool that gives way at each batch: to random points, or, where they are sought, to mutants of
-	// the best one first.
-	stream = 0.1
-	// recall is how many of the best points of the sources come into the pool with each fit, as a share of its size at the
-	// beginning, until they prove to be the least promising: in a large space, random points and neighbours seldom are what
-	// a source knows to be good.
-	recall = 0.4
-	// elites is how many of the best points have their neighbours in the pool.
-	elites = 4
-	// climbed is how many of the most promising candidates have as well, while little is known, so that from batch to
-	// batch the pool climbs. Later random points serve better.
-	climbed = 2
-	// mostNeighbours and mostAhead bound how many neighbours of an observation and of a candidate come into the pool.
-	mostNeighbours, mostAhead = 100, 40
-	// mutants is how many points not far from the best one are drawn for the pool at each batch, where such are sought.
-	mutants = 100
-	// mostMisses is how many random points in a row are in the pool or asked before the space has, as good as
-	// certainly, few others.
-	mostMisses = 64
-)
-
 // fill drops the least promising candidates for others, and those that were asked by now.
 func (u *Strategy) fill() {
 	if len(u.gone) > 0 {
@@ -303,7 +268,7 @@ func (u *Strategy) fill() {
 			delete(u.pooled, c.key)
 		}
 		u.pool = u.pool[:keep]
-		if u.seen.len() <= sampledUntil {
+		if u.seen.len() <= climbUntil {
 			promising = slices.Clone(u.pool[:min(climbed, keep)])
 		}
 	}
@@ -336,32 +301,16 @@ func (u *Strategy) fill() {
 	}
 }
 
-const (
-	// From roamFrom to roamUntil evaluations, every roamEvery-th point is sought among candidates that differ from the best
-	// point in roamFar parameters or more: what goes with what is not seen by changing the best point a little, and
-	// expected improvement alone stays near it until nothing is left there.
-	roamFrom, roamUntil = 12, 150
-	roamEvery, roamFar  = 4, 3
-	// From nearFrom evaluations on, until roamUntil, the others are sought among those that differ from the best point in near
-	// parameters or less, where as many as from manyFrom to manyTo have a choice: nearly all points of such a space are far from
-	// the best one and uncertain, and few of them are good (cf. Eriksson et al., "Scalable global optimization via local
-	// Bayesian optimization", 2019). Where there are fewer parameters, near is no small part of the space, and where there
-	// are more, that brought nothing.
-	nearFrom         = 64
-	near             = 3
-	manyFrom, manyTo = 9, 16
-)
-
 // intensify reports whether points are sought near the best one, but for those that are sought far from it.
 func (u *Strategy) intensify() bool {
-	return u.local && u.seen.len() >= nearFrom && u.seen.len() < roamUntil
+	return u.local && u.seen.len() >= u.cfg.NearFrom && u.seen.len() < u.cfg.Early
 }
 
 // ring returns in how many parameters the next point is to differ from the best one.
 func (u *Strategy) ring() (least, most int) {
 	n := u.seen.len()
 	switch {
-	case n >= roamFrom && n < roamUntil && u.picked%roamEvery == 0:
+	case n >= roamFrom && n < u.cfg.Early && u.picked%roamEvery == 0:
 		return roamFar, len(u.enc.params)
 	case u.intensify():
 		return 0, near
@@ -434,7 +383,7 @@ func (u *Strategy) promise(c *candidate) float64 {
 func (u *Strategy) view(c *candidate, k int) (z, deviation, right float64) {
 	w := &c.views[k]
 	deviation = u.models[k].signal * math.Sqrt(max(1-w.explained, leastVariance))
-	return (u.target - w.mean) / deviation, deviation, max(1-w.bad, 1e-3)
+	return (u.target - w.mean) / deviation, deviation, max(1-w.bad, leastRight)
 }
 
 // farOut is where the expected improvement of a standard normal variable is too small to be computed by its definition.

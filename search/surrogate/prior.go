@@ -23,20 +23,6 @@ type known struct {
 	flat  float64 // what is better than this is in the better quarter of the space
 }
 
-const (
-	// mostKept is how many points of a source stand for those that it lacks: half of them the best.
-	mostKept = 512
-	// sourceWeight is the prior of the sum of the sources' weights, and firmness how many observations it counts for.
-	sourceWeight = 1
-	firmness     = 4
-	// From flatFrom observations on, until roamUntil, all that a source believes to be in the better quarter of the space counts
-	// as equally good. A source is right about what is bad, but the best points of one device are seldom those of another, and
-	// where it is wrong of the best the search would stay among hundreds of them. Later, what it says of the best leads to
-	// those that are left. The quarter is that of flatOf random points: a source may have measured good ones only.
-	flatFrom = 48
-	flatOf   = 400
-)
-
 func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 	p := &priors{}
 	for _, source := range sources {
@@ -127,9 +113,6 @@ func (p *priors) flatten(s *space.Space, e *encoder) {
 	}
 }
 
-// nearestOf is how many near points of a source stand for one that it lacks.
-const nearestOf = 3
-
 // at returns what each source says of a point; nil where there is none.
 func (p *priors) at(point space.Point, x []float64) []float64 {
 	if len(p.sources) == 0 {
@@ -157,7 +140,7 @@ func (p *priors) at(point space.Point, x []float64) []float64 {
 		sum, weights := 0.0, 0.0
 		for _, n := range near {
 			if !math.IsInf(n.d, 1) {
-				w := 1 / (n.d + 1e-3)
+				w := 1 / (n.d + nearestGap)
 				sum, weights = sum+w*n.y, weights+w
 			}
 		}
@@ -209,11 +192,9 @@ func (p *priors) fit(y []float64, flat bool, prior func(k int) []float64) trend 
 			means[i] += says(k, i) / n
 		}
 	}
-	const sweeps = 20
 	for range sweeps {
 		for i := range t.weights {
-			// A deviation of a quarter of the quartile's distance is what a source says without much doubt.
-			top, bottom := firmness*0.25*expected, firmness*0.25
+			top, bottom := firmness*firmVariance*expected, firmness*firmVariance
 			for k, v := range y {
 				rest := v - mean
 				for j, w := range t.weights {

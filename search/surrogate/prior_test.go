@@ -39,7 +39,7 @@ func TestTrend(t *testing.T) {
 }
 
 // TestSourceLater: after each fit of the hyper-parameters the best points of a source come into the pool again, and which of its
-// better points is the best does not count from flatFrom to roamUntil evaluations.
+// better points is the best does not count from flatFrom to earlyUntil evaluations.
 func TestSourceLater(t *testing.T) {
 	f := functions.Rosenbrock(6)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -65,7 +65,7 @@ func TestSourceLater(t *testing.T) {
 		}
 		if len(u.models) > 0 {
 			want := 0.0
-			if n >= flatFrom && n < roamUntil {
+			if n >= flatFrom && n < earlyUntil {
 				want = u.prior.sources[0].flat
 				flattened++
 			}

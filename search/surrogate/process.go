@@ -31,9 +31,6 @@ func split(theta []float64) hyper {
 	return hyper{theta[:k], theta[k]}
 }
 
-// additive is the share of the kernel that is a sum over groups.
-const additive = 0.5
-
 func newProcess(group []int, h hyper) *process {
 	g := &process{group: group, alone: len(group) == len(h.weight), parts: additive / float64(max(len(h.weight), 1)), noise: math.Exp(h.noise)}
 	for _, k := range group {
@@ -250,14 +247,6 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 // last.
 type belief struct{ mean, spread []float64 }
 
-// The prior: lengths near 1.3 times the range of a parameter, longer ones where there are two values only, since a
-// switch matters less often than a size, and little noise.
-const (
-	weightMean, weightSpread = -0.5, 1.5
-	switchMean, switchSpread = -2, 2
-	noiseMean, noiseSpread   = -8, 1.5
-)
-
 // newBelief returns the prior for groups of which it is known whether each is a switch.
 func newBelief(switches []bool) belief {
 	var b belief
@@ -277,19 +266,12 @@ func (b belief) hyper() hyper {
 	return split(b.mean)
 }
 
-// The bounds of the hyper-parameters.
-const (
-	leastLog   = -10
-	mostWeight = 6
-	mostNoise  = 0
-)
-
 // fit returns the most probable hyper-parameters found from h on in so many steps, by Rprop (Igel and Hüsken, "Improving the Rprop
 // learning algorithm", 2000), which looks at the signs of the gradient only.
 func fit(x [][]float64, y []float64, group []int, b belief, h hyper, steps int) hyper {
 	k := len(h.weight) + 1
 	theta := append(slices.Clone(h.weight), h.noise)
-	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{0.4}, k)
+	grad, before, step := make([]float64, k), make([]float64, k), slices.Repeat([]float64{stepFirst}, k)
 	best, most := slices.Clone(theta), math.Inf(-1)
 	for range steps {
 		v := evidence(x, y, group, split(theta), grad)
@@ -305,9 +287,9 @@ func fit(x [][]float64, y []float64, group []int, b belief, h hyper, steps int) 
 		for i, d := range grad {
 			switch s := d * before[i]; {
 			case s > 0:
-				step[i] = min(step[i]*1.3, 1.5)
+				step[i] = min(step[i]*stepUp, stepMost)
 			case s < 0:
-				step[i], d = max(step[i]*0.5, 1e-3), 0
+				step[i], d = max(step[i]*stepDown, stepLeast), 0
 			}
 			switch {
 			case d > 0:

@@ -21,7 +21,7 @@ func ask(u *Strategy, n int, f functions.Function) ([]space.Trial, []space.Outco
 
 // TestRings: from roamFrom evaluations on every roamEvery-th point differs from the best one in roamFar parameters or more;
 // the others need not, but where there are from manyFrom to manyTo parameters they are near it from
-// nearFrom evaluations on. Both end at roamUntil.
+// nearFrom evaluations on. Both end at earlyUntil.
 func TestRings(t *testing.T) {
 	for _, test := range []struct {
 		parameters int
@@ -46,17 +46,17 @@ func TestRings(t *testing.T) {
 						differ++
 					}
 				}
-				far := n < roamUntil && (first+i+1)%roamEvery == 0
+				far := n < earlyUntil && (first+i+1)%roamEvery == 0
 				switch {
 				case far && differ < roamFar:
 					t.Errorf("%d parameters: point %d, pick %d, differs from the best in %d", test.parameters, n+i, first+i+1, differ)
 				case far:
 					roamed++
-				case n >= roamUntil && differ > near:
+				case n >= earlyUntil && differ > near:
 					after++
 				case differ < roamFar:
 					free++
-				case differ > near && n >= nearFrom && n < roamUntil:
+				case differ > near && n >= nearFrom && n < earlyUntil:
 					outside++
 				}
 			}

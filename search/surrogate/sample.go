@@ -23,9 +23,6 @@ func posterior(x [][]float64, y []float64, group []int, b belief, theta []float6
 	return v
 }
 
-// sliceWidth is how wide a slice is at first: about as wide as the posterior where little is known.
-const sliceWidth = 3
-
 // sampleHypers draws n times from the posterior, by slice sampling of one hyper-parameter after the other, from a likely
 // point on (Neal, "Slice sampling", 2003; the slice is not stepped out).
 func sampleHypers(x [][]float64, y []float64, group []int, b belief, from hyper, n int, rng *rand.Rand) []hyper {

@@ -31,6 +31,7 @@ import (
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -40,9 +41,18 @@ type Config struct {
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
 	Pool    int // candidates whose promise is known, half as many from 512 evaluations on; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
-	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to 64 evaluations;
+	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to SampledUntil evaluations;
 	// default 8, and 1 is the most probable set alone.
-	Samples int
+	Samples      int
+	SampledUntil int // default 64
+	// Early is how many evaluations some points are sought far from the best one for, and others near it, and the sources do
+	// not rank their best points for; default 150.
+	Early int
+	// From NearFrom evaluations on, points are sought near the best one where as many as from NearLeast to NearMost parameters
+	// have a choice; default 64, 9 and 16.
+	NearFrom, NearLeast, NearMost int
+	// NoCentre leaves the middle of the space out of the first points.
+	NoCentre bool
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
@@ -53,33 +63,32 @@ type Config struct {
 	Fresh *search.Fresh
 }
 
-func (c Config) withDefaults() Config {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("initial", "points before the model is asked", initialPoints, 2, 1000, func(c *Config) *int { return &c.Initial }),
+		constant.NewInt("batch", "points in a batch; 0 for 2, 4 from 64 evaluations on, and 8 from 512 on", 0, 0, 1000, func(c *Config) *int { return &c.Batch }),
+		constant.NewInt("pool", "candidates whose promise is known, half as many from 512 evaluations on", poolSize, 1, 10000, func(c *Config) *int { return &c.Pool }),
+		constant.NewInt("most", "points that the process observes at once", observedMost, 16, 1000, func(c *Config) *int { return &c.Most }),
+		constant.NewInt("samples", "sets of hyper-parameters that the expected improvement is averaged over while little is known; 1 for the most probable set alone", sampleCount, 1, 32, func(c *Config) *int { return &c.Samples }),
+		constant.NewInt("sampled_until", "evaluations up to which there are such samples", sampledUntil, 2, 1000, func(c *Config) *int { return &c.SampledUntil }),
+		constant.NewInt("early", "evaluations up to which some points are sought far from the best one, others near it, and sources do not rank their best", earlyUntil, 1, 1000000, func(c *Config) *int { return &c.Early }),
+		constant.NewInt("near_from", "evaluations from which on points are sought near the best one, in spaces of near_least to near_most parameters", nearFrom, 1, 1000000, func(c *Config) *int { return &c.NearFrom }),
+		constant.NewInt("near_least", "least number of parameters with a choice at which points are sought near the best one", manyFrom, 1, 10000, func(c *Config) *int { return &c.NearLeast }),
+		constant.NewInt("near_most", "largest such number", manyTo, 1, 10000, func(c *Config) *int { return &c.NearMost }),
+		constant.NewBool("centre", "whether the middle of the space is among the first points", true, func(c *Config) *bool { return &c.NoCentre }),
 	}
-	set(&c.Initial, 6)
-	set(&c.Pool, 1000)
-	set(&c.Most, 200)
-	set(&c.Samples, 8)
+}
+
+func (c Config) withDefaults() Config {
+	Constants().Fill(&c)
 	return c
 }
 
-// Validate reports hyper-parameters that cannot work together.
+// Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Initial < 2:
-		return fmt.Errorf("surrogate: initial is %d: want 2 or more", c.Initial)
-	case c.Batch < 0:
-		return fmt.Errorf("surrogate: batch is %d: want 1 or more, or 0 for the default", c.Batch)
-	case c.Pool < 1:
-		return fmt.Errorf("surrogate: pool is %d: want 1 or more", c.Pool)
-	case c.Most < 16:
-		return fmt.Errorf("surrogate: most is %d: want 16 or more", c.Most)
-	case c.Samples < 1:
-		return fmt.Errorf("surrogate: samples is %d: want 1 or more", c.Samples)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("surrogate: %w", err)
 	}
 	return nil
 }
@@ -173,14 +182,17 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 			choices++
 		}
 	}
-	u.local = choices >= manyFrom && choices <= manyTo
+	u.local = choices >= c.NearLeast && choices <= c.NearMost
 	u.belief = newBelief(u.enc.switches)
 	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
 	remembered := int(recall * float64(c.Pool))
 	leaders := search.Leaders(s, c.Sources, max(remembered, search.MostLeaders))
 	u.recall = leaders[:min(remembered, len(leaders))]
-	u.first = slices.Concat(c.Start, leaders[:min(search.MostLeaders, len(leaders))], []space.Point{code.Centre(s)})
+	u.first = slices.Concat(c.Start, leaders[:min(search.MostLeaders, len(leaders))])
+	if !c.NoCentre {
+		u.first = append(u.first, code.Centre(s))
+	}
 	return u, nil
 }
 
@@ -190,12 +202,12 @@ func (u *Strategy) batch() int {
 	switch n := u.seen.len(); {
 	case u.cfg.Batch > 0:
 		return u.cfg.Batch
-	case n < 64:
-		return 2
-	case n < 512:
-		return 4
+	case n < smallUntil:
+		return smallBatch
+	case n < middlingUntil:
+		return middlingBatch
 	}
-	return 8
+	return largeBatch
 }
 
 // Ask proposes the most promising points.
@@ -226,13 +238,6 @@ func (u *Strategy) Ask(p space.Progress) []space.Proposal {
 		return last.point, true
 	})
 }
-
-const (
-	// spreadOver is how many points the farthest is chosen from, each the most aligned of alignedOf random ones:
-	// alignment matters to many kernels, and no model can know that it does before it has seen both kinds.
-	spreadOver = 6
-	alignedOf  = 16
-)
 
 // aligned returns the most aligned of some random points.
 func (u *Strategy) aligned() (space.Point, error) {

@@ -13,6 +13,7 @@ import (
 
 	"tune/search"
 	"tune/search/code"
+	"tune/search/constant"
 	"tune/space"
 )
 
@@ -29,43 +30,27 @@ type Config struct {
 	Fresh *search.Fresh
 }
 
+// Constants are the hyper-parameters that users may set, with their defaults and ranges.
+func Constants() constant.Table[Config] {
+	return constant.Table[Config]{
+		constant.NewInt("particles", "particles", 16, 1, 10000, func(c *Config) *int { return &c.Particles }),
+		constant.NewInt("batch", "particles that move in a batch, at most all of them", 8, 1, 10000, func(c *Config) *int { return &c.Batch }).Within("particles", 0),
+		constant.NewFloat("inertia", "share of a velocity that is kept", 0.73, 0.01, 0.9999, func(c *Config) *float64 { return &c.Inertia }),
+		constant.NewFloat("own", "weight of a particle's own best point", 1.5, 0.01, 100, func(c *Config) *float64 { return &c.Own }),
+		constant.NewFloat("all", "weight of the best point of all", 1.5, 0.01, 100, func(c *Config) *float64 { return &c.All }),
+		constant.NewInt("patience", "batches without a better point before the particles scatter", 12, 1, 100000, func(c *Config) *int { return &c.Patience }),
+	}
+}
+
 func (c Config) withDefaults() Config {
-	if c.Particles == 0 {
-		c.Particles = 16
-	}
-	if c.Batch == 0 {
-		c.Batch = min(8, c.Particles)
-	}
-	set := func(v *float64, d float64) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&c.Inertia, 0.73)
-	set(&c.Own, 1.5)
-	set(&c.All, 1.5)
-	if c.Patience == 0 {
-		c.Patience = 12
-	}
+	Constants().Fill(&c)
 	return c
 }
 
-// Validate reports hyper-parameters that cannot work together.
+// Validate reports hyper-parameters that make no sense.
 func (c Config) Validate() error {
-	c = c.withDefaults()
-	switch {
-	case c.Particles < 1:
-		return fmt.Errorf("swarm: particles is %d: want 1 or more", c.Particles)
-	case c.Batch < 1 || c.Batch > c.Particles:
-		return fmt.Errorf("swarm: batch is %d: want 1 to the particles, %d", c.Batch, c.Particles)
-	case !(c.Inertia > 0 && c.Inertia < 1):
-		return fmt.Errorf("swarm: inertia is %v: want a number between 0 and 1", c.Inertia)
-	case !(c.Own >= 0) || math.IsInf(c.Own, 1):
-		return fmt.Errorf("swarm: the weight of a particle's own best is %v: want a finite number, 0 or more", c.Own)
-	case !(c.All >= 0) || math.IsInf(c.All, 1):
-		return fmt.Errorf("swarm: the weight of the best of all is %v: want a finite number, 0 or more", c.All)
-	case c.Patience < 1:
-		return fmt.Errorf("swarm: patience is %d: want 1 or more", c.Patience)
+	if err := Constants().Check(c.withDefaults()); err != nil {
+		return fmt.Errorf("swarm: %w", err)
 	}
 	return nil
 }
@@ -137,6 +122,9 @@ func (w *Strategy) fly(p *particle) {
 	}
 }
 
+// firstPace divides the velocities that particles begin with, which are drawn from -1/2 to 1/2 of a domain. It was chosen by hand.
+const firstPace = 2
+
 // Tell updates what the particles are drawn to. A particle goes on from the point that was evaluated for it.
 func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	w.stale++
@@ -145,7 +133,7 @@ func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		if p.x == nil {
 			*p = particle{velocity: make([]float64, len(x)), best: x, cost: cost}
 			for k := range x {
-				p.velocity[k] = (w.rng.Float64() - 0.5) / 2
+				p.velocity[k] = (w.rng.Float64() - 0.5) / firstPace
 			}
 		}
 		p.x = append(p.x[:0], x...)
