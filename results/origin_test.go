@@ -67,8 +67,14 @@ func TestOrigin(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			signedRun(t)
 		}, "another user or machine"},
+		{"a key that the group can read", func(t *testing.T, _ string) {
+			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
+		}, "can be read or written by others"},
 		{"a key that others can read", func(t *testing.T, _ string) {
-			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o644); err != nil {
+			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o604); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })

@@ -624,3 +624,15 @@ func TestDivisors(t *testing.T) {
 		}
 	}
 }
+
+// TestWidestDomain: of a domain of 1,024 values a neighbour may have any, of a wider one those that are powers of two away.
+func TestWidestDomain(t *testing.T) {
+	for size, want := range map[int]int{2: 1, 3: 2, wideDomain - 1: wideDomain - 2, wideDomain: wideDomain - 1} {
+		if got := moves(1, size, AnyValue); len(got) != want || !slices.IsSorted(got) || slices.Contains(got, 1) {
+			t.Errorf("of %d values there are moves to %v", size, got)
+		}
+	}
+	if got, want := moves(1, wideDomain+1, AnyValue), []int{0, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1024}; !slices.Equal(got, want) {
+		t.Errorf("of %d values there are moves to %v, want %v", wideDomain+1, got, want)
+	}
+}
