@@ -1,11 +1,11 @@
-// Package tune finds the fastest right program of a kernel, and exports it with all that it takes to trust and
-// to reproduce it. It joins the rooms of the module for Go programs as cmd/tune does for users: a kernel
+// Package tune finds the fastest correct version of a kernel, and exports it with what is needed to verify and
+// reproduce it. It offers to Go programs what cmd/tune offers to users: a kernel
 // (package kernels) gives a space of points (package space), a strategy (package search) explores it, every
 // candidate is checked before it is scored, a run directory (package results) keeps every outcome, and the best
 // point becomes a schedule.
 //
 //	Run      searches in a new run directory, and exports the best schedule
-//	Resume   goes on with a run that was stopped, or gives one a larger budget
+//	Resume   continues a run that was stopped, or gives one a larger budget
 //	Replay   proves that a run's strategy asks the recorded points
 //	Export   writes a run's schedule, program, trace or outcomes
 //	Verify   rebuilds a schedule and checks it on fresh inputs
@@ -441,7 +441,7 @@ func (s *session) export(ctx context.Context, o Options, report *Report, journal
 type SlowBaselineError struct{ Budget time.Duration }
 
 func (e *SlowBaselineError) Error() string {
-	return fmt.Sprintf("the budget of %v is over before it is measured: it wants a larger one", e.Budget)
+	return fmt.Sprintf("the budget of %v is over before it is measured: it needs a larger one", e.Budget)
 }
 
 // leastPatience is how long a baseline may take however small the budget is.

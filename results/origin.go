@@ -58,7 +58,7 @@ func MadeHere(dir string, names ...string) error {
 	}
 	key, err := stateKey(false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("this user has made no run on this machine that could be told from others")
+		return errors.New("this user has no signed run on this machine yet")
 	}
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func TestOrigin(t *testing.T) {
 		{"another tag", change(OriginName, `"tag": "`, `"tag": "00`), "changed since"},
 		{"no tag", change(OriginName, `"tag"`, `"tug"`), "unknown field"},
 		{"another format", change(OriginName, `1`, `2`), "changed since"},
-		{"another user", func(t *testing.T, _ string) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }, "has made no run"},
+		{"another user", func(t *testing.T, _ string) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }, "has no signed run"},
 		{"another user who has made runs", func(t *testing.T, _ string) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			signedRun(t)

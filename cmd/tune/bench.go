@@ -18,10 +18,10 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench [KERNEL]",
-		Short: "Tune a kernel at several shapes and measure it beside libraries, or compare strategies",
-		Long: `bench tunes a kernel whose costs are measured at each of the shapes, and measures the result in turns with the
-kernel's baseline and the installed libraries that compute the same (for gemm-f32 OpenBLAS, BLIS and oneDNN, which are loaded
-at run time). The ratio is the median over the pairs, with its 95 % interval.`,
+		Short: "Tune a kernel at several shapes and compare it with libraries, or compare strategies",
+		Long: `bench tunes a kernel with measured costs at each shape. It measures the result in turns with the kernel's baseline and
+with the installed libraries that compute the same (for gemm-f32 OpenBLAS, BLIS and oneDNN, which are loaded at run time).
+The ratio is the median over the pairs, with its 95 % interval.`,
 		Example: `  tune bench gemm-f32 --shapes "m=128,n=128,k=128;m=512,n=512,k=512" --peers openblas,blis,dnnl --budget 1m
   tune bench elementwise-f32 --shapes op=relu,n=33554432 --json
   tune bench search treehash`,
@@ -41,14 +41,14 @@ func (a *app) benchSearchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search [KERNEL]",
 		Short: "Compare strategies at an equal number of evaluations",
-		Long: `search runs each strategy on a kernel's space with each of the seeds 1..N, and prints the mean over seeds of the best
-cost so far, and at how many seeds each ended below random search. Where a kernel has cheap scores, they are used as in a
-run, and each counts as an evaluation, but only full scores of checked candidates count as costs. Nothing is written to disk.
+		Long: `search runs each strategy on a kernel's space with each of the seeds 1..N. It prints the mean over seeds of the best cost
+so far, and for how many seeds each strategy ended below random search. If a kernel has cheap scores, they are used as in a
+run. Each counts as an evaluation, but only full scores of checked candidates count as costs. Nothing is written to disk.
 
-With --data it runs them on measured spaces, of which the optimum is known, and prints, for each space and over all, the
-mean over seeds of optimum / best so far with its standard error, the share of seeds that found the optimum, and the
-evaluations that were wasted on configurations that failed. More files may stand after the first. The result does not
-depend on --jobs.`,
+With --data it runs the strategies on measured spaces, whose optimum is known. For each space and over all spaces it prints
+the mean over seeds of optimum / best so far with its standard error, the share of seeds that found the optimum, and the
+evaluations that were wasted on failed configurations. More files may follow the first. The result does not depend on
+--jobs.`,
 		Example: `  tune bench search treehash --seeds 20 --evals 500 --strategies evolve,random,grid
   tune bench search --data tuning-data --seeds 100 --evals 500 --chart curves.svg
   tune bench search --data tuning-data --strategies auto,auto:lead=50,batch=16
@@ -92,7 +92,7 @@ depend on --jobs.`,
 				return usage(fmt.Errorf("--strategies: %w", err))
 			}
 			if slices.Contains(texts, s.Text()) {
-				return usage(fmt.Errorf("--strategies: %s is there twice", s.Text()))
+				return usage(fmt.Errorf("--strategies: %s is given twice", s.Text()))
 			}
 			texts = append(texts, s.Text())
 		}

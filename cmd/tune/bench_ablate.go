@@ -20,19 +20,19 @@ import (
 func (a *app) benchAblateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ablate KERNEL",
-		Short: "Measure what the choices of a space are worth",
-		Long: `ablate searches the space of a kernel with each of the seeds 1..N, and then, with the same seeds and budget, the space in
-which one choice is fixed: --off NAME=VALUE leaves the points that have this value wherever the parameter is active, and
+		Short: "Measure how much each choice of a space contributes",
+		Long: `ablate searches the space of a kernel with each of the seeds 1..N, and then, with the same seeds and budget, the space with
+one choice fixed. --off NAME=VALUE keeps the points that have this value wherever the parameter is active;
 NAME=VALUE,NAME=VALUE fixes several at once. It prints the best cost of each search, the median over the seeds, and how much
-worse that is than in the whole space. Nothing is written to disk. Costs have to be exact.`,
+worse that is than in the whole space. Nothing is written to disk. Costs must be exact.`,
 		Example: `  tune bench ablate treehash --off fuse=false --off defer_c=false --off store_copies=0,window_gather=0 --budget 2m --seeds 3
   tune bench ablate treehash --off spread=false --evals 2000 --json`,
 		Args: exactly(1, "a kernel"),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
-	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)"
+	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations of each search"
-	off := c.Flags().StringArray("off", nil, "`choice` to do without, name=value,…; may be given again")
+	off := c.Flags().StringArray("off", nil, "`choice` to fix, name=value,…; may be repeated")
 	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 			return usage(fmt.Errorf("--seeds: %d: want a whole number, 1 or more", *seeds))
 		}
 		if len(*off) == 0 {
-			return usage(errors.New("--off is missing: it says which choice to do without, as name=value,…"))
+			return usage(errors.New("--off is missing: it says which choice to fix, as name=value,…"))
 		}
 		if set.strategy != "" {
 			if _, err := strategies.Parse(set.strategy); err != nil {
@@ -82,7 +82,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs have to
 				return usage(fmt.Errorf("--off: %w", err))
 			}
 			if slices.ContainsFunc(b.Off, func(other map[string]string) bool { return maps.Equal(other, values) }) {
-				return usage(fmt.Errorf("--off: %s is there twice", text))
+				return usage(fmt.Errorf("--off: %s is given twice", text))
 			}
 			b.Off = append(b.Off, values)
 		}
@@ -113,7 +113,7 @@ func parseChoice(text string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s: want name=value,…", quoted(text))
 		}
 		if _, twice := values[name]; twice {
-			return nil, fmt.Errorf("%s: %s is there twice", quoted(text), name)
+			return nil, fmt.Errorf("%s: %s is given twice", quoted(text), name)
 		}
 		values[name] = value
 	}

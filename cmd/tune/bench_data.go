@@ -32,8 +32,8 @@ type dataFlags struct {
 
 func (f *dataFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.data, "data", nil, "`file` of measurements, or folder of such files; may be given several times")
-	c.Flags().StringArrayVar(&f.from, "from", nil, "with --data: earlier `run`, schedule or file of measurements that every search begins with; may be given several times")
-	c.Flags().StringVar(&f.spaces, "spaces", "", "with --data: `pattern` of the spaces to take, such as 'gemm*'; several with commas between")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "with --data: earlier `run`, schedule or file of measurements that every search starts from; may be given several times")
+	c.Flags().StringVar(&f.spaces, "spaces", "", "with --data: `pattern` of the spaces to use, such as 'gemm*'; separate several by commas")
 	c.Flags().StringVar(&f.csv, "csv", "", "with --data: `file` to write the table to")
 	c.Flags().StringVar(&f.chart, "chart", "", "with --data: `file` to draw the curves to, .svg or .png")
 }
@@ -96,7 +96,7 @@ func dataFiles(paths []string) ([]string, error) {
 			}
 		}
 		if !found {
-			return nil, usage(fmt.Errorf("--data: %s has no file that ends in .json or .json.gz", p))
+			return nil, usage(fmt.Errorf("--data: %s contains no .json or .json.gz file", p))
 		}
 	}
 	return files, nil
@@ -142,7 +142,7 @@ func loadSpaces(paths []string, patterns string, jobs int) ([]bench.DataSpace, e
 		spaces = append(spaces, bench.DataSpace{Name: name, Problem: p.(*recorded.Problem)})
 	}
 	if len(spaces) == 0 {
-		return nil, usage(fmt.Errorf("--spaces: none is called %s: there are %s", patterns, strings.Join(names, ", ")))
+		return nil, usage(fmt.Errorf("--spaces: no space matches %s: there are %s", patterns, strings.Join(names, ", ")))
 	}
 	return spaces, nil
 }

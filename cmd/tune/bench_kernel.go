@@ -27,8 +27,8 @@ const kernelBudget = time.Minute
 func (a *app) benchKernel(c *cobra.Command) {
 	addSettings(c.Flags(), "budget", "evals", "jobs")
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
-	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… with semicolons between them; may be given again (default: the kernel's own)")
-	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to measure beside (default: all that are installed)")
+	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with (default: all that are installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")

@@ -15,19 +15,19 @@ import (
 func (a *app) benchRaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "race --data FILE",
-		Short: "Judge racing on a space of which every repeat was measured",
-		Long: `race replays searches of a measured space, once with every repeat of each configuration and once with the repeats that
-racing takes: the rule by which native kernels are timed, which stops a candidate after 2 repeats when it costs more than
-1.25 times the best, and after 6 when it costs more than 1.05 times. It prints how much of the time in kernels that saves,
-and whether another configuration is picked. The file has to hold the single repeats, as cache files of Kernel Tuner and
-T4 files may.`,
+		Short: "Evaluate early stopping on a space whose single repeats are known",
+		Long: `race replays searches of a measured space twice: once with every repeat of each configuration, and once with only the
+repeats that racing would take. Racing is the rule by which native kernels are timed: it stops a candidate after 2 repeats
+if it costs more than 1.25 times the best, and after 6 if it costs more than 1.05 times. race prints how much kernel time that
+saves, and whether another configuration is picked. The file must contain the single repeats, which cache files of Kernel
+Tuner and T4 files can.`,
 		Example: "  tune bench race --data convolution_A100.cache.json.gz --seeds 20",
 		Args:    noArgs,
 	}
 	data := c.Flags().String("data", "", "`file` of measurements")
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
 	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a search")
-	strategy := c.Flags().String("strategy", "random", "`strategy` that asks for the configurations, as tune run takes it")
+	strategy := c.Flags().String("strategy", "random", "`strategy` of the searches, as for tune run")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *data == "" {

@@ -158,22 +158,23 @@ var unset = map[string]string{
 func (a *app) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config [KERNEL]",
-		Short: "Show each setting of a run with where it comes from",
-		Long: `config shows the settings that tune run would have with the same arguments, and where each of them comes from. It runs nothing.
+		Short: "Show each setting of a run, and where it comes from",
+		Long: `config shows the settings that tune run would use with the same arguments, and where each of them comes from. It runs
+nothing.
 
-The strongest source that has a setting decides. In this order:
+The first of these sources that has a setting decides:
   1. flags
   2. the environment (TUNE_BUDGET=1h)
   3. the preset or file that --config names
   4. ./tune.yaml
-  5. tune/tune.yaml in the user's folder of settings ($XDG_CONFIG_HOME, else ~/.config)
+  5. tune/tune.yaml in the user's config folder ($XDG_CONFIG_HOME, or ~/.config)
   6. defaults
-A file of 4 or 5 that names another kernel than a stronger source leaves its kernel, shape, data and target out.`,
+If source 4 or 5 names another kernel than an earlier source, its kernel, shape, data and target are ignored.`,
 		Example: "  tune config\n  tune config gemm-f32 --shape m=512,n=512,k=512\n  tune config --config treehash-small --json",
 		Args:    cobra.ArbitraryArgs,
 	}
 	config := addRunSettings(c.Flags())
-	asJSON := c.Flags().Bool("json", false, "print it as JSON")
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, own, looked, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
@@ -206,9 +207,9 @@ A file of 4 or 5 that names another kernel than a stronger source leaves its ker
 		}
 		fmt.Fprintln(w)
 		for _, f := range looked {
-			is := "is not there"
+			is := "not found"
 			if f.Read {
-				is = "is read"
+				is = "read"
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, f.Path, is)
 		}
@@ -237,7 +238,7 @@ func shownSettings(set settings) (shown []shownSetting) {
 // settingsOfRun reads the settings of a run, and puts a kernel that they bring along into the table. done closes that kernel.
 func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set settings, own *user.Kernel, looked []foundFile, done func(), err error) {
 	if len(args) > 1 {
-		return set, nil, nil, nil, usage(fmt.Errorf("%s wants one kernel, and nothing after it, but got %q", c.CommandPath(), args[1]))
+		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q", c.CommandPath(), args[1]))
 	}
 	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
 		return set, nil, nil, nil, usage(errors.New("--config: is empty"))
@@ -278,5 +279,5 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 // addRunSettings defines the flags of the settings of a run.
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
 	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
-	return flags.StringP("config", "c", "", "`preset`, or YAML file with settings or a kernel of your own (see tune init)")
+	return flags.StringP("config", "c", "", "`preset`, or YAML file with settings or your own kernel (see tune init)")
 }

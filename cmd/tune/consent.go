@@ -16,15 +16,14 @@ import (
 
 // addYes defines the flag of commands that may run what a directory holds.
 func addYes(c *cobra.Command) *bool {
-	return c.Flags().BoolP("yes", "y", false, "run what a directory holds that was made elsewhere, without a question")
+	return c.Flags().BoolP("yes", "y", false, "run the kernel of a directory that was made elsewhere, without asking")
 }
 
 // aboutConsent is a paragraph of the help of these commands.
 const aboutConsent = `
 
-A kernel of your own is run from its copy in the run's directory. Where that directory was not made by you on this machine,
-or was changed since, what is about to be compiled and run is shown first, and a terminal is asked; without one, --yes has
-to be given.`
+Your own kernel is run from its copy in the run directory. If you did not make that directory on this machine, or if it was
+changed, tune first shows what it is about to compile and run, and asks on the terminal. Without a terminal, give --yes.`
 
 // catalog finds the kernels of run directories and schedules. Before one runs that was put into its directory elsewhere, it asks,
 // unless yes says that it may.
@@ -59,7 +58,7 @@ func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
 		return nil
 	}
 	if !a.interactive {
-		return fmt.Errorf("%s was not made here, and there is no terminal to ask: read what is about to run, above and in %s, and give --yes if it may",
+		return fmt.Errorf("%s was not made here, and there is no terminal to ask: read above and in %s what is about to run, and give --yes to allow it",
 			dir, user.CopyDir(dir))
 	}
 	fmt.Fprint(a.stderr, "Run it? [y/N] ")

@@ -13,13 +13,13 @@ import (
 func (a *app) adoptData(set *settings, named bool) error {
 	switch {
 	case set.data == "" && set.kernel == recorded.Name:
-		return usage(errors.New("the kernel recorded is made of a file of measurements: give it by --data FILE"))
+		return usage(errors.New("the kernel recorded needs a file of measurements: give one by --data FILE"))
 	case set.data == "":
 		return nil
 	case !named && set.from["kernel"] == "":
 		set.kernel = recorded.Name
 	case set.kernel != recorded.Name:
-		return set.blame("data", fmt.Errorf("kernel %s has no use for measurements: they are for %s", set.kernel, recorded.Name))
+		return set.blame("data", fmt.Errorf("kernel %s does not take measurements: they are for %s", set.kernel, recorded.Name))
 	}
 	k, err := recorded.Load(set.data)
 	if err != nil {

@@ -26,12 +26,12 @@ func (a *app) importCommand() *cobra.Command {
 		Short: "Read the spaces and measurements of other tuners",
 		Long: `import reads a file of another tuner, and writes it in tune's own form:
 
-  - a T1 file, which describes a space, as the YAML form of a space (see tune space);
-  - a cache file of Kernel Tuner, also one whose end is missing, or results in the format T4, as a recorded space, which
-    the kernel recorded searches (see tune run recorded). What only the original has is kept with each row, so that
-    tune export --format kerneltuner, or t4, gives all of it back.
+  - a T1 file, which describes a space, becomes the YAML form of a space (see tune space);
+  - a cache file of Kernel Tuner (even if its end is missing) or results in the format T4 become a recorded space, which the
+    kernel recorded can search (see tune run). Data that only the original format has is kept with each row, so that
+    tune export --format kerneltuner, or t4, restores all of it.
 
-A file may be compressed with gzip; an output whose name ends in .gz will be.`,
+The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		Example: `  tune import convolution.T1.json -o convolution.yaml
   tune import convolution.cache.json.gz -o convolution.json.gz
   tune import results.T4.json -o results.json`,
@@ -44,7 +44,7 @@ A file may be compressed with gzip; an output whose name ends in .gz will be.`,
 			return err
 		}
 		if info.IsDir() {
-			return usage(fmt.Errorf("%s is no file: of a run, write the outcomes by 'tune export %s --format recorded'", args[0], args[0]))
+			return usage(fmt.Errorf("%s is not a file: to convert a run, use 'tune export %s --format recorded'", args[0], args[0]))
 		}
 		data, err := files.Read(args[0], files.Data)
 		if err != nil {
@@ -84,7 +84,7 @@ func (a *app) importSpace(f *exchange.File, output string) error {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	if n := big.NewInt(int64(len(f.Rows))); s.Product().Cmp(n) != 0 {
-		return fmt.Errorf("%s: it has %s of the %s combinations of its values, and does not say by which constraints: import the T1 file of the space, or write the measurements to a .json file",
+		return fmt.Errorf("%s: it has %s of the %s combinations of its values, but no constraints that say which: import the T1 file of the space, or write the measurements to a .json file",
 			f.Path, n, s.Product())
 	}
 	return a.writeOut(output, s.Write)

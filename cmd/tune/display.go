@@ -68,17 +68,17 @@ func (d *display) start(s tune.Start) {
 			fmt.Fprintf(d.text, "the journal was repaired: %s\n", s.Recovery)
 		}
 		if s.Resumed > 0 {
-			fmt.Fprintf(d.text, "going on after %d outcomes\n", s.Resumed)
+			fmt.Fprintf(d.text, "resuming after %d outcomes\n", s.Resumed)
 		}
 		for _, f := range s.Settings.From {
-			fmt.Fprintf(d.text, "from %s: %d measurements: %d as they are, %d with the nearest values, %d dropped\n",
+			fmt.Fprintf(d.text, "from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped\n",
 				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
 		}
 		for _, l := range s.Lacks {
 			fmt.Fprintf(d.text, "isolation: %s\n", l)
 		}
 		if s.Unsigned != nil {
-			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before they run its kernel\n", s.Unsigned)
+			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before running its kernel\n", s.Unsigned)
 		}
 		fmt.Fprintf(d.text, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
 	}
@@ -194,8 +194,12 @@ func clip(text string, columns int) string {
 	return text
 }
 
-// number writes a cost: whole numbers with their thousands apart, others with a few digits.
+// number writes a cost: whole numbers, and those from a million on rounded, with their thousands apart, others with a few
+// digits.
 func number(v float64) string {
+	if math.Abs(v) >= 1e6 {
+		v = math.Round(v)
+	}
 	if v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	}

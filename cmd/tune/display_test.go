@@ -16,7 +16,7 @@ import (
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 7: "7", 999: "999", 1000: "1,000", 147734: "147,734", 1234567: "1,234,567", -1000: "-1,000", -999: "-999", -123456: "-123,456",
-		1.5: "1.5", 12345.678: "12345.7", 1e300: "1e+300", 1 << 53: "9.0072e+15",
+		1.5: "1.5", 12345.678: "12345.7", 999999.4: "999999", 30622199.6: "30,622,200", 1e300: "1e+300", 1 << 53: "9.0072e+15",
 	} {
 		if got := number(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
@@ -122,7 +122,7 @@ func TestPlain(t *testing.T) {
 	d.observe(event(6, 4, 1500))
 	d.end()
 	want := `k a=1, strategy s, seed 7, in d
-going on after 2 outcomes
+resuming after 2 outcomes
 baseline: 3,000 cycles
 best 1,500 cycles (2.00× baseline) · 3 evaluated, 1.0/s · 67% valid · 97 to go
 best 1,500 cycles (2.00× baseline) · 5 evaluated, 0.3/s · 80% valid · 95 to go
@@ -165,7 +165,7 @@ func TestPanic(t *testing.T) {
 	if code := a.run(t.Context(), []string{"list"}); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	if text := stderr.String(); !strings.HasPrefix(text, "tune: this is a defect of tune, please report it: ") ||
+	if text := stderr.String(); !strings.HasPrefix(text, "tune: this is a bug in tune, please report it: ") ||
 		!strings.Contains(text, ".go:") || strings.Count(text, "\n") != 1 {
 		t.Errorf("stderr %q", text)
 	}

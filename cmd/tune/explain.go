@@ -20,19 +20,19 @@ import (
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain POINT|SCHEDULE|DIR",
-		Short: "Show what a generator makes of a point, and what bounds its cost",
-		Long: `explain shows what the generator of a kernel makes of a point: how many slots each engine needs, what no schedule can be
-shorter than, and how far from that its own is. With --pass it prints all that one pass leaves behind; the passes of the vector
-family are plan, lower, engines, list, schedule and allocate. What each pass after plan leaves is executed on a few trees on the
-way, after allocate as a program on the machine, and the first pass that is wrong is named. A point is given as text, as runs print it,
-or by the schedule or the directory of a run, which say the kernel and the shape too.`,
+		Short: "Show what a generator builds from a point, and what limits its cost",
+		Long: `explain shows what the generator of a kernel builds from a point: how many slots each engine needs, a lower bound for every
+schedule, and how far its own schedule is from that bound. With --pass it prints the result of one pass. The passes of the
+vector family are plan, lower, engines, list, schedule and allocate. The result of each pass after plan is executed on a few
+trees (after allocate as a program on the machine), and the first wrong pass is named. Give a point as text, as runs print
+it, or give the schedule or directory of a run, which also determine kernel and shape.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
   tune explain runs/treehash-20260102-150405-1 --pass plan`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
 	}
 	addSettings(c.Flags(), "kernel", "shape")
-	pass := c.Flags().String("pass", "", "print what the pass of this `name` leaves behind: plan, lower, engines, list, schedule, or allocate")
+	pass := c.Flags().String("pass", "", "print the result of the pass of this `name`: plan, lower, engines, list, schedule, or allocate")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
@@ -56,7 +56,7 @@ or by the schedule or the directory of a run, which say the kernel and the shape
 		}
 		traits := problem.Traits()
 		if traits.Explain == nil {
-			return usage(fmt.Errorf("the generator of %s has nothing to explain", kernel))
+			return usage(fmt.Errorf("kernel %s has no generator to explain", kernel))
 		}
 		point, err := read(problem.Space())
 		if err != nil {
@@ -91,7 +91,7 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 	}
 	for _, name := range []string{"kernel", "shape"} {
 		if flag := "--" + name; set.from[name] == flag {
-			return "", "", nil, usage(fmt.Errorf("%s: %s says it: leave it out", flag, arg))
+			return "", "", nil, usage(fmt.Errorf("%s: %s already determines it: leave it out", flag, arg))
 		}
 	}
 	schedule, err := results.ReadSchedule(arg)

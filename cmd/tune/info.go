@@ -24,17 +24,17 @@ func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [kernels|strategies|presets]",
 		Short: "List the kernels, strategies with their constants, and presets",
-		Long: `list prints the kernels with their shapes, the strategies and the presets, or one of the three. The list of strategies
-alone has their constants too, with the default of each, what it is and which values it takes. They are set behind the name of
-the strategy: --strategy auto:lead=100,batch=16, and the same text in a file of settings. A run records them, and goes on with
-them; its strategy has a version, and a run goes on with that alone.`,
+		Long: `list prints the kernels with their shapes, the strategies, and the presets, or only one of the three. 'tune list
+strategies' also prints the constants of each strategy, with default, meaning and range. Constants are set after the name of
+the strategy: --strategy auto:lead=100,batch=16, or the same text in a settings file. A run records its constants and the
+version of its strategy, and can only be resumed with both.`,
 		Example: "  tune list\n  tune list strategies\n  tune list --json",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && !slices.Contains(listed, args[0]) {
 				return usage(fmt.Errorf("unknown list %q: want %s%s", args[0], strings.Join(listed, ", "), space.DidYouMean(args[0], listed)))
 			}
 			if len(args) > 1 {
-				return usage(fmt.Errorf("%s wants one list, and nothing after it, but got %q", c.CommandPath(), args[1]))
+				return usage(fmt.Errorf("%s takes one list and nothing else, but got %q", c.CommandPath(), args[1]))
 			}
 			return nil
 		},

@@ -31,13 +31,13 @@ type machine struct {
 func (a *app) machineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "machine",
-		Short: "What this machine is, and how kernels are held on it",
-		Long: `machine says what tune finds here: the processor, the cores that it may use and the one that it times on, the
-C compilers, and what keeps the code of kernels in its process. It starts such a process to find out.`,
+		Short: "Show what tune finds on this machine, and how kernels are isolated",
+		Long: `machine shows what tune finds here: the processor, the cores that it may use and the one that it times on, the C
+compilers, and which features of the system isolate the code of kernels. It starts a worker process to find out.`,
 		Example: "  tune machine\n  tune machine --json",
 		Args:    noArgs,
 	}
-	asJSON := c.Flags().Bool("json", false, "print it as JSON")
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}}
 		host := native.Shared()
@@ -76,7 +76,7 @@ func (a *app) printMachine(m machine) error {
 		fmt.Fprintf(w, "compiler\t%s: %s\n", c.Name, c.Version)
 	}
 	if m.Isolation.Seccomp {
-		fmt.Fprintln(w, "isolation\tsystem calls of kernels are filtered (seccomp): no process, signal to others, connection, change to files or the system")
+		fmt.Fprintln(w, "isolation\tsystem calls of kernels are filtered (seccomp): no processes, signals to others, connections, or changes to files or the system")
 	}
 	if m.Isolation.Landlock > 0 {
 		fmt.Fprintf(w, "\tfiles, devices and the memory of others are closed to them (Landlock %d)\n", m.Isolation.Landlock)

@@ -1,10 +1,10 @@
-// Command tune finds the fastest right program of a kernel.
+// Command tune finds the fastest correct version of a kernel.
 //
 // Usage:
 //
 //	tune [flags]                  tune the tree-hash kernel with the defaults
 //	tune run KERNEL [flags]       search, check, and export the best schedule
-//	tune resume DIR               go on with a run that was stopped
+//	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
@@ -12,15 +12,15 @@
 //	tune replay DIR               prove that a run asks the points that it recorded
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
-//	tune explain POINT|DIR        what a generator makes of a point, and what bounds its cost
+//	tune explain POINT|DIR        what a generator builds from a point, and what limits its cost
 //	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
-//	tune bench search KERNEL      compare the strategies, on a kernel or, with --data, on measured spaces
+//	tune bench search KERNEL      compare strategies on a kernel or, with --data, on measured spaces
 //	tune bench KERNEL             tune a kernel and compare it with installed libraries
-//	tune bench race --data FILE   judge racing on a space of which every repeat was measured
+//	tune bench race --data FILE   evaluate early stopping on a space whose single repeats are known
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
-//	tune init, tune check FILE    write an example of a kernel of your own; say what is wrong with one
-//	tune machine                  what this machine is, and how kernels are held on it
-//	tune config                   each setting of a run, and where it comes from
+//	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
+//	tune machine                  what tune finds on this machine, and how kernels are isolated
+//	tune config                   show each setting of a run, and where it comes from
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
@@ -28,11 +28,11 @@
 //
 // Exit codes:
 //
-//	0    found and verified; what was asked holds
-//	1    tune failed, or what was asked does not hold
+//	0    success: a candidate was found and verified, or the check passed
+//	1    tune failed, or the check failed
 //	2    usage: a wrong command, flag, key, type or unit
 //	3    no valid candidate was found
-//	130  interrupted; what was found is exported, and the run can be resumed
+//	130  interrupted; the best so far is exported, and the run can be resumed
 package main
 
 import (
@@ -145,7 +145,7 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	defer func() { stdout.Flush(); stderr.Flush() }()
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(a.stderr, "tune: this is a defect of tune, please report it: %v%s\n", p, panicPlace())
+			fmt.Fprintf(a.stderr, "tune: this is a bug in tune, please report it: %v%s\n", p, panicPlace())
 			code = exitFailed
 		}
 	}()
@@ -193,16 +193,17 @@ func panicPlace() string {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tune",
-		Short: "Find the fastest right program of a kernel",
-		Long: `tune searches the many ways to write a kernel for the fastest that is still right. Every candidate is
-checked against a reference before its cost counts; the best is exported with all that it takes to trust and to
-reproduce it. Without a command it tunes the tree-hash kernel.
+		Short: "Find the fastest correct version of a kernel",
+		Long: `tune searches the many ways to write a kernel for the fastest one that is still correct. Every candidate is
+checked against a reference before its cost counts. The best is exported together with what is needed to verify and
+reproduce it. Without a command, tune searches the tree-hash kernel.
 
 Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml and the
-user's own, then from the defaults: 'tune config' shows each with its source. Progress goes to standard error, results to standard output.
+tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
+goes to standard error, results to standard output.
 
-Exit codes: 0 found and verified, or what was asked holds; 1 tune failed, or it does not hold; 2 wrong usage;
-3 no valid candidate; 130 interrupted (what was found is exported, and the run can be resumed).`,
+Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed;
+2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
@@ -263,7 +264,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(names) > 0 {
 		return usage(fmt.Errorf("unknown command %q: want %s%s", args[0], strings.Join(names, ", "), space.DidYouMean(args[0], names)))
 	}
-	return usage(fmt.Errorf("%s takes no argument, but got %q", c.CommandPath(), args[0]))
+	return usage(fmt.Errorf("%s takes no arguments, but got %q", c.CommandPath(), args[0]))
 }
 
 // exactly refuses any other number of arguments.
@@ -271,9 +272,9 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < n:
-			return usage(fmt.Errorf("%s wants %s: %s", c.CommandPath(), what, strings.TrimSuffix(c.UseLine(), " [flags]")))
+			return usage(fmt.Errorf("%s needs %s: %s", c.CommandPath(), what, strings.TrimSuffix(c.UseLine(), " [flags]")))
 		case len(args) > n:
-			return usage(fmt.Errorf("%s wants %s, and nothing after it, but got %q", c.CommandPath(), what, args[n]))
+			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q", c.CommandPath(), what, args[n]))
 		}
 		return nil
 	}
@@ -289,7 +290,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		what, _ := pflag.UnquoteUsage(missing.GetFlag())
-		return fmt.Errorf("--%s wants a %s after it", missing.GetFlag().Name, what)
+		return fmt.Errorf("--%s needs a %s", missing.GetFlag().Name, what)
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {

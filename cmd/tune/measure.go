@@ -16,21 +16,20 @@ func (a *app) measureCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "measure DIR",
 		Short: "Measure the best points of a run again, when the machine is quiet",
-		Long: `measure takes the last measurement of a run again, on its own: the best points that the search saw are measured in turns with
-the baseline, the winner is confirmed by a series of its own, and best.json and its files are replaced by what comes of it.
+		Long: `measure repeats the final measurement of a run: the best points of the search are measured in turns with the baseline,
+a second series confirms the winner, and best.json and its files are replaced by the result.
 
-Before, it waits for the machine to be quiet, for as long as --wait says. Where it is not within that time nothing is measured,
-and the schedule stays as it is; --wait 0 measures at once, whatever else the machine does. A verdict that was verified is not
-replaced by one that is not.
+First it waits for the machine to be quiet, for at most --wait. If the machine stays busy, nothing is measured and the schedule
+stays as it is. --wait 0 measures at once, whatever else runs. A verified verdict is never replaced by an unverified one.
 
-It searches nothing, and the outcomes of the run stay as they are. Kernels whose costs are exact have nothing to measure.` + aboutConsent,
+It searches nothing, and the journal of the run does not change. Kernels with exact costs have nothing to measure.` + aboutConsent,
 		Example: `  tune measure runs/gemm-f32-20260102-150405-1
   tune measure runs/gemm-f32-20260102-150405-1 --wait 8h --limit 5m
   tune measure runs/mine-20260102-150405-1 --wait 0 --json`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	wait := c.Flags().String("wait", "10m", "how long to wait for a quiet machine, a `time` with a unit; 0 does not wait")
-	limit := c.Flags().String("limit", "1m", "about how long the measurement takes, a `time` with a unit")
+	limit := c.Flags().String("limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	yes := addYes(c)
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -90,7 +89,7 @@ func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON b
 	case err != nil:
 		return err
 	case report.Schedule.Verdict == space.Unverified:
-		return fmt.Errorf("the measurement could not be verified: take it again on a quiet machine by 'tune measure %s --wait TIME', or with more time by --limit", dir)
+		return fmt.Errorf("the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", dir)
 	}
 	return nil
 }
@@ -102,7 +101,7 @@ func patience(flag, text string, zero bool) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d == 0 && !zero {
-		return 0, usage(fmt.Errorf("--%s: %s is no such time: want one with a unit, as 90s, 10m or 2h", flag, quoted(text)))
+		return 0, usage(fmt.Errorf("--%s: %s is not a time: want one with a unit, such as 90s, 10m or 2h", flag, quoted(text)))
 	}
 	return d, nil
 }

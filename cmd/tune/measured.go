@@ -31,7 +31,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	case s.Verdict == space.NoGain:
 		fmt.Fprintln(w, "verdict   no measurable gain over the baseline")
 	case s.Verdict == space.Unverified:
-		fmt.Fprintln(w, "verdict   unverified: take the measurement again on a quiet machine, by 'tune measure'")
+		fmt.Fprintln(w, "verdict   unverified: repeat the measurement on a quiet machine with 'tune measure'")
 	case s.Verdict != "" && s.Search != nil:
 		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
@@ -42,7 +42,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	case s.Pairs > 0:
 		printRatio(w, s.Ratio, s.RatioInterval, s.Pairs, s.Verdict)
 	case s.Search != nil && s.Key != s.Baseline.Key:
-		fmt.Fprintln(w, "          no pair of measurements could be believed: the costs are those seen by the search")
+		fmt.Fprintln(w, "          no pair of measurements was usable: the costs are those seen by the search")
 	}
 	if m := s.MachineState; m != nil {
 		fmt.Fprintf(w, "machine   load %.1f, %.0f %% busy, %.1f %% stolen, drift %.1f %%\n", m.Load, 100*m.Busy, 100*m.Steal, 100*m.Drift)
@@ -51,14 +51,14 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 		if key == s.Baseline.Key {
 			key = baselineName(s)
 		}
-		fmt.Fprintf(w, "          not told apart from %s\n", key)
+		fmt.Fprintf(w, "          not distinguishable from %s\n", key)
 	}
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:
 	case s.Key == s.Baseline.Key:
-		fmt.Fprintf(w, "search    saw %s %s of it, at a moment of its own\n", number(seen.Baseline), s.Unit)
+		fmt.Fprintf(w, "search    saw %s %s, at another time\n", number(seen.Baseline), s.Unit)
 	default:
-		fmt.Fprintf(w, "search    saw %s %s, beside %s of the baseline, at moments of their own\n", number(seen.Cost), s.Unit, number(seen.Baseline))
+		fmt.Fprintf(w, "search    saw %s %s, and %s for the baseline, at other times\n", number(seen.Cost), s.Unit, number(seen.Baseline))
 	}
 }
 

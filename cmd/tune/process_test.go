@@ -82,7 +82,7 @@ func TestInterrupt(t *testing.T) {
 	if took > 10*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
-	if want := "tune: interrupted: go on with 'tune resume " + dir + "'\n"; !strings.HasSuffix(string(rest), want) {
+	if want := "tune: interrupted: continue with 'tune resume " + dir + "'\n"; !strings.HasSuffix(string(rest), want) {
 		t.Errorf("stderr ends with %q, want %q", rest, want)
 	}
 	if !strings.HasPrefix(stdout.String(), "interrupted after ") || !strings.Contains(stdout.String(), "\nbest ") {
@@ -137,7 +137,7 @@ func TestSlowReference(t *testing.T) {
 	}
 	cmd, out = start("1s")
 	began = time.Now()
-	const want = "the baseline: the budget of 1s is over before it is measured: it wants a larger one: go on with it by 'tune resume run-1s --budget TIME'"
+	const want = "the baseline: the budget of 1s is over before it is measured: it needs a larger one: continue it with 'tune resume run-1s --budget TIME'"
 	if code := exitCode(cmd.Wait()); code != exitFailed || !strings.Contains(out.String(), want) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
@@ -328,7 +328,7 @@ func TestTwo(t *testing.T) {
 	go io.Copy(io.Discard, pipe)
 	for _, c := range []struct{ args, want string }{
 		{"resume " + dir, fmt.Sprintf("tune: run %s is in use by another tune (pid %d): wait for it, or stop it\n", dir, first.Process.Pid)},
-		{"run --evals 3 --dir " + dir, fmt.Sprintf("tune: %s holds a run already: go on with it by 'tune resume %s', or take another --dir\n", dir, dir)},
+		{"run --evals 3 --dir " + dir, fmt.Sprintf("tune: %s holds a run already: continue it with 'tune resume %s', or use another --dir\n", dir, dir)},
 	} {
 		out, err := exec.Command("tune", strings.Fields(c.args)...).CombinedOutput()
 		if exitCode(err) != exitFailed || string(out) != c.want {

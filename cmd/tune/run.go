@@ -30,13 +30,13 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [KERNEL]",
 		Short: "Search, check, and export the best schedule",
-		Long: `run searches the space of a kernel until its budget ends, and exports the best candidate, checked on fresh inputs.
-Everything that it measures is on disk at once: a run that is stopped, in whatever way, goes on with tune resume.
+		Long: `run searches the space of a kernel until its budget ends, checks the best candidate on fresh inputs, and exports it.
+Every measurement is written to disk at once. A run that was stopped, in whatever way, is continued by tune resume.
 
-With --from it begins with what was measured before, perhaps of another shape or on another device: the strategy tries the
-best points early, and learns from the rest as far as it can. Points are carried over by the names and values of their
-parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory. Measurements
-of another kernel are refused, unless --from-any is given: what was good there says nothing here.`,
+With --from, the run starts from earlier measurements, perhaps of another shape or device: the strategy tries the best
+points early, and learns from the others as far as it can. Points are carried over by the names and values of their
+parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.
+Measurements of another kernel are refused unless --from-any is given, because they say nothing about this one.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run --config treehash-small --json
@@ -53,8 +53,8 @@ of another kernel are refused, unless --from-any is given: what was good there s
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
-	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to begin with; may be given several times, the most alike first")
-	fromAny := c.Flags().Bool("from-any", false, "take measurements of another kernel by --from too, as far as names and values of parameters agree")
+	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from; may be given several times, the most similar first")
+	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, _, _, done, err := a.settingsOfRun(c, *config, args)
@@ -63,7 +63,7 @@ func (a *app) asRun(c *cobra.Command) {
 		}
 		defer done()
 		if *fromAny && len(*from) == 0 {
-			return usage(errors.New("--from-any: there is no --from that it is about: leave it out"))
+			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
 		return a.search(c, set, *from, *fromAny, *asJSON, *quiet)
 	}
@@ -114,7 +114,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		if made {
 			os.Remove(set.dir)
 		}
-		return usage(fmt.Errorf("--from: %w: leave it out, or give --from-any to take what fits", other))
+		return usage(fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other))
 	}
 	if started {
 		d.end()
@@ -171,9 +171,9 @@ func adviseRun(dir, path string, err error) error {
 	if base, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
 		// To go on with the run would come to the same.
 		if base.Outcome.Status == space.WrongAnswer {
-			return fmt.Errorf("%w: mend it, its tolerance or the defaults of its parameters in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+			return fmt.Errorf("%w: fix it, its tolerance or the defaults of its parameters in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
 		}
-		return fmt.Errorf("%w: mend it in %s ('tune check %s' tries it), and start again", err, path, configPath(path))
+		return fmt.Errorf("%w: fix it in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
 	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
@@ -182,24 +182,24 @@ func adviseRun(dir, path string, err error) error {
 		return err // in every directory
 	}
 	if _, slow := errors.AsType[*tune.SlowBaselineError](err); slow {
-		return fmt.Errorf("%w: go on with it by 'tune resume %s --budget TIME'", err, dir)
+		return fmt.Errorf("%w: continue it with 'tune resume %s --budget TIME'", err, dir)
 	}
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
-		return fmt.Errorf("%w: wait for it, or take another --dir", err)
+		return fmt.Errorf("%w: wait for it, or use another --dir", err)
 	}
 	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr == nil {
-		return fmt.Errorf("%w: go on with it by 'tune resume %s', or take another --dir", err, dir)
+		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
 	}
-	return fmt.Errorf("%w: take another --dir", err)
+	return fmt.Errorf("%w: use another --dir", err)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume DIR",
-		Short: "Go on with a run that was stopped",
-		Long: `resume leads the strategy through what the run has recorded, evaluates nothing twice, and goes on with what is
-left of the budget. A limit given here replaces the run's own for this sitting; it counts from the beginning of the run.
-Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutConsent,
+		Short: "Continue a run that was stopped",
+		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
+budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run.
+The other settings are the run's own: of the environment only TUNE_JOBS is read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
@@ -209,7 +209,7 @@ Of the environment only TUNE_JOBS is taken: the run has its settings.` + aboutCo
 	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
-	c.Flags().Lookup("jobs").Usage = "candidates evaluated at once, a `number` (default: as many as before); it changes no result"
+	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on results"
 	asJSON, quiet := outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -276,9 +276,9 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 	case err != nil:
 		return err
 	case report.Result.Stop == search.Interrupted:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: go on with 'tune resume %s'", report.Dir)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", report.Dir)}
 	case report.Result.Told == 0:
-		return &exitError{exitNoValid, fmt.Errorf("no candidate was evaluated: the budget is too small; go on with 'tune resume %s --budget TIME'", report.Dir)}
+		return &exitError{exitNoValid, fmt.Errorf("no candidate was evaluated: the budget is too small; continue with 'tune resume %s --budget TIME'", report.Dir)}
 	case report.Schedule == nil:
 		return &exitError{exitNoValid, fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", report.Dir)}
 	}
@@ -289,7 +289,7 @@ func (a *app) printReport(r *tune.Report) error {
 	w := a.stdout
 	search := ""
 	if r.Settings.Clock != results.Simulated && r.Schedule != nil && r.Schedule.Search != nil {
-		search = fmt.Sprintf(", %.1f s of them searching", r.Result.Elapsed.Seconds())
+		search = fmt.Sprintf(", %.1f s of it searching", r.Result.Elapsed.Seconds())
 	}
 	fmt.Fprintf(w, "%s after %.1f %s%s: %s evaluated, %s valid\n", r.Result.Stop, r.Elapsed.Seconds(), secondsOf(r.Settings), search, number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
 	a.printSchedule(r)
@@ -313,7 +313,7 @@ func (a *app) printSchedule(r *tune.Report) {
 	case s.Ratio > 0:
 		fmt.Fprintf(w, "best      %s %s, %s the %s %s of %s\n", number(s.Cost), unit, times(s.Ratio), number(s.Baseline.Cost), unit, of)
 	default: // of costs that are not above 0
-		fmt.Fprintf(w, "best      %s %s, beside the %s %s of %s\n", number(s.Cost), unit, number(s.Baseline.Cost), unit, of)
+		fmt.Fprintf(w, "best      %s %s, against the %s %s of %s\n", number(s.Cost), unit, number(s.Baseline.Cost), unit, of)
 	}
 	for _, m := range s.Metrics {
 		if m.Name == user.ValueMetric {
@@ -384,8 +384,8 @@ func printJSON(w io.Writer, v any) error {
 func (a *app) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "replay DIR",
-		Short:   "Prove that a run asks the points that it recorded",
-		Long:    "replay leads the strategy of a run through its journal, and compares every point that it asks with the recorded one.\nNothing is evaluated.",
+		Short:   "Prove that a run asks for the points that it recorded",
+		Long:    "replay feeds the journal of a run to its strategy, and compares every point that the strategy asks for with the recorded\none. Nothing is evaluated.",
 		Example: "  tune replay runs/treehash-20260102-150405-1",
 		Args:    exactly(1, "the directory of a run"),
 	}
@@ -425,18 +425,23 @@ func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export DIR|FILE",
 		Short: "Write a run's schedule, program, trace or outcomes, or a file of measurements in another form",
-		Long: `export writes a run in one of these formats: json (the schedule), program (the exchange format of the machine), trace
-(Chrome trace events, for Perfetto), csv (the journal as text: an outcome a line, in the order told, and nothing that
-depends on the clock), svg and png (a chart of the best cost over time), t4 (the results format T4), kerneltuner (a cache
-file of Kernel Tuner; times become milliseconds), or recorded (tune's own form of a measured space, which the kernel recorded
-searches again).
+		Long: `export writes a run in one of these formats:
 
-A schedule or program that is missing, or is not that of the run as it stands, is made again where that is only computed.
-Where it takes candidates that are compiled or run, export says so and stops: --measure runs and measures the best ones
-again. Nothing in the run's directory changes; to write the schedule there, go on with the run by tune resume.
+  json         the schedule
+  program      the program: in the exchange format of the VLIW machine, or as source
+  trace        Chrome trace events, for Perfetto
+  csv          the journal as text: one outcome a line, in the order told, without times
+  svg, png     a chart of the best cost over time
+  t4           the results format T4
+  kerneltuner  a cache file of Kernel Tuner; times become milliseconds
+  recorded     tune's own form of a measured space, which the kernel recorded can search
 
-It writes a file of measurements, in any of the last three, in another of them. One that is written in the form that it
-has keeps every value as it was written, and the keys that tune does not know.` + aboutConsent,
+If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
+have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
+the run directory changes. To write the schedule there, continue the run with tune resume.
+
+Given a file of measurements, export converts it to one of the last three formats. A file that already has that format
+keeps every value as it was written, and keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
   tune export runs/treehash-20260102-150405-1 --format program --output best.program.json
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
@@ -457,10 +462,10 @@ has keeps every value as it was written, and the keys that tune does not know.` 
 			if c.Flags().Lookup("format").Changed {
 				return a.convert(args[0], *format, *output)
 			}
-			return usage(fmt.Errorf("%s is a file: of one, --format has to say in which form to write it: %s", args[0], exchangeFormats()))
+			return usage(fmt.Errorf("%s is a file: say by --format how to convert it: %s", args[0], exchangeFormats()))
 		}
 		if *yes && !*measure {
-			return usage(errors.New("--yes: nothing is run without --measure: leave it out, or give both"))
+			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
 		}
 		export := tune.Export
 		if *measure {
@@ -489,9 +494,9 @@ func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify SCHEDULE|DIR",
 		Short: "Rebuild a schedule and check it on fresh inputs",
-		Long: `verify rebuilds a schedule from its point and checks it on fresh inputs, and checks the program that was saved beside it
-by itself. It fails where either is wrong, costs something else, or differs from the other. A saved program that is compiled
-is run only where it is, byte for byte, the one that the point builds. Of a run's directory it verifies best.json.` + aboutConsent,
+		Long: `verify rebuilds a schedule from its point and checks the result on fresh inputs. It also checks the program that was saved
+beside the schedule. It fails if either is wrong, has another cost, or differs from the other. A saved program that has to be
+compiled is run only if it is, byte for byte, what the point builds. Given a run directory, it verifies best.json there.` + aboutConsent,
 		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
   tune verify best.json --checks 100
   tune verify best.json --config my.yaml
@@ -500,8 +505,8 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 		Args: exactly(1, "the file of a schedule, or the directory of a run"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
-	config := c.Flags().StringP("config", "c", "", "YAML `file` of the kernel, where it is one of your own and the schedule has left its run's directory")
-	data := c.Flags().String("data", "", "`file` of measurements, where the schedule is of the kernel recorded and has left its run's directory")
+	config := c.Flags().StringP("config", "c", "", "YAML `file` of your own kernel, if the schedule is not in its run directory")
+	data := c.Flags().String("data", "", "`file` of measurements, if the schedule is of the kernel recorded and not in its run directory")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -512,7 +517,7 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path = filepath.Join(path, tune.ScheduleName)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: for a run that was cut off, 'tune resume %s' writes it", err, args[0])
+				return fmt.Errorf("%w: if the run was interrupted, 'tune resume %s' writes it", err, args[0])
 			}
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
@@ -536,7 +541,7 @@ is run only where it is, byte for byte, the one that the point builds. Of a run'
 			}
 		}
 		if err == nil && !v.OK() {
-			err = &exitError{exitFailed, fmt.Errorf("%s does not hold", path)}
+			err = &exitError{exitFailed, fmt.Errorf("%s: verification failed", path)}
 		}
 		return err
 	}

@@ -71,12 +71,12 @@ var settingTable = []setting{
 		return nil
 	}, true},
 	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
-	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or one with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", text(func(s *settings, v string) { s.strategy = v }), true},
-	{"seed", "`seed` of the search: one seed gives one run", "1", func(s *settings, v string) (err error) {
+	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", text(func(s *settings, v string) { s.strategy = v }), true},
+	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err
 	}, false},
-	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, where evals is not given)", "", func(s *settings, v string) (err error) {
+	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
 	}, false},
@@ -92,7 +92,7 @@ var settingTable = []setting{
 		s.budget.Target = &t
 		return nil
 	}, false},
-	{"jobs", "candidates evaluated at once, a `number` (default: one for each core); it changes no result", "", func(s *settings, v string) (err error) {
+	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false},
@@ -151,7 +151,7 @@ func parseDuration(v string) (time.Duration, error) {
 		// time.ParseDuration lets a 0 pass without one.
 		return 0, fmt.Errorf("%s has no unit: write %ss, %sm or %sh", t, t, t, t)
 	case err == nil && d <= 0:
-		return 0, fmt.Errorf("%s: want more than no time", t)
+		return 0, fmt.Errorf("%s: want more than 0", t)
 	case err == nil:
 		return d, nil
 	}
@@ -362,7 +362,7 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 		return nil, nil, errEmpty
 	}
 	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, nil, errors.New("it holds more than one document: want one")
+		return nil, nil, errors.New("it has more than one YAML document: want one")
 	}
 	return parseSettings(doc.Content[0], settingKeys())
 }
@@ -371,7 +371,7 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 // is parsed as that of a flag is, and the line of each.
 func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines map[string]int, err error) {
 	if root.Kind != yaml.MappingNode {
-		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, a line each", root.Line)
+		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, one a line", root.Line)
 	}
 	values, lines = map[string]any{}, map[string]int{}
 	for i := 0; i < len(root.Content); i += 2 {
@@ -381,7 +381,7 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 		case at < 0 || key.Kind != yaml.ScalarNode || !slices.Contains(keys, key.Value):
 			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(keys, ", "), space.DidYouMean(key.Value, keys))
 		case lines[key.Value] != 0:
-			return nil, nil, fmt.Errorf("line %d: %s stands on line %d already", key.Line, key.Value, lines[key.Value])
+			return nil, nil, fmt.Errorf("line %d: %s is already set on line %d", key.Line, key.Value, lines[key.Value])
 		case value.Kind != yaml.ScalarNode:
 			return nil, nil, fmt.Errorf("line %d: %s: want a single value", key.Line, key.Value)
 		case value.Tag == "!!null":
@@ -394,7 +394,7 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 	return values, lines, nil
 }
 
-var errEmpty = errors.New("it is empty: want settings such as budget: 90s, a line each")
+var errEmpty = errors.New("it is empty: want settings such as budget: 90s, one a line")
 
 // yamlError drops what the YAML package says of itself.
 func yamlError(err error) error {

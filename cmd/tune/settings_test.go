@@ -112,7 +112,7 @@ func TestParseDuration(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"60": "60 has no unit", "0": "0 has no unit", "1e3": "1e3 has no unit", "-5": "-5 has no unit",
-		"0s": "more than no time", "-1s": "more than no time",
+		"0s": "more than 0", "-1s": "more than 0",
 		"5 min": `did you mean "m"?`, "2hours": `did you mean "h"?`, "3Sec": `did you mean "s"?`, "4msec": `did you mean "ms"?`, "1M": `did you mean "m"?`,
 		"2days": "a day is 24h",
 		"":      "is not a duration", "s": "is not a duration", "inf": "is not a duration", "nan": "is not a duration",

@@ -22,8 +22,8 @@ func (a *app) simCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim PROGRAM.json",
 		Short: "Run a program of the VLIW machine on a fresh tree",
-		Long: `sim runs a program in the exchange format on the tree of a seed and says whether it is right, its cycles, and the slots
-that it uses of each engine. With --vectors it checks every program and tree image of a file of golden vectors.`,
+		Long: `sim runs a program in the exchange format on a tree made from a seed. It prints whether the result is right, the cycles,
+and the used slots of each engine. With --vectors it checks every program and tree image in a file of golden vectors.`,
 		Example: `  tune sim best.program.json --shape height=10,rounds=16,batch=256 --seed 1
   tune sim best.program.json --shape outputs=all --trace out.json
   tune sim best.program.json --trace out.json --names names.json    # {"node 3": [120, 8], …}

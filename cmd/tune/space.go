@@ -24,10 +24,10 @@ func (a *app) spaceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space KERNEL|FILE",
 		Short: "Show parameters, constraints and size of a space",
-		Long: `space shows the space of a kernel at a shape, with the named points that the kernel has there, or the space of a
-file: a space or a kernel of your own in YAML, or a T1 file of the auto-tuning community in JSON. It says how many
-points there are, which values occur, and what each constraint removes: of all combinations where it stands alone, and
-of what the others leave. A space without points is refused with a smallest set of constraints that conflict.`,
+		Long: `space shows the space of a kernel at a shape, with the kernel's named points, or the space in a file: a space or your
+own kernel in YAML, or a T1 file in JSON. It prints the number of points, the values that occur, and what each constraint
+removes: alone from all combinations, and from what the other constraints leave. If the space has no points, it names a
+smallest set of constraints that conflict.`,
 		Example: `  tune space treehash --shape height=8,rounds=12,batch=128
   tune space my-space.yaml
   tune space hotspot.T1.json --json
@@ -39,7 +39,7 @@ of what the others leave. A space without points is refused with a smallest set 
 	asJSON := c.Flags().Bool("json", false, "print the space as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asYAML && *asJSON {
-			return usage(fmt.Errorf("--yaml and --json exclude each other"))
+			return usage(fmt.Errorf("--yaml and --json cannot be combined"))
 		}
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
@@ -75,7 +75,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 			}
 		}
 		if set.from["shape"] == "--shape" {
-			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has none: leave it out"))
+			return nil, nil, usage(fmt.Errorf("--shape: the space of a file has no shape: leave it out"))
 		}
 		s, err := readSpace(name)
 		return s, nil, err

@@ -37,11 +37,11 @@ func loadKernel(config string) (*user.Kernel, error) {
 func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	switch name := k.Info().Name; {
 	case len(args) > 0:
-		return fmt.Errorf("%s is a kernel of its own: leave %q out", k.Path(), args[0])
+		return fmt.Errorf("%s defines the kernel: leave %q out", k.Path(), args[0])
 	case set.from["kernel"] != "":
-		return fmt.Errorf("%s: %s is a kernel of its own: unset it", set.from["kernel"], k.Path())
+		return fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())
 	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
-		return fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", k.Path(), name)
+		return fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)
 	default:
 		set.kernel = name
 	}
@@ -72,19 +72,19 @@ func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, er
 func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write an example of a kernel of your own",
-		Long: `init writes a commented example of a kernel that tune can run: kernel.yaml with kernel.c beside it, or, with --command,
-command.yaml, which tunes a program from outside. It overwrites nothing. The fields are also in a JSON schema, for editors:
---schema prints it.`,
+		Short: "Write an example of your own kernel",
+		Long: `init writes a commented example that can be run as it is: kernel.yaml with kernel.c beside it or, with --command,
+command.yaml, which tunes a program through its command line. It overwrites nothing. --schema prints a JSON schema of all
+fields, for editors.`,
 		Example: "  tune init my-kernel\n  tune init --command",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("%s wants one directory, and nothing after it, but got %q", c.CommandPath(), args[1]))
+				return usage(fmt.Errorf("%s takes one directory and nothing else, but got %q", c.CommandPath(), args[1]))
 			}
 			return nil
 		},
 	}
-	command := c.Flags().Bool("command", false, "write the example of a command")
+	command := c.Flags().Bool("command", false, "write the example of a command kernel")
 	schema := c.Flags().Bool("schema", false, "print the JSON schema, and write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *schema {
@@ -98,7 +98,7 @@ command.yaml, which tunes a program from outside. It overwrites nothing. The fie
 		files := user.Example(*command)
 		for _, f := range files {
 			if _, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil {
-				return fmt.Errorf("%s is there already: choose another directory", filepath.Join(dir, f.Name))
+				return fmt.Errorf("%s already exists: choose another directory", filepath.Join(dir, f.Name))
 			}
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -174,11 +174,11 @@ type checkedBaseline struct {
 func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say what is wrong with a kernel of your own",
-		Long: `check reads the file of a kernel, says all that is wrong with it by line and column, and how large its space is. Then it
-holds the arguments of the file against the functions of the source, builds, checks and measures the baseline once, as a
-run would, and tries the reference on several inputs, to warn where they make no difference. --static leaves all that out,
-and starts no process but compilers to ask for their version.`,
+		Short: "Check the file of your own kernel, and try its baseline",
+		Long: `check reads the file of a kernel, reports all faults by line and column, and prints the size of the space. Then it
+compares the arguments in the file with the functions of the source, and builds, checks and measures the baseline once, as a
+run would. It also tries the reference on several inputs, and warns if its results do not depend on them. --static skips
+everything after the file, and starts no process except compilers to ask for their version.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
@@ -225,7 +225,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	}
 	info := k.Info()
 	if slices.Contains(a.table.Names(), info.Name) || info.Name == recorded.Name {
-		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a kernel of tune: choose another name", path, info.Name))
+		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", path, info.Name))
 	}
 	shape, err := kernels.ParseShape(info.Shape, set.shape)
 	if err != nil {
@@ -271,7 +271,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		err = source.Settle(c.Context(), e.CheckSeed)
 		if right := source.Presets()[0].Point; err == nil && !right.Equal(base) {
 			report.Warnings = append(report.Warnings, checkFault{File: path, Field: "space.parameters",
-				Message: fmt.Sprintf("the first values (%s) make a wrong answer, so that another point is the baseline: %s", base.Key(), out.Reason)})
+				Message: fmt.Sprintf("the first values (%s) give a wrong answer, so another point is the baseline: %s", base.Key(), out.Reason)})
 			base = right
 			out, err = e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
 		}
@@ -289,7 +289,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		report.Warnings = append(report.Warnings, odd...)
 	}
 	if !report.OK {
-		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline does not hold", path)}
+		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
 	}
 	return report, nil
 }
@@ -303,7 +303,7 @@ func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFaul
 	defer cancel()
 	odd, err := p.Probe(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return []checkFault{{File: path, Field: "source.reference", Message: fmt.Sprintf("within %v it was not seen whether inputs make a difference to its results", probeTime)}}, nil
+		return []checkFault{{File: path, Field: "source.reference", Message: fmt.Sprintf("%v were not enough to see whether its results depend on its inputs", probeTime)}}, nil
 	}
 	return checkFaults(odd), err
 }

@@ -77,7 +77,7 @@ func (c Catalog) with(k kernels.Kernel) *Found {
 // Lookup returns a kernel of the table by its name.
 func (c Catalog) Lookup(name string) (kernels.Kernel, error) {
 	if name == recorded.Name {
-		return nil, errors.New("the kernel recorded is made of a file of measurements: " +
+		return nil, errors.New("the kernel recorded needs a file of measurements: " +
 			"tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
 	}
 	return c.table().Lookup(name)
@@ -132,11 +132,11 @@ func (c Catalog) OfSchedule(path, config, data string) (*Found, error) {
 	dir := filepath.Dir(path)
 	switch {
 	case config != "" && s.Kernel == recorded.Name:
-		return nil, given("config", "%s is a kernel of tune, and has no such file: leave it out", s.Kernel)
+		return nil, given("config", "%s is a built-in kernel without a file: leave it out", s.Kernel)
 	case data != "" && s.Kernel != recorded.Name:
-		return nil, given("data", "kernel %s has no use for measurements: leave it out", s.Kernel)
+		return nil, given("data", "kernel %s does not take measurements: leave it out", s.Kernel)
 	case config != "" && known:
-		return nil, given("config", "%s is a kernel of tune, and has no file: leave it out", s.Kernel)
+		return nil, given("config", "%s is a built-in kernel without a file: leave it out", s.Kernel)
 	case config != "":
 		return c.ofConfig(path, s, config)
 	case known:
@@ -186,7 +186,7 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		return c.with(k), nil
 	}
 	_, err := c.table().Lookup(s.Kernel)
-	return nil, fmt.Errorf("%s: %w; if it is one of your own: there is no copy of it in %s, so pass its YAML file by --config, or the schedule in its run's directory",
+	return nil, fmt.Errorf("%s: %w; if it is your own, there is no copy of it in %s: give its YAML file by --config, or the schedule in its run directory",
 		path, err, strings.Join(looked, ", "))
 }
 
@@ -206,7 +206,7 @@ func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
 			return nil, &GivenError{"data", err}
 		}
 		if !holds(k) {
-			return nil, given("data", "%s holds other measurements than those that the schedule was made of", file)
+			return nil, given("data", "%s differs from the measurements that the schedule was made from", file)
 		}
 		return c.with(k), nil
 	}
@@ -230,6 +230,6 @@ func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
 		}
 		looked += " or in " + s.Data.Path
 	}
-	return nil, fmt.Errorf("the measurements that the schedule was made of are not in %s: put the schedule into its run's directory (%s), or name them by --data FILE",
+	return nil, fmt.Errorf("the measurements that the schedule was made from are not in %s: put the schedule into its run directory (%s), or name them by --data FILE",
 		looked, strings.TrimSuffix(s.Run, "/"))
 }

@@ -112,7 +112,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if err == nil {
 		err = verifyCosts(ctx, k, rebuilt, schedule)
 	}
-	step("its version, checks, baseline, ratio, verdict and metrics are so", err)
+	step("its version, checks, baseline, ratio, verdict and metrics match", err)
 	beside := files.In(filepath.Dir(path))
 	for i, a := range schedule.Artifacts {
 		name := a.Name + " is the file that was exported"

@@ -1,5 +1,5 @@
 // Package auto is a portfolio of strategies that share what they find, and a bandit that learns during the run which of
-// them pays. It is the strategy for who does not want to choose one.
+// them pays. It is the default, for users who do not want to choose a strategy.
 //
 //  1. A model (package surrogate) has the first evaluations for itself: with little known it is the best by far.
 //  2. From then on each batch is one strategy's: the model's, or that of iterated local search (package ils), which

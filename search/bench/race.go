@@ -21,7 +21,7 @@ import (
 type Race struct {
 	Space       DataSpace
 	File        *exchange.File
-	Strategy    string // a name of package strategies; it is told what every repeat says
+	Strategy    string // as strategies.Parse reads it; it is told what every repeat says
 	Seeds       []uint64
 	Evaluations int // of each search; 0 for the whole space
 }

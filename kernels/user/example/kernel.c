@@ -1,4 +1,4 @@
-/* The values of LANES and UNROLL come from tune; these defaults are for compiling the file by itself. */
+/* tune defines LANES and UNROLL; these defaults are for compiling the file without tune. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -22,7 +22,7 @@ void sum(const float *x, float *total, int n)
 	*total = t;
 }
 
-/* What is right, written to be read. */
+/* The reference, written to be obviously right. */
 void sum_plain(const float *x, float *total, int n)
 {
 	double t = 0;
