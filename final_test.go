@@ -462,6 +462,24 @@ func TestFinalRefused(t *testing.T) {
 	}
 }
 
+// TestFinalBaselineWrong: the baseline is exported only where it passes every check, and else the run says so.
+func TestFinalBaselineWrong(t *testing.T) {
+	for _, check := range []int{1, ExportChecks - 1} {
+		k := newMeasuredToy()
+		k.check = func(ctx context.Context, n int, seed uint64) error {
+			if n == 20 && seed == kernels.ExportSeeds(7)[check] {
+				return wrongAnswer(n)
+			}
+			return ctx.Err()
+		}
+		k.compare = scripted(func(int) kernels.Comparison { return compared(0.9, 0.8, 0.95) }, func(int) kernels.Comparison { return compared(0.9, 0.8, 0.95) })
+		_, err := Run(t.Context(), Options{Kernel: k, Seed: 7, Budget: search.Budget{Evaluations: 20}, Dir: filepath.Join(t.TempDir(), "run")})
+		if err == nil || !strings.Contains(err.Error(), "the baseline") || !strings.Contains(err.Error(), "20 is wrong") {
+			t.Errorf("check %d: Run returned %v", check, err)
+		}
+	}
+}
+
 // scripted answers the first series and the one that confirms by two functions of a number and the baseline's.
 func scripted(first, confirm func(n int) kernels.Comparison) func(*measuredProblem, int, []int, kernels.Series) (kernels.Final, error) {
 	return func(_ *measuredProblem, _ int, finalists []int, s kernels.Series) (kernels.Final, error) {
@@ -627,6 +645,7 @@ func TestVerdictTampered(t *testing.T) {
 		want    string
 	}{
 		{"interval", faster, func(s *results.Schedule) { s.RatioInterval[0] = 0.99 }, `field verdict is "faster", and field ratio_interval begins at 0.99`},
+		{"an interval that begins at 1", faster, func(s *results.Schedule) { s.RatioInterval[0] = 1 }, `field verdict is "faster", and field ratio_interval begins at 1`},
 		{"no interval", faster, func(s *results.Schedule) { s.RatioInterval = nil }, `field verdict is "faster", and field ratio_interval is missing`},
 		{"cost", faster, func(s *results.Schedule) { s.Cost /= 2 }, `field ratio is 1.2, and the costs give 2.4`},
 		{"baseline", faster, func(s *results.Schedule) { s.Baseline.Cost *= 2 }, `field ratio is 1.2, and the costs give 2.4`},
@@ -639,6 +658,8 @@ func TestVerdictTampered(t *testing.T) {
 			s.Closest.Ratio *= 1.05
 			s.Closest.Cost /= 1.05
 		}, `field closest has an interval above 1`},
+		{"the ratio of the closest", alike, func(s *results.Schedule) { s.Closest.Ratio = 1.05 }, `field closest.ratio is 1.05, and the costs give 1`},
+		{"no gain at another cost", alike, func(s *results.Schedule) { s.Cost, s.Ratio = 2*s.Cost, s.Ratio/2 }, `field verdict is "no gain", and field cost is 2000`},
 		{"an earlier version", faster, func(s *results.Schedule) { s.Verdict, s.Checked = "", ""; s.Cost = 7; s.Search = nil }, ""},
 		{"no verdict", faster, func(s *results.Schedule) { s.Verdict = "" }, "field verdict is missing"},
 	} {

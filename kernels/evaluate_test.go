@@ -154,6 +154,29 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// sharing is a candidate that shares processes with others until it is told not to.
+type sharing struct {
+	*stub
+	alone bool
+}
+
+func (s *sharing) Isolate() { s.alone = true }
+
+func (s *sharing) Check(ctx context.Context, seed uint64) error {
+	if !s.alone {
+		return errors.New("it is checked beside others")
+	}
+	return s.stub.Check(ctx, seed)
+}
+
+// TestVerifyIsolates: what is to be exported is checked in processes of its own.
+func TestVerifyIsolates(t *testing.T) {
+	s := &sharing{stub: newStub(t)}
+	if err := kernels.Verify(t.Context(), s, []uint64{1, 2}); err != nil || len(s.seeds) != 2 {
+		t.Errorf("%d checks, %v", len(s.seeds), err)
+	}
+}
+
 func TestTable(t *testing.T) {
 	table := kernels.Table{shellSort{}}
 	if k, err := table.Lookup("shellsort"); err != nil || k != (shellSort{}) {

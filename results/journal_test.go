@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -251,6 +252,89 @@ func TestJournalGoesOnInItsFormat(t *testing.T) {
 			t.Errorf("the entries are %s", got)
 		}
 	})
+}
+
+// Outcomes of more shapes than a journal declares are written in full, and read back all the same.
+func TestManyShapes(t *testing.T) {
+	const n = mostShapes + 40
+	j := newTestJournal(t)
+	must(t, j.Batch(space.Batch{Count: 2 * n}))
+	want := map[int]space.Entry{}
+	for i := range 2 * n { // each shape twice
+		e := okEntry(i)
+		e.Outcome.Metrics = []space.Metric{{Name: fmt.Sprint("m", i%n), Value: float64(i)}}
+		must(t, j.Record(e))
+		want[i] = e
+	}
+	must(t, j.Sync(), j.Close())
+	log, recovery, err := readJournalFile(j.Path())
+	must(t, err)
+	if recovery.Lines != 2+mostShapes+2*n {
+		t.Errorf("%d lines for %d shapes", recovery.Lines, n)
+	}
+	if got := fmt.Sprintf("%#v", inOrder(log.History)); got != fmt.Sprintf("%#v", inOrder(space.History{Entries: want})) {
+		t.Errorf("the entries are %s", got)
+	}
+}
+
+// Zeros keep their sign, where they stand for something and where they do not.
+func TestNegativeZeros(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	l := sample()
+	for n, o := range map[int]space.Outcome{0: {Status: space.OK, Cost: minus, Seconds: minus}, 1: {Status: space.Crashed, Cost: minus},
+		2: {Status: space.OK, Seconds: minus, Metrics: []space.Metric{{Name: "m", Value: minus}}}} {
+		e := l.History.Entries[n]
+		e.Outcome = o
+		l.History.Entries[n] = e
+	}
+	got, _, err := ReadJournal(bytes.NewReader(encode(t, l, newestFormat)))
+	must(t, err)
+	checkLog(t, got, l)
+}
+
+// The rounds of a journal are those of its history, also where batches were recorded before the outcomes of earlier ones, and these
+// came in any order.
+func TestRoundsOfAJournal(t *testing.T) {
+	h := space.History{Entries: map[int]space.Entry{}}
+	for _, b := range []space.Batch{{Number: 0, First: 0, Count: 3}, {Number: 1, First: 3, Count: 2}, {Number: 2, First: 5, Count: 1}, {Number: 3, First: 6, Count: 2}} {
+		b.Progress.Told = b.First
+		h.Batches = append(h.Batches, b)
+	}
+	for number := range 7 { // the last one is missing
+		h.Entries[number] = okEntry(number)
+	}
+	rounds := func(all iter.Seq2[space.Round, error]) (text string) {
+		for r, err := range all {
+			must(t, err)
+			text += fmt.Sprintf("%+v\n", r)
+		}
+		return text
+	}
+	want := rounds(h.Rounds())
+	for _, order := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1, 0}, {3, 0, 5, 2, 6, 4, 1}} {
+		for ahead := range len(h.Batches) { // so many batches are recorded before the outcomes of theirs
+			j := newTestJournal(t)
+			recorded := 0
+			for k, b := range h.Batches {
+				must(t, j.Batch(b))
+				if k < ahead {
+					continue
+				}
+				for _, number := range order {
+					if number >= recorded && number < b.First+b.Count {
+						must(t, j.Record(h.Entries[number]))
+					}
+				}
+				recorded = b.First + b.Count
+			}
+			must(t, j.Sync(), j.Close())
+			stored, _, err := readStored(j.Path())
+			must(t, err)
+			if got := rounds(stored.Rounds()); got != want {
+				t.Errorf("with %d batches ahead, outcomes in the order %v: the rounds are\n%s want\n%s", ahead, order, got, want)
+			}
+		}
+	}
 }
 
 func TestCreateJournalKeepsAnExistingFile(t *testing.T) {
@@ -790,6 +874,58 @@ func TestGroupCommit(t *testing.T) {
 	if f.writes != 101 || f.syncs > 2 {
 		t.Errorf("%d writes and %d syncs for 101 records", f.writes, f.syncs)
 	}
+}
+
+// gated is a file whose every sync says that it has begun, and waits.
+type gated struct {
+	mu          sync.Mutex
+	size        int
+	synced      int // bytes that the last sync covered
+	began, gate chan struct{}
+}
+
+func (f *gated) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.size += len(p)
+	return len(p), nil
+}
+
+func (f *gated) Sync() error {
+	f.mu.Lock()
+	size := f.size
+	f.mu.Unlock()
+	f.began <- struct{}{}
+	<-f.gate
+	f.synced = size
+	return nil
+}
+
+func (f *gated) Close() error { return nil }
+
+// What is recorded while a sync is under way is not on disk when that ends: it takes the next one.
+func TestSyncUnderWay(t *testing.T) {
+	f := &gated{began: make(chan struct{}), gate: make(chan struct{})}
+	s := newScanner(nil)
+	s.format = newFormat(newestFormat)
+	j := newJournal("gated", "", f, f, s, Outline{}, newDigester())
+	must(t, j.Batch(space.Batch{Count: 2}))
+	<-f.began
+	must(t, j.Record(okEntry(0)))
+	done := make(chan error)
+	go func() { done <- j.Sync() }()
+	f.gate <- struct{}{}
+	select {
+	case <-f.began:
+	case err := <-done:
+		t.Fatalf("Sync returned %v after a sync that had begun before", err)
+	}
+	f.gate <- struct{}{}
+	must(t, <-done)
+	if f.synced != f.size {
+		t.Errorf("Sync returned with %d of %d bytes on disk", f.synced, f.size)
+	}
+	must(t, j.Close())
 }
 
 func TestLock(t *testing.T) {

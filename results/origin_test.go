@@ -67,8 +67,14 @@ func TestOrigin(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			signedRun(t)
 		}, "another user or machine"},
+		{"a key that the group can read", func(t *testing.T, _ string) {
+			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
+		}, "can be read or written by others"},
 		{"a key that others can read", func(t *testing.T, _ string) {
-			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o644); err != nil {
+			if err := os.Chmod(filepath.Join(state, "tune", "key"), 0o604); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
@@ -117,5 +123,33 @@ func TestOriginRace(t *testing.T) {
 		if k != keys[0] || len(k) != keyBytes {
 			t.Errorf("%x, and the first is %x", k, keys[0])
 		}
+	}
+}
+
+// The order in which files are named does not count, and every one of them does.
+func TestOriginOfFiles(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := signedRun(t)
+	must(t, os.WriteFile(filepath.Join(dir, "more"), []byte("what it reads"), 0o600), Sign(dir, "more", "list"), MadeHere(dir, "list", "more"), MadeHere(dir, "more", "list"))
+	for _, names := range [][]string{nil, {"list"}, {"list", "list"}, {"list", "more", "more"}} {
+		checkError(t, MadeHere(dir, names...), "changed since")
+	}
+	checkError(t, MadeHere(dir, "list", "more", "none"), "none")
+}
+
+// The key is in the folder of the user's state, and a folder that is named relative to wherever tune runs is none.
+func TestOriginState(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Chdir(t.TempDir())
+	for _, state := range []string{"", "state", "./state"} {
+		t.Setenv("XDG_STATE_HOME", state)
+		must(t, MadeHere(signedRun(t), "list"))
+		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+			t.Errorf("with the state in %q the working folder holds %v, %v", state, entries, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(home, ".local", "state", "tune", "key")); err != nil {
+		t.Error(err)
 	}
 }

@@ -197,3 +197,44 @@ func TestBestProperty(t *testing.T) {
 		}
 	})
 }
+
+// Ranking gives the right outcomes of full fidelity, the cheapest first and of equals the earliest: all of them, so many, and
+// those that follow one of them.
+func TestRanking(t *testing.T) {
+	ok := func(cost float64, fidelity int) space.Outcome {
+		return space.Outcome{Status: space.OK, Cost: cost, Fidelity: fidelity}
+	}
+	h := history(ok(9, 0), ok(7, 0), ok(1, 1), space.Fail(space.Crashed, ""), ok(7, 0), ok(3, 0), ok(9, 0), ok(3, 0), ok(-2, 0))
+	all := []int{8, 5, 7, 1, 4, 0, 6}
+	numbers := func(after *space.Entry, most int) (n []int) {
+		t.Helper()
+		ranking, err := Ranking(h, after, most)
+		must(t, err)
+		for _, e := range ranking {
+			n = append(n, e.Number)
+		}
+		return n
+	}
+	for most := range len(all) + 2 {
+		want := all
+		if most > 0 {
+			want = all[:min(most, len(all))]
+		}
+		if got := numbers(nil, most); !slices.Equal(got, want) {
+			t.Errorf("the best %d are %v, want %v", most, got, want)
+		}
+		for i, n := range all {
+			after := h.Entries[n]
+			want := all[i+1:]
+			if most > 0 {
+				want = want[:min(most, len(want))]
+			}
+			if got := numbers(&after, most); !slices.Equal(got, want) {
+				t.Errorf("the best %d after trial %d are %v, want %v", most, n, got, want)
+			}
+		}
+	}
+	if got := numbers(&space.Entry{Number: 99, Outcome: ok(4, 0)}, 2); !slices.Equal(got, []int{1, 4}) {
+		t.Errorf("after an entry that is none of them: %v", got)
+	}
+}

@@ -3,9 +3,11 @@ package results
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +75,10 @@ func TestScheduleErrors(t *testing.T) {
 		{`"best.program.json"`, `""`, "is not the name of a file beside it"},
 		{`0a0a`, `0a`, "is not a SHA-256 sum"},
 		{`1.9,`, `2.9,`, "field ratio_interval is [2.9 2.1]"},
+		{`1.9,`, `2.05,`, "which is not in ratio_interval [2.05 2.1]"},
+		{`2.1`, `1.95`, "which is not in ratio_interval [1.9 1.95]"},
+		{`"kernel": "treehash"`, `"kernel": "treehash", "checked": "not checked"`, "field checks names 1 inputs"},
+		{`"trial": 17`, `"trial": -2`, "field trial is -2"},
 	} {
 		bad := strings.Replace(string(good), test.old, test.new, 1)
 		if bad == string(good) {
@@ -93,6 +99,52 @@ func TestScheduleErrors(t *testing.T) {
 	checkError(t, pointless.Write(other), "field point is not a JSON object")
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a schedule that was refused was written")
+	}
+}
+
+// A schedule that is moved over another one takes its files along, and leaves none of the other's.
+func TestMoveSchedule(t *testing.T) {
+	write := func(dir string, artifacts map[string]string) {
+		t.Helper()
+		s := testSchedule()
+		s.Artifacts = nil
+		for _, name := range slices.Sorted(maps.Keys(artifacts)) {
+			a, err := WriteArtifact(filepath.Join(dir, name), func(w io.Writer) error {
+				_, err := io.WriteString(w, artifacts[name])
+				return err
+			})
+			must(t, err)
+			s.Artifacts = append(s.Artifacts, a)
+		}
+		must(t, s.Write(filepath.Join(dir, "best.json")))
+	}
+	from, to := t.TempDir(), t.TempDir()
+	write(to, map[string]string{"best.a": "old a", "best.b": "old b"})
+	must(t, os.WriteFile(filepath.Join(to, "mine"), []byte("x"), 0o666))
+	write(from, map[string]string{"best.a": "new a", "best.c": "new c"})
+	must(t, MoveSchedule(from, to, "best.json"))
+	s, err := ReadSchedule(filepath.Join(to, "best.json"))
+	must(t, err)
+	for _, a := range s.Artifacts {
+		must(t, a.Verify(to))
+	}
+	names := func(dir string) (out []string) {
+		entries, err := os.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			out = append(out, e.Name())
+		}
+		return out
+	}
+	if got := names(to); !slices.Equal(got, []string{"best.a", "best.c", "best.json", "mine"}) || len(names(from)) > 0 {
+		t.Errorf("there are %v, and %v where it came from", got, names(from))
+	}
+	// One whose files are not its own is not moved.
+	write(from, map[string]string{"best.a": "newer a"})
+	must(t, os.WriteFile(filepath.Join(from, "best.a"), []byte("else"), 0o666))
+	checkError(t, MoveSchedule(from, to, "best.json"), "is not the file that was exported")
+	for _, a := range s.Artifacts {
+		must(t, a.Verify(to))
 	}
 }
 

@@ -232,6 +232,29 @@ func TestTargetCallsOff(t *testing.T) {
 	})
 }
 
+// Of trials that reach the target one after the other the one that was asked first ends the run, though a later one that was called
+// off comes to an end, and is better.
+func TestTargetAskedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ev := &counted{f: func(ctx context.Context, x int) (space.Outcome, error) {
+			switch {
+			case x < 4:
+				time.Sleep(3 * time.Second)
+				return ok(1), nil
+			case x == 4:
+				time.Sleep(time.Second)
+				return ok(0), nil
+			}
+			time.Sleep(2 * time.Second)
+			return ok(-float64(x)), nil
+		}}
+		r := mustRun(t, newScript(line(t, 100), 30), ev, search.Settings{Budget: target(0), Jobs: 8})
+		if r.Stop != search.TargetReached || r.Told != 5 || r.Valid != 5 || r.Best.Trial.Number != 4 || r.Best.Outcome.Cost != 0 {
+			t.Errorf("the run ends with %+v", r)
+		}
+	})
+}
+
 // recorded lists the trials whose outcomes are recorded.
 func recorded(m *searchtest.Memory) []int {
 	return slices.Sorted(maps.Keys(m.History().Entries))
@@ -664,6 +687,25 @@ func TestLastSyncError(t *testing.T) {
 	}}
 	if _, err := search.Run(t.Context(), newScript(line(t, 20), 10), cost(up), search.Settings{Recorder: memory}); !errors.Is(err, full) {
 		t.Errorf("the run ends with %v", err)
+	}
+}
+
+// A recorder that says the same of each Sync is quoted once, and one that says something else at the end as well.
+func TestSyncErrorsAreSaidOnce(t *testing.T) {
+	full, gone := errors.New("the disk is full"), errors.New("the disk is gone")
+	for want, errs := range map[string][]error{"the disk is full": {full, full}, "the disk is full\nthe disk is gone": {full, gone}} {
+		syncs := 0
+		memory := &searchtest.Memory{Fail: func(call string) error {
+			if call == "sync" {
+				syncs++
+				return errs[syncs-1]
+			}
+			return nil
+		}}
+		_, err := search.Run(t.Context(), newScript(line(t, 20), 10), cost(up), search.Settings{Recorder: memory})
+		if err == nil || err.Error() != want || syncs != 2 {
+			t.Errorf("after %d syncs the run ends with %v, want %s", syncs, err, want)
+		}
 	}
 }
 

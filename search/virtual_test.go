@@ -48,6 +48,19 @@ func virtualRun(t testing.TB, s *space.Space, m *searchtest.Memory, set search.S
 	return r
 }
 
+// TestVirtualEnd: what ends at the very end of the budget counts, and nothing after it.
+func TestVirtualEnd(t *testing.T) {
+	for wall, want := range map[time.Duration]int{3*time.Second - 1: 2, 3 * time.Second: 3, 3*time.Second + 1: 3} {
+		ev := search.EvaluatorFunc(func(context.Context, space.Trial) (space.Outcome, error) {
+			return space.Outcome{Status: space.OK, Cost: 1, Seconds: 1}, nil
+		})
+		r, err := search.Run(t.Context(), random.New(virtualSpace(t), 3), ev, search.Settings{Virtual: true, Budget: search.Budget{Wall: wall}})
+		if err != nil || r.Stop != search.TimeSpent || r.Told != want || r.Elapsed != wall {
+			t.Errorf("evaluations of a second, for %v: %+v, %v", wall, r, err)
+		}
+	}
+}
+
 // TestVirtualTime: a budget of simulated time ends when the workers have used it, and the journal has when each
 // evaluation ended.
 func TestVirtualTime(t *testing.T) {
@@ -96,14 +109,13 @@ func TestVirtualResume(t *testing.T) {
 	whole := searchtest.NewMemory(space.History{})
 	virtualRun(t, s, whole, search.Settings{Jobs: 3, Budget: search.Budget{Wall: 60 * time.Second}})
 	want := whole.History()
-	rapid.Check(t, func(t *rapid.T) {
+	// resumed has so much time and so many evaluations first, 0 for all, and then the rest.
+	resumed := func(t interface{ Fatalf(string, ...any) }, at time.Duration, evals int) {
 		m := searchtest.NewMemory(space.History{})
-		at := time.Duration(rapid.IntRange(1, 600).Draw(t, "tenths of a second")) * 100 * time.Millisecond
-		evals := rapid.IntRange(0, len(want.Entries)).Draw(t, "evaluations")
 		for _, b := range []search.Budget{{Wall: at, Evaluations: evals}, {Wall: 60 * time.Second}} {
 			set := search.Settings{Jobs: 3, Budget: b, Virtual: true, Recorder: m, History: m.History()}
 			if _, err := search.Run(context.Background(), random.New(s, 3), search.EvaluatorFunc(virtualOutcome), set); err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v", err)
 			}
 		}
 		got := m.History()
@@ -118,6 +130,13 @@ func TestVirtualResume(t *testing.T) {
 		if n, err := search.Replay(random.New(s, 3), got); err != nil || n != len(got.Entries) {
 			t.Fatalf("a replay compares %d of %d: %v", n, len(got.Entries), err)
 		}
+	}
+	for tenths := 1; tenths <= 600; tenths += 37 {
+		resumed(t, time.Duration(tenths)*100*time.Millisecond, 0)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Duration(rapid.IntRange(1, 600).Draw(t, "tenths of a second")) * 100 * time.Millisecond
+		resumed(t, at, rapid.IntRange(0, len(want.Entries)).Draw(t, "evaluations"))
 	})
 }
 

@@ -589,3 +589,50 @@ func TestNearest(t *testing.T) {
 		t.Errorf("DidYouMean = %q", got)
 	}
 }
+
+// TestDivisors: the divisors and multiples that a wide parameter may have are found without trying all, the negative ones too.
+func TestDivisors(t *testing.T) {
+	for _, c := range []struct {
+		constraint string
+		holds      func(n, x int) bool
+	}{
+		{"n % x == 0", func(n, x int) bool { return x != 0 && n%x == 0 }},
+		{"x % n == 0", func(n, x int) bool { return x%n == 0 }},
+		{"x % (n - 5) == 0", func(n, x int) bool { return n != 5 && x%(n-5) == 0 }},
+		{"(n * n - 40) % x == 0", func(n, x int) bool { return x != 0 && (n*n-40)%x == 0 }},
+	} {
+		s, err := New("divisors", []Parameter{Range("n", 1, 24), Stepped("x", -120, 120, 3)}, c.constraint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for n := 1; n <= 24; n++ {
+			for x := -120; x <= 120; x += 3 {
+				if c.holds(n, x) {
+					want++
+				}
+			}
+		}
+		got := 0
+		for p := range s.All() {
+			if got++; !c.holds(p.Int("n"), p.Int("x")) {
+				t.Errorf("%s: %s is a point", c.constraint, p)
+			}
+		}
+		if n, ok := s.Len(); !ok || got != want || n != uint64(want) {
+			t.Errorf("%s: %d points, %d are counted, want %d", c.constraint, got, n, want)
+		}
+	}
+}
+
+// TestWidestDomain: of a domain of 1,024 values a neighbour may have any, of a wider one those that are powers of two away.
+func TestWidestDomain(t *testing.T) {
+	for size, want := range map[int]int{2: 1, 3: 2, wideDomain - 1: wideDomain - 2, wideDomain: wideDomain - 1} {
+		if got := moves(1, size, AnyValue); len(got) != want || !slices.IsSorted(got) || slices.Contains(got, 1) {
+			t.Errorf("of %d values there are moves to %v", size, got)
+		}
+	}
+	if got, want := moves(1, wideDomain+1, AnyValue), []int{0, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1024}; !slices.Equal(got, want) {
+		t.Errorf("of %d values there are moves to %v, want %v", wideDomain+1, got, want)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,7 +121,7 @@ func TestSlowReference(t *testing.T) {
 		return cmd, out
 	}
 	cmd, out := start("1m")
-	time.Sleep(2 * time.Second) // it has compiled by then
+	awaitWorker(t, cmd.Process.Pid)
 	began := time.Now()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -143,6 +144,63 @@ func TestSlowReference(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
+}
+
+// awaitWorker waits until a worker of a tune process computes: what has compiled, and is in code of the kernel.
+func awaitWorker(t *testing.T, tune int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if workerComputes(tune) {
+			return
+		}
+	}
+	t.Fatal("no worker computes")
+}
+
+// workerComputes reports whether a descendant of a tune process that runs the same program has computed for a third of a second.
+func workerComputes(tune int) bool {
+	const ticks = 33 // of a hundredth of a second, on every Linux
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", tune))
+	if err != nil {
+		return false
+	}
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return false
+	}
+	parents, busy := map[int]int{}, []int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		// What follows the name, which may hold anything: state, parent, …, the time in user mode.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || len(fields) < 12 {
+			continue
+		}
+		parent, err := strconv.Atoi(fields[1])
+		if err != nil {
+			continue
+		}
+		parents[pid] = parent
+		if n, err := strconv.Atoi(fields[11]); err == nil && n >= ticks && pid != tune {
+			busy = append(busy, pid)
+		}
+	}
+	for _, pid := range busy {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || exe != program {
+			continue
+		}
+		for pid > 1 && pid != tune {
+			pid = parents[pid]
+		}
+		if pid == tune {
+			return true
+		}
+	}
+	return false
 }
 
 // uninterrupted returns the csv of a run that nothing stopped.

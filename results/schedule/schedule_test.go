@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tune/kernels"
@@ -177,5 +178,34 @@ func TestRatio(t *testing.T) {
 		if got := ratio(c.base, c.cost); got != c.want {
 			t.Errorf("%v over %v is %v", c.base, c.cost, got)
 		}
+	}
+}
+
+// TestPatience: the final measurement takes what it is given, two thirds of what is left of a budget, and a second at the least.
+func TestPatience(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		hurry       bool
+		limit, left time.Duration // 0 for none
+		want        time.Duration
+	}{
+		{"nothing is given", false, 0, 0, finalLimit},
+		{"somebody waits", true, time.Minute, time.Hour, shortLimit},
+		{"a limit", false, 5 * time.Second, 0, 5 * time.Second},
+		{"much is left", false, 0, time.Hour, finalLimit},
+		{"much is left, and there is a limit", false, 5 * time.Second, time.Hour, 5 * time.Second},
+		{"two thirds of what is left", false, 0, 15 * time.Second, 10 * time.Second},
+		{"little is left", false, 0, time.Second, shortLimit},
+		{"the time is over", false, 0, -time.Minute, shortLimit},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := Maker{Hurry: c.hurry, Limit: c.limit}
+			if c.left != 0 {
+				m.Until = time.Now().Add(c.left)
+			}
+			if got := m.patience(); got != c.want {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+		})
 	}
 }

@@ -56,6 +56,24 @@ func right(cost func(space.Point) float64) func(space.Point) space.Outcome {
 // dear reports whether a strategy thinks for long.
 func dear(name string) bool { return name == "auto" || name == "surrogate" }
 
+// seedsOf is how many seeds a test takes of a strategy: all, but a few of one that thinks for long, of which `make stress` takes
+// all.
+func seedsOf(name string, few, all uint64) uint64 {
+	if dear(name) && !stress {
+		return few
+	}
+	return all
+}
+
+// models lists the strategies with a model whose first evaluations a test looks at. Those of auto are the model's alone, up to
+// what is near the end of a budget, so that but for `make stress` the model stands for both.
+func models() []string {
+	if stress {
+		return []string{"surrogate", "auto"}
+	}
+	return []string{"surrogate"}
+}
+
 // inShort skips what takes long with strategies that think.
 func inShort(t *testing.T) {
 	if testing.Short() {
@@ -81,7 +99,7 @@ func TestBeatsRandom(t *testing.T) {
 				n, seeds := most, uint64(20)
 				if dear(name) {
 					inShort(t)
-					n, seeds = most/4, 8
+					n, seeds = most/4, seedsOf(name, 3, 8)
 				}
 				if got := after(t, name, f.Space, seeds, strategies.Hints{}, n, right(f.Cost)); got >= random {
 					t.Errorf("after %d evaluations it has %v, random search after %d has %v", n, got, most, random)
@@ -91,19 +109,19 @@ func TestBeatsRandom(t *testing.T) {
 	}
 }
 
-// TestFindsOptimum: the model finds the optimum of a space of 4,096 points within a hundredth of it, in most of 20 seeds.
+// TestFindsOptimum: the model finds the optimum of a space of 4,096 points within a hundredth of it, with four seeds of five.
 func TestFindsOptimum(t *testing.T) {
 	inShort(t)
 	in, cost := bowl(t)
-	for _, name := range []string{"surrogate", "auto"} {
-		found := 0
-		for seed := range uint64(20) {
+	for _, name := range models() {
+		found, seeds := uint64(0), seedsOf(name, 5, 20)
+		for seed := range seeds {
 			if curve(t, name, in, seed, strategies.Hints{}, 40, right(cost))[39] == 1 {
 				found++
 			}
 		}
-		if found < 16 {
-			t.Errorf("%s finds the optimum with %d seeds of 20", name, found)
+		if 5*found < 4*seeds {
+			t.Errorf("%s finds the optimum with %d seeds of %d", name, found, seeds)
 		}
 	}
 }
@@ -133,9 +151,9 @@ func TestFailingRegion(t *testing.T) {
 		}
 		return space.Outcome{Status: space.OK, Cost: 100 - x + math.Abs(y-20)}
 	}
-	for _, name := range []string{"surrogate", "auto"} {
+	for _, name := range models() {
 		failed, all := 0, 0
-		for seed := range uint64(10) {
+		for seed := range seedsOf(name, 2, 10) {
 			entry, err := strategies.Lookup(name)
 			if err != nil {
 				t.Fatal(err)
@@ -185,10 +203,13 @@ func TestWarmStart(t *testing.T) {
 			seeds := uint64(20)
 			if dear(name) {
 				inShort(t)
-				seeds = 8
+				seeds = seedsOf(name, 3, 8)
 			}
 			if got := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{truth}}, 6, right(cost)); got > 1.01 {
 				t.Errorf("after 6 evaluations it has %v, and the best of the source is 1", got)
+			}
+			if dear(name) && !slices.Contains(models(), name) {
+				return
 			}
 			cold := after(t, name, in, seeds, strategies.Hints{}, 100, right(cost))
 			misled := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{reverse}}, 100, right(cost))

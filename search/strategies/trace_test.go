@@ -113,7 +113,7 @@ func TestTraces(t *testing.T) {
 	for _, entry := range strategies.Table() {
 		note(fmt.Sprintf("%s version=%d %s", entry.Name, entry.Version, entry.Config()), entry.Name+" has another version or other defaults")
 		for _, c := range tracedSearches(t) {
-			if c.long && testing.Short() && dear(entry.Name) && !*update {
+			if c.long && !stress && dear(entry.Name) && !*update {
 				continue
 			}
 			for _, seed := range c.seeds {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -397,15 +398,16 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// working lists the processes that work in the cache.
-	working := func() (pids []string) {
+	// working lists the programs of the processes that work in the cache.
+	working := func() (programs []string) {
 		links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 		for _, link := range links {
 			if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
-				pids = append(pids, link)
+				name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
+				programs = append(programs, strings.TrimSpace(string(name)))
 			}
 		}
-		return pids
+		return programs
 	}
 	await := func(what string, f func() bool) {
 		t.Helper()
@@ -417,8 +419,12 @@ func TestKilled(t *testing.T) {
 		}
 		t.Error(what)
 	}
-	await("no compiler was started", func() bool { return len(working()) > 0 })
-	time.Sleep(300 * time.Millisecond) // until the driver has started the compiler proper
+	// The driver of gcc has started the compiler proper, cc1plus; clang compiles in the process of its driver.
+	await("no compiler was started", func() bool {
+		return slices.ContainsFunc(working(), func(program string) bool {
+			return strings.HasPrefix(program, "cc1") || strings.HasPrefix(program, "clang")
+		})
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -108,6 +108,12 @@ func TestRace(t *testing.T) {
 			t.Errorf("cost %v after %d samples against %v: %v", test.cost, test.kept, test.best, got)
 		}
 	}
+	// One of three samples may be far too slow: until there are four the least of them counts.
+	for kept, want := range map[int]bool{2: false, 3: false, 4: true} {
+		if got := Behind(Summary{Cost: 1.4, Low: 1.1, Kept: kept}, 1); got != want {
+			t.Errorf("after %d samples of which the least is well: %v", kept, got)
+		}
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	lost, saved, full := 0, 0, 0
 	for range 1000 {
@@ -291,6 +297,12 @@ func TestCalmest(t *testing.T) {
 	calmA, calmB := Calmest(a, b)
 	if len(calmA) != 15 || slices.Min(calmA) != 1 || slices.Min(calmB) != 1 || slices.Max(calmA) != 1 {
 		t.Errorf("with a clock that lies: %v and %v", calmA, calmB)
+	}
+	// Rounds that one side missed count for nothing, however many they are.
+	a, b = slices.Repeat([]float64{1}, 14), slices.Repeat([]float64{1}, 14)
+	clear(b[:5])
+	if calmA, calmB = Calmest(a, b); len(calmA) != 7 || slices.Min(calmB) != 1 {
+		t.Errorf("with rounds that one side missed: %v and %v", calmA, calmB)
 	}
 	if a, b := Calmest(nil, nil); a != nil || b != nil {
 		t.Errorf("of no pairs: %v, %v", a, b)

@@ -1,0 +1,5 @@
+//go:build !stress
+
+package strategies_test
+
+const stress = false

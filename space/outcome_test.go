@@ -1,0 +1,80 @@
+package space
+
+import (
+	"math"
+	"testing"
+)
+
+// TestLess: what is better than what, and that nothing is better than itself or than what is better than it.
+func TestLess(t *testing.T) {
+	ok := func(cost float64, fidelity int) Outcome { return Outcome{Status: OK, Cost: cost, Fidelity: fidelity} }
+	failed := func(s Status, cost float64) Outcome { return Outcome{Status: s, Cost: cost} }
+	// Ranks, the best first; outcomes of one rank are no better than each other.
+	ranks := [][]Outcome{
+		{ok(-3, 0)},
+		{ok(0, 0), ok(math.Copysign(0, -1), 0)},
+		{ok(5, 0), {Status: OK, Cost: 5, Seconds: 9, Metrics: []Metric{{Name: "m", Value: 1}}}},
+		{ok(5.5, 0)},
+		{ok(1e300, 0)},
+		{ok(-1e300, 1)}, // cheaper, and of a score that is worth less
+		{ok(4, 1)},
+		{ok(1, 2), ok(1, 2)},
+		{{}, failed(Invalid, 0), failed(CompileFailed, 0), failed(WrongAnswer, -1), failed(Timeout, 7), failed(Crashed, 0),
+			{Status: Crashed, Fidelity: 3}},
+	}
+	for i, rank := range ranks {
+		for _, a := range rank {
+			for j, other := range ranks {
+				for _, b := range other {
+					if got := (Objective{}).Less(a, b); got != (i < j) {
+						t.Errorf("%+v is better than %+v: %v", a, b, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestOutcomeValidate: what no journal may keep.
+func TestOutcomeValidate(t *testing.T) {
+	for _, o := range []Outcome{
+		{Status: OK}, {Status: OK, Cost: -1, Seconds: 2, Fidelity: 3, Metrics: []Metric{{"a", 1}, {"b", -1}}}, {Status: Crashed, Reason: "x"},
+	} {
+		if err := o.Validate(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, o := range []Outcome{
+		{}, {Status: 7}, {Status: OK, Cost: nan}, {Status: OK, Cost: -inf}, {Status: Crashed, Cost: inf}, {Status: OK, Fidelity: -1},
+		{Status: OK, Seconds: -0.5}, {Status: OK, Seconds: nan}, {Status: OK, Seconds: inf},
+		{Status: OK, Metrics: []Metric{{"", 1}}}, {Status: OK, Metrics: []Metric{{"\xff", 1}}}, {Status: OK, Metrics: []Metric{{"a", nan}}},
+		{Status: OK, Metrics: []Metric{{"b", 1}, {"a", 1}}}, {Status: OK, Metrics: []Metric{{"a", 1}, {"a", 2}}},
+	} {
+		if err := o.Validate(); err == nil {
+			t.Errorf("%+v is valid", o)
+		}
+	}
+}
+
+// TestStatusText: every status reads back from its text, and no other does.
+func TestStatusText(t *testing.T) {
+	for _, s := range append(Statuses(), StatusUnset) {
+		text, err := s.MarshalText()
+		var back Status
+		if err != nil || back.UnmarshalText(text) != nil || back != s {
+			t.Errorf("%d is written as %q and read as %d, %v", s, text, back, err)
+		}
+	}
+	if len(Statuses()) != 6 || Statuses()[0] != OK {
+		t.Errorf("the statuses are %v", Statuses())
+	}
+	for _, text := range []string{"", "OK", "status(7)", "okay"} {
+		if got, err := ParseStatus(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+	if got := Status(7).String(); got != "status(7)" {
+		t.Errorf("an unknown status is %q", got)
+	}
+}
