@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"tune/search"
-	"tune/search/functions"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -28,11 +27,9 @@ type traced struct {
 	hints       strategies.Hints
 	seeds       []uint64
 	evaluations int
-	long        bool // takes seconds with a strategy that thinks
 }
 
-// tracedSearches go through spaces of few and of many parameters, points that fail, starts and sources, and the numbers of
-// evaluations at which a strategy does something else.
+// tracedSearches go through points that fail, starts and sources. TestGolden has longer searches.
 func tracedSearches(t *testing.T) []traced {
 	t.Helper()
 	mixed, err := space.New("mixed", []space.Parameter{
@@ -52,13 +49,9 @@ func tracedSearches(t *testing.T) []traced {
 	}
 	plain, cost := bowl(t)
 	warm := strategies.Hints{Start: []space.Point{plain.At(70)}, Sources: []search.Source{measured(plain, 300), measured(plain, 10)}}
-	few, many, wide := functions.Rosenbrock(4), functions.Rosenbrock(10), functions.Sphere(10)
 	return []traced{
-		{name: few.Name, space: few.Space, outcome: right(few.Cost), seeds: []uint64{1, 2, 1<<64 - 1}, evaluations: 220},
-		{name: many.Name, space: many.Space, outcome: right(many.Cost), seeds: []uint64{1}, evaluations: 170},
 		{name: "mixed", space: mixed, outcome: rough, seeds: []uint64{1, 2}, evaluations: 400},
 		{name: "warm", space: plain, outcome: right(cost), hints: warm, seeds: []uint64{1}, evaluations: 170},
-		{name: wide.Name, space: wide.Space, outcome: right(wide.Cost), seeds: []uint64{1}, evaluations: 2100, long: true},
 	}
 }
 
@@ -113,9 +106,6 @@ func TestTraces(t *testing.T) {
 	for _, entry := range strategies.Table() {
 		note(fmt.Sprintf("%s version=%d %s", entry.Name, entry.Version, entry.Config()), entry.Name+" has another version or other defaults")
 		for _, c := range tracedSearches(t) {
-			if c.long && !stress && dear(entry.Name) && !*update {
-				continue
-			}
 			for _, seed := range c.seeds {
 				s, err := entry.New(c.space, seed, c.hints)
 				if err != nil {
