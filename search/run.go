@@ -268,62 +268,77 @@ func (r *run) loop(ctx context.Context) error {
 			r.result.Stop = SpaceExhausted
 			return nil
 		}
-		known := 0
-		if replayed {
-			if known, err = b.compare(past); err != nil {
-				return err
-			}
-			for i, o := range b.outcomes {
-				if o.Status != space.StatusUnset {
-					r.learn(b.trials[i], o)
-				}
-			}
-		} else if r.set.Recorder != nil {
-			err := r.set.Recorder.Batch(space.Batch{
-				Number: r.batches - 1, First: b.trials[0].Number, Count: len(b.trials), Progress: progress,
-			})
-			if err != nil {
-				return err
-			}
+		known, err := r.begin(b, past, replayed, progress)
+		if err != nil {
+			return err
 		}
 		if known < len(b.trials) {
 			goOn()
 		}
-		var hit int
-		switch {
-		case r.set.Virtual:
-			hit, err = r.simulate(ctx, b)
-		case known < len(b.trials):
-			hit, err = r.evaluate(ctx, b)
-		default:
-			hit = slices.IndexFunc(b.outcomes, r.reaches)
-		}
-		if err != nil {
+		if ended, err := r.complete(ctx, b, known); ended || err != nil {
 			return err
-		}
-		if hit >= 0 {
-			r.result.Stop = TargetReached
-			r.endAt(b, hit)
-			return nil
-		}
-		if b.unknown() {
-			switch {
-			case ctx.Err() != nil:
-				r.result.Stop = stopOf(ctx)
-			case r.spent:
-				r.result.Stop = TimeSpent
-			default:
-				r.result.Stop = EvaluationsSpent
-			}
-			return nil
-		}
-		if known < len(b.trials) && r.set.Recorder != nil {
-			if err := r.set.Recorder.Sync(); err != nil {
-				return err
-			}
 		}
 		r.tell(b)
 	}
+}
+
+// begin compares a batch with the recorded one and learns what is recorded of it, or records that it was asked. It returns how
+// many of its outcomes are known.
+func (r *run) begin(b *batch, past space.Round, replayed bool, progress space.Progress) (known int, err error) {
+	if replayed {
+		if known, err = b.compare(past); err != nil {
+			return known, err
+		}
+		for i, o := range b.outcomes {
+			if o.Status != space.StatusUnset {
+				r.learn(b.trials[i], o)
+			}
+		}
+		return known, nil
+	}
+	if r.set.Recorder == nil {
+		return 0, nil
+	}
+	return 0, r.set.Recorder.Batch(space.Batch{
+		Number: r.batches - 1, First: b.trials[0].Number, Count: len(b.trials), Progress: progress,
+	})
+}
+
+// complete evaluates what is not known of a batch, and brings it to disk. ended says that the search ends before the batch is told,
+// and r.result why.
+func (r *run) complete(ctx context.Context, b *batch, known int) (ended bool, err error) {
+	var hit int
+	switch {
+	case r.set.Virtual:
+		hit, err = r.simulate(ctx, b)
+	case known < len(b.trials):
+		hit, err = r.evaluate(ctx, b)
+	default:
+		hit = slices.IndexFunc(b.outcomes, r.reaches)
+	}
+	if err != nil {
+		return false, err
+	}
+	if hit >= 0 {
+		r.result.Stop = TargetReached
+		r.endAt(b, hit)
+		return true, nil
+	}
+	if b.unknown() {
+		switch {
+		case ctx.Err() != nil:
+			r.result.Stop = stopOf(ctx)
+		case r.spent:
+			r.result.Stop = TimeSpent
+		default:
+			r.result.Stop = EvaluationsSpent
+		}
+		return true, nil
+	}
+	if known < len(b.trials) && r.set.Recorder != nil {
+		return false, r.set.Recorder.Sync()
+	}
+	return false, nil
 }
 
 var errTimeSpent = errors.New("time budget spent")

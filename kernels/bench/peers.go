@@ -163,14 +163,19 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 		return r, err
 	}
 
-	metric, rate := rateOf(s.Info, score)
+	return r, r.fill(s.Info, score, rivals, final)
+}
+
+// fill reads the rates and ratios off the comparison of a result, which has the given score, with its rivals.
+func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final kernels.Final) error {
+	metric, rate := rateOf(info, score)
 	work := rate * score.Cost // billions of operations or bytes a call, times a billion
 	r.Unit = rateUnits[metric]
 	best := -1
 	for i, c := range final.Comparisons {
 		if c.Err != nil {
 			if rivals[i].name == baselineName {
-				return r, fmt.Errorf("%s: %w", baselineName, c.Err)
+				return fmt.Errorf("%s: %w", baselineName, c.Err)
 			}
 			continue // a library that dies here is none to compare with
 		}
@@ -191,7 +196,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 		}
 	}
 	if best < 0 {
-		return r, errors.New("nothing was left to compare with")
+		return errors.New("nothing was left to compare with")
 	}
 	c := final.Comparisons[best]
 	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
@@ -202,7 +207,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if metric != "gbs" {
 		r.PeakShare = final.PeakShare
 	}
-	return r, nil
+	return nil
 }
 
 func (b Peers) peers(problem kernels.Problem) ([]kernels.Peer, error) {

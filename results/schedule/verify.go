@@ -69,91 +69,117 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	info, problem := k.Info, k.Problem
-	traits := problem.Traits()
+	traits := k.Problem.Traits()
 	checking := traits.Checking
 	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
 	if len(v.Seeds) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that shows
 	}
-	step := func(name string, err error) bool {
-		v.Steps = append(v.Steps, Step{name, err})
-		return err == nil
-	}
-
-	point, err := problem.Space().UnmarshalPoint(schedule.Point)
-	switch {
-	case err != nil:
-	case point.Key() != schedule.Key:
-		err = fmt.Errorf("the point is %q, but the key says %q", point.Key(), schedule.Key)
-	case schedule.SpaceFingerprint == problem.Space().Fingerprint():
-		// Where points were added to the space since, their numbers have changed.
-		if i, ok := problem.Space().Index(point); ok && schedule.Index != nil && *schedule.Index != i {
-			err = fmt.Errorf("the point has index %d, not %d", i, *schedule.Index)
-		}
-	}
-	var rebuilt kernels.Candidate
-	if step("the point belongs to the space", err) {
-		rebuilt, err = k.Rebuild(ctx, point, schedule.Cost, seeds)
-		what := "rebuilt from its point it is " + passes(checking, len(seeds))
-		if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
-			d := m.Deviation()
-			v.Deviation = &d
-			what += ", " + d.String()
-		}
-		if info.Exact {
-			what += fmt.Sprintf(" and costs %v %s", schedule.Cost, schedule.Unit)
-		}
-		if !step(what, err) {
-			rebuilt = nil
-		}
-	}
+	x := &verifier{Verification: v, k: k, path: path, seeds: seeds}
+	x.point(ctx)
 	err = verifyFields(k, schedule)
 	if err == nil {
-		err = verifyCosts(ctx, k, rebuilt, schedule)
+		err = verifyCosts(ctx, k, x.rebuilt, schedule)
 	}
-	step("its version, checks, baseline, ratio, verdict and metrics match", err)
-	beside := files.In(filepath.Dir(path))
-	for i, a := range schedule.Artifacts {
-		name := a.Name + " is the file that was exported"
-		if _, err := os.Lstat(beside.Path(a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
-			step(a.Name+" is missing, and can be made again with tune export", nil)
-		} else if ok := step(name, a.Verify(filepath.Dir(path))); ok && i > 0 && rebuilt != nil {
-			step(a.Name+" is the one that the point builds", sameArtifact(rebuilt, beside, a.Name))
-		}
-	}
+	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
+	x.files()
 	if traits.Load != nil {
-		name := "the saved program is right by itself"
-		if info.Exact {
-			name += " and costs the same"
-		}
-		const same = "the saved program is the one that the point builds"
-		switch {
-		case len(schedule.Artifacts) == 0:
-			step(name, errors.New("field artifacts names no program"))
-		case traits.Launches:
-			// What somebody has put into the file is not compiled and run to find out that it is something else.
-			program := schedule.Artifacts[0].Name
-			switch {
-			case rebuilt == nil:
-				step(name, errors.New("it is not run, because the point does not build it"))
-			case !step(same, sameArtifact(rebuilt, beside, program)):
-				step(name, errors.New("it is not run, because it is not what the point builds"))
-			default:
-				step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
-			}
-		default:
-			program := schedule.Artifacts[0].Name
-			step(name, verifySaved(ctx, k, beside, program, schedule.Cost, seeds))
-			if rebuilt != nil {
-				step(same, sameArtifact(rebuilt, beside, program))
-			}
-		}
+		x.saved(ctx, traits.Launches)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return v, nil
+}
+
+// verifier is a verification under way.
+type verifier struct {
+	*Verification
+	k       *kernels.Opened
+	path    string
+	seeds   []uint64          // that candidates are checked on
+	rebuilt kernels.Candidate // from the point; nil where it is not as it should be
+}
+
+// step adds a step, and reports whether it holds.
+func (x *verifier) step(name string, err error) bool {
+	x.Steps = append(x.Steps, Step{name, err})
+	return err == nil
+}
+
+// point holds the point against the space, and rebuilds it.
+func (x *verifier) point(ctx context.Context) {
+	s, schedule := x.k.Problem.Space(), x.Schedule
+	point, err := s.UnmarshalPoint(schedule.Point)
+	switch {
+	case err != nil:
+	case point.Key() != schedule.Key:
+		err = fmt.Errorf("the point is %q, but the key says %q", point.Key(), schedule.Key)
+	case schedule.SpaceFingerprint == s.Fingerprint():
+		// Where points were added to the space since, their numbers have changed.
+		if i, ok := s.Index(point); ok && schedule.Index != nil && *schedule.Index != i {
+			err = fmt.Errorf("the point has index %d, not %d", i, *schedule.Index)
+		}
+	}
+	if !x.step("the point belongs to the space", err) {
+		return
+	}
+	rebuilt, err := x.k.Rebuild(ctx, point, schedule.Cost, x.seeds)
+	what := "rebuilt from its point it is " + passes(x.Checking, len(x.seeds))
+	if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
+		d := m.Deviation()
+		x.Deviation = &d
+		what += ", " + d.String()
+	}
+	if x.k.Info.Exact {
+		what += fmt.Sprintf(" and costs %v %s", schedule.Cost, schedule.Unit)
+	}
+	if x.step(what, err) {
+		x.rebuilt = rebuilt
+	}
+}
+
+// files holds the files beside the schedule against what was exported, and against what the point builds.
+func (x *verifier) files() {
+	dir := filepath.Dir(x.path)
+	beside := files.In(dir)
+	for i, a := range x.Schedule.Artifacts {
+		name := a.Name + " is the file that was exported"
+		if _, err := os.Lstat(beside.Path(a.Name)); a.Derived && errors.Is(err, fs.ErrNotExist) {
+			x.step(a.Name+" is missing, and can be made again with tune export", nil)
+		} else if ok := x.step(name, a.Verify(dir)); ok && i > 0 && x.rebuilt != nil {
+			x.step(a.Name+" is the one that the point builds", sameArtifact(x.rebuilt, beside, a.Name))
+		}
+	}
+}
+
+// saved checks the saved program by itself. launches says that to do so compiles or runs it.
+func (x *verifier) saved(ctx context.Context, launches bool) {
+	name := "the saved program is right by itself"
+	if x.k.Info.Exact {
+		name += " and costs the same"
+	}
+	if len(x.Schedule.Artifacts) == 0 {
+		x.step(name, errors.New("field artifacts names no program"))
+		return
+	}
+	beside, program := files.In(filepath.Dir(x.path)), x.Schedule.Artifacts[0].Name
+	const same = "the saved program is the one that the point builds"
+	verify := func() { x.step(name, verifySaved(ctx, x.k, beside, program, x.Schedule.Cost, x.seeds)) }
+	switch {
+	case !launches:
+		verify()
+		if x.rebuilt != nil {
+			x.step(same, sameArtifact(x.rebuilt, beside, program))
+		}
+	// What somebody has put into the file is not compiled and run to find out that it is something else.
+	case x.rebuilt == nil:
+		x.step(name, errors.New("it is not run, because the point does not build it"))
+	case !x.step(same, sameArtifact(x.rebuilt, beside, program)):
+		x.step(name, errors.New("it is not run, because it is not what the point builds"))
+	default:
+		verify()
+	}
 }
 
 // passes says what a candidate is that passes n checks.

@@ -48,7 +48,7 @@ type Config struct {
 	Sources []search.Source
 }
 
-// Why the defaults are what they are; the tables of docs/design/search-auto.md have the seeds and the spaces.
+// Why the defaults are what they are. The figures are of searches of measured spaces, as docs/design/search-auto.md describes them.
 const (
 	// lead: with 200, .9935 @200 and .9984 @500, the optimum in 91 % of runs; with 150, .9944, .9993 and 95 %. With three arms,
 	// 100 was at .981 @200 and 50 at .975.

@@ -1,9 +1,10 @@
 package surrogate
 
 // This table has the numbers by which the strategy decides what to do: which model to believe, when to trust it, and where to look.
-// Each says what it was chosen by. The figures are those of docs/design/search-auto.md, which has the seeds and the spaces; "@50" is
-// the share of the optimum after 50 evaluations. What was chosen by hand was not compared with another number there. The default of a
-// constant that users may set has the name of the constant in brackets.
+// Each says what it was chosen by. The figures are of searches of measured spaces, as docs/design/search-auto.md describes them: "@50"
+// is the optimum over the best cost after 50 evaluations, in the mean over seeds and spaces, and "±" a standard error. What was chosen
+// by hand was not compared with another number. The default of a constant that users may set has the name of the constant in
+// brackets.
 const (
 	// When is how much asked?
 

@@ -1,0 +1,130 @@
+package tune
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
+
+// rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
+// import itself, and packages under internal/files and internal/plain, which know nothing of tune.
+var rooms = map[string][]string{
+	"space":            {},
+	"sim":              {},
+	"search":           {"space"},
+	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
+	"kernels":          {"space", "sim"},
+	"kernels/recorded": {"space", "kernels", "results"},
+	"kernels/catalog":  {"space", "kernels", "kernels/recorded", "results"},
+	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
+	"results":          {"space"},
+	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
+	"results/schedule": {"space", "search", "kernels", "results"},
+	"configs":          {"space"},
+	"internal/files":   {},
+	"internal/plain":   {},
+	"internal/trust":   {"", "space", "search", "kernels", "results"},
+	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/catalog", "kernels/bench", "results", "configs"},
+}
+
+// roomOf returns the room of a package.
+func roomOf(path string) string {
+	for {
+		if _, ok := rooms[path]; ok || path == "" {
+			return path
+		}
+		at := strings.LastIndexByte(path, '/')
+		path = path[:max(at, 0)]
+	}
+}
+
+// TestArchitecture: the picture of packages in ARCHITECTURE.md is that of the code, and no room imports one that it must not know.
+func TestArchitecture(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := func(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, "tune"), "/") }
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		ours := slices.DeleteFunc(words[1:], func(path string) bool { return path != "tune" && !strings.HasPrefix(path, "tune/") })
+		for i := range ours {
+			ours[i] = short(ours[i])
+		}
+		imports[short(words[0])] = slices.Sorted(slices.Values(ours))
+	}
+	for path, list := range imports {
+		room := roomOf(path)
+		for _, other := range list {
+			into := roomOf(other)
+			if into != room && into != "internal/files" && into != "internal/plain" && !slices.Contains(rooms[room], into) {
+				t.Errorf("%s is of the room %q and imports %s, which is of the room %q", cmp.Or(path, "."), room, other, into)
+			}
+		}
+	}
+	want := picture(imports)
+	const file, begin, end = "ARCHITECTURE.md", "<!-- packages -->\n```\n", "```\n<!-- end of packages -->\n"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), begin)
+	got, after, found := strings.Cut(rest, end)
+	if !ok || !found {
+		t.Fatalf("%s has no picture between %q and %q", file, begin, end)
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s: the picture of packages is not that of the code; go test . -run Architecture -update writes it:\n%s", file, want)
+	}
+	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// picture draws packages in levels: each imports packages of the levels above it alone. There is no circle, because Go has none.
+func picture(imports map[string][]string) string {
+	level := map[string]int{}
+	var of func(path string) int
+	of = func(path string) int {
+		if n, ok := level[path]; ok {
+			return n
+		}
+		n := 0
+		for _, other := range imports[path] {
+			n = max(n, of(other)+1)
+		}
+		level[path] = n
+		return n
+	}
+	for path := range imports {
+		of(path)
+	}
+	paths := slices.SortedFunc(maps.Keys(imports), func(a, b string) int {
+		return cmp.Or(cmp.Compare(level[a], level[b]), cmp.Compare(a, b))
+	})
+	var b strings.Builder
+	for i, path := range paths {
+		if i > 0 && level[path] != level[paths[i-1]] {
+			b.WriteByte('\n')
+		}
+		names := slices.Clone(imports[path])
+		for j, name := range names {
+			names[j] = cmp.Or(name, ".")
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimRight(fmt.Sprintf("%-28s %s", cmp.Or(path, "."), strings.Join(names, " ")), " "))
+	}
+	return b.String()
+}
