@@ -603,6 +603,7 @@ func TestVerifyTampered(t *testing.T) {
 		{"a check less", schedule(func(s *results.Schedule) { s.Checks = s.Checks[1:] }), []string{"its version"}},
 		{"index", schedule(func(s *results.Schedule) { *s.Index = 7 }), []string{"the point"}},
 		{"point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":3}`) }), []string{"the point"}},
+		{"a point that has no index", schedule(func(s *results.Schedule) { s.Point, s.Index = []byte(`{"n":3}`), nil }), []string{"the point"}},
 		{"no point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":99}`) }), []string{"the point"}},
 		{"point and key", schedule(func(s *results.Schedule) { s.Point, s.Key, s.Index = []byte(`{"n":3}`), "n=3", nil }), []string{"rebuilt"}},
 		{"another program", program("2\n"), []string{"best.program.json is", "the saved program is right", "the saved program is the one"}},

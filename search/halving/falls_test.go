@@ -189,4 +189,8 @@ func TestPromotedByChance(t *testing.T) {
 	if share := float64(got[1]) / 600; share < 0.18 || share > 0.32 || got[2] > 0 || got[0]+got[1] != 600 {
 		t.Errorf("falls that differ by more than one step of the costs: %v go on", got)
 	}
+	// A fall is a gain: the third is the first where it alone falls far, which is 9 of 64, and not where the two others rise, 3 of 64.
+	if share := float64(count([]float64{0, 0, 0, 100})[2]) / 600; share < 0.1 || share > 0.19 {
+		t.Errorf("of falls that are seldom and far, the third has %v of the turns", share)
+	}
 }
