@@ -201,9 +201,6 @@ func (s *Series) round(ctx context.Context, round int) error {
 		case len(turns[i]) == 1:
 			cost = turns[i][0] // whether it can be is seen when it is paired
 		}
-		for len(s.costs[i]) < round {
-			s.costs[i] = append(s.costs[i], 0)
-		}
 		s.costs[i] = append(s.costs[i], cost)
 	}
 	if s.End != nil {
