@@ -50,7 +50,7 @@ func dataSpace(t testing.TB, name string, seed uint64) bench.DataSpace {
 	return bench.DataSpace{Name: name, Problem: p.(*recorded.Problem)}
 }
 
-func TestDataBench(t *testing.T) {
+func TestData(t *testing.T) {
 	b := bench.Data{
 		Spaces: []bench.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "grid"},
 		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 600,
@@ -112,8 +112,8 @@ func TestDataBench(t *testing.T) {
 	}
 }
 
-// TestDataBenchError: the error is what the means of the seeds, each run alone, differ by, and one seed has none.
-func TestDataBenchError(t *testing.T) {
+// TestDataError: the error is what the means of the seeds, each run alone, differ by, and one seed has none.
+func TestDataError(t *testing.T) {
 	b := bench.Data{
 		Spaces: []bench.DataSpace{dataSpace(t, "one", 1), dataSpace(t, "two", 2)}, Strategies: []string{"random", "ils"},
 		Seeds: []uint64{1, 2, 3, 4, 5}, Evaluations: 50,
