@@ -296,9 +296,6 @@ type estimate struct {
 	stopped    bool // early, because it is behind
 }
 
-// hopeless is how far behind the best a candidate must be where no slow phase can be to blame.
-const hopeless = 3
-
 // takeTurns takes n turns of SampleSeconds each, in seconds a call. What others do on the core comes and goes within a turn, so
 // that it is cut into short samples, and is what the fastest of them say.
 func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
@@ -426,7 +423,7 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 	e, err := m.verified(ctx, want, best)
 	// Long calls average over slow phases, if there are enough of them.
 	single := e.stopped && e.Kept == 1
-	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= hopeless*best); try++ {
+	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= timing.Hopeless*best); try++ {
 		slow, err := slowed(false)
 		if err != nil {
 			return e, err

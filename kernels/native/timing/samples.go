@@ -127,6 +127,12 @@ func Behind(s Summary, best float64) bool {
 	return false
 }
 
+// Hopeless is how far behind the best a candidate must be where no slow phase of the core can be to blame.
+const Hopeless = 3
+
+// restlessFor is how many samples a candidate that is not hopeless gets where the core is restless.
+const restlessFor = 6
+
 // How far behind the best a candidate must be, to be stopped by one sample of a long call, and by two samples alone.
 const clearly, doubtful = 1.5, 2
 
@@ -154,15 +160,15 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 		judged := sum
 		if s.Restless {
 			judged.Cost = sum.Low // the other samples may be somebody else's work
+			if sum.Kept < min(restlessFor, s.Want) && sum.Low <= Hopeless*s.Best {
+				return false
+			}
 		}
 		return Behind(judged, s.Best)
 	}
 	stages := []int{2, 6, s.Want}
-	switch {
-	case s.Long:
+	if s.Long {
 		stages = []int{1, 2, 6, s.Want}
-	case s.Restless:
-		stages = []int{6, s.Want}
 	}
 	for i := 0; i < len(stages); {
 		if n := min(stages[i], s.Want) - sum.Kept; n > 0 {

@@ -314,16 +314,17 @@ func TestCalmest(t *testing.T) {
 func TestRestless(t *testing.T) {
 	for _, c := range []struct {
 		restless bool
-		slow     int // samples that are half as long again
+		slow     int // samples that take longer
+		factor   float64
 		kept     int
 		stopped  bool
-	}{{false, 4, 3, true}, {true, 4, Most, false}, {false, 100, 3, true}, {true, 100, 6, true}} {
+	}{{false, 4, 1.5, 3, true}, {true, 4, 1.5, Most, false}, {false, 100, 1.5, 3, true}, {true, 100, 1.5, 6, true}, {true, 100, 4, 2, true}} {
 		n := 0
 		sum, stopped, err := Sampling{Want: Most, Best: 1, Restless: c.restless}.Run(func(k int) ([]float64, error) {
 			out := make([]float64, k)
 			for i := range out {
 				if out[i] = 1; n < c.slow {
-					out[i] = 1.5
+					out[i] = c.factor
 				}
 				n++
 			}
