@@ -4,7 +4,7 @@ BIN := bin/tune
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
-CONCURRENT := . ./cmd/... ./search ./search/searchtest ./results/... ./kernels ./kernels/native/... \
+CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
 	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise
 
 .PHONY: all build cc test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation clean
