@@ -9,6 +9,9 @@
 //	Replay   proves that a run's strategy asks the recorded points
 //	Export   writes a run's schedule, program, trace or outcomes
 //	Verify   rebuilds a schedule and checks it on fresh inputs
+//	Measure  measures the best points of a run again, and replaces its schedule
+//
+// What is behind Export, Verify and Measure is in package results/schedule.
 package tune
 
 import (

@@ -37,9 +37,6 @@ type Found struct {
 	own *user.Kernel
 }
 
-// Own returns the user's kernel that was found; nil where it is another one.
-func (o *Found) Own() *user.Kernel { return o.own }
-
 // Close closes the user's kernel that was found, if it is one.
 func (o *Found) Close() error {
 	if o.own == nil {

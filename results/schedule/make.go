@@ -2,8 +2,9 @@
 //
 //	Maker    chooses the point to export: checks it on fresh inputs, measures the best ones again, and writes it
 //	Digest   follows a run and keeps what a Maker needs
-//	Export   writes a run in one of Formats
+//	Exporter writes a run in one of Formats
 //	Verify   rebuilds a schedule and checks it on fresh inputs
+//	Measure  holds the final measurement of a run again
 package schedule
 
 import (
