@@ -176,11 +176,14 @@ func (r *rounds) time(ctx context.Context) error {
 				continue
 			}
 			s, err := e.m.turnOf(ctx, e.m.bursts(timing.SampleSeconds))
-			if err != nil && !kernelFault(err) {
-				return err
+			if err != nil {
+				if i == 0 || !kernelFault(err) {
+					return err
+				}
+				r.Reject(i, err)
+				continue
 			}
-			// What an entrant does wrong is found in its turns: nobody is refused for what is no part of the comparison.
-			if err == nil && s.Fast > 0 && (least[i] == 0 || s.Fast < least[i]) {
+			if s.Fast > 0 && (least[i] == 0 || s.Fast < least[i]) {
 				least[i] = s.Fast
 			}
 		}
