@@ -56,7 +56,9 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 			if len(point) != len(params) {
 				return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
 			}
-			row = appendRow(row[:0], batch, e, metrics, point)
+			if row = appendRow(row[:0], batch, e, metrics, point); row == nil {
+				return fmt.Errorf("trial %d has a metric that is not among those of the run: remove %s, which only saves time", e.Number, SummaryName)
+			}
 			if err := out.Write(row); err != nil {
 				return err
 			}
@@ -66,7 +68,7 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 	return out.Error()
 }
 
-// appendRow appends the fields of an outcome.
+// appendRow appends the fields of an outcome. It returns nil where that has a metric of another name.
 func appendRow(row []string, batch string, e *space.Entry, metrics, point []string) []string {
 	o := &e.Outcome
 	row = append(row, strconv.Itoa(e.Number), batch, strconv.Itoa(o.Fidelity), o.Status.String())
@@ -75,8 +77,17 @@ func appendRow(row []string, batch string, e *space.Entry, metrics, point []stri
 	} else {
 		row = append(row, "")
 	}
-	for _, name := range metrics {
-		row = append(row, metricText(o.Metrics, name))
+	found := 0
+	for _, name := range metrics { // both are ordered
+		if found < len(o.Metrics) && o.Metrics[found].Name == name {
+			row = append(row, formatFloat(o.Metrics[found].Value))
+			found++
+		} else {
+			row = append(row, "")
+		}
+	}
+	if found < len(o.Metrics) {
+		return nil
 	}
 	for _, v := range point {
 		row = append(row, plain.Line(v))
@@ -104,15 +115,6 @@ func columns(metrics, params []string) []string {
 	add("metric.", metrics)
 	add("param.", params)
 	return append(names, reasonColumn)
-}
-
-func metricText(metrics []space.Metric, name string) string {
-	for _, m := range metrics {
-		if m.Name == name {
-			return formatFloat(m.Value)
-		}
-	}
-	return ""
 }
 
 // formatFloat writes the shortest text that reads back as v: a plain number where that is readable,

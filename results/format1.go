@@ -39,6 +39,7 @@ type sealedOutcome struct {
 	Metrics  []space.Metric `json:"metrics,omitempty"`
 	Fidelity int            `json:"fidelity,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
+	By       string         `json:"by,omitempty"`
 	Seconds  float64        `json:"seconds,omitempty"`
 	Elapsed  float64        `json:"elapsed"`
 }
@@ -65,7 +66,7 @@ func (sealedFormat) encode(buf []byte, r *record) ([]byte, int, error) {
 		o := &r.entry.Outcome
 		s.Outcome = &sealedOutcome{
 			Number: r.entry.Number, Key: r.entry.Key, Status: o.Status, Metrics: o.Metrics, Fidelity: o.Fidelity,
-			Reason: o.Reason, Seconds: o.Seconds, Elapsed: r.entry.Elapsed,
+			Reason: o.Reason, By: o.By, Seconds: o.Seconds, Elapsed: r.entry.Elapsed,
 		}
 		if hasCost(o) {
 			s.Outcome.Cost = &o.Cost
@@ -107,11 +108,12 @@ func (sealedFormat) decode(payload []byte, r *record) error {
 	if o := s.Outcome; o != nil {
 		kinds++
 		r.kind, r.entry = anOutcome, space.Entry{Number: o.Number, Key: o.Key, Elapsed: o.Elapsed, Outcome: space.Outcome{
-			Status: o.Status, Metrics: o.Metrics, Fidelity: o.Fidelity, Reason: o.Reason, Seconds: o.Seconds,
+			Status: o.Status, Metrics: o.Metrics, Fidelity: o.Fidelity, Reason: o.Reason, By: o.By, Seconds: o.Seconds,
 		}}
 		if o.Cost != nil {
 			r.entry.Outcome.Cost = *o.Cost
 		}
+		r.metrics = metricsOf(o.Metrics)
 	}
 	if s.End != nil {
 		kinds++

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,14 +25,13 @@ type lineFormat struct {
 	known  map[string]int // shapes by their names
 	fresh  *shape         // what encode has declared and keep has not confirmed
 	trials int            // in the batches that were decoded
-	// whole says which outcomes are decoded as a whole; nil is all. Of the others the key is only said to be there, and the
-	// metrics are good until the next record, so that they take no memory.
+	// whole says which outcomes are decoded as a whole; nil is all. Of the others the lists of values are only counted: there is
+	// someKey in place of a key, and there are no metrics.
 	whole func(*space.Entry) bool
 
 	// Memory that calls share.
 	names, texts []string
 	sign, key    []byte
-	metrics      []space.Metric
 }
 
 // someKey stands for the key of an outcome that is not decoded as a whole.
@@ -173,13 +173,6 @@ func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	for i := range e.Outcome.Metrics {
 		f.sign = append(append(f.sign, '\n'), e.Outcome.Metrics[i].Name...)
 	}
-	metrics := func() []string {
-		var names []string
-		for _, m := range e.Outcome.Metrics {
-			names = append(names, m.Name)
-		}
-		return names
-	}
 	if n, ok := f.known[string(f.sign)]; ok {
 		same := slices.Equal(f.shapes[n].params, f.names) && slices.EqualFunc(f.shapes[n].metrics, e.Outcome.Metrics,
 			func(name string, m space.Metric) bool { return name == m.Name })
@@ -188,7 +181,7 @@ func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	if len(f.shapes) == mostShapes {
 		return 0, false
 	}
-	f.fresh = &shape{params: slices.Clone(f.names), metrics: metrics()}
+	f.fresh = &shape{params: slices.Clone(f.names), metrics: metricsOf(e.Outcome.Metrics)}
 	for i, name := range f.fresh.params {
 		f.fresh.params[i] = strings.Clone(name) // not the whole key
 	}
@@ -274,6 +267,9 @@ func (f *lineFormat) appendOutcome(buf []byte, e *space.Entry, number int, shape
 	}
 	if o.Reason != "" {
 		buf = appendText(append(buf, `,"reason":`...), o.Reason)
+	}
+	if o.By != "" {
+		buf = appendText(append(buf, `,"by":`...), o.By)
 	}
 	if o.Seconds != 0 || 1/o.Seconds < 0 {
 		buf = appendNumber(append(buf, `,"s":`...), o.Seconds)
@@ -427,8 +423,9 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	e, o := &r.entry, &r.entry.Outcome
 	o.Status = space.OK
 	s := &shape{}
+	var point, metrics cursor // where their values are; without a text nowhere
+	var pointed *shape
 	var err error
-	pointed, measured := false, false
 	e.Number, err = c.integer("n")
 	for name := range c.members(&err) {
 		switch name {
@@ -441,10 +438,11 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 				s = &f.shapes[n]
 			}
 		case "p":
-			err, pointed = f.decodePoint(c, s), true
+			point, pointed = *c, s
+			e.Key, err = someKey, c.count(name, len(s.params), "parameters")
 		case "key":
+			point = cursor{}
 			e.Key, err = c.str(name)
-			pointed = false
 		case "status":
 			var text string
 			if text, err = c.str(name); err == nil {
@@ -453,18 +451,21 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 		case "cost":
 			o.Cost, err = c.float(name)
 		case "metrics":
-			s = &shape{}
+			s = &shape{params: s.params, parts: s.parts}
 			err = c.list(name, func() error {
 				text, err := c.str(name)
 				s.metrics = append(s.metrics, text)
 				return err
 			})
 		case "m":
-			err, measured = f.decodeMetrics(c, s), true
+			metrics = *c
+			r.metrics, err = s.metrics, c.count(name, len(s.metrics), "names")
 		case "fidelity":
 			o.Fidelity, err = c.integer(name)
 		case "reason":
 			o.Reason, err = c.str(name)
+		case "by":
+			o.By, err = c.str(name)
 		case "s":
 			o.Seconds, err = c.float(name)
 		case "t":
@@ -473,66 +474,57 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 			return unknownField(name)
 		}
 	}
-	if err != nil {
+	if err != nil || f.whole != nil && !f.whole(e) {
 		return err
 	}
-	if measured {
-		o.Metrics = f.metrics
-	}
-	whole := f.whole == nil || f.whole(e)
-	switch {
-	case pointed && (whole || len(f.key) == 0 || !utf8.Valid(f.key)): // what is no key is refused as it is
-		e.Key = string(f.key)
-	case pointed:
-		e.Key = someKey
-	}
-	if whole {
-		o.Metrics = slices.Clone(o.Metrics)
-	}
-	return nil
-}
-
-// decodePoint reads the values of a point, and makes its key in f.key.
-func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
-	f.key = f.key[:0]
-	i := 0
-	err := c.list("p", func() error {
-		if i == len(s.params) {
-			return fmt.Errorf("field p has more values than the shape has parameters, %d", i)
-		}
-		f.key = append(f.key, s.parts[i]...)
-		i++
-		if c.peek() != '"' {
-			literal, err := c.literal("p")
-			f.key = append(f.key, literal...)
+	if point.text != nil {
+		if err := f.decodePoint(&point, pointed); err != nil {
 			return err
 		}
-		text, err := c.str("p")
-		f.key = append(f.key, space.StringValue(text).String()...)
-		return err
-	})
-	if err == nil && i != len(s.params) {
-		return fmt.Errorf("field p has %d values for %d parameters", i, len(s.params))
+		e.Key = string(f.key)
+	}
+	if metrics.text != nil {
+		o.Metrics = make([]space.Metric, 0, len(r.metrics))
+		err = metrics.list("m", func() error {
+			v, err := metrics.float("m")
+			o.Metrics = append(o.Metrics, space.Metric{Name: r.metrics[len(o.Metrics)], Value: v})
+			return err
+		})
 	}
 	return err
 }
 
-// decodeMetrics reads the values of the metrics of a shape into f.metrics.
-func (f *lineFormat) decodeMetrics(c *cursor, s *shape) error {
-	f.metrics = f.metrics[:0]
-	err := c.list("m", func() error {
-		n := len(f.metrics)
-		if n == len(s.metrics) {
-			return fmt.Errorf("field m has more values than there are names, %d", n)
+// decodePoint reads the values of a point, which count has found to be as many as the shape has parameters, and makes its key in
+// f.key.
+func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
+	key := f.key[:0]
+	defer func() { f.key = key }()
+	next := byte('[')
+	for i := range s.parts {
+		if !c.take(next) {
+			return unfit("p", "a list")
 		}
-		v, err := c.float("m")
-		f.metrics = append(f.metrics, space.Metric{Name: s.metrics[n], Value: v})
-		return err
-	})
-	if err == nil && len(f.metrics) != len(s.metrics) {
-		return fmt.Errorf("field m has %d values for %d names", len(f.metrics), len(s.metrics))
+		next = ','
+		key = append(key, s.parts[i]...)
+		if digits := c.natural(); digits != nil {
+			key = append(key, digits...)
+			continue
+		}
+		if c.peek() != '"' {
+			literal, err := c.literal("p")
+			if err != nil {
+				return err
+			}
+			key = append(key, literal...)
+			continue
+		}
+		text, err := c.str("p")
+		if err != nil {
+			return err
+		}
+		key = append(key, space.StringValue(text).String()...)
 	}
-	return err
+	return nil
 }
 
 func unknownField(name string) error { return fmt.Errorf("unknown field %q", name) }
@@ -642,6 +634,20 @@ func (c *cursor) str(name string) (string, error) {
 
 func unfit(name, want string) error { return fmt.Errorf("field %s: want %s", name, want) }
 
+// natural reads a natural number, which most values are; it reads nothing, and returns nil, where something else stands.
+func (c *cursor) natural() []byte {
+	text, at := c.text, c.at
+	for at < len(text) && text[at]-'0' <= 9 {
+		at++
+	}
+	raw := text[c.at:at]
+	if len(raw) == 0 || raw[0] == '0' && len(raw) > 1 || at < len(text) && text[at] != ',' && text[at] != ']' {
+		return nil
+	}
+	c.at = at
+	return raw
+}
+
 // literal reads a number, true or false.
 func (c *cursor) literal(name string) ([]byte, error) {
 	from := c.at
@@ -707,6 +713,43 @@ func (c *cursor) list(name string, one func() error) error {
 		}
 	}
 }
+
+// count goes past a list of numbers, strings, true and false, of which it looks only at how many there are: as many as there are of
+// something else.
+func (c *cursor) count(name string, want int, of string) error {
+	n := 0
+	if !c.take('[') {
+		return unfit(name, "a list")
+	}
+	begin := c.at
+	// Nearly all lists have no string.
+	if end := bytes.IndexByte(c.text[c.at:], ']'); end > 0 && bytes.IndexByte(c.text[c.at:c.at+end], '"') < 0 {
+		n = bytes.Count(c.text[c.at:c.at+end], comma)
+		c.at += end
+	}
+	for ; c.at < len(c.text); c.at++ {
+		switch c.text[c.at] {
+		case '"':
+			if _, err := c.quoted(); err != nil {
+				return unfit(name, "a list")
+			}
+			c.at--
+		case ',':
+			n++
+		case ']':
+			if c.at > begin {
+				n++
+			}
+			if c.at++; n != want {
+				return fmt.Errorf("field %s has %d values for %d %s", name, n, want, of)
+			}
+			return nil
+		}
+	}
+	return unfit(name, "a list")
+}
+
+var comma = []byte{','}
 
 // isNumber reports whether a text is a number in the syntax of JSON.
 func isNumber(s []byte) bool {

@@ -111,7 +111,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 func ReadJournal(r io.Reader) (Log, Recovery, error) {
 	s := newScanner(r)
 	l := Log{History: space.History{Entries: make(map[int]space.Entry)}}
-	outline, err := s.readAll(func(r *record, _ int64) {
+	err := s.readAll(func(r *record, _ place) {
 		switch r.kind {
 		case aBatch:
 			l.History.Batches = append(l.History.Batches, r.batch)
@@ -119,7 +119,7 @@ func ReadJournal(r io.Reader) (Log, Recovery, error) {
 			l.History.Entries[r.entry.Number] = r.entry
 		}
 	})
-	l.Outline, l.History.Elapsed = outline, outline.Elapsed
+	l.Outline, l.History.Elapsed = s.outline, s.outline.Elapsed
 	return l, s.recovery(), err
 }
 
@@ -202,12 +202,13 @@ func createJournal(path string, lock io.Closer) (*Journal, error) {
 		return nil, err
 	}
 	s := newScanner(nil)
-	id, err := s.writeHeader(file, path)
-	if err != nil {
+	if s.outline.RunID, err = s.writeHeader(file, path); err != nil {
 		file.Close()
 		return nil, err
 	}
-	return newJournal(path, filepath.Dir(path), diskFile{file}, lock, s, Outline{RunID: id}, newDigester()), nil
+	digest := newDigester()
+	digest.run = s.outline.RunID
+	return newJournal(path, filepath.Dir(path), diskFile{file}, lock, s, digest), nil
 }
 
 // writeHeader begins an empty journal, durably, and returns its run id.
@@ -235,7 +236,8 @@ func (s *scanner) writeHeader(file *os.File, path string) (string, error) {
 // OpenJournal opens a journal to append to it. It takes the lock of the directory until Close; when
 // another process has it, the error is an *InUseError. What follows the last record, when no record
 // comes after it, is what was left of a write that was cut off: it is removed, and counted in
-// Recovery. A journal that is damaged in any other way is left as it is; see ReadJournal.
+// Recovery. A journal that is damaged in any other way is left as it is; see ReadJournal. Of a long one that has a summary
+// file only the end is read: what is wrong before that is found when its Past is gone through.
 func OpenJournal(path string) (*Journal, Recovery, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, Recovery{}, err
@@ -257,10 +259,7 @@ func openJournal(path string, lock io.Closer) (*Journal, Recovery, error) {
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	s := newScanner(file)
-	digest := newDigester()
-	s.whole = digest.wants
-	outline, err := s.readAll(func(r *record, offset int64) { digest.see(r, offset, &s.ledger, s.format) })
+	s, digest, err := digestOf(filepath.Dir(path), file)
 	recovery := s.recovery()
 	s.whole = nil // the journal goes on with the format
 	s.setFormat(s.format)
@@ -268,13 +267,14 @@ func openJournal(path string, lock io.Closer) (*Journal, Recovery, error) {
 		err = truncate(file, s.valid)
 	}
 	if err == nil && s.lines == 0 {
-		outline.RunID, err = s.writeHeader(file, path)
+		s.outline.RunID, err = s.writeHeader(file, path)
+		digest.run = s.outline.RunID
 	}
 	if err != nil {
 		file.Close()
 		return nil, recovery, err
 	}
-	return newJournal(path, filepath.Dir(path), diskFile{file}, lock, s, outline, digest), recovery, nil
+	return newJournal(path, filepath.Dir(path), diskFile{file}, lock, s, *digest), recovery, nil
 }
 
 func truncate(file *os.File, size int64) error {
@@ -284,12 +284,12 @@ func truncate(file *os.File, size int64) error {
 	return file.Sync()
 }
 
-func newJournal(path, dir string, file appendFile, lock io.Closer, s *scanner, outline Outline, digest digester) *Journal {
+func newJournal(path, dir string, file appendFile, lock io.Closer, s *scanner, digest digester) *Journal {
 	j := &Journal{
 		path:       path,
 		file:       file,
 		lock:       lock,
-		past:       Stored{Outline: outline, path: path, size: s.valid},
+		past:       storedUpTo(path, s, nil),
 		format:     s.format,
 		ledger:     s.ledger,
 		syncerDone: make(chan struct{}),
@@ -316,10 +316,11 @@ func (j *Journal) Past() Stored { return j.past }
 func (j *Journal) Batch(b space.Batch) error { return j.append(&record{kind: aBatch, batch: b}) }
 
 // Record records the outcome of a trial. A trial that is in no batch, one that has an outcome already,
-// and an outcome that cannot be believed are errors, and nothing is written. Bytes of the reason that
-// are not UTF-8 are replaced.
+// and an outcome that cannot be believed are errors, and nothing is written. Bytes of the reason and of
+// who measured that are not UTF-8 are replaced.
 func (j *Journal) Record(e space.Entry) error {
 	e.Outcome.Reason = strings.ToValidUTF8(e.Outcome.Reason, "\uFFFD")
+	e.Outcome.By = strings.ToValidUTF8(e.Outcome.By, "\uFFFD")
 	return j.append(&record{kind: anOutcome, entry: e})
 }
 
@@ -349,7 +350,7 @@ func (j *Journal) append(r *record) error {
 		return j.err
 	}
 	j.format.keep()
-	j.digest.see(r, j.size, &j.ledger, j.format)
+	j.digest.see(r, place{j.size, j.written}, &j.ledger, j.format)
 	j.size += int64(len(line))
 	j.written += n
 	j.dirty.Signal()

@@ -494,7 +494,7 @@ func TestReadLinesNamesTheLine(t *testing.T) {
 		{"no shape", head + batch + first, "journal:3: field shape: 0 is not declared"},
 		{"shape out of order", head + batch + summed(`{"shape":1,"p":[],"m":[]`), "journal:3: shape 1 stands where shape 0 is expected"},
 		{"too few values", head + batch + shape + summed(`{"n":0,"shape":0,"p":[],"m":[2],"t":0`), "journal:4: field p has 0 values for 1 parameters"},
-		{"too many values", head + batch + shape + summed(`{"n":0,"shape":0,"p":[1,2],"m":[2],"t":0`), "journal:4: field p has more values"},
+		{"too many values", head + batch + shape + summed(`{"n":0,"shape":0,"p":[1,2],"m":[2],"t":0`), "journal:4: field p has 2 values for 1 parameters"},
 		{"too few metrics", head + batch + shape + summed(`{"n":0,"shape":0,"p":[1],"m":[],"t":0`), "journal:4: field m has 0 values for 1 names"},
 		{"null", head + batch + shape + summed(`{"n":0,"shape":0,"p":[null],"m":[2],"t":0`), "journal:4: field p: want a number, a string, true or false"},
 		{"outcome twice", head + batch + shape + first + first, "journal:5: trial 0 has an outcome already"},
@@ -808,7 +808,7 @@ func (f *flaky) Close() error { return nil }
 func flakyJournal(f *flaky) *Journal {
 	s := newScanner(nil)
 	s.format = newFormat(newestFormat)
-	return newJournal("flaky", "", f, f, s, Outline{}, newDigester())
+	return newJournal("flaky", "", f, f, s, newDigester())
 }
 
 func TestWriteErrorSticks(t *testing.T) {
@@ -908,7 +908,7 @@ func TestSyncUnderWay(t *testing.T) {
 	f := &gated{began: make(chan struct{}), gate: make(chan struct{})}
 	s := newScanner(nil)
 	s.format = newFormat(newestFormat)
-	j := newJournal("gated", "", f, f, s, Outline{}, newDigester())
+	j := newJournal("gated", "", f, f, s, newDigester())
 	must(t, j.Batch(space.Batch{Count: 2}))
 	<-f.began
 	must(t, j.Record(okEntry(0)))

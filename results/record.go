@@ -27,7 +27,9 @@ type record struct {
 	run   string // of a header: the name of the run directory
 	batch space.Batch
 	entry space.Entry
-	end   End
+	// metrics are the names of the metrics of an outcome that was read, also where it was not decoded as a whole.
+	metrics []string
+	end     End
 }
 
 // check reports a record that makes no sense by itself, or that would not read back as it was.

@@ -40,12 +40,20 @@ func (t *tally) add(e *space.Entry) {
 	}
 }
 
+// outcomes is how many were counted.
+func (t *tally) outcomes() (n int) {
+	for _, count := range t.Counts {
+		n += count
+	}
+	return n
+}
+
 func (t *tally) summary() Summary {
 	s := Summary{Best: t.Best, Elapsed: t.Elapsed}
 	for _, status := range space.Statuses() {
 		s.Counts = append(s.Counts, StatusCount{status, t.Counts[status]})
-		s.Evaluations += t.Counts[status]
 	}
+	s.Evaluations = t.outcomes()
 	if s.Evaluations > 0 {
 		s.ValidShare = float64(t.Counts[space.OK]) / float64(s.Evaluations)
 	}

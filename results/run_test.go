@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -368,6 +369,9 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			e := okEntry(n)
 			e.Outcome.Cost = float64((n*37)%101 + 5)
 			e.Outcome.Metrics = []space.Metric{{Name: []string{"alu", "load"}[n%2], Value: float64(n)}}
+			if n == 1 {
+				e.Outcome.Metrics[0].Name = "early"
+			}
 			if n%5 == 0 {
 				e.Key, e.Outcome = "other=x n=1", space.Fail(space.Invalid, "%s", strings.Repeat("no ", wholeUpTo/40))
 			}
@@ -389,7 +393,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			if want, err := Summarise(read.LastEnd().Trim(read)); err != nil || want.Best == nil || !reflect.DeepEqual(whole[0].Summary.Best, want.Best) {
 				t.Errorf("told %d: the best is %+v, want %+v, %v", told, whole[0].Summary.Best, want.Best, err)
 			}
-			if names, err := metricNames(read); err != nil || !slices.Equal(names, []string{"alu", "load"}) {
+			if names, err := metricNames(read); err != nil || !slices.Equal(names, []string{"alu", "early", "load"}) {
 				t.Errorf("told %d: the metrics are %q, %v", told, names, err)
 			}
 			// To open and close it writes the summary.
@@ -400,11 +404,49 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			if !reflect.DeepEqual(quick, whole) || quick[0].Err != nil || quick[0].Summary.Evaluations == 0 {
 				t.Errorf("told %d: from the summary\n%+v\nfrom the journal\n%+v", told, quick, whole)
 			}
+			// So do those who open it, and what they read then is what the whole journal says.
+			again, err := Read(dir)
+			must(t, err)
+			if !reflect.DeepEqual(again.Outline, read.Outline) || again.Recovery != read.Recovery {
+				t.Errorf("told %d: from the summary\n%+v %+v\nfrom the journal\n%+v %+v", told, again.Outline, again.Recovery, read.Outline, read.Recovery)
+			}
+			if names, err := metricNames(again); err != nil || !slices.Equal(names, []string{"alu", "early", "load"}) {
+				t.Errorf("told %d: from the summary the metrics are %q, %v", told, names, err)
+			}
+			if got, err := Summarise(again); err != nil || got.Evaluations != 119 {
+				t.Errorf("told %d: %+v, %v", told, got, err)
+			}
 			// What is before the end is not read: it may as well be gone.
 			data, err := os.ReadFile(journal)
 			must(t, err, os.WriteFile(journal, append(make([]byte, len(data)*3/4), data[len(data)*3/4:]...), 0o666))
 			if blind, err := List(root); err != nil || !reflect.DeepEqual(blind, quick) {
 				t.Errorf("told %d: the journal was read: %+v, %v", told, blind, err)
+			}
+			// Who goes through the outcomes finds it.
+			blind, err := Read(dir)
+			must(t, err)
+			if _, err := Summarise(blind); err == nil {
+				t.Errorf("told %d: nobody has found that three quarters are gone", told)
+			}
+			must(t, os.WriteFile(journal, data, 0o666))
+			// A summary that says other things than the journal is found out, and nothing is made of it.
+			if number == newestFormat {
+				path := filepath.Join(dir, SummaryName)
+				text, err := os.ReadFile(path)
+				must(t, err)
+				for old, made := range map[string]string{`["alu"]]`: `["ala"]]`, `"metrics":["alu","early","load"]`: `"metrics":["alu","load"]`} {
+					if !strings.Contains(string(text), old) {
+						t.Fatalf("the summary has no %s: %s", old, text)
+					}
+					must(t, os.WriteFile(path, []byte(strings.Replace(string(text), old, made, 1)), 0o666))
+					odd, err := Read(dir)
+					must(t, err)
+					err = WriteCSV(io.Discard, odd, odd.LastEnd(), []string{"n"}, func(string) ([]string, error) { return []string{""}, nil })
+					if told <= 0 && (err == nil || !strings.Contains(err.Error(), SummaryName)) { // a trimmed history is gone through for its metrics
+						t.Errorf("told %d: %s in place of %s gives %v", told, made, old, err)
+					}
+					must(t, os.WriteFile(path, text, 0o666))
+				}
 			}
 			// A summary of another journal is not believed.
 			must(t, os.WriteFile(journal, data[:len(data)/2], 0o666))
@@ -412,8 +454,8 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 				t.Errorf("told %d: of half a journal the list says %+v, %v", told, short, err)
 			}
 		}
-		for _, text := range []string{"", "{}", `{"format":1}`, `{"format":1,"journal":9,"bytes":9,"batches":1,"trials":3,"tally":{"counts":{},"elapsed":0}}`,
-			`{"format":1,"journal":2,"bytes":40,"batches":0,"trials":0,"shapes":[[]],"tally":{"counts":{},"elapsed":0}}`} {
+		for _, text := range []string{"", "{}", `{"format":1}`, `{"format":2}`, `{"format":2,"journal":9,"bytes":9,"lines":2,"batches":1,"trials":3,"tally":{"counts":{},"elapsed":0}}`,
+			`{"format":2,"journal":2,"bytes":2000000,"lines":2,"batches":0,"trials":0,"shapes":[[]],"tally":{"counts":{},"elapsed":0}}`} {
 			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.WriteFile(filepath.Join(dir, SummaryName), []byte(text), 0o666))
 			if list, err := List(root); err != nil || list[0].Err != nil || list[0].Summary.Evaluations != 119 {
 				t.Errorf("with the summary %q the list says %+v, %v", text, list, err)

@@ -20,6 +20,8 @@ type scanner struct {
 	ledger ledger
 	whole  func(*space.Entry) bool // see lineFormat
 
+	outline Outline // of the records that readAll has read
+
 	line, torn []byte
 	number     int   // of the line that was read last
 	damaged    int   // the first damaged line; 0 for none
@@ -168,24 +170,33 @@ func (o *Outline) add(r *record) {
 	}
 }
 
-// readAll reads to the end of a journal, and shows see every record and where it begins, where see is not nil.
-func (s *scanner) readAll(see func(r *record, offset int64)) (Outline, error) {
-	var (
-		r record
-		o Outline
-	)
+// readAll reads to the end of a journal, and shows see every record and the place where it begins.
+func (s *scanner) readAll(see func(r *record, at place)) error {
+	var r record
 	for {
-		offset := s.valid
+		at := place{s.valid, s.lines}
 		if err := s.next(&r); err == io.EOF {
-			return o, nil
+			return nil
 		} else if err != nil {
-			return o, err
+			return err
 		}
-		o.add(&r)
-		if see != nil {
-			see(&r, offset)
-		}
+		s.outline.add(&r)
+		see(&r, at)
 	}
+}
+
+// place is one between two records: so many bytes and lines are before it.
+type place struct {
+	bytes int64
+	lines int
+}
+
+// shapes are those that were declared so far.
+func (s *scanner) shapes() []shape {
+	if lines, ok := s.format.(*lineFormat); ok {
+		return lines.shapes
+	}
+	return nil
 }
 
 // rounds gives the batches of a journal with their outcomes. A batch comes when all its outcomes are read, or the

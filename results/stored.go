@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -22,6 +23,24 @@ type Stored struct {
 	size int64 // bytes of the part; -1 where it was not read through, and is all
 	// metrics are the names of all metrics; nil where they were not looked for.
 	metrics *nameSet
+	// state is what had been found at the end of the part; nil where it was not read through.
+	state *state
+}
+
+// state is what the lines up to a place of a journal come to: who reads them all must find the same as who began at the place that the
+// summary file names.
+type state struct {
+	batches, trials, ended, ahead int
+	shapes                        []shape
+}
+
+func (s *scanner) state() *state {
+	return &state{s.ledger.batches, s.ledger.trials, s.ledger.ended, len(s.ledger.ahead), slices.Clone(s.shapes())}
+}
+
+// storedUpTo is the part of a journal that a scanner has read.
+func storedUpTo(path string, s *scanner, metrics *nameSet) Stored {
+	return Stored{s.outline, path, s.valid, metrics, s.state()}
 }
 
 // Rounds reads the batches with their outcomes, each time anew, on a goroutine of its own ahead of the caller. An error
@@ -48,8 +67,11 @@ func (s Stored) read() iter.Seq2[space.Round, error] {
 				return
 			}
 		}
-		if from.valid < s.size {
+		switch {
+		case from.valid < s.size:
 			yield(space.Round{}, fmt.Errorf("%s has become shorter since it was opened", s.path))
+		case s.state != nil && !reflect.DeepEqual(from.state(), s.state):
+			yield(space.Round{}, unfitSummary(s.path))
 		}
 	}
 }
@@ -120,41 +142,47 @@ func readerOf(path string) (*os.File, error) {
 	return files.In(filepath.Dir(path)).Open(filepath.Base(path))
 }
 
-// readStored reads through a journal without locking or changing it, and says what it found.
+// readStored reads a journal without locking or changing it, and says what it found. See OpenJournal for what it does not find.
 func readStored(path string) (Stored, Recovery, error) {
 	file, err := readerOf(path)
 	if err != nil {
 		return Stored{}, Recovery{}, err
 	}
 	defer file.Close()
-	s := newScanner(file)
-	s.whole = func(*space.Entry) bool { return false }
-	var metrics nameSet
-	outline, err := s.readAll(func(r *record, _ int64) {
-		if r.kind == anOutcome {
-			metrics.add(r.entry.Outcome.Metrics)
-		}
-	})
-	return Stored{outline, path, s.valid, &metrics}, s.recovery(), err
+	s, digest, err := digestOf(filepath.Dir(path), file)
+	return storedUpTo(path, s, digest.names()), s.recovery(), err
+}
+
+// unfitSummary says that the summary file beside a journal is not of it.
+func unfitSummary(path string) error {
+	return fmt.Errorf("%s is not what %s says: remove that file, which only saves time", path, filepath.Join(filepath.Dir(path), SummaryName))
 }
 
 // nameSet is the names of metrics.
 type nameSet struct {
 	names map[string]struct{}
-	last  []space.Metric // most outcomes have the names of the one before
+	last  []string // most outcomes have the names of the one before
 }
 
-func (s *nameSet) add(metrics []space.Metric) {
-	if slices.EqualFunc(metrics, s.last, func(a, b space.Metric) bool { return a.Name == b.Name }) {
+func (s *nameSet) add(names []string) {
+	if slices.Equal(names, s.last) {
 		return
 	}
 	if s.names == nil {
 		s.names = make(map[string]struct{})
 	}
-	for _, m := range metrics {
-		s.names[m.Name] = struct{}{}
+	for _, name := range names {
+		s.names[name] = struct{}{}
 	}
-	s.last = append(s.last[:0], metrics...)
+	s.last = names
+}
+
+// metricsOf returns the names of metrics.
+func metricsOf(metrics []space.Metric) (names []string) {
+	for _, m := range metrics {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 func (s *nameSet) sorted() []string { return slices.Sorted(maps.Keys(s.names)) }
@@ -171,7 +199,7 @@ func metricNames(h History) ([]string, error) {
 			return nil, err
 		}
 		for i := range r.Entries {
-			names.add(r.Entries[i].Outcome.Metrics)
+			names.add(metricsOf(r.Entries[i].Outcome.Metrics))
 		}
 	}
 	return names.sorted(), nil

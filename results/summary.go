@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tune/internal/files"
 	"tune/space"
@@ -18,7 +19,7 @@ import (
 const SummaryName = "summary.json"
 
 const (
-	summaryFormat = 1
+	summaryFormat = 2
 	// wholeUpTo is how much of a journal, in bytes, is read all the same: it takes a few milliseconds, and what is
 	// damaged shows.
 	wholeUpTo = 1 << 20
@@ -30,43 +31,62 @@ type digested struct {
 	Format  int          `json:"format"`
 	Journal int          `json:"journal"` // its format
 	Bytes   int64        `json:"bytes"`   // of the journal up to that place
+	Lines   int          `json:"lines"`   // that these are
+	Run     string       `json:"run"`
 	Batches int          `json:"batches"`
 	Trials  int          `json:"trials"`
-	Shapes  [][][]string `json:"shapes,omitempty"` // that were declared: the parameters and the metrics of each
+	Ends    []End        `json:"ends,omitempty"`
+	Shapes  [][][]string `json:"shapes,omitempty"`  // that were declared: the parameters and the metrics of each
+	Metrics []string     `json:"metrics,omitempty"` // the names of all
 	Tally   tally        `json:"tally"`
 }
 
 // digester follows the records of a journal.
 type digester struct {
-	settled digested      // up to the last place
-	shapes  []shape       // declared up to there
-	since   []space.Entry // outcomes after it
-	last    *End          // the last record, where that is an end
-	elapsed float64       // at the last end
+	settled digested // up to the last place
+	run     string   // of the header
+	shapes  []shape  // declared up to the last place
+	metrics nameSet  // up to there
+	since   []measured
+	ends    []End
+	last    bool // whether the last record is an end
+}
+
+// measured is an outcome after the last place, and the names of its metrics.
+type measured struct {
+	entry space.Entry
+	names []string
 }
 
 func newDigester() digester {
 	return digester{settled: digested{Format: summaryFormat, Tally: newTally()}}
 }
 
-// see takes a record that begins at an offset of the journal. l is the ledger, which has admitted it, and f the format.
-func (d *digester) see(r *record, offset int64, l *ledger, f format) {
-	d.last = nil
+// see takes a record that begins at a place of the journal. l is the ledger, which has admitted it, and f the format.
+func (d *digester) see(r *record, at place, l *ledger, f format) {
+	d.last = r.kind == anEnd
 	switch r.kind {
+	case aHeader:
+		d.run = r.run
 	case anOutcome:
-		d.since = append(d.since, r.entry)
+		m := measured{r.entry, r.metrics}
+		if m.names == nil {
+			m.names = metricsOf(r.entry.Outcome.Metrics) // it is being written
+		}
+		d.since = append(d.since, m)
 	case anEnd:
-		end := r.end
-		d.last, d.elapsed = &end, max(d.elapsed, end.Elapsed)
+		d.ends = append(d.ends, r.end)
 	case aBatch:
 		if l.ended != r.batch.First {
 			return // an earlier batch lacks outcomes, which may still come
 		}
 		for i := range d.since {
-			d.settled.Tally.add(&d.since[i])
+			d.settled.Tally.add(&d.since[i].entry)
+			d.metrics.add(d.since[i].names)
 		}
 		d.since = d.since[:0]
-		d.settled.Bytes, d.settled.Batches, d.settled.Trials = offset, r.batch.Number, r.batch.First
+		d.settled.Run, d.settled.Ends = d.run, d.ends
+		d.settled.Bytes, d.settled.Lines, d.settled.Batches, d.settled.Trials = at.bytes, at.lines, r.batch.Number, r.batch.First
 		d.settled.Journal = f.number()
 		if lines, ok := f.(*lineFormat); ok {
 			d.shapes = lines.shapes
@@ -80,25 +100,55 @@ func (d *digester) wants(e *space.Entry) bool {
 	return best == nil || !space.Objective{}.Less(best.Outcome, e.Outcome)
 }
 
+// end is the last record, where that is an end.
+func (d *digester) end() *End {
+	if !d.last {
+		return nil
+	}
+	return &d.ends[len(d.ends)-1]
+}
+
+// elapsed is the time that the run had spent at the last of its ends.
+func (d *digester) elapsed() (most float64) {
+	for _, e := range d.ends {
+		most = max(most, e.Elapsed)
+	}
+	return most
+}
+
+// names are those of all metrics.
+func (d *digester) names() *nameSet {
+	var all nameSet
+	all.add(d.metrics.sorted())
+	for i := range d.since {
+		all.add(d.since[i].names)
+	}
+	return &all
+}
+
 // summary is that of the run, without the trials that End.Trim takes away.
 func (d *digester) summary() Summary {
 	t := d.settled.Tally
 	t.Counts = maps.Clone(t.Counts)
+	last := d.end()
 	for i := range d.since {
-		if d.last == nil || d.last.Told == 0 || d.since[i].Number < d.last.Told {
-			t.add(&d.since[i])
+		e := &d.since[i].entry
+		if last == nil || last.Told == 0 || e.Number < last.Told {
+			t.add(e)
 		}
-		t.Elapsed = max(t.Elapsed, d.since[i].Elapsed)
+		t.Elapsed = max(t.Elapsed, e.Elapsed)
 	}
-	t.Elapsed = max(t.Elapsed, d.elapsed)
+	t.Elapsed = max(t.Elapsed, d.elapsed())
 	return t.summary()
 }
 
 // file returns what the summary file is to hold; false where there is nothing yet.
 func (d *digester) file() (digested, bool) {
 	out := d.settled
+	out.Shapes = nil // those that it was read with
 	out.Tally.Counts = maps.Clone(out.Tally.Counts)
-	out.Tally.Elapsed = max(out.Tally.Elapsed, d.elapsed)
+	out.Tally.Elapsed = max(out.Tally.Elapsed, d.elapsed())
+	out.Metrics = d.metrics.sorted()
 	for _, s := range d.shapes {
 		out.Shapes = append(out.Shapes, [][]string{s.params, s.metrics})
 	}
@@ -116,34 +166,37 @@ func writeSummary(dir string, d digested) error {
 	})
 }
 
-// summarise says what a run has come to and how it ended, nil where it did not. It reads the summary file and the
-// rest of the journal, or all of it where that is short or the two do not fit.
+// summarise says what a run has come to and how it ended, nil where it did not.
 func summarise(dir string) (Summary, *End, error) {
 	file, err := readerOf(filepath.Join(dir, JournalName))
 	if err != nil {
 		return Summary{}, nil, err
 	}
 	defer file.Close()
-	if s, d, err := openSummary(dir, file); err == nil {
+	_, d, err := digestOf(dir, file)
+	return d.summary(), d.end(), err
+}
+
+// digestOf reads the journal of a directory to its end: what comes after the place that the summary file names, or all of it where it is
+// short or the two do not fit. Neither result is nil.
+func digestOf(dir string, journal *os.File) (*scanner, *digester, error) {
+	if s, d, err := openSummary(dir, journal); err == nil {
 		if err := d.follow(s); err == nil {
-			return d.summary(), d.last, nil
+			return s, d, nil
 		}
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return Summary{}, nil, err
-	}
 	d := newDigester()
-	s := newScanner(file)
+	s := newScanner(journal)
 	s.whole = d.wants
-	err = d.follow(s)
-	return d.summary(), d.last, err
+	if _, err := journal.Seek(0, io.SeekStart); err != nil {
+		return s, &d, err
+	}
+	return s, &d, d.follow(s)
 }
 
 // follow sees all records that are left.
 func (d *digester) follow(s *scanner) error {
-	base := d.settled.Bytes
-	_, err := s.readAll(func(r *record, offset int64) { d.see(r, base+offset, &s.ledger, s.format) })
-	return err
+	return s.readAll(func(r *record, at place) { d.see(r, at, &s.ledger, s.format) })
 }
 
 // openSummary returns a scanner that goes on where the summary file ends, and a digester that knows what comes before.
@@ -154,7 +207,7 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 		return nil, nil, err
 	}
 	in := &d.settled
-	if in.Bytes <= 0 || in.Batches < 0 || in.Trials < 0 || in.Journal < 1 || in.Journal > newestFormat || in.Tally.Counts == nil {
+	if in.Bytes <= 0 || in.Lines <= 0 || in.Batches < 0 || in.Trials < 0 || in.Journal < 1 || in.Journal > newestFormat || in.Tally.Counts == nil {
 		return nil, nil, fmt.Errorf("%s makes no sense", path)
 	}
 	if in.Bytes < wholeUpTo {
@@ -165,8 +218,13 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 		return nil, nil, err
 	}
 	s := newScanner(journal)
-	s.format, s.lines = newFormat(in.Journal), 1 // the header is behind
+	s.whole = d.wants
+	s.setFormat(newFormat(in.Journal))
+	s.valid, s.total, s.lines, s.number = in.Bytes, in.Bytes, in.Lines, in.Lines
 	s.ledger.batches, s.ledger.trials, s.ledger.ended = in.Batches, in.Trials, in.Trials
+	s.outline = Outline{RunID: in.Run, Batches: in.Batches, Outcomes: in.Tally.outcomes(), Elapsed: in.Tally.Elapsed, Ends: slices.Clone(in.Ends)}
+	d.run, d.ends = in.Run, slices.Clone(in.Ends)
+	d.metrics.add(in.Metrics)
 	if lines, ok := s.format.(*lineFormat); ok {
 		lines.trials = in.Trials
 		for _, names := range in.Shapes {
@@ -177,10 +235,12 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 		}
 		d.shapes = lines.shapes
 	}
+	at := place{in.Bytes, in.Lines}
 	var r record
 	if err := s.next(&r); err != nil || r.kind != aBatch {
 		return nil, nil, errors.Join(err, fmt.Errorf("%s is not of this journal", path))
 	}
-	d.see(&r, in.Bytes, &s.ledger, s.format)
+	s.outline.add(&r)
+	d.see(&r, at, &s.ledger, s.format)
 	return s, &d, nil
 }

@@ -285,10 +285,14 @@ func (s *Space) Parse(key string) (Point, error) {
 
 // cutPair cuts the first name=value off the rest of a key.
 func cutPair(key, rest string) (name, text, after string, err error) {
-	name, after, ok := strings.Cut(rest, "=")
-	if !ok || strings.Contains(name, " ") {
+	at := 0
+	for at < len(rest) && rest[at] != '=' && rest[at] != ' ' {
+		at++
+	}
+	if at == len(rest) || rest[at] == ' ' {
 		return "", "", "", fmt.Errorf("key %q: expected name=value at %q", key, rest)
 	}
+	name, after = rest[:at], rest[at+1:]
 	quoted := false
 	if strings.HasPrefix(after, `"`) {
 		text, err = strconv.QuotedPrefix(after)

@@ -82,6 +82,8 @@ type Outcome struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Reason says in one line why Status is not OK.
 	Reason string `json:"reason,omitempty"`
+	// By names what measured it, where that is not the machine of the run: a worker on another one. No strategy may read it.
+	By string `json:"by,omitempty"`
 }
 
 // Fail returns an outcome without a score.
