@@ -409,7 +409,7 @@ func TestFinalDeviation(t *testing.T) {
 	}
 	tamper(t, report.Dir, func(s *results.Schedule) {
 		for i := range s.Metrics {
-			if s.Metrics[i].Name == kernels.ErrorShareMetric {
+			if s.Metrics[i].Name == space.MetricErrorShare {
 				s.Metrics[i].Value = 1.5
 			}
 		}

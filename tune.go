@@ -38,10 +38,18 @@ type Options struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
 	Strategy string // as strategies.Parse reads it, such as auto:lead=100; "" means the kernel's own, or else the default
-	Seed     uint64
-	Budget   search.Budget
-	Jobs     int    // candidates evaluated at once; 0 means 1
-	Dir      string // the run directory, which must not exist or be empty
+	// Own is a strategy of the caller's in the place of Strategy; nil for none. See strategies.Own.
+	Own *strategies.Strategy
+	// Evaluator evaluates the candidates of the search in the place of kernels.Evaluator; nil for that. It may hand them to other
+	// machines, and say in space.Outcome.By which one measured. Neither the baseline nor what is exported depends on it: the
+	// kernel itself builds, checks and measures these on this machine.
+	Evaluator search.Evaluator
+	// Machine describes the machine that measures, for the run directory; nil means results.ThisMachine.
+	Machine *results.Machine
+	Seed    uint64
+	Budget  search.Budget
+	Jobs    int    // candidates evaluated at once; 0 means 1
+	Dir     string // the run directory, which must not exist or be empty
 	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
 	// directory.
 	From []*Earlier
@@ -66,6 +74,8 @@ func (o Options) Validate() error {
 		return errors.New("tune: Options.Kernel is not set")
 	case o.Dir == "":
 		return errors.New("tune: Options.Dir is not set")
+	case o.Own != nil && o.Strategy != "":
+		return fmt.Errorf("tune: Options.Strategy is %s and Options.Own is %s: set one of them", o.Strategy, o.Own.Name)
 	}
 	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
 }
@@ -161,7 +171,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	info := o.Kernel.Info()
-	entry, err := strategies.Parse(cmp.Or(o.Strategy, info.Strategy, strategies.Default))
+	entry, err := o.entry()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +180,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version,
 		Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
-		Jobs:   o.Jobs, Created: o.Began, Machine: results.ThisMachine(), Measured: !info.Exact,
+		Jobs:   o.Jobs, Created: o.Began, Machine: o.Machine.OrThis(), Measured: !info.Exact,
 	}
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
@@ -217,15 +227,28 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return s.carryOut(ctx, o)
 }
 
+// entry returns the strategy of a new run.
+func (o Options) entry() (strategies.Strategy, error) {
+	if o.Own != nil {
+		return *o.Own, nil
+	}
+	return strategies.Parse(cmp.Or(o.Strategy, o.Kernel.Info().Strategy, strategies.Default))
+}
+
 // Changes are what a resumed run may do differently. Zero values keep what the run has.
 type Changes struct {
 	// Strategy, as in Options, must be what the run has, for each constant that it names; "" names nothing.
 	Strategy string
-	Budget   search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
-	Jobs     int
-	Began    time.Time
-	Observe  func(search.Event)
-	Start    func(Start)
+	// Own is the strategy of the caller's that the run was begun with; nil where it was one of tune's.
+	Own *strategies.Strategy
+	// Evaluator and Machine are as in Options.
+	Evaluator search.Evaluator
+	Machine   *results.Machine
+	Budget    search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
+	Jobs      int
+	Began     time.Time
+	Observe   func(search.Event)
+	Start     func(Start)
 	// Measuring is as in Options.
 	Measuring func(kernels.ContestProgress)
 }
@@ -241,7 +264,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	}
 	run.Recovery = recovery
 	settings := run.Settings
-	s, err := openSession(table, &settings, dir)
+	s, err := openSession(table, &settings, dir, own(c.Own)...)
 	if err == nil && c.Strategy != "" {
 		err = s.entry.Agrees(c.Strategy)
 	}
@@ -265,13 +288,21 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	if c.Jobs == 0 {
 		c.Jobs = settings.Jobs
 	}
-	return s.carryOut(ctx, Options{Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
+	return s.carryOut(ctx, Options{Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
+}
+
+// own lists a strategy of the caller's, if there is one.
+func own(s *strategies.Strategy) []strategies.Strategy {
+	if s == nil {
+		return nil
+	}
+	return []strategies.Strategy{*s}
 }
 
 // session is a run with the kernel that it searches.
 type session struct {
 	kernel    *kernels.Opened
-	evaluator *kernels.Evaluator
+	evaluator search.Evaluator
 	entry     strategies.Strategy // that strategy is made of
 	strategy  search.Strategy
 	settings  results.Settings
@@ -317,12 +348,12 @@ func (s *session) clock() string {
 
 // openSession makes the session of the recorded run in a directory. It refuses a run whose points mean something else by
 // now.
-func openSession(table kernels.Table, settings *results.Settings, dir string) (*session, error) {
+func openSession(table kernels.Table, settings *results.Settings, dir string, own ...strategies.Strategy) (*session, error) {
 	k, err := schedule.OpenRun(table, settings)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion)
+	entry, err := strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion, own...)
 	if err != nil {
 		return nil, err
 	}
@@ -349,6 +380,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 			err = errors.Join(err, cerr)
 		}
 	}()
+	if o.Evaluator != nil {
+		s.evaluator = o.Evaluator
+	}
 	found, err := s.baselineWithin(ctx, o)
 	if err != nil {
 		return nil, err
@@ -409,6 +443,7 @@ func (s *session) export(ctx context.Context, o Options, report *Report, journal
 	maker := &schedule.Maker{
 		Kernel: s.kernel, Settings: s.settings, ToolVersion: Version(), Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
 		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
+		Machine: o.Machine,
 		// The search may have been stopped by ctx, and what it found is exported all the same.
 		Hurry: ctx.Err() != nil,
 		Elapsed: func() time.Duration {
@@ -462,12 +497,14 @@ func (s *session) baselineWithin(ctx context.Context, o Options) (kernels.Baseli
 
 // Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
 // same order. It returns how many trials it compared.
-func Replay(table kernels.Table, dir string) (int, error) {
+//
+// own are strategies of the caller's, of which the run may have one.
+func Replay(table kernels.Table, dir string, own ...strategies.Strategy) (int, error) {
 	run, err := results.Look(dir)
 	if err != nil {
 		return 0, err
 	}
-	s, err := openSession(table, &run.Settings, dir)
+	s, err := openSession(table, &run.Settings, dir, own...)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"tune/configs"
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/user"
 	"tune/search"
@@ -115,7 +116,7 @@ func TestPresets(t *testing.T) {
 			}
 			var r run
 			decode(t, text, &r)
-			k, err := all.Table().Lookup(r.Kernel)
+			k, err := all.Table(native.NewHost(native.HostOptions{})).Lookup(r.Kernel)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,7 @@ func TestExamples(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.check(t, k)
+			r.check(t, k.On(native.NewHost(native.HostOptions{})))
 		})
 	}
 }

@@ -48,18 +48,12 @@ func (d Deviation) String() string {
 func (d Deviation) Validate() error {
 	switch {
 	case !(d.MaxError >= 0) || math.IsInf(d.MaxError, 1):
-		return fmt.Errorf("%s is %v: want a number that is not negative", MaxErrorMetric, d.MaxError)
+		return fmt.Errorf("%s is %v: want a number that is not negative", space.MetricMaxError, d.MaxError)
 	case !(d.ErrorShare >= 0 && d.ErrorShare <= 1):
-		return fmt.Errorf("%s is %v: a right result uses between 0 and 1 of its tolerance", ErrorShareMetric, d.ErrorShare)
+		return fmt.Errorf("%s is %v: a right result uses between 0 and 1 of its tolerance", space.MetricErrorShare, d.ErrorShare)
 	}
 	return nil
 }
-
-// The names of a deviation's numbers among the metrics of an outcome or a schedule.
-const (
-	MaxErrorMetric   = "max_error"
-	ErrorShareMetric = "error_share"
-)
 
 // Deviator is implemented by candidates whose checks measure how far off they are.
 type Deviator interface {
@@ -74,7 +68,7 @@ func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
 	if m, ok := c.(Deviator); ok {
 		d := m.Deviation()
 		_, out, _ = SplitDeviation(out)
-		out = append(out, space.Metric{Name: MaxErrorMetric, Value: d.MaxError}, space.Metric{Name: ErrorShareMetric, Value: d.ErrorShare})
+		out = append(out, space.Metric{Name: space.MetricMaxError, Value: d.MaxError}, space.Metric{Name: space.MetricErrorShare, Value: d.ErrorShare})
 	}
 	slices.SortStableFunc(out, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -84,9 +78,9 @@ func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
 func SplitDeviation(metrics []space.Metric) (d Deviation, rest []space.Metric, ok bool) {
 	for _, m := range metrics {
 		switch m.Name {
-		case MaxErrorMetric:
+		case space.MetricMaxError:
 			d.MaxError, ok = m.Value, true
-		case ErrorShareMetric:
+		case space.MetricErrorShare:
 			d.ErrorShare, ok = m.Value, true
 		default:
 			rest = append(rest, m)

@@ -169,10 +169,6 @@ type MachineState struct {
 // Origin says where scores are from that were not taken here; what is not known is "".
 type Origin struct{ Space, Device, Kernel, Objective string }
 
-// BoundMetric names the metric of a cheap score that says what the full one cannot fall below. A search need not look
-// further at a point whose bound is no better than what it has.
-const BoundMetric = "bound"
-
 // Score is what a right candidate costs.
 type Score struct {
 	Cost    float64 // in Info.Unit

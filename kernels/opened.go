@@ -84,14 +84,18 @@ func (o *Opened) Compare() CompareFunc {
 	return o.Problem.Traits().Compare
 }
 
-// Serial returns a function that tells the points of one thread; nil where the kernel does not say how many a point has.
-func (o *Opened) Serial() func(key string) bool {
+// Serial returns a function that tells the outcomes of points of one thread; nil where the kernel does not say how many a point has.
+func (o *Opened) Serial() func(e space.Entry) bool {
 	threads := o.Problem.Traits().Threads
 	if threads == nil {
 		return nil
 	}
-	return func(key string) bool {
-		point, err := o.Problem.Space().Parse(key)
+	return func(e space.Entry) bool {
+		if n, ok := e.Outcome.Metric(space.MetricThreads); ok {
+			return n == 1
+		}
+		// Scores of earlier versions do not say it.
+		point, err := o.Problem.Space().Parse(e.Key)
 		if err != nil {
 			return false
 		}

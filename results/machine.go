@@ -27,6 +27,14 @@ func ThisMachine() Machine {
 	}
 }
 
+// OrThis returns the machine, for nil that which this process runs on.
+func (m *Machine) OrThis() Machine {
+	if m == nil {
+		return ThisMachine()
+	}
+	return *m
+}
+
 // cpuModel returns the first model name in a file in the form of /proc/cpuinfo, or nothing.
 func cpuModel(path string) string {
 	file, err := os.Open(path)

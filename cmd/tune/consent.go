@@ -29,6 +29,7 @@ changed, tune first shows what it is about to compile and run, and asks on the t
 // unless yes says that it may.
 func (a *app) catalog(yes bool) catalog.Catalog {
 	return catalog.Catalog{
+		Host:    a.host,
 		Table:   a.table,
 		MayRun:  func(k *user.Kernel, dir string) error { return a.mayRun(k, dir, yes) },
 		RunsDir: settingDefault("out"),

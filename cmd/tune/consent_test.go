@@ -22,7 +22,7 @@ func TestConsent(t *testing.T) {
 	tune := func(answer string, terminal bool, args ...string) (code int, stderr string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(answer), stdout: &out, stderr: &errs, table: all.Table(), interactive: terminal}
+		a := &app{stdin: strings.NewReader(answer), stdout: &out, stderr: &errs, table: all.Table(nil), interactive: terminal}
 		code = a.run(t.Context(), args)
 		return code, errs.String()
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/cpu"
 	"tune/kernels/native/worker"
@@ -40,9 +39,8 @@ compilers, and which features of the system isolate the code of kernels. It star
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}}
-		host := native.Shared()
-		m.TimingCore, m.Allowed = host.Cores()
-		if tools, err := host.Toolchain(c.Context()); err != nil {
+		m.TimingCore, m.Allowed = a.host.Cores()
+		if tools, err := a.host.Toolchain(c.Context()); err != nil {
 			m.Why = err.Error()
 		} else {
 			m.Compilers = tools.Compilers()

@@ -57,6 +57,7 @@ import (
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native"
 	"tune/kernels/native/worker"
 	"tune/space"
 )
@@ -79,15 +80,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)
+	host := native.NewHost(native.HostOptions{})
 	a := &app{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, table: all.Table(),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, host: host, table: all.Table(host),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), shown: term.IsTerminal(int(os.Stdout.Fd())),
 	}
 	a.interactive = a.terminal && term.IsTerminal(int(os.Stdin.Fd()))
 	if a.terminal {
 		a.width = terminalWidth
 	}
-	os.Exit(a.run(ctx, os.Args[1:]))
+	code := a.run(ctx, os.Args[1:])
+	host.Close() // what it ends would end with tune
+	os.Exit(code)
 }
 
 // terminalWidth returns the columns of the terminal on stderr. It is asked anew for every line, because users
@@ -109,6 +113,7 @@ type app struct {
 	raw, live      io.Writer
 	environ        []string
 	began          time.Time
+	host           *native.Host // that kernels in C are compiled and run on
 	table          kernels.Table
 	terminal       bool       // whether stderr is one
 	shown          bool       // whether stdout is one

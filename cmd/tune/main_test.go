@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/kernels/all"
+	"tune/kernels/native"
 	"tune/kernels/native/worker"
 )
 
@@ -199,7 +200,8 @@ func setJSON(ts *testscript.TestScript, neg bool, args []string) {
 // testApp is an invocation in this process.
 func testApp() (a *app, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return &app{stdout: stdout, stderr: stderr, table: all.Table()}, stdout, stderr
+	host := native.NewHost(native.HostOptions{})
+	return &app{stdout: stdout, stderr: stderr, host: host, table: all.Table(host)}, stdout, stderr
 }
 
 func commands(c *cobra.Command) []*cobra.Command {

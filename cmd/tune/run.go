@@ -315,10 +315,8 @@ func (a *app) printSchedule(r *tune.Report) {
 	default: // of costs that are not above 0
 		fmt.Fprintf(w, "best      %s %s, against the %s %s of %s\n", number(s.Cost), unit, number(s.Baseline.Cost), unit, of)
 	}
-	for _, m := range s.Metrics {
-		if m.Name == user.ValueMetric {
-			fmt.Fprintf(w, "value     %s\n", number(m.Value))
-		}
+	if value, ok := space.FindMetric(s.Metrics, space.MetricValue); ok {
+		fmt.Fprintf(w, "value     %s\n", number(value))
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)

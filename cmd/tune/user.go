@@ -45,7 +45,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	default:
 		set.kernel = name
 	}
-	a.table = append(slices.Clone(a.table), k)
+	a.table = append(slices.Clone(a.table), k.On(a.host))
 	return nil
 }
 
@@ -215,7 +215,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if err != nil {
 		return nil, err
 	}
-	defer k.Close()
+	defer k.On(a.host).Close()
 	report.Warnings = checkFaults(k.Warnings())
 	if n := k.Settings(); n != nil {
 		if faults := settingFaults(path, n); len(faults) > 0 {

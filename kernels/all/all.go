@@ -7,15 +7,16 @@ import (
 	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
 	"tune/kernels/gemmi8"
+	"tune/kernels/native"
 	"tune/kernels/treehash"
 )
 
-// Table returns the built-in kernels.
-func Table() kernels.Table {
+// Table returns the built-in kernels. Those that are compiled need a host; the others work without one.
+func Table(host *native.Host) kernels.Table {
 	return kernels.Table{
 		treehash.Kernel{},
-		gemm.Kernel{},
-		gemmi8.Kernel{},
-		elementwise.Kernel{},
+		gemm.Kernel{Host: host},
+		gemmi8.Kernel{Host: host},
+		elementwise.Kernel{Host: host},
 	}
 }

@@ -6,12 +6,13 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native"
 	"tune/kernels/native/cc"
 )
 
 // TestTable: every kernel is found by its name and has a problem of the default shape.
 func TestTable(t *testing.T) {
-	table := all.Table()
+	table := all.Table(native.NewHost(native.HostOptions{}))
 	seen := map[string]bool{}
 	for _, name := range table.Names() {
 		if seen[name] {

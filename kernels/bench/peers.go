@@ -13,6 +13,7 @@ import (
 	"tune/kernels"
 	"tune/results"
 	"tune/results/schedule"
+	"tune/space"
 )
 
 // Peers tunes a kernel whose costs are measured at several shapes, and measures each result beside the kernel's
@@ -201,10 +202,10 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 	c := final.Comparisons[best]
 	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
 	r.Ratio, r.Low, r.High = inverse(c)
-	if value, ok := metricOf(score, "gflops"); ok {
+	if value, ok := space.FindMetric(score.Metrics, space.MetricGFLOPS); ok {
 		r.GFLOPS = value * r.Rate / rate // as measured here
 	}
-	if metric != "gbs" {
+	if metric != space.MetricGBS {
 		r.PeakShare = final.PeakShare
 	}
 	return nil
@@ -280,25 +281,16 @@ func inverse(c kernels.Comparison) (ratio, low, high float64) {
 }
 
 // rateUnits are the metrics of a score that are rates, and their units.
-var rateUnits = map[string]string{"gflops": "GFLOP/s", "gops": "GOP/s", "gbs": "GB/s"}
+var rateUnits = map[string]string{space.MetricGFLOPS: "GFLOP/s", space.MetricGOPS: "GOP/s", space.MetricGBS: "GB/s"}
 
 // rateOf returns the metric of a score that is its kernel's rate.
 func rateOf(info kernels.Info, score kernels.Score) (metric string, rate float64) {
-	for _, metric := range []string{info.Rate, "gflops", "gops", "gbs"} {
-		if v, ok := metricOf(score, metric); ok {
+	for _, metric := range []string{info.Rate, space.MetricGFLOPS, space.MetricGOPS, space.MetricGBS} {
+		if v, ok := space.FindMetric(score.Metrics, metric); ok {
 			return metric, v
 		}
 	}
 	return "", 0
-}
-
-func metricOf(score kernels.Score, name string) (float64, bool) {
-	for _, m := range score.Metrics {
-		if m.Name == name {
-			return m.Value, true
-		}
-	}
-	return 0, false
 }
 
 // shapeThreads returns the threads that a shape allows; 1 where it has no such field.

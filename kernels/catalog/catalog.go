@@ -14,6 +14,7 @@ import (
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/native"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/results"
@@ -22,6 +23,8 @@ import (
 // Catalog says where to look. The zero value knows tune's own kernels and lets a kernel of the user's run wherever its copy
 // stands.
 type Catalog struct {
+	// Host is the machine that kernels in C are compiled and run on.
+	Host *native.Host
 	// Table holds the kernels that need no file; nil means tune's own.
 	Table kernels.Table
 	// MayRun is asked before a user's kernel is handed out that stands in a run directory, which may have been made elsewhere. Its
@@ -60,7 +63,7 @@ func given(what, format string, args ...any) error {
 
 func (c Catalog) table() kernels.Table {
 	if c.Table == nil {
-		return all.Table()
+		return all.Table(c.Host)
 	}
 	return slices.Clone(c.Table)
 }
@@ -90,7 +93,7 @@ func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, cmp.Or(results.CheckBegun(dir), err)
 	}
-	k, err := user.Open(dir)
+	k, err := c.open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Found{Table: c.table()}, nil
 	}
@@ -103,6 +106,15 @@ func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 		}
 	}
 	return c.with(k), nil
+}
+
+// open reads the user's kernel that a run directory holds a copy of.
+func (c Catalog) open(dir string) (*user.Kernel, error) {
+	k, err := user.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return k.On(c.Host), nil
 }
 
 // mayRun asks whether a kernel may run, and closes it where it may not.
@@ -150,6 +162,7 @@ func (c Catalog) ofConfig(path string, s results.Schedule, config string) (*Foun
 	if err != nil {
 		return nil, &GivenError{"config", err}
 	}
+	k.On(c.Host)
 	if name := k.Info().Name; name != s.Kernel {
 		k.Close()
 		return nil, given("config", "%s is the kernel %s, and %s is of %s", config, name, path, s.Kernel)
@@ -165,7 +178,7 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 			continue
 		}
 		looked = append(looked, user.CopyDir(run))
-		k, err := user.Open(run)
+		k, err := c.open(run)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

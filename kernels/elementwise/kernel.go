@@ -46,7 +46,10 @@ func operationNames() []string {
 }
 
 // Kernel is the kernel elementwise-f32.
-type Kernel struct{}
+type Kernel struct {
+	// Host is the machine that it is compiled and run on. Problem needs it.
+	Host *native.Host
+}
 
 // Info describes the kernel.
 func (Kernel) Info() kernels.Info {
@@ -56,21 +59,21 @@ func (Kernel) Info() kernels.Info {
 		Version: "3",
 		Unit:    "ns",
 		Shape:   Fields(),
-		Rate:    "gbs",
+		Rate:    space.MetricGBS,
 	}
 }
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
-func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := native.ThisMachine()
+func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := k.Host.Machine()
 	if err != nil {
 		return nil, err
 	}
-	k, err := NewSpec(s, m)
+	spec, err := NewSpec(s, m)
 	if err != nil {
 		return nil, err
 	}
-	return native.New(k, native.Options{})
+	return native.New(spec, native.Options{Host: k.Host})
 }
 
 // Fields returns the fields of a shape.

@@ -58,7 +58,7 @@ func TestConformance(t *testing.T) {
 // check builds a point and checks it on the asked shape and the odd ones.
 func check(t *testing.T, s *Spec, p space.Point) {
 	t.Helper()
-	problem, err := native.New(s, native.Options{})
+	problem, err := native.New(s, native.Options{Host: nativetest.Host()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,10 @@ import (
 )
 
 // Kernel is the product of two matrices of float32.
-type Kernel struct{}
+type Kernel struct {
+	// Host is the machine that it is compiled and run on. Problem needs it.
+	Host *native.Host
+}
 
 // maxDim bounds each dimension.
 const maxDim = 1 << 20
@@ -38,8 +41,8 @@ func (Kernel) Info() kernels.Info {
 const maxThreads = 256
 
 // Problem makes the product of a shape on this machine. It fails where there is no C compiler.
-func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := native.ThisMachine()
+func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := k.Host.Machine()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{})
+	p, err := native.New(spec, native.Options{Host: k.Host})
 	if err != nil {
 		return nil, err
 	}

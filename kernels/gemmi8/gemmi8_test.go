@@ -210,7 +210,7 @@ func TestSignTrick(t *testing.T) {
 	o := &operands{size: size{g.m, g.n, g.k}, a: quantise(a, 1), w: quantise(w, 1), scale: 1}
 	o.compute(rng, wholeLimit)
 	d := &drawn{size: o.size, a: native.AsBytes(a), w: native.AsBytes(w), scales: native.AsBytes([]float32{1, 1}), want: o}
-	problem, err := native.New(&oneCase{Spec: g, c: g.newCase(p, d)}, native.Options{})
+	problem, err := native.New(&oneCase{Spec: g, c: g.newCase(p, d)}, native.Options{Host: nativetest.Host()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ void tune_kernel(void *const *args, const int64_t *dims)
 					return d, nil
 				},
 			}}
-			problem, err := native.New(wrapped, native.Options{})
+			problem, err := native.New(wrapped, native.Options{Host: nativetest.Host()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,10 @@ const (
 )
 
 // Kernel is the kernel gemm-i8.
-type Kernel struct{}
+type Kernel struct {
+	// Host is the machine that it is compiled and run on. Problem needs it.
+	Host *native.Host
+}
 
 // Info describes the kernel.
 func (Kernel) Info() kernels.Info {
@@ -37,16 +40,16 @@ func (Kernel) Info() kernels.Info {
 }
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
-func (Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := native.ThisMachine()
+func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := k.Host.Machine()
 	if err != nil {
 		return nil, err
 	}
-	k, err := NewSpec(s, m)
+	spec, err := NewSpec(s, m)
 	if err != nil {
 		return nil, err
 	}
-	return native.New(k, native.Options{})
+	return native.New(spec, native.Options{Host: k.Host})
 }
 
 // Fields returns the fields of a shape.

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,25 +78,20 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 // rounds is one comparison under way.
 type rounds struct {
 	timing.Series
+	watch
 	problem  *Problem
 	entrants []*entrant // the baseline first
-	threaded bool
-	turns    float64 // seconds of a turn of bursts
+	turns    float64    // seconds of a turn of bursts
 
 	opened []runner
-	drift  *meter // of a loop of fixed work
-	probes []float64
 	peaked *rateProbe // a loop of the problem's operations alone; nil where there is none
 	peak   *meter     // of that loop
 	ops    float64    // of a call of it
 	peaks  []float64  // seconds a call of it, by round
-	quiet  []bool     // by round: whether the machine was found idle before and after, where threads need that
-	calm   bool       // whether it was after the last round
-	before timing.Load
 }
 
 func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *rounds {
-	r := &rounds{problem: p, before: timing.ReadLoad()}
+	r := &rounds{problem: p, watch: watch{strict: series.Peak, before: timing.ReadLoad()}}
 	for _, c := range candidates {
 		r.entrants = append(r.entrants, &entrant{c: c})
 	}
@@ -329,11 +323,9 @@ func (r *rounds) begin(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	s, err := r.drift.sample(ctx, 1)
-	if err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("the probe of the machine: %v", err)) // no candidate's fault
+	if err := r.watch.begin(ctx); err != nil {
+		return err
 	}
-	r.probes = append(r.probes, s...)
 	if r.Backward() {
 		return nil
 	}
@@ -347,9 +339,7 @@ func (r *rounds) end(ctx context.Context, _ int) error {
 			return err
 		}
 	}
-	after := r.idle(ctx)
-	r.quiet = append(r.quiet, r.calm && after)
-	r.calm = after
+	r.watch.end(ctx)
 	return nil
 }
 
@@ -367,9 +357,6 @@ func (r *rounds) measurePeak(ctx context.Context) error {
 	r.peaks = append(r.peaks, took.Cost)
 	return nil
 }
-
-// idle reports whether the machine has nothing else to do, which only the rounds of threads need.
-func (r *rounds) idle(ctx context.Context) bool { return !r.threaded || timing.Idle(ctx) }
 
 // settle waits until the threads of an entrant have given up their core, so that they are neither in the way of the next one
 // nor taken for somebody else's: after a call they look out for another for a while, those of OpenBLAS for 2^26 cycles.
@@ -400,57 +387,6 @@ func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
 	return timing.Summarise(s, m.floor), err
-}
-
-// swift returns a function that tells the rounds without a slow phase of the core: candidates suffer differently in
-// one, so that the others tell more.
-func (r *rounds) swift() func(round int) bool {
-	if len(r.probes) == 0 {
-		return func(int) bool { return false }
-	}
-	limit := gaugeSlow * timing.Quantile(slices.Sorted(slices.Values(r.probes)), 0.1)
-	return func(i int) bool {
-		return r.quiet[i] && r.probes[i] <= limit && r.probes[min(i+1, len(r.probes)-1)] <= limit
-	}
-}
-
-func (r *rounds) isQuiet(round int) bool { return r.quiet[round] }
-
-// counted returns how many of the first n rounds are as they should be. The sides of a pair suffer alike, so that it need not wait
-// for the core to be fast, unless the peak is measured beside it.
-func (r *rounds) counted(n int) int {
-	if r.Peak {
-		return r.count(r.swift(), n)
-	}
-	return r.count(r.isQuiet, n)
-}
-
-// counting returns the function that tells which of the first n rounds count: those that were quiet where there are
-// enough of them, and otherwise all, unverified.
-func (r *rounds) counting(n int) (counts func(round int) bool, unverified bool) {
-	swift := r.swift()
-	enough := min(n, timing.LeastPairs)
-	swiftEnough := enough
-	if !r.Peak {
-		swiftEnough = max(enough, 2*n/3) // more pairs tell more, even slow ones
-	}
-	switch {
-	case r.count(swift, n) >= swiftEnough:
-		return swift, false
-	case r.count(r.isQuiet, n) >= enough:
-		return r.isQuiet, false
-	}
-	return func(int) bool { return true }, true
-}
-
-// count returns how many of the first n rounds have a property.
-func (r *rounds) count(property func(int) bool, n int) (k int) {
-	for i := range n {
-		if property(i) {
-			k++
-		}
-	}
-	return k
 }
 
 // peakShare returns the median over the rounds that count of the baseline's rate, against the rate that each of its
@@ -487,21 +423,8 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 		}
 		took := estimate{Summary: timing.Summarise(r.Costs(i+1), r.Floors[i+1]), unverified: c.Unverified}
 		took.Cost = c.Cost / nanoseconds
-		c.Metrics = r.problem.score(took).Metrics
+		c.Metrics = r.problem.score(took, r.entrants[i+1].c.threads()).Metrics
 	}
 	f.Machine, f.PeakShare = r.state(), r.peakShare()
 	return f, nil
-}
-
-// state says how quiet the machine was.
-func (r *rounds) state() kernels.MachineState {
-	now := timing.ReadLoad()
-	busy, steal := now.Shares(r.before)
-	s := kernels.MachineState{Load: now.OneMin, Busy: busy, Steal: steal, Probes: len(r.probes)}
-	probes := slices.SortedFunc(slices.Values(r.probes), cmp.Compare[float64])
-	if len(probes) > 0 {
-		cut := len(probes) / 10
-		s.Drift = (probes[len(probes)-1-cut] - probes[cut]) / timing.Quantile(probes, 0.5)
-	}
-	return s
 }

@@ -26,8 +26,8 @@ type HostOptions struct {
 	Executable string
 }
 
-// Host is what native problems of one process share: compilers, workers, and the right to time. Goroutines may share
-// it.
+// Host is the machine that native kernels are compiled, checked and timed on: compilers, workers, and the right to time. A process
+// needs one, which all kernels are given: what two of them measure at once is wrong. Goroutines may share it.
 type Host struct {
 	options HostOptions
 	core    int   // that serial candidates are timed on
@@ -82,9 +82,6 @@ func NewHost(o HostOptions) *Host {
 	h.start = func(ctx context.Context, o worker.Options) (runner, error) { return worker.Start(ctx, o) }
 	return h
 }
-
-// Shared returns the host of this process, which all problems use that are given no other.
-var Shared = sync.OnceValue(func() *Host { return NewHost(HostOptions{}) })
 
 // Cores returns the core that serial candidates are timed on, and those that tune may use.
 func (h *Host) Cores() (timing int, allowed []int) { return h.core, slices.Clone(h.cores) }
@@ -228,6 +225,28 @@ func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, wit
 	return h.borrow(ctx, o, with, f)
 }
 
+// Beside waits until nothing is timed, and keeps it so until release is called, for work that others may do at the same time.
+func (h *Host) Beside(ctx context.Context) (release func(), err error) {
+	if err := h.noise.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { h.noise.Release(1) }, nil
+}
+
+// Alone waits until nothing is timed, checked or done Beside, and keeps it so until release is called.
+func (h *Host) Alone(ctx context.Context) (release func(), err error) {
+	select {
+	case h.token <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
+		<-h.token
+		return nil, err
+	}
+	return func() { h.noise.Release(noiseAll); <-h.token }, nil
+}
+
 // timed calls f when nothing else is timed, no check is under way, and the compilers are stopped: all else that tune
 // does would slow what is measured even from another core (see gauge). It hands f the options of workers to time in.
 func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
@@ -246,9 +265,9 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	if h.gauge.so, err = h.probe(ctx); err != nil {
 		return err
 	}
-	harness, err := tools.Build(ctx, "c", worker.HarnessC, "", worker.HarnessFlags())
+	harness, err := buildHarness(ctx, tools)
 	if err != nil {
-		return fmt.Errorf("compiling the timing loop: %w", err)
+		return err
 	}
 	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
 		return err
@@ -262,6 +281,15 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 		o.Core = -1
 	}
 	return f(o)
+}
+
+// buildHarness compiles the timing loop.
+func buildHarness(ctx context.Context, tools *cc.Toolchain) (so string, err error) {
+	so, err = tools.Build(ctx, "c", worker.HarnessC, "", worker.HarnessFlags())
+	if err != nil {
+		return "", fmt.Errorf("compiling the timing loop: %w", err)
+	}
+	return so, nil
 }
 
 // mapCase gives a worker the buffers of a case.

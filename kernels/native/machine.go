@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"time"
 
@@ -23,11 +24,17 @@ type Machine struct {
 // findTime bounds the search for compilers.
 const findTime = time.Minute
 
-// ThisMachine describes the one that runs. It fails where there is no C compiler.
-func ThisMachine() (Machine, error) {
+// errNoHost says that a kernel was given no machine to measure on.
+var errNoHost = errors.New("native: there is no host to compile and run on: see native.NewHost")
+
+// Machine describes the machine of the host. It fails where that has no C compiler, and where there is no host.
+func (h *Host) Machine() (Machine, error) {
+	if h == nil {
+		return Machine{}, errNoHost
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), findTime)
 	defer cancel()
-	tools, err := Shared().Toolchain(ctx)
+	tools, err := h.Toolchain(ctx)
 	if err != nil {
 		return Machine{}, err
 	}

@@ -68,7 +68,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, ok := spareMemory(); !ok {
 		t.Skip("this system does not say how much memory it has")
 	}
-	if _, err := New(sized{newTester(t)}, Options{}); err == nil || !strings.Contains(err.Error(), "GB of memory") {
+	if _, err := New(sized{newTester(t)}, Options{Host: NewHost(HostOptions{})}); err == nil || !strings.Contains(err.Error(), "GB of memory") {
 		t.Errorf("New returned %v", err)
 	}
 }

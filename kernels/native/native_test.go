@@ -253,7 +253,7 @@ func TestOutcomes(t *testing.T) {
 		for _, m := range out.Metrics {
 			names += m.Name + " "
 		}
-		if names != "error_share gbs gflops max_error samples spread unverified " {
+		if names != "error_share gbs gflops max_error samples spread threads unverified " {
 			t.Errorf("%s: the metrics are %s", test.form, names)
 		}
 		if ns := out.Cost; ns < 10 || ns > 1e7 {

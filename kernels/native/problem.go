@@ -17,11 +17,13 @@ import (
 
 // Options configure a problem. The zero value is right for most.
 type Options struct {
-	// Host to compile and run on; nil means Shared.
+	// Host to compile and run on. It must be set.
 	Host *Host
 	// Limits of a candidate. Zero fields take the worker's own, but for the time of a call, which grows
 	// with the work: a right candidate may be a plain loop.
 	Limits worker.Limits
+	// CompileTime bounds one compilation; 0 means cc.DefaultTimeout.
+	CompileTime time.Duration
 }
 
 // Problem is what New makes of a Spec. Its candidates are compiled and called in processes.
@@ -29,8 +31,10 @@ type Problem struct {
 	spec   Spec
 	host   *Host
 	limits worker.Limits
-	work   Work
-	most   int // how many finalists the memory of this machine has room for beside the baseline
+	// compileTime bounds one compilation; 0 is the toolchain's bound.
+	compileTime time.Duration
+	work        Work
+	most        int // how many finalists the memory of this machine has room for beside the baseline
 	// traffic is how many bytes a call reads, or writes where that is more, at the asked shape, where the spec is a Sizer.
 	traffic  int
 	integers bool // whether it works on any
@@ -50,12 +54,12 @@ var (
 // New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
 func New(spec Spec, o Options) (kernels.Problem, error) {
 	if o.Host == nil {
-		o.Host = Shared()
+		return nil, errNoHost
 	}
 	if err := o.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, work: spec.Work(), most: manyFinalists}
+	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, compileTime: o.CompileTime, work: spec.Work(), most: manyFinalists}
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}
@@ -191,7 +195,7 @@ func (c *candidate) compile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	so, err := tools.Build(ctx, c.source.Lang, c.source.Text, c.source.Compiler, c.source.Flags)
+	so, err := tools.BuildWithin(ctx, c.problem.compileTime, c.source.Lang, c.source.Text, c.source.Compiler, c.source.Flags)
 	if err == nil {
 		err = checkSymbols(so)
 	}

@@ -405,7 +405,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		}
 		p.mu.Unlock()
 	}
-	return p.score(e), nil
+	return p.score(e, c.threads()), nil
 }
 
 // fairTries is how often a candidate is measured while the core is slow.
@@ -501,19 +501,20 @@ func awaitIdle(ctx context.Context) bool {
 }
 
 // score makes a score of an estimate.
-func (p *Problem) score(e estimate) kernels.Score {
+func (p *Problem) score(e estimate, threads int) kernels.Score {
 	unverified := 0.0
 	if e.unverified {
 		unverified = 1
 	}
 	metrics := []space.Metric{
-		{Name: "samples", Value: float64(e.Kept)}, {Name: "spread", Value: e.Spread}, {Name: "unverified", Value: unverified},
+		{Name: space.MetricSamples, Value: float64(e.Kept)}, {Name: space.MetricSpread, Value: e.Spread}, {Name: space.MetricUnverified, Value: unverified},
+		{Name: space.MetricThreads, Value: float64(threads)},
 	}
 	if p.work.Ops > 0 {
 		metrics = append(metrics, space.Metric{Name: rateName(p.work.OpsName), Value: p.work.Ops / e.Cost / 1e9})
 	}
 	if p.work.Bytes > 0 {
-		metrics = append(metrics, space.Metric{Name: "gbs", Value: p.work.Bytes / e.Cost / 1e9})
+		metrics = append(metrics, space.Metric{Name: space.MetricGBS, Value: p.work.Bytes / e.Cost / 1e9})
 	}
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return kernels.Score{Cost: e.Cost * 1e9, Metrics: metrics}
@@ -522,7 +523,7 @@ func (p *Problem) score(e estimate) kernels.Score {
 // rateName returns the name of the metric of a rate: "gflops" for "GFLOP/s", "gops" for "GOP/s".
 func rateName(ops string) string {
 	if strings.EqualFold(ops, "GOP/s") {
-		return "gops"
+		return space.MetricGOPS
 	}
-	return "gflops"
+	return space.MetricGFLOPS
 }

@@ -18,7 +18,7 @@ func (estimate) Check(ctx context.Context, _ uint64) error { return ctx.Err() }
 // Score returns a forecast of the cycles. The metric bound is what they cannot fall below.
 func (e estimate) Score(context.Context, int) (kernels.Score, error) {
 	b := vector.Bound(e)
-	return kernels.Score{Cost: b.Forecast(), Metrics: []space.Metric{{Name: kernels.BoundMetric, Value: float64(b.Cycles())}}}, nil
+	return kernels.Score{Cost: b.Forecast(), Metrics: []space.Metric{{Name: space.MetricBound, Value: float64(b.Cycles())}}}, nil
 }
 
 // Artifacts returns nothing.

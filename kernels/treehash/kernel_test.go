@@ -97,7 +97,7 @@ func TestCheapestBounds(t *testing.T) {
 			has := func(name string) bool {
 				return slices.ContainsFunc(out.Metrics, func(m space.Metric) bool { return m.Name == name })
 			}
-			if cheapest := fidelity == p.Traits().Levels; has(kernels.BoundMetric) != cheapest || has("floor") == cheapest {
+			if cheapest := fidelity == p.Traits().Levels; has(space.MetricBound) != cheapest || has("floor") == cheapest {
 				t.Errorf("%s at fidelity %d has the metrics %v", preset.Name, fidelity, out.Metrics)
 			}
 		}

@@ -158,7 +158,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	}
 	name := "floor"
 	if fidelity >= bounded {
-		name = kernels.BoundMetric
+		name = space.MetricBound
 	}
 	metrics = append(metrics, space.Metric{Name: name, Value: float64(floor)})
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })

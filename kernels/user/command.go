@@ -14,9 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -27,25 +26,22 @@ type commandProblem struct {
 	constants map[string]int
 	here      string // the directory of the kernel's file
 
-	// machine is held whole by who measures a time, or works in the directory that all share, and in part by
-	// who does anything else: what runs beside a measurement would disturb it.
-	machine *semaphore.Weighted
+	// host is held alone by who measures a time, or works in the directory that all share, and beside others by who does
+	// anything else: what runs beside a measurement would disturb it.
+	host *native.Host
 
 	mu    sync.Mutex
 	best  float64           // cost of the best candidate so far, where times are measured; 0 for none
-	owner *commandCandidate // whose build is in the shared directory; guarded by machine
+	owner *commandCandidate // whose build is in the shared directory; guarded by being alone
 	own   scratch           // the directories of candidates that have one each
 }
-
-// whole is all of the machine.
-const whole = 1 << 20
 
 func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
 	sp, err := k.d.space.make(constants)
 	if err != nil {
 		return nil, err
 	}
-	p := &commandProblem{c: k.d.command, space: sp, constants: constants, here: k.dir, machine: semaphore.NewWeighted(whole)}
+	p := &commandProblem{c: k.d.command, space: sp, constants: constants, here: k.dir, host: k.host}
 	k.onClose(p.own.close)
 	return p, nil
 }
@@ -86,17 +82,6 @@ func (p *commandProblem) shared() bool { return !p.c.own }
 
 // exclusive reports whether a candidate needs the machine for itself while it runs.
 func (p *commandProblem) exclusive() bool { return p.shared() || !p.c.metric.exact }
-
-func (p *commandProblem) hold(ctx context.Context, all bool) (release func(), err error) {
-	n := int64(1)
-	if all {
-		n = whole
-	}
-	if err := p.machine.Acquire(ctx, n); err != nil {
-		return nil, err
-	}
-	return func() { p.machine.Release(n) }, nil
-}
 
 // commandCandidate is a command with the values of one point.
 type commandCandidate struct {
@@ -157,12 +142,12 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	}
 	score := kernels.Score{Cost: cost}
 	if m.maximise {
-		score.Metrics = append(score.Metrics, space.Metric{Name: ValueMetric, Value: value})
+		score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricValue, Value: value})
 	}
 	if !m.exact {
-		score.Metrics = append(score.Metrics, space.Metric{Name: "runs", Value: float64(len(values))})
+		score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricRuns, Value: float64(len(values))})
 		if value != 0 {
-			score.Metrics = append(score.Metrics, space.Metric{Name: "spread", Value: (values[len(values)-1] - values[0]) / value})
+			score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricSpread, Value: (values[len(values)-1] - values[0]) / value})
 		}
 	}
 	c.p.mu.Lock()
@@ -322,7 +307,7 @@ func (c *commandCandidate) run(ctx context.Context, what string, l *line, values
 // with calls f where the candidate is built and may run.
 func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 	if c.p.shared() {
-		release, err := c.p.hold(ctx, true)
+		release, err := c.p.host.Alone(ctx)
 		if err != nil {
 			return err
 		}
@@ -337,7 +322,7 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		return f()
 	}
 	leave, err := c.p.own.enter(c, func() error {
-		release, err := c.p.hold(ctx, false)
+		release, err := c.p.host.Beside(ctx)
 		if err != nil {
 			return err
 		}
@@ -351,7 +336,11 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer leave()
-	release, err := c.p.hold(ctx, c.p.exclusive())
+	hold := c.p.host.Beside
+	if c.p.exclusive() {
+		hold = c.p.host.Alone
+	}
+	release, err := hold(ctx)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/native/worker"
 	"tune/space"
 )
@@ -54,12 +55,13 @@ func load(t *testing.T, files ...string) (*Kernel, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	host := native.NewHost(native.HostOptions{})
 	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
+		if err := errors.Join(k.Close(), host.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return k, dir
+	return k.On(host), dir
 }
 
 func problem(t *testing.T, k *Kernel, shape string) kernels.Problem {
@@ -413,7 +415,7 @@ command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
+	defer again.On(native.NewHost(native.HostOptions{})).Close()
 	a, b := k.Info(), again.Info()
 	if a.Name != b.Name || a.Version != b.Version || a.Unit != b.Unit || a.Exact != b.Exact {
 		t.Errorf("got %+v, want %+v", b, a)
@@ -477,7 +479,7 @@ func evaluateChild(path string) {
 		panic(err)
 	}
 	shape, _ := kernels.ParseShape(k.Info().Shape, "")
-	p, err := k.Problem(shape)
+	p, err := k.On(native.NewHost(native.HostOptions{})).Problem(shape)
 	if err != nil {
 		panic(err)
 	}

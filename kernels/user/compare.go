@@ -8,38 +8,36 @@ import (
 	"tune/space"
 )
 
-// compare runs finalists and the baseline in turns, each of which is a process of its own.
+// compare runs finalists and the baseline in turns, each of which is a process of its own. The machine is looked at between rounds.
 func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	all, err := timing.Candidates[*commandCandidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, err
 	}
-	before := timing.ReadLoad()
 	s := timing.Series{
 		Series: series, Entrants: len(all),
 		Turn: func(ctx context.Context, i int) (float64, error) { return all[i].once(ctx) },
 	}
-	if err := s.Run(ctx); err != nil {
+	state, err := p.host.Run(ctx, &s)
+	if err != nil {
 		return kernels.Final{}, err
 	}
 	final := s.Final()
+	final.Machine = state
 	for i := range final.Comparisons {
 		if c := &final.Comparisons[i]; c.Err == nil && c.Pairs > 0 {
 			took := timing.Summarise(s.Costs(i+1), 0)
 			c.Metrics = p.metrics(c.Cost, took.Kept, took.Spread)
 		}
 	}
-	now := timing.ReadLoad()
-	final.Machine.Load = now.OneMin
-	final.Machine.Busy, final.Machine.Steal = now.Shares(before)
 	return final, nil
 }
 
 // metrics are those of a cost that a number of runs came to. A number to maximise is the inverse of its cost.
 func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space.Metric {
-	metrics := []space.Metric{{Name: "runs", Value: float64(runs)}, {Name: "spread", Value: spread}}
+	metrics := []space.Metric{{Name: space.MetricRuns, Value: float64(runs)}, {Name: space.MetricSpread, Value: spread}}
 	if p.c.metric.maximise {
-		metrics = append(metrics, space.Metric{Name: ValueMetric, Value: 1 / cost})
+		metrics = append(metrics, space.Metric{Name: space.MetricValue, Value: 1 / cost})
 	}
 	return metrics
 }

@@ -18,6 +18,7 @@ import (
 
 	"tune/internal/files"
 	"tune/kernels"
+	"tune/kernels/native"
 )
 
 // Kernel is a kernel that a user has described in a file.
@@ -30,6 +31,7 @@ type Kernel struct {
 	warnings Faults
 	version  string
 	saved    []string // the paths of its copies in a run directory, for one that Open has read
+	host     *native.Host
 
 	mu     sync.Mutex
 	closes []func() error // of the problems made of it
@@ -264,8 +266,11 @@ func (k *Kernel) Settings() *yaml.Node { return k.d.settings }
 // Path returns the name of the file that the kernel was read from.
 func (k *Kernel) Path() string { return k.path }
 
-// Problem returns the kernel at a shape.
+// Problem returns the kernel at a shape, on the machine of On.
 func (k *Kernel) Problem(shape kernels.Shape) (kernels.Problem, error) {
+	if k.host == nil {
+		return nil, fmt.Errorf("kernel %s has no machine to run on: see user.Kernel.On", k.Info().Name)
+	}
 	values := constants(k.d.shape, shape)
 	if k.d.command != nil {
 		return newCommandProblem(k, values)
@@ -273,7 +278,7 @@ func (k *Kernel) Problem(shape kernels.Shape) (kernels.Problem, error) {
 	return newSourceProblem(k, values)
 }
 
-// Close removes what the kernel's problems keep on disk, and ends their workers. They cannot be used after that.
+// Close removes what the kernel's problems keep on disk. They cannot be used after that.
 func (k *Kernel) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -283,6 +288,12 @@ func (k *Kernel) Close() error {
 	}
 	k.closes = nil
 	return err
+}
+
+// On has the kernel compiled and run on a host, and returns the kernel. It is called before Problem.
+func (k *Kernel) On(h *native.Host) *Kernel {
+	k.host = h
+	return k
 }
 
 func (k *Kernel) onClose(f func() error) {

@@ -32,9 +32,6 @@ const (
 	fromSize   = "size"
 )
 
-// ValueMetric is the name of the metric that holds a number to maximise, whose cost is its inverse.
-const ValueMetric = "value"
-
 // costUnit returns the unit of the cost.
 func (m metric) costUnit() string {
 	unit := m.unit

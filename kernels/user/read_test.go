@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/kernels"
+	"tune/kernels/native"
 )
 
 var update = flag.Bool("update", false, "rewrite the published schema")
@@ -401,7 +402,7 @@ func TestConstantsInConstraints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := k.Problem(s)
+		p, err := k.On(native.NewHost(native.HostOptions{})).Problem(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -541,7 +542,7 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p, err := k.Problem(shape); err != nil || len(p.Presets()) == 0 {
+			if p, err := k.On(native.NewHost(native.HostOptions{})).Problem(shape); err != nil || len(p.Presets()) == 0 {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			k.Close()

@@ -188,10 +188,7 @@ func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Ca
 	if err != nil {
 		return nil, err
 	}
-	if err := s.limitCompiler(); err != nil {
-		return nil, err
-	}
-	so, err := tools.Build(ctx, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
+	so, err := tools.BuildWithin(ctx, s.s.limits.compile, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
 	if err != nil {
 		return nil, err
 	}

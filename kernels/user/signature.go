@@ -35,9 +35,6 @@ const examinedPoints = 3
 // that is const, and whether scalars arrive as they are. What is wrong is a Faults. A function that does not compile is
 // left to those who build it.
 func (s *sourceSpec) Examine(ctx context.Context) error {
-	if err := s.limitCompiler(); err != nil {
-		return err
-	}
 	r := &reader{file: s.path}
 	all := []examined{s.tunedAt(s.space.Default())}
 	if ref := s.s.reference; ref.outputs == nil {
@@ -144,7 +141,7 @@ func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ..
 	flags := slices.DeleteFunc(slices.Clone(e.flags), func(f string) bool {
 		return f == "-s" || f == "-w" || f == "-Wl,-s" || strings.HasPrefix(f, "-g") || strings.HasPrefix(f, "-flto")
 	})
-	return tools.Build(ctx, e.language, text, e.compiler, append(flags, more...))
+	return tools.BuildWithin(ctx, s.s.limits.compile, e.language, text, e.compiler, append(flags, more...))
 }
 
 // signature reads the type of a function from what the compiler writes for debuggers. A function that cannot be named by

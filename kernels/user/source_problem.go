@@ -31,9 +31,6 @@ type sourceSpec struct {
 	info   kernels.Info
 	// standard is how the reference is built.
 	standard standard
-
-	limitOnce sync.Once
-	limitErr  error
 }
 
 type checkShape struct {
@@ -54,7 +51,7 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: spec.host, Limits: spec.limits})
+	p, err := native.New(spec, native.Options{Host: spec.host, Limits: spec.limits, CompileTime: spec.s.limits.compile})
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +145,7 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		return nil, err
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
-	spec.host = native.NewHost(native.HostOptions{})
-	k.onClose(spec.host.Close)
+	spec.host = k.host
 	return spec, nil
 }
 
@@ -197,25 +193,11 @@ func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 	if err != nil {
 		return native.Source{}, err
 	}
-	if err := s.limitCompiler(); err != nil {
-		return native.Source{}, err
-	}
 	pr := s.s.program(s.s.text, s.s.name, p, s.constants)
 	return native.Source{
 		Lang: s.s.language, Text: s.s.unit(pr, s.s.language, s.s.function, threads), Compiler: s.s.compilerOf(p),
 		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr),
 	}, nil
-}
-
-// limitCompiler sets the time for a compilation, before the first.
-func (s *sourceSpec) limitCompiler() error {
-	s.limitOnce.Do(func() {
-		var tools *cc.Toolchain
-		if tools, s.limitErr = s.host.Toolchain(context.Background()); s.limitErr == nil && s.s.limits.compile > 0 {
-			tools.Timeout = s.s.limits.compile
-		}
-	})
-	return s.limitErr
 }
 
 // header returns the C header of a point: its values as #defines.

@@ -24,13 +24,14 @@ type Digest struct {
 	batches []space.Batch // those that tell
 	right   int           // outcomes that could be exported
 	best    []space.Entry // the best of them, in the order of results.Ranking
-	// isSerial tells the points of one thread, which are kept apart; nil where all points are like that.
-	isSerial func(key string) bool
+	// isSerial tells the outcomes of points of one thread, which are kept apart; nil where all points are like that.
+	isSerial func(space.Entry) bool
 	serial   []space.Entry // the best of those, in the same order
 }
 
-// NewDigest follows a run. isSerial tells the points of one thread, which are kept apart; nil where all points are like that.
-func NewDigest(run *results.Run, isSerial func(key string) bool) *Digest {
+// NewDigest follows a run. isSerial tells the outcomes of points of one thread, which are kept apart; nil where all
+// points are like that.
+func NewDigest(run *results.Run, isSerial func(space.Entry) bool) *Digest {
 	return &Digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
 }
 
@@ -113,7 +114,7 @@ func (d *Digest) add(e space.Entry) {
 	d.right++
 	d.best = keep(d.best, e, func() bool { return true })
 	if d.isSerial != nil {
-		d.serial = keep(d.serial, e, func() bool { return d.isSerial(e.Key) })
+		d.serial = keep(d.serial, e, func() bool { return d.isSerial(e) })
 	}
 }
 

@@ -159,7 +159,7 @@ func (m *Maker) qualify(ctx context.Context, ranking []space.Entry, seeds []uint
 		}
 	}
 	isSerial := m.Kernel.Serial()
-	if isSerial == nil || len(finalists) == 0 || slices.ContainsFunc(finalists, func(f *finalist) bool { return isSerial(f.entry.Key) }) {
+	if isSerial == nil || len(finalists) == 0 || slices.ContainsFunc(finalists, func(f *finalist) bool { return isSerial(f.entry) }) {
 		return finalists, ranking, nil
 	}
 	for len(m.Serial) > 0 {
@@ -204,7 +204,7 @@ func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []spac
 		return nil
 	}
 	for _, e := range ranking {
-		if len(serial) < most && isSerial(e.Key) {
+		if len(serial) < most && isSerial(e) {
 			serial = append(serial, e)
 		}
 	}

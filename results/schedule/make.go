@@ -39,7 +39,9 @@ type Maker struct {
 	Hurry    bool                 // somebody has interrupted the run and waits
 	Budget   search.Budget        // of the last sitting, where it is known
 	// Limit is how long the final measurement may take where somebody says so; 0 leaves it to the budget.
-	Limit    time.Duration
+	Limit time.Duration
+	// Machine describes the one that measures; nil means results.ThisMachine.
+	Machine  *results.Machine
 	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
 
 	made Made
@@ -119,7 +121,7 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 		Baseline: m.Baseline, Ratio: ratio(m.Baseline.Cost, e.Outcome.Cost),
 		SpaceFingerprint: set.SpaceFingerprint, Strategy: set.Strategy, StrategyConfig: set.StrategyConfig, StrategyVersion: set.StrategyVersion, Seed: set.Seed,
 		Evaluations: m.Told, ElapsedSeconds: m.Elapsed().Seconds(), Trial: e.Number,
-		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: results.ThisMachine(), Created: time.Now(),
+		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: m.Machine.OrThis(), Created: time.Now(),
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
 	}
 	if final != nil {

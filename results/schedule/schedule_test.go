@@ -147,7 +147,7 @@ func TestDigest(t *testing.T) {
 		if round%2 == 0 && len(h.Entries) > 1 {
 			end.Told = rng.IntN(len(h.Entries))
 		}
-		odd := func(key string) bool { return key == "odd" }
+		odd := func(e space.Entry) bool { return e.Key == "odd" }
 		d := NewDigest(&results.Run{}, odd)
 		var group sync.WaitGroup
 		for e := range maps.Values(h.Entries) { // in no order
@@ -166,7 +166,7 @@ func TestDigest(t *testing.T) {
 		if whole && len(got) != len(want) || len(got) > len(want) || !reflect.DeepEqual(got, want[:len(got):len(got)]) && len(got) > 0 {
 			t.Fatalf("round %d: whole is %t, kept %d of %d, or in another order", round, whole, len(got), len(want))
 		}
-		want = slices.DeleteFunc(want, func(e space.Entry) bool { return !odd(e.Key) })
+		want = slices.DeleteFunc(want, func(e space.Entry) bool { return !odd(e) })
 		if len(serial) > len(want) || len(want) > 0 && (len(serial) == 0 && end.Told == 0 || !reflect.DeepEqual(serial, want[:len(serial):len(serial)]) && len(serial) > 0) {
 			t.Fatalf("round %d: of the serial ones kept %d of %d, or in another order", round, len(serial), len(want))
 		}

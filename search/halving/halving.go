@@ -225,10 +225,8 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		o, v := &outcomes[i], h.viewAt(c)
 		if h.level == h.cfg.Levels {
 			v.status, v.cost, v.number, v.bound = o.Status, o.Cost, int32(trials[i].Number), math.Inf(-1)
-			for _, m := range o.Metrics {
-				if m.Name == boundMetric {
-					v.bound = m.Value
-				}
+			if bound, ok := o.Metric(space.MetricBound); ok {
+				v.bound = bound
 			}
 			continue
 		}
@@ -499,9 +497,6 @@ func (h *halving) promoted() []candidate {
 	}
 	return out
 }
-
-// boundMetric names the metric of a cheapest score below which the full one cannot be.
-const boundMetric = "bound"
 
 // promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
 // from this fidelity tell.

@@ -3,6 +3,7 @@ package strategies
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tune/search/constant"
@@ -89,11 +90,15 @@ func (s Strategy) Config() string {
 }
 
 // Recorded returns the strategy of a run that was recorded with a name, the text of Config and a version. Runs of before these
-// were recorded have neither, which is version 1 with its defaults. Another version is an error.
-func Recorded(name, config string, version int) (Strategy, error) {
+// were recorded have neither, which is version 1 with its defaults. Another version is an error. own are strategies that stand in
+// no table: see Own.
+func Recorded(name, config string, version int, own ...Strategy) (Strategy, error) {
 	s, err := Lookup(name)
+	if i := slices.IndexFunc(own, func(o Strategy) bool { return o.Name == name }); i >= 0 {
+		s, err = own[i], nil
+	}
 	if err != nil {
-		return Strategy{}, err
+		return Strategy{}, fmt.Errorf("%w; a strategy of a program's own is known to that program alone", err)
 	}
 	if version == 0 {
 		version = 1
@@ -122,10 +127,10 @@ func Label(name, config string, version int) string {
 // Agrees reports whether a text names this strategy, and for each constant that it names the value that it has here.
 func (s Strategy) Agrees(text string) error {
 	name, constants, some := strings.Cut(text, ":")
-	if _, err := Lookup(name); err != nil {
+	other := name != s.Name
+	if _, err := Lookup(name); other && err != nil {
 		return err
 	}
-	other := name != s.Name
 	if !other && some {
 		named, err := s.parse(constants)
 		if err != nil {

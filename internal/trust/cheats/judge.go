@@ -108,8 +108,7 @@ func judge(e corpus.Entry, f found) Line {
 // disturbed reports whether tune itself says of an honest point that others used the machine when it was scored.
 func disturbed(f found) bool {
 	for v, o := range f.Outcomes {
-		marked := slices.ContainsFunc(o.Metrics, func(m space.Metric) bool { return m.Name == "unverified" && m.Value > 0 })
-		if v != onTrial && marked {
+		if unverified, _ := o.Metric(space.MetricUnverified); v != onTrial && unverified > 0 {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"tune"
 	"tune/internal/trust/corpus"
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/user"
 	"tune/results"
@@ -115,7 +116,9 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 	if err != nil {
 		return fail(err)
 	}
-	defer k.Close()
+	host := native.NewHost(native.HostOptions{})
+	defer host.Close()
+	defer k.On(host).Close()
 	shape, err := kernels.ParseShape(k.Info().Shape, "")
 	if err != nil {
 		return fail(err)

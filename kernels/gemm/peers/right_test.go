@@ -23,7 +23,7 @@ func TestPeersAreRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := native.New(spec, native.Options{})
+		made, err := native.New(spec, native.Options{Host: nativetest.Host()})
 		if err != nil {
 			t.Fatal(err)
 		}

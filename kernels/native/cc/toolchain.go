@@ -32,8 +32,6 @@ const (
 // Toolchain compiles source text into shared objects. Goroutines may share it. Its fields are set before its first
 // use.
 type Toolchain struct {
-	// Timeout bounds one compilation; 0 means DefaultTimeout.
-	Timeout time.Duration
 	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
 	// the last minutes stay, because somebody may be about to load them. 0 means DefaultMaxBytes.
 	MaxBytes int64
@@ -107,6 +105,11 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 // compiler is a name, "" for the preferred one; flags are those beside -shared and -fPIC. A text that does not compile
 // is a *kernels.Rejection with status CompileFailed and the first errors, one that takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
+	return t.BuildWithin(ctx, DefaultTimeout, lang, text, compiler, flags)
+}
+
+// BuildWithin is Build with a bound on the time of the compilation; 0 means DefaultTimeout.
+func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, text string, compiler string, flags []string) (so string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -121,8 +124,8 @@ func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler strin
 		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
 		t.cache.max = or(t.MaxBytes, DefaultMaxBytes)
 	})
-	u := unit{lang: lang, text: text, compiler: c, flags: flags}
-	id := u.hash(text)
+	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, DefaultTimeout)}
+	id := u.hash(text) + u.limit.String() // who has more patience does not wait with who has less
 
 	t.mu.Lock()
 	f := t.flights[id]
@@ -177,6 +180,7 @@ type unit struct {
 	lang, text string
 	compiler   Compiler
 	flags      []string
+	limit      time.Duration // of the compilation
 }
 
 var extensions = map[string]string{"c": "c", "c++": "cc"}
@@ -304,11 +308,10 @@ func (t *Toolchain) count(f func(*Stats)) {
 
 // compile runs the compiler of a unit in dir and turns its end into an error.
 func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []string) error {
-	timeout := or(t.Timeout, DefaultTimeout)
-	limited, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, u.limit, errTimeout)
 	defer cancel()
 	messages := &head{limit: stderrLimit}
-	err := t.park.run(limited, u.compiler, args, dir, messages, timeout)
+	err := t.park.run(limited, u.compiler, args, dir, messages, u.limit)
 	text := messages.String()
 	switch {
 	case err == nil:
@@ -316,7 +319,7 @@ func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []stri
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case context.Cause(limited) == errTimeout:
-		return kernels.Reject(space.Timeout, "%s did not end within %v", u.compiler.Name, timeout)
+		return kernels.Reject(space.Timeout, "%s did not end within %v", u.compiler.Name, u.limit)
 	case strings.Contains(text, "No space left on device"):
 		return fmt.Errorf("%s: no space left on the device of %s", u.compiler.Name, dir)
 	}

@@ -2,6 +2,7 @@ package nativetest
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"tune/kernels"
@@ -18,10 +19,13 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// Host is the host of a test binary.
+var Host = sync.OnceValue(func() *native.Host { return native.NewHost(native.HostOptions{}) })
+
 // Here returns this machine, and skips the test where it has no C compiler.
 func Here(t testing.TB) native.Machine {
 	t.Helper()
-	m, err := native.ThisMachine()
+	m, err := Host().Machine()
 	if err != nil {
 		t.Skip(err)
 	}
@@ -45,7 +49,7 @@ func Made[S any](t testing.TB, fields []kernels.Field, shape string, m native.Ma
 // Problem returns the problem of a spec, which must not fail.
 func Problem(t testing.TB, spec native.Spec) *native.Problem {
 	t.Helper()
-	p, err := native.New(spec, native.Options{})
+	p, err := native.New(spec, native.Options{Host: Host()})
 	if err != nil {
 		t.Fatal(err)
 	}

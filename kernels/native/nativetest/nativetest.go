@@ -22,7 +22,7 @@ type Options struct {
 	// Beyond is how far beyond its tolerance a wrong element is, relative to the right one and to one; 0 means
 	// DefaultBeyond. It must be above the spec's tolerance.
 	Beyond float64
-	// Host to compile and run on; nil means native.Shared.
+	// Host to compile and run on; nil means the one of Host.
 	Host *native.Host
 }
 
@@ -44,6 +44,9 @@ func Run(t *testing.T, spec native.Spec, o Options) {
 	}
 	if o.Beyond == 0 {
 		o.Beyond = DefaultBeyond
+	}
+	if o.Host == nil {
+		o.Host = Host()
 	}
 	problem, err := native.New(spec, native.Options{Host: o.Host})
 	if err != nil {

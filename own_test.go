@@ -1,0 +1,145 @@
+package tune
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/search"
+	"tune/search/random"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// mine is a strategy of a program's own.
+func mine(t *testing.T, name string, version int) *strategies.Strategy {
+	t.Helper()
+	s, err := strategies.Own(name, version, func(s *space.Space, seed uint64, _ strategies.Hints) (search.Strategy, error) {
+		return random.Config{}.New(s, seed)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+// TestOwnStrategyIsKept: a run goes on with the strategy of the program that began it, and with no other.
+func TestOwnStrategyIsKept(t *testing.T) {
+	k, dir := toy{size: 40}, filepath.Join(t.TempDir(), "run")
+	table, more := kernels.Table{k}, search.Budget{Evaluations: 30}
+	report, err := Run(t.Context(), Options{Kernel: k, Own: mine(t, "mine", 2), Seed: 1, Dir: dir, Budget: search.Budget{Evaluations: 10}})
+	if err != nil || report.Settings.Strategy != "mine" || report.Settings.StrategyVersion != 2 || report.Result.Told != 10 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, c := range []struct {
+		name string
+		own  *strategies.Strategy
+		text string
+		want string
+	}{
+		{"none", nil, "", "a strategy of a program's own is known to that program alone"},
+		{"another", mine(t, "other", 2), "", `unknown strategy "mine"`},
+		{"another version", mine(t, "mine", 3), "", "version 2 of strategy mine"},
+		{"another by name", mine(t, "mine", 2), "random", "the run has strategy mine, not random"},
+		{"an unknown name", mine(t, "mine", 2), "ranbom", `unknown strategy "ranbom"`},
+	} {
+		if _, err := Resume(t.Context(), table, dir, Changes{Own: c.own, Strategy: c.text, Budget: more}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v; it should say %q", c.name, err, c.want)
+		}
+	}
+	if _, err := Replay(table, dir); err == nil {
+		t.Error("it is replayed without its strategy")
+	}
+	report, err = Resume(t.Context(), table, dir, Changes{Own: mine(t, "mine", 2), Strategy: "mine", Budget: more})
+	if err != nil || report.Result.Told != 30 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if n, err := Replay(table, dir, *mine(t, "other", 1), *mine(t, "mine", 2)); n != 30 || err != nil {
+		t.Errorf("%d points replayed, %v", n, err)
+	}
+	if v, err := Verify(t.Context(), table, filepath.Join(dir, ScheduleName), FreshSeeds(2)); err != nil || !v.OK() {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestOwnStrategyNames: a name that could be taken for another, or for a text with constants, is refused.
+func TestOwnStrategyNames(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version int
+		want    string
+	}{
+		{"auto", 1, "is taken"}, {"", 1, "want a name"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
+	} {
+		if _, err := strategies.Own(c.name, c.version, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q, version %d: the error is %v; it should say %q", c.name, c.version, err, c.want)
+		}
+	}
+	_, err := Run(t.Context(), Options{Kernel: toy{size: 4}, Own: mine(t, "mine", 1), Strategy: "random", Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "set one of them") {
+		t.Errorf("two strategies: %v", err)
+	}
+}
+
+// TestOwnEvaluatorCannotLie: whatever an evaluator answers, what is exported is right and has the cost that the kernel gives it.
+func TestOwnEvaluatorCannotLie(t *testing.T) {
+	k := toy{size: 40, check: func(_ context.Context, n int, _ uint64) error {
+		if n < 10 {
+			return kernels.Reject(space.WrongAnswer, "%d is too small", n)
+		}
+		return nil
+	}}
+	for name, lie := range map[string]func(n int) space.Outcome{
+		"all cost the same":      func(int) space.Outcome { return space.Outcome{Status: space.OK, Cost: 1} },
+		"what is wrong is right": func(n int) space.Outcome { return space.Outcome{Status: space.OK, Cost: float64(n)} },
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		report, err := Run(t.Context(), Options{
+			Kernel: k, Strategy: "grid", Dir: dir, Machine: &results.Machine{OS: "plan9", Arch: "mips", Cores: 3, Go: "go1"},
+			Evaluator: search.EvaluatorFunc(func(_ context.Context, trial space.Trial) (space.Outcome, error) {
+				o := lie(trial.Point.Int("n"))
+				o.By = "far away"
+				return o, nil
+			}),
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if s := report.Schedule; s != nil && (s.Cost != float64(number(t, s.Key)) || s.Cost < 10) {
+			t.Errorf("%s: %s is exported at %v", name, s.Key, s.Cost)
+		}
+		if len(report.Refused) == 0 {
+			t.Errorf("%s: nothing is refused", name)
+		}
+		if m := report.Settings.Machine; m.OS != "plan9" || report.Schedule != nil && report.Schedule.Machine != m {
+			t.Errorf("%s: the machine is %+v", name, m)
+		}
+		run, err := results.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range run.Rounds() {
+			for _, e := range r.Entries {
+				if err != nil || e.Outcome.By != "far away" {
+					t.Fatalf("%s: the journal has %+v, %v", name, e, err)
+				}
+			}
+		}
+	}
+}
+
+func number(t *testing.T, key string) int {
+	t.Helper()
+	sp, err := space.New("toy", []space.Parameter{space.Range("n", 1, 40)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sp.Parse(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Int("n")
+}

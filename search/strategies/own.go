@@ -1,0 +1,33 @@
+package strategies
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"tune/search"
+	"tune/space"
+)
+
+var ownName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// Own makes an entry of a strategy of the caller's, which stands in no table. Run directories record its name, which is of lower-case
+// letters, digits and dashes and none of Table's, and its version, which is 1 or more and changes with what it asks for some seed. make
+// makes the strategy for the space of a run. It is wrapped as every strategy is, see Make; Paced and Hintless may be set.
+func Own(name string, version int, make func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)) (Strategy, error) {
+	switch {
+	case !ownName.MatchString(name):
+		return Strategy{}, fmt.Errorf("strategy %q: want a name of lower-case letters, digits and dashes that begins with a letter", name)
+	case slices.Contains(Names(), name):
+		return Strategy{}, fmt.Errorf("strategy %q: the name is taken by one of tune's own", name)
+	case version < 1:
+		return Strategy{}, fmt.Errorf("strategy %s: version %d: want 1 or more", name, version)
+	}
+	return Strategy{
+		Name: name, Version: version, Doc: "a strategy of the program",
+		resolve: func(values []float64) ([]float64, error) { return values, nil },
+		make: func(s *space.Space, seed uint64, h Hints, _ []float64) (search.Strategy, error) {
+			return make(s, seed, h)
+		},
+	}, nil
+}
