@@ -44,7 +44,7 @@ func BenchmarkVariation(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				ratio, err := native.VariationCost(b.Context(), candidate, 41)
+				ratio, err := native.VariationCost(b.Context(), candidate, 21)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -2,13 +2,15 @@ package native
 
 import (
 	"context"
+	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 )
 
-// plain is a worker whose timed calls all work on the same inputs, in one stretch a sample.
+// plain is a worker whose timed calls all work on the same inputs, in one stretch a sample. These find them in the caches as calls on
+// inputs that were just written do.
 type plain struct {
 	runner
 	buffers []worker.Buffer
@@ -29,53 +31,67 @@ func (p *plain) Vary(*worker.Pool) error {
 }
 
 func (p *plain) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
-	t.Window, t.Sparse, t.Touch = t.Calls, false, false
+	t.Window, t.Sparse = t.Calls, false
 	got, err := p.runner.Time(ctx, t)
 	got.Evidence, got.Long, got.Short, got.Whole = nil, 0, 0, 0
 	return got, err
 }
 
-// VariationCost returns how many times as long a call takes by the clock of varied calls as by that of plain ones, from
-// so many turns beside each other, and the share of the time of varied turns that is spent in calls.
-func VariationCost(ctx context.Context, k kernels.Candidate, turns int) (timing.Ratio, error) {
+// VariationCost returns how many times as long a call takes by the clock of varied calls as by that of plain ones. Each of so many
+// pairs is of two new workers, which take turns beside each other: the places that a process has in memory are worth some percent.
+func VariationCost(ctx context.Context, k kernels.Candidate, pairs int) (timing.Ratio, error) {
+	const turns = 5
 	c := k.(*candidate)
 	p := c.problem
 	if err := c.compile(ctx); err != nil {
 		return timing.Ratio{}, err
 	}
-	var ratio timing.Ratio
-	err := p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
-		var meters []*meter
-		for i := range 2 {
-			w, err := p.host.start(ctx, o)
+	var samples [2][]float64
+	for pair := range pairs {
+		err := p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
+			meters, err := variationMeters(ctx, c, o)
 			if err != nil {
 				return err
 			}
-			defer w.Close()
-			if i == 1 {
-				w = &plain{runner: w}
-			}
-			m, err := c.newMeter(ctx, w, timing.BurstSeconds, nil)
-			if err != nil {
-				return err
-			}
-			meters = append(meters, m)
-		}
-		meters[1].calls = meters[0].calls
-		var samples [2][]float64
-		for turn := range turns {
-			for i := range 2 {
-				i = (i + turn) % 2
-				s, err := meters[i].turnOf(ctx, meters[i].bursts(timing.SampleSeconds))
-				if err != nil {
-					return err
+			var took [2][]float64
+			for turn := range turns {
+				for i := range meters {
+					i = (i + turn + pair) % 2
+					s, err := meters[i].turnOf(ctx, meters[i].bursts(timing.SampleSeconds))
+					if err != nil {
+						return err
+					}
+					took[i] = append(took[i], s.Fast)
 				}
-				samples[i] = append(samples[i], s.Fast)
 			}
+			for i, m := range meters {
+				samples[i] = append(samples[i], slices.Min(took[i]))
+				m.w.Close()
+			}
+			return nil
+		})
+		if err != nil {
+			return timing.Ratio{}, err
 		}
-		var err error
-		ratio, err = timing.Pairs(samples[0], samples[1], 0, 0, timing.Confidence)
-		return err
-	})
-	return ratio, err
+	}
+	return timing.Pairs(samples[0], samples[1], 0, 0, timing.Confidence)
+}
+
+// variationMeters starts two workers of a candidate: the calls of the second do not vary.
+func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meters [2]*meter, err error) {
+	for i := range meters {
+		w, err := c.problem.host.start(ctx, o)
+		if err != nil {
+			return meters, err
+		}
+		if i == 1 {
+			w = &plain{runner: w}
+		}
+		if meters[i], err = c.newMeter(ctx, w, timing.BurstSeconds, nil); err != nil {
+			w.Close()
+			return meters, err
+		}
+	}
+	meters[1].calls = meters[0].calls
+	return meters, nil
 }
