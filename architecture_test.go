@@ -15,26 +15,31 @@ import (
 var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
 
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
-// import itself, and packages under internal/files and internal/plain, which know nothing of tune.
+// import itself, and the packages internal/files, internal/guard and internal/plain, which know nothing of tune.
 var rooms = map[string][]string{
-	"space":            {},
-	"sim":              {},
-	"search":           {"space"},
-	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
-	"kernels":          {"space", "sim"},
-	"kernels/recorded": {"space", "kernels", "results"},
-	"kernels/catalog":  {"space", "kernels", "kernels/recorded", "results"},
-	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
-	"results":          {"space"},
-	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
-	"results/schedule": {"space", "search", "kernels", "results"},
-	"configs":          {"space"},
-	"internal/files":   {},
-	"internal/plain":   {},
-	"internal/trust":   {"", "space", "search", "kernels", "results"},
-	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/catalog", "kernels/bench", "results", "configs"},
+	"space":              {},
+	"sim":                {},
+	"search":             {"space"},
+	"search/bench":       {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
+	"kernels":            {"space", "sim", "kernels/native/cpu"},
+	"kernels/recorded":   {"space", "kernels", "results"},
+	"kernels/native/cpu": {},
+	"kernels/catalog":    {"space", "kernels", "kernels/recorded", "results"},
+	"kernels/bench":      {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
+	"results":            {"space", "kernels/native/cpu"},
+	"results/earlier":    {"space", "search", "kernels", "kernels/recorded", "results"},
+	"results/schedule":   {"space", "search", "kernels", "results"},
+	"configs":            {"space"},
+	"internal/files":     {},
+	"internal/guard":     {},
+	"internal/plain":     {},
+	"internal/trust":     {"", "space", "search", "kernels", "results"},
+	"":                   {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
+	"cmd/tune":           {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/native/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
 }
+
+// tools are the rooms that every other one may import.
+var tools = []string{"internal/files", "internal/guard", "internal/plain"}
 
 // roomOf returns the room of a package.
 func roomOf(path string) string {
@@ -67,7 +72,7 @@ func TestArchitecture(t *testing.T) {
 		room := roomOf(path)
 		for _, other := range list {
 			into := roomOf(other)
-			if into != room && into != "internal/files" && into != "internal/plain" && !slices.Contains(rooms[room], into) {
+			if into != room && !slices.Contains(tools, into) && !slices.Contains(rooms[room], into) {
 				t.Errorf("%s is of the room %q and imports %s, which is of the room %q", cmp.Or(path, "."), room, other, into)
 			}
 		}

@@ -248,7 +248,7 @@ func MoveSchedule(from, to, name string) error {
 			}
 		}
 	}
-	return syncDir(to)
+	return files.SyncDir(to)
 }
 
 // ReadSchedule reads a schedule. Its errors name the file and the field. It does not look at the
@@ -289,7 +289,7 @@ func WriteDerived(path string, write func(io.Writer) error) (Artifact, error) {
 func writeArtifact(path string, write func(io.Writer) error, durable bool) (Artifact, error) {
 	sum := sha256.New()
 	var size counter
-	err := writeFile(path, durable, func(w io.Writer) error {
+	err := files.Stream(path, durable, func(w io.Writer) error {
 		return write(io.MultiWriter(w, sum, &size))
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 	"unicode/utf8"
 )
 
@@ -163,6 +164,12 @@ type Entry struct {
 	// Elapsed is the time, in seconds, that the run had spent when the outcome was known, over all
 	// its sittings.
 	Elapsed float64
+}
+
+// Duration converts seconds, in which journals and settings keep time, to the nearest nanosecond: what was written as seconds
+// reads back.
+func Duration(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 
 // History is what a run has already asked and measured. It is what a journal holds.

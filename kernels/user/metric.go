@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"tune/internal/plain"
 )
 
 // metric is the number to tune a command by.
@@ -91,10 +93,7 @@ func parseNumber(text, what string) (float64, error) {
 // excerpt shows a text in a message.
 func excerpt(text string) string {
 	const most = 80
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(plain.Clip(text, most))
 }
 
 func (m metric) match(output string) (float64, error) {
