@@ -15,7 +15,6 @@ package evolve
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	oldrand "math/rand"
 	"math/rand/v2"
@@ -56,22 +55,12 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("evolve: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("evolve", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("evolve", &c); err != nil {
 		return nil, err
 	}
 	source := rand.NewPCG(seed, 0x65766F6C)
@@ -85,7 +74,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 		fresh = search.SeededFresh(s, seed)
 	}
 	return &Strategy{
-		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,
+		cfg: c, space: s, sizes: sizes, ordered: ordered,
 		rng:   rand.New(source),
 		old:   oldrand.New(oldSource{source}),
 		fresh: fresh,
