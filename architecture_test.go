@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +100,48 @@ func TestArchitecture(t *testing.T) {
 		t.Fatalf("%s: the picture of packages is not that of the code; go test . -run Architecture -update writes it:\n%s", file, want)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longFunction is how many lines a function has that says why it is that long, by a sentence of its comment that begins with because.
+const (
+	longFunction = 90
+	because      = "Long because "
+)
+
+// whole are the packages that TestFunctionsAreShort leaves out: the executor of the machine, and generators that write a C function from
+// its first line to its last.
+var whole = []string{"sim", "kernels/gemm", "kernels/gemmi8"}
+
+// TestFunctionsAreShort: a function is short, or it says why it is not.
+func TestFunctionsAreShort(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || slices.Contains(whole, path.Dir(name)) {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			begin, end := files.Position(f.Pos()), files.Position(f.End())
+			said := strings.Contains(strings.Join(strings.Fields(f.Doc.Text()), " "), because)
+			switch lines := end.Line - begin.Line + 1; {
+			case lines >= longFunction && !said:
+				t.Errorf("%v: %s has %d lines: split it where it changes its subject, or let its comment say %q", begin, f.Name.Name, lines, because+"…")
+			case lines < longFunction && said:
+				t.Errorf("%v: %s has %d lines, which is not long: leave the reason out", begin, f.Name.Name, lines)
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
