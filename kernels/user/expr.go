@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"tune/space"
 )
 
 // expr is an arithmetic expression over parameters and constants. The zero expr has no value.
@@ -68,7 +70,7 @@ func parseExpr(src string) (e expr, err error) {
 // value evaluates the expression. It has to be finite.
 func (e expr) value(v values) (float64, error) {
 	x, err := e.eval(v)
-	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+	if err == nil && !space.Finite(x) {
 		err = fmt.Errorf("%s has no finite value", e.src)
 	}
 	return x, err

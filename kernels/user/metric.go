@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tune/internal/plain"
+	"tune/space"
 )
 
 // metric is the number to tune a command by.
@@ -56,7 +57,7 @@ func (m metric) costUnit() string {
 // rate costs half.
 func (m metric) cost(v float64) (float64, error) {
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case !space.Finite(v):
 		return 0, fmt.Errorf("the metric is %v, which is no number", v)
 	case !m.maximise:
 		return v, nil
