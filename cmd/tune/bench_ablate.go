@@ -52,10 +52,8 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to fix, as name=value,…"))
 		}
-		if set.strategy != "" {
-			if _, err := strategies.Parse(set.strategy); err != nil {
-				return set.blame("strategy", err)
-			}
+		if err := set.checkStrategy(); err != nil {
+			return err
 		}
 		k, shape, err := a.kernelAt(args[0], set)
 		if err != nil {

@@ -41,11 +41,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		if o.Limit, err = patience("limit", *limit, false); err != nil {
 			return err
 		}
-		dir, err := runDir(args[0])
-		if err != nil {
-			return err
-		}
-		found, err := a.catalog(*yes).OfRun(dir, true)
+		dir, found, err := a.runAt(args[0], *yes, true)
 		if err != nil {
 			return err
 		}

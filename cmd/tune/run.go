@@ -19,11 +19,11 @@ import (
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
+	"tune/kernels/catalog"
 	"tune/kernels/native"
 	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
-	"tune/search/strategies"
 	"tune/space"
 )
 
@@ -83,10 +83,8 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	if err != nil {
 		return set.blame("shape", err)
 	}
-	if set.strategy != "" {
-		if _, err := strategies.Parse(set.strategy); err != nil {
-			return set.blame("strategy", err)
-		}
+	if err := set.checkStrategy(); err != nil {
+		return err
 	}
 	earlier, err := readEarlier(from)
 	if err != nil {
@@ -215,16 +213,10 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 		if err != nil {
 			return usage(err)
 		}
-		if set.strategy != "" {
-			if _, err := strategies.Parse(set.strategy); err != nil {
-				return set.blame("strategy", err)
-			}
-		}
-		dir, err := runDir(args[0])
-		if err != nil {
+		if err := set.checkStrategy(); err != nil {
 			return err
 		}
-		found, err := a.catalog(*yes).OfRun(dir, true)
+		dir, found, err := a.runAt(args[0], *yes, true)
 		if err != nil {
 			return err
 		}
@@ -255,6 +247,17 @@ func runDir(arg string) (string, error) {
 		return "", usage(fmt.Errorf("%s is a file: want the directory of a run, or the %s in it", arg, tune.ScheduleName))
 	}
 	return filepath.Dir(arg), nil
+}
+
+// runAt returns the directory of the run that an argument names, and the kernels that it may have been made with; see
+// catalog.OfRun.
+func (a *app) runAt(arg string, yes, run bool) (string, *catalog.Found, error) {
+	dir, err := runDir(arg)
+	if err != nil {
+		return "", nil, err
+	}
+	found, err := a.catalog(yes).OfRun(dir, run)
+	return dir, found, err
 }
 
 // finish prints a report and turns it into an exit code.
@@ -386,11 +389,7 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		dir, err := runDir(args[0])
-		if err != nil {
-			return err
-		}
-		found, err := a.catalog(false).OfRun(dir, false)
+		dir, found, err := a.runAt(args[0], false, false)
 		if err != nil {
 			return err
 		}

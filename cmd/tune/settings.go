@@ -54,6 +54,15 @@ func (s settings) blame(key string, err error) error {
 	return usage(errors.New(text))
 }
 
+// checkStrategy reports a strategy that there is not, or a constant that it cannot have.
+func (s settings) checkStrategy() error {
+	if s.strategy == "" {
+		return nil
+	}
+	_, err := strategies.Parse(s.strategy)
+	return s.blame("strategy", err)
+}
+
 // setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own
 // conversions would read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
 type setting struct {

@@ -613,7 +613,7 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	})
 	g, e := chosen(b, headline, c, false)
-	b.Run("pass=schedule", func(b *testing.B) {
+	b.Run("pass=list", func(b *testing.B) {
 		for b.Loop() {
 			listSchedule(ctx, g, e, c)
 		}
