@@ -1,11 +1,8 @@
 package gemm
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +12,6 @@ import (
 	"tune/kernels/native/nativetest"
 	"tune/space"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { nativetest.Main(m) }
 
@@ -179,45 +174,6 @@ func TestShapes(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestGolden(t *testing.T) {
-	for _, test := range []struct {
-		name, layout string
-		d            Dims
-		threads      int
-		values       map[string]any
-	}{
-		{"naive", LayoutNN, Dims{64, 64, 64}, 1, map[string]any{"form": "naive", "loops": "ikj", "isa": "native", "opt": "O3"}},
-		{"tiled", LayoutNN, Dims{64, 20, 64}, 1, map[string]any{"form": "tiled", "isa": "avx512", "mr": 2, "nv": 1, "ku": 2, "kc": 32, "pack_x": true, "tail": "masked"}},
-		{"threads", LayoutNT, Dims{4, 64, 64}, 2, map[string]any{"form": "skinny", "isa": "avx2", "vec": 32, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newTestSpec(t, wide, test.layout, test.d, test.threads)
-			p, err := s.Space().Make(test.values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src, err := s.Generate(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := fmt.Sprintf("// %s\n// %s %s\n%s", p.Key(), src.Compiler, strings.Join(src.Flags, " "), src.Text)
-			path := filepath.Join("testdata", test.name+".c")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; run the test with -update and look at what git says", path)
-			}
-		})
 	}
 }
 
