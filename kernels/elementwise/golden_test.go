@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 )
 
@@ -17,9 +18,9 @@ func TestGolden(t *testing.T) {
 		values      map[string]any
 	}{
 		{"plain", "op=relu,n=5000", map[string]any{"code": codePlain, "unroll_loops": true}},
-		{"map", "op=sqdiff,n=5000", map[string]any{"code": codeVector, "isa": isaAVX512, "lanes": 16, "unroll": 2, "streams": 4, "skew": 5, "prefetch": 8, "stores": storesNT, "tail": tailMasked}},
-		{"sum", "op=distance,n=5000", map[string]any{"code": codeVector, "isa": isaAVX2, "lanes": 8, "unroll": 3}},
-		{"threads", "op=dot,n=5000,arrays=3,threads=4", map[string]any{"code": codeVector, "isa": isaGeneric, "lanes": 4, "unroll": 1, "workers": 4, "split": splitElements, "rest": restSpread, "start": "spawn"}},
+		{"map", "op=sqdiff,n=5000", map[string]any{"code": codeVector, "isa": cgen.AVX512, "lanes": 16, "unroll": 2, "streams": 4, "skew": 5, "prefetch": 8, "stores": storesNT, "tail": tailMasked}},
+		{"sum", "op=distance,n=5000", map[string]any{"code": codeVector, "isa": cgen.AVX2, "lanes": 8, "unroll": 3}},
+		{"threads", "op=dot,n=5000,arrays=3,threads=4", map[string]any{"code": codeVector, "isa": cgen.Generic, "lanes": 4, "unroll": 1, "workers": 4, "split": splitElements, "rest": restSpread, "start": "spawn"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, specOn(t, fullMachine, test.shape), test.values)
