@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 )
 
@@ -17,9 +18,9 @@ func TestGolden(t *testing.T) {
 		values      map[string]any
 	}{
 		{"plain", "m=64,n=64,k=64", map[string]any{"form": formPlain}},
-		{"packed", "m=64,n=64,k=1000,relu=yes", map[string]any{"form": formPacked, "isa": isaAVX512VNNI, "mr": 2, "nr": 2, "unroll": 2, "kc": 256, "mc": 32, "broadcast": broadcastEmbedded}},
-		{"dot", "m=4,n=64,k=1000,weights=int8", map[string]any{"form": formDot, "isa": isaAVX2, "mr": 2, "nr": 2, "unroll": 2, "pack": packNone}},
-		{"threads", "m=64,n=64,k=100,weights=packed,threads=4", map[string]any{"form": formPacked, "isa": isaGeneric, "mr": 2, "nr": 1, "activations": activationsTiles, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
+		{"packed", "m=64,n=64,k=1000,relu=yes", map[string]any{"form": formPacked, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2, "unroll": 2, "kc": 256, "mc": 32, "broadcast": broadcastEmbedded}},
+		{"dot", "m=4,n=64,k=1000,weights=int8", map[string]any{"form": formDot, "isa": cgen.AVX2, "mr": 2, "nr": 2, "unroll": 2, "pack": packNone}},
+		{"threads", "m=64,n=64,k=100,weights=packed,threads=4", map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 2, "nr": 1, "activations": activationsTiles, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, specOn(t, fullMachine, test.shape), test.values)
