@@ -9,6 +9,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 	"tune/space"
 )
@@ -125,7 +126,6 @@ func TestRandomPoints(t *testing.T) {
 func TestCorners(t *testing.T) {
 	m := host(t)
 	isas := isasOf(m)
-	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
 	for _, isa := range isas {
 		for _, layout := range []string{LayoutNN, LayoutNT} {
 			for _, tail := range []string{TailMasked, TailScalar, TailPadded} {
@@ -134,7 +134,7 @@ func TestCorners(t *testing.T) {
 					s := newTestSpec(t, m, layout, Dims{41, 83, 37}, 1)
 					for n, pack := range []bool{false, true} {
 						values := map[string]any{
-							"form": "tiled", "isa": isa, "vec": vec[isa], "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
+							"form": "tiled", "isa": isa, "vec": vectorBytes(isa), "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
 							"pack_x": pack, "tail": tail, "fixed": !pack, "inner": []string{"columns", "rows"}[n],
 						}
 						if layout == LayoutNT {
@@ -241,11 +241,11 @@ func TestSpaceShrinks(t *testing.T) {
 						t.Fatal(err)
 					}
 					c := configOf(p, layout)
-					if c.ISA != ISANative && !slices.Contains(isasOf(m), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
+					if c.ISA != cgen.Native && !slices.Contains(isasOf(m), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
 						t.Fatalf("%s: the machine has only %v and %v", p, m.ISAs, m.Compilers)
 					}
 					registers := 16
-					if c.ISA == ISAAVX512 {
+					if c.ISA == cgen.AVX512 {
 						registers = 32
 					}
 					if c.Form == FormTiled && c.MR*c.NV+c.NV+1 > registers {
