@@ -259,66 +259,6 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 	}
 }
 
-// packX writes the function that copies rows of X to strips of MR by kc, each with its columns one after
-// the other.
-func (t *tiledWriter) packX() {
-	t.Blank()
-	t.Comment("Copies m rows of X, k deep, to strips whose columns are contiguous.")
-	t.Open("static NOINLINE void pack_x%s(i64 m, i64 k, const float *x, i64 ldx, float *to)", t.suf)
-	t.eachRow(func(rows int) {
-		t.Line("transpose(%d, %d, k, x + i * %s, %s, to + i * k);", rows, rows, t.ld("ldx"), t.ld("ldx"))
-	}, func() {
-		t.Line("transpose(m - i, %d, k, x + i * %s, %s, to + i * k);", t.c.MR, t.ld("ldx"), t.ld("ldx"))
-	})
-	t.Close()
-}
-
-// packY writes the function that copies columns of Y to strips of kc by NR, row by row.
-func (t *tiledWriter) packY() {
-	lanes := t.lanes()
-	ldy := t.ld("ldy")
-	t.Blank()
-	t.Comment("Copies n columns of Y, k deep, to strips whose rows are contiguous.")
-	t.Open("static NOINLINE void pack_y%s(i64 n, i64 k, const float *y, i64 ldy, float *to)", t.suf)
-	if t.nt {
-		t.eachCol(func(s strip) {
-			width := fmt.Sprint(s.size * lanes)
-			if s.part {
-				width = fmt.Sprintf("%d + width", (s.size-1)*lanes)
-			}
-			t.Line("transpose(%s, %d, k, y + j * %s, %s, to + j * k);", width, s.size*lanes, ldy, ldy)
-		}, func() {
-			t.Line("transpose(1, 1, k, y + j * %s, %s, to + j * k);", ldy, ldy)
-		}, func() {
-			t.Line("transpose(n - j, %d, k, y + j * %s, %s, to + j * k);", t.nr(), ldy, ldy)
-		})
-	} else {
-		t.eachCol(func(s strip) {
-			t.Open("for (i64 p = 0; p < k; p++)")
-			for at := 0; at < s.size*lanes; at += 16 { // the next strip
-				t.Line("__builtin_prefetch(y + p * %s + j + %d);", ldy, s.size*lanes+at)
-			}
-			for v := range s.size {
-				to := fmt.Sprintf("to + j * k + p * %d + %d", s.size*lanes, v*lanes)
-				from := fmt.Sprintf("y + p * %s + j + %d", ldy, v*lanes)
-				if s.part && v == s.size-1 {
-					t.Line("STORE(%s, load_part(%s, width));", to, from)
-				} else {
-					t.Line("STORE(%s, LOAD(%s));", to, from)
-				}
-			}
-			t.Close()
-		}, func() {
-			t.Line("for (i64 p = 0; p < k; p++) to[j * k + p] = y[p * %s + j];", ldy)
-		}, func() {
-			t.Nested(
-				"for (i64 p = 0; p < k; p++)",
-				fmt.Sprintf("for (i64 l = 0; l < %d; l++) to[j * k + p * %d + l] = l < n - j ? y[p * %s + j + l] : 0;", t.nr(), t.nr(), ldy))
-		})
-	}
-	t.Close()
-}
-
 // block writes the loops over the tiles of one cache block.
 func (t *tiledWriter) block() {
 	c := t.c

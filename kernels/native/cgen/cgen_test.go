@@ -7,9 +7,12 @@ import (
 
 	"tune/kernels/native"
 	"tune/kernels/native/cpu"
+	"tune/kernels/native/nativetest"
 	"tune/kernels/threads"
 	"tune/space"
 )
+
+func TestMain(m *testing.M) { nativetest.Main(m) }
 
 func TestWriter(t *testing.T) {
 	var w Writer

@@ -6,7 +6,7 @@
 //   - [Crew] and [CrewParameters] are the knobs of threads that share the work; [Fields] and [Cold] what shapes say of
 //     threads and caches.
 //
-// The test of this package is a family in full, saxpy: its space, its presets, its C, its cases and its reference.
+// The example of this package is a family in full, saxpy: its space, its presets, its C, its cases and its reference.
 //
 // What a family generates for a point is part of its version, because recorded runs know points and not texts. So a change
 // here that changes a text or a flag changes the versions of all families that it reaches; their golden files show which.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"tune/kernels"
@@ -18,12 +17,13 @@ import (
 // saxpy is a family in full: y = a·x + y. It has its algorithm, its cases and its reference; the rest is cgen and native.
 type saxpy struct {
 	n     int
+	arch  string
 	isas  []cgen.ISA
 	space *space.Space
 }
 
 func newSaxpy(n int, m native.Machine) (*saxpy, error) {
-	s := &saxpy{n: n, isas: cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512)}
+	s := &saxpy{n: n, arch: m.Arch, isas: cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512)}
 	names := []string{cgen.Native}
 	for _, isa := range s.isas {
 		names = append(names, isa.Name)
@@ -38,48 +38,38 @@ func newSaxpy(n int, m native.Machine) (*saxpy, error) {
 
 func (s *saxpy) Space() *space.Space { return s.space }
 
-// Presets returns the baseline, and a start with the best instruction set.
+// Presets returns the baseline, and a start with the best instruction set. Their values are of the space above.
 func (s *saxpy) Presets() []kernels.Preset {
-	preset := func(name, doc string, values map[string]any) kernels.Preset {
-		p, err := s.space.Make(values)
-		if err != nil {
-			panic(err) // the values stand a few lines below their space
-		}
-		return kernels.Preset{Name: name, Doc: doc, Point: p, Start: true}
-	}
-	best := s.isas[len(s.isas)-1].Name
+	plain, _ := s.space.Make(map[string]any{"isa": cgen.Native})
+	vector, _ := s.space.Make(map[string]any{"isa": s.isas[len(s.isas)-1].Name, "unroll": 4})
 	return []kernels.Preset{
-		preset("baseline", "a plain loop", map[string]any{"isa": cgen.Native}),
-		preset("vector", "the widest vectors, four in a turn", map[string]any{"isa": best, "unroll": 4}),
+		{Name: "baseline", Doc: "a plain loop", Point: plain},
+		{Name: "vector", Doc: "the widest vectors, four in a turn", Point: vector, Start: true},
 	}
 }
 
 // Generate writes the C of a point. The arguments are a, which is one number, x and y; the dimension is their length.
 func (s *saxpy) Generate(p space.Point) (native.Source, error) {
-	var w cgen.Writer
+	isa, w := p.Str("isa"), &cgen.Writer{}
 	w.Line("#include <stdint.h>")
-	w.Blank()
-	isa := p.Str("isa")
 	if isa != cgen.Native {
 		w.Line("%s", cgen.Memory("float", "vec", cgen.Lookup(isa).Bytes, 4))
-		w.Blank()
 	}
 	w.Func("void tune_kernel(void *const *args, const int64_t *dims)")
 	w.Line("const float a = *(const float *)args[0], *x = args[1];")
 	w.Line("float *y = args[2];")
 	w.Line("int64_t i = 0;")
 	if isa != cgen.Native {
-		lanes := cgen.Lookup(isa).Lanes()
-		step := lanes * p.Int("unroll")
-		w.Open("for (; i + %d <= dims[0]; i += %d)", step, step)
-		for at := 0; at < step; at += lanes {
+		lanes, unroll := cgen.Lookup(isa).Lanes(), p.Int("unroll")
+		w.Open("for (; i + %d <= dims[0]; i += %d)", lanes*unroll, lanes*unroll)
+		for at := 0; at < lanes*unroll; at += lanes {
 			w.Line("*(vec *)(y + i + %d) += a * *(const vec *)(x + i + %d);", at, at)
 		}
 		w.Close()
 	}
 	w.Nested("for (; i < dims[0]; i++)", "y[i] += a * x[i];")
 	w.Close()
-	flags := cgen.Flags{Arch: "amd64", Std: "gnu11", Opt: "O3", Contract: cgen.ContractFast, ISA: isa}
+	flags := cgen.Flags{Arch: s.arch, Std: "gnu11", Opt: "O3", Contract: cgen.ContractFast, ISA: isa}
 	return native.Source{Lang: "c", Text: w.String(), Flags: flags.List()}, nil
 }
 
@@ -90,10 +80,9 @@ func (s *saxpy) Cases(_ context.Context, _ space.Point, seed uint64) ([]native.C
 
 func newCase(n int, seed uint64) native.Case {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
-	draw := func(n int) []float32 {
-		out := make([]float32, n)
-		for i := range out {
-			out[i] = 2*rng.Float32() - 1
+	draw := func(n int) (out []float32) {
+		for range n {
+			out = append(out, 2*rng.Float32()-1)
 		}
 		return out
 	}
@@ -112,11 +101,11 @@ func newCase(n int, seed uint64) native.Case {
 				product := float64(a[0]) * float64(x[i])
 				want := product + float64(y[i])
 				tolerance := 0x1p-23 * (math.Abs(product) + math.Abs(want)) // both roundings
-				if off := math.Abs(float64(got) - want); !(off <= tolerance) {
+				off := math.Abs(float64(got) - want)
+				if !(off <= tolerance) {
 					return d, kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want)
-				} else {
-					d.Add(off, tolerance)
 				}
+				d.Add(off, tolerance)
 			}
 			return d, nil
 		},
@@ -128,8 +117,6 @@ func (s *saxpy) Work() native.Work {
 	return native.Work{Ops: 2 * float64(s.n), OpsName: "GFLOP/s", Bytes: 12 * float64(s.n)}
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 // TestSaxpy compiles the family, runs it and compares it with its reference. It is skipped where there is no C compiler.
 func TestSaxpy(t *testing.T) {
 	s, err := newSaxpy(1000, nativetest.Here(t))
@@ -139,23 +126,15 @@ func TestSaxpy(t *testing.T) {
 	nativetest.Run(t, s, nativetest.Options{Points: 4})
 }
 
-// Example prints the C of a point, and how it is compiled.
+// Example prints the C of a point.
 func Example() {
-	s, err := newSaxpy(1000, native.Machine{Arch: "amd64", ISAs: []string{"generic", "avx2"}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	s, _ := newSaxpy(1000, native.Machine{Arch: "amd64", ISAs: []string{"generic", "avx2"}})
 	p, _ := s.Space().Parse("isa=avx2 unroll=2")
 	src, _ := s.Generate(p)
-	fmt.Println(strings.Join(src.Flags, " "))
 	fmt.Print(src.Text)
 	// Output:
-	// -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma
 	// #include <stdint.h>
-	//
 	// typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
-	//
 	// void tune_kernel(void *const *args, const int64_t *dims)
 	// {
 	// 	const float a = *(const float *)args[0], *x = args[1];
