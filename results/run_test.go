@@ -287,7 +287,7 @@ func TestCutOffCreate(t *testing.T) {
 		{name: "an empty journal", left: []func(string){write(lockName, "1\n"), write(JournalName, "")}},
 		{name: "half a header", left: []func(string){write(JournalName, header[:9])}},
 		{name: "a header", left: []func(string){write(JournalName, header), write("."+SettingsName+".7-0.tmp", "{")}},
-		{name: "other files", left: []func(string){write(JournalName, header), write(PriorName, "{}")}},
+		{name: "other files", left: []func(string){write(JournalName, header), write(SourcesName, "{}")}},
 		{name: "a batch", left: []func(string){write(JournalName, batch)}, begun: true},
 		{name: "no journal of ours", left: []func(string){write(JournalName, "precious")}, begun: true},
 	} {
