@@ -261,8 +261,8 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 			fmt.Fprintf(&b, " %d", buffer.Len)
 			if a := s.s.arguments[c.index[i]]; a.mode != native.Out {
 				for _, e := range []expr{a.fill.low, a.fill.high, a.fill.constant} {
-					if e.eval != nil {
-						v, err := e.value(c.values)
+					if !e.IsZero() {
+						v, err := e.Value(c.values)
 						fmt.Fprintf(&b, " %v %v", v, err)
 					}
 				}
