@@ -47,7 +47,7 @@ type Settings struct {
 	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
 	Data *File `json:"data,omitempty"`
-	// From are the sources of earlier measurements that the strategy began with; SourcesName holds what it saw of them.
+	// From are the sources of earlier measurements that the strategy began with; sourcesName holds what it saw of them.
 	From []From `json:"from,omitempty"`
 }
 

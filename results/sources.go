@@ -8,9 +8,9 @@ import (
 	"tune/space"
 )
 
-// SourcesName is the name of the file, in a run directory, with the measurements that the strategy began with. They are
+// sourcesName is the name of the file, in a run directory, with the measurements that the strategy began with. They are
 // kept there so that the run can be resumed and replayed when their sources have changed or gone.
-const SourcesName = "from.json"
+const sourcesName = "from.json"
 
 const sourcesFormat = 1
 
@@ -50,12 +50,12 @@ func WriteSources(dir string, sources []space.Source) error {
 		}
 		f.Sources = append(f.Sources, out)
 	}
-	return writeJSON(filepath.Join(dir, SourcesName), f)
+	return writeJSON(filepath.Join(dir, sourcesName), f)
 }
 
 // ReadSources reads what WriteSources wrote, as points of the space of the run. Its errors name the file and the field.
 func ReadSources(dir string, s *space.Space) ([]space.Source, error) {
-	path := filepath.Join(dir, SourcesName)
+	path := filepath.Join(dir, sourcesName)
 	var f sourcesFile
 	if err := readJSON(path, sourcesFormat, files.Earlier, &f); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestSources(t *testing.T) {
 		`{"key": "x=1", "outcome": {}}`:                           "sources[0].observations[1].outcome: ",
 		`{}`:                                                      "key",
 	} {
-		path := filepath.Join(dir, SourcesName)
+		path := filepath.Join(dir, sourcesName)
 		file := `{"format": 1, "sources": [{"name": "a", "observations": [{"key": "x=1", "outcome": {"status": "ok", "cost": 1}}, ` + text + `]}]}`
 		if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
 			t.Fatal(err)
