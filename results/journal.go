@@ -142,13 +142,13 @@ func (f diskFile) Sync() error {
 		return err
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink == 0 {
-		return ErrDeleted
+		return errDeleted
 	}
 	return nil
 }
 
-// ErrDeleted says that a journal was deleted while its run went on.
-var ErrDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
+// errDeleted says that a journal was deleted while its run went on.
+var errDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
 
 // Journal is the durable list of everything that a run asked and was told. It is safe for concurrent
 // use. A record is handed to the kernel, in one write, before the call that makes it returns: the

@@ -47,14 +47,14 @@ type Settings struct {
 	// others. Runs of earlier versions do not say.
 	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
-	Data *Source `json:"data,omitempty"`
-	// From are the sources of earlier measurements that the strategy began with; PriorName holds what it saw of them.
+	Data *File `json:"data,omitempty"`
+	// From are the sources of earlier measurements that the strategy began with; sourcesName holds what it saw of them.
 	From []From `json:"from,omitempty"`
 }
 
 // From is a source of earlier measurements, and what became of them.
 type From struct {
-	Source
+	File
 	Same    int `json:"same"`    // points of this space as they are
 	Adapted int `json:"adapted"` // that took the nearest values, or a default
 	Dropped int `json:"dropped"` // that have no like here
@@ -65,8 +65,8 @@ type From struct {
 // Simulated is the Clock of runs, schedules and ends whose times are simulated.
 const Simulated = "simulated"
 
-// Source is a file that a run depends on.
-type Source struct {
+// File is a file, or a run directory, that a run depends on.
+type File struct {
 	Path   string `json:"path"`   // as it was named
 	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 }

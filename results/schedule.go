@@ -69,7 +69,7 @@ type Schedule struct {
 	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
 	Trial            int       `json:"trial"`           // the number that the point was asked under; NoTrial for a baseline that was not
 	Clock            string    `json:"clock,omitempty"` // of elapsed_seconds: see Settings
-	Data             *Source   `json:"data,omitempty"`  // the measurements that the kernel was made of
+	Data             *File     `json:"data,omitempty"`  // the measurements that the kernel was made of
 	Run              string    `json:"run"`             // the name of the run directory
 	ToolVersion      string    `json:"tool_version"`
 	Machine          Machine   `json:"machine"`

@@ -71,7 +71,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 			}
 			if own != nil {
 				defer own.Close()
-				return spaceOf(own, set)
+				return spaceOf(own.On(a.host), set)
 			}
 		}
 		if set.from["shape"] == "--shape" {

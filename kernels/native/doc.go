@@ -14,5 +14,8 @@
 //     metric "unverified" where that does not help. What is timed varies (variants.go), and calls drawn at random are verified.
 //  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
 //
+// What families share that are generated as C (the writer of the text, instruction sets, compiler flags) is package cgen, whose
+// example is a whole family.
+//
 // All problems of a process are given one [Host]: its compilers, its workers, its core for timing.
 package native

@@ -70,12 +70,12 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 	if known != nil {
 		return *known, nil
 	}
-	return h.PeakAgain(ctx)
+	return h.peakAgain(ctx)
 }
 
-// PeakAgain measures the peak rates once more, and returns the highest that were ever seen: on a machine that others use,
+// peakAgain measures the peak rates once more, and returns the highest that were ever seen: on a machine that others use,
 // a core may be slow just now.
-func (h *Host) PeakAgain(ctx context.Context) (Peaks, error) {
+func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	so, err := h.probe(ctx)
 	if err != nil {
 		return Peaks{}, err

@@ -71,15 +71,15 @@ type SourceProblem struct {
 // Traits are those of the native problem, with what the file says of checks, arguments and the baseline.
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
-	t.Checking, t.Examine, t.Baselines, t.Settle = p.Checking(), p.Examine, p.Baselines, p.Settle
+	t.Checking, t.Examine, t.Baselines, t.Settle = p.checking(), p.Examine, p.baselines, p.Settle
 	return t
 }
 
 // Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
 func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
 
-// Checking says whether the inputs of checks differ.
-func (p *SourceProblem) Checking() kernels.Checking {
+// checking says whether the inputs of checks differ.
+func (p *SourceProblem) checking() kernels.Checking {
 	if p.spec.s.fixed(p.spec.asked) {
 		return kernels.FixedInput
 	}
@@ -261,8 +261,8 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 			fmt.Fprintf(&b, " %d", buffer.Len)
 			if a := s.s.arguments[c.index[i]]; a.mode != native.Out {
 				for _, e := range []expr{a.fill.low, a.fill.high, a.fill.constant} {
-					if e.eval != nil {
-						v, err := e.value(c.values)
+					if !e.IsZero() {
+						v, err := e.Value(c.values)
 						fmt.Fprintf(&b, " %v %v", v, err)
 					}
 				}

@@ -79,8 +79,8 @@ func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
 	return append(batches, b)
 }
 
-// Batches returns the batches of a run that tell how it can be reproduced.
-func Batches(run *results.Run) ([]space.Batch, error) {
+// batchesOf returns the batches of a run that tell how it can be reproduced.
+func batchesOf(run *results.Run) ([]space.Batch, error) {
 	var batches []space.Batch
 	for r, err := range run.Rounds() {
 		if err != nil {

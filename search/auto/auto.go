@@ -44,7 +44,7 @@ type Config struct {
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured, for package surrogate.
-	Sources []search.Source
+	Sources []space.Source
 }
 
 // Why the defaults are what they are. The figures are of searches of measured spaces, as docs/design/search-auto.md describes them.

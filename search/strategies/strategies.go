@@ -60,7 +60,7 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 		return nil, err
 	}
 	if !e.Hintless {
-		cheap.First = search.Leaders(s, h.Sources, search.MostLeaders)
+		cheap.First = search.Leaders(h.Sources, search.MostLeaders)
 	}
 	return halving.New(s, seed, inner, cheap)
 }
@@ -71,8 +71,9 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
-	// Sources are what earlier runs measured, perhaps of another shape or on another machine, the most alike first.
-	Sources []search.Source
+	// Sources are what earlier runs measured, perhaps of another shape or on another machine, the most alike first. Their
+	// points are of the strategy's space.
+	Sources []space.Source
 }
 
 // warmed makes a strategy that has no model begin with the sources.
@@ -82,7 +83,7 @@ func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*se
 	if err != nil {
 		return nil, err
 	}
-	return warm.New(s, inner, fresh, h.Start, h.Sources), nil
+	return warm.New(inner, fresh, h.Start, h.Sources), nil
 }
 
 // config is what configurations of strategies have in common.

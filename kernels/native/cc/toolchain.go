@@ -23,8 +23,8 @@ import (
 
 // Limits of one compilation.
 const (
-	DefaultTimeout  = 60 * time.Second // of wall time, and of CPU time
-	DefaultMaxBytes = 1 << 30          // of the cache on disk
+	defaultTimeout  = 60 * time.Second // of wall time, and of CPU time
+	defaultMaxBytes = 1 << 30          // of the cache on disk
 	memoryLimit     = 4 << 30          // bytes of address space of each process
 	objectLimit     = 256 << 20        // bytes of each file that it writes
 	stderrLimit     = 64 << 10         // bytes of its messages that are kept
@@ -34,7 +34,7 @@ const (
 // use.
 type Toolchain struct {
 	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
-	// the last minutes stay, because somebody may be about to load them. 0 means DefaultMaxBytes.
+	// the last minutes stay, because somebody may be about to load them. 0 means 1 GiB.
 	MaxBytes int64
 	// Jobs is how many compilers run at once; 0 means one for each core.
 	Jobs int
@@ -68,7 +68,7 @@ type flight struct {
 }
 
 // New returns a toolchain of the given compilers with its cache in dir, which is created when it is needed; "" means
-// DefaultDir.
+// that of this user.
 func New(dir string, compilers []Compiler) *Toolchain {
 	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
 }
@@ -106,10 +106,10 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 // compiler is a name, "" for the preferred one; flags are those beside -shared and -fPIC. A text that does not compile
 // is a *kernels.Rejection with status CompileFailed and the first errors, one that takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
-	return t.BuildWithin(ctx, DefaultTimeout, lang, text, compiler, flags)
+	return t.BuildWithin(ctx, defaultTimeout, lang, text, compiler, flags)
 }
 
-// BuildWithin is Build with a bound on the time of the compilation; 0 means DefaultTimeout.
+// BuildWithin is Build with a bound on the time of the compilation; 0 means a minute.
 func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, text string, compiler string, flags []string) (so string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -123,9 +123,9 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 	}
 	t.once.Do(func() {
 		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
-		t.cache.max = or(t.MaxBytes, DefaultMaxBytes)
+		t.cache.max = or(t.MaxBytes, defaultMaxBytes)
 	})
-	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, DefaultTimeout)}
+	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, defaultTimeout)}
 	id := u.hash(text) + u.limit.String() // who has more patience does not wait with who has less
 
 	t.mu.Lock()

@@ -66,11 +66,11 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	return r, nil
 }
 
-// Calmest returns the half of some pairs whose products are least, but LeastPairs where there are so many: there the machine
+// calmest returns the half of some pairs whose products are least, but LeastPairs where there are so many: there the machine
 // was least in the way of either side. A few that are far below all others are left out, because the clock lied there.
 // Neither the order of two sides that are alike nor a factor between them changes which pairs these are, so that Pairs errs
 // no more often on them.
-func Calmest(base, other []float64) (calmBase, calmOther []float64) {
+func calmest(base, other []float64) (calmBase, calmOther []float64) {
 	const few, far = 1. / 6, 1.2 // of the pairs, and between products
 	product := func(i int) float64 { return base[i] * other[i] }
 	var order []int

@@ -103,20 +103,20 @@ func Samples(perCall float64) int {
 	return Most
 }
 
-// Race says when a candidate has fallen so far behind the best that more samples are a waste. On recorded data these
+// race says when a candidate has fallen so far behind the best that more samples are a waste. On recorded data these
 // numbers saved nine tenths of the time and never changed the pick.
-type Race struct {
+type race struct {
 	// After this many samples a candidate that costs more than Ratio times the best is stopped.
 	After int
 	Ratio float64
 }
 
-// Races are applied one after the other.
-func Races() []Race { return []Race{{2, 1.25}, {6, 1.05}} }
+// races are applied one after the other.
+var races = []race{{2, 1.25}, {6, 1.05}}
 
-// Behind reports whether a candidate that was summed up after a number of samples has lost against the best, in
+// behind reports whether a candidate that was summed up after a number of samples has lost against the best, in
 // seconds per call; 0 means that there is none yet.
-func Behind(s Summary, best float64) bool {
+func behind(s Summary, best float64) bool {
 	if best <= 0 {
 		return false
 	}
@@ -125,7 +125,7 @@ func Behind(s Summary, best float64) bool {
 		// One of so few may be far too slow, and a candidate that is stopped has no second chance.
 		cost = s.Low
 	}
-	for _, r := range Races() {
+	for _, r := range races {
 		if s.Kept >= r.After && cost > r.Ratio*best {
 			return true
 		}
@@ -170,7 +170,7 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 				return false
 			}
 		}
-		return Behind(judged, s.Best)
+		return behind(judged, s.Best)
 	}
 	stages := []int{2, 6, s.Want}
 	if s.Long {

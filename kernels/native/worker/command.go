@@ -14,13 +14,13 @@ type Command struct {
 	Env  []string // nil is tune's own
 	// Core is the CPU that the command runs on; -1 leaves the choice to the system.
 	Core int
-	// Limits bound the command; a zero field takes the value of DefaultCommandLimits. Memory bounds the private
+	// Limits bound the command; a zero field takes the value that tune has for commands. Memory bounds the private
 	// data of each process, CPU the time of each process.
 	Limits Limits
 }
 
-// DefaultCommandLimits returns the limits that zero fields of a command's stand for.
-func DefaultCommandLimits() Limits {
+// commandLimits returns the limits that zero fields of a command's stand for.
+func commandLimits() Limits {
 	return Limits{Wall: time.Minute, CPU: 5 * time.Minute, Memory: 8 << 30, Output: 1 << 20, File: 4 << 30}
 }
 
