@@ -4,6 +4,8 @@ import "fmt"
 
 // exec runs the machine until the program ends, a pause returns control, or the run has taken stop cycles.
 // Taking more cycles than the run's limit is a fault.
+//
+// Long because every operation is a case of one switch in one loop: a call for each would cost more than most of them do.
 func (m *Machine) exec(stop int) error {
 	code, regs, mem := m.code, &m.regs, m.mem
 	for uint(m.pc) < uint(len(code.steps)) {
