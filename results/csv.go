@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,12 +118,7 @@ func columns(metrics, params []string) []string {
 
 // formatFloat writes the shortest text that reads back as v: a plain number where that is readable,
 // so that spreadsheets show cycles as they are.
-func formatFloat(v float64) string {
-	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
+func formatFloat(v float64) string { return string(appendNumber(nil, v)) }
 
 // reasonCell makes a reason one line that is fit to be shown. A spreadsheet takes a cell that begins with one of = + - @ for a
 // formula, and a reason may be the words of a candidate: such a one gets an apostrophe before it, which says text. The names

@@ -230,7 +230,7 @@ func (s *scanner) writeHeader(file *os.File, path string) (string, error) {
 		return "", err
 	}
 	s.lines, s.valid = 1, int64(len(line))
-	return r.run, syncDir(filepath.Dir(abs))
+	return r.run, files.SyncDir(filepath.Dir(abs))
 }
 
 // OpenJournal opens a journal to append to it. It takes the lock of the directory until Close; when

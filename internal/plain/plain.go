@@ -1,6 +1,7 @@
 // Package plain makes text of untrusted origin fit to be shown: what a candidate or its compiler has printed, names and
 // values from files that somebody else wrote. A terminal obeys escape sequences, a page breaks on control characters, and
-// bidirectional controls show a text in another order than the one it has. None of them is left.
+// bidirectional controls show a text in another order than the one it has. None of them is left. It also has what several
+// packages write the words of messages with.
 package plain
 
 import (

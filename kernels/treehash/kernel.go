@@ -100,6 +100,9 @@ func families(s tree.Shape, indices bool) []family {
 	}
 }
 
+// DescribePasses returns a line for each pass of the generators.
+func DescribePasses() string { return vector.DescribePasses() }
+
 // presets are the named points of every shape, the baseline first.
 //
 // A search begins with one more, "vector": the defaults of the vector family. It is there so that the shortest run ends
