@@ -16,8 +16,8 @@ import (
 	"tune/internal/plain"
 )
 
-// writeFile writes a file so that its name holds either the whole new content or what it held
-// before; where it is durable, also after a power failure.
+// writeFile replaces a file atomically: its name always refers to the whole old or the whole new content. Where durable is set,
+// this holds after a power failure too.
 func writeFile(path string, durable bool, write func(io.Writer) error) (err error) {
 	file, err := createBeside(path)
 	if err != nil {
@@ -54,8 +54,8 @@ func writeFile(path string, durable bool, write func(io.Writer) error) (err erro
 	return syncDir(filepath.Dir(path))
 }
 
-// createBeside opens a new hidden file in the directory of path. Unlike os.CreateTemp it leaves the
-// permissions to the umask, as any other file of the run does.
+// createBeside creates a new hidden file in the directory of path. Unlike os.CreateTemp it applies the umask, as for any other
+// file of the run.
 func createBeside(path string) (*os.File, error) {
 	const attempts = 1000
 	dir, base := filepath.Split(path)
@@ -69,7 +69,7 @@ func createBeside(path string) (*os.File, error) {
 	return nil, fmt.Errorf("too many temporary files beside %s", path)
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the entries of a directory durable.
 func syncDir(dir string) error {
 	file, err := os.Open(dir)
 	if err != nil {
@@ -116,16 +116,15 @@ func writeJSON(path string, v any) error {
 	})
 }
 
-// readJSON reads a JSON file that has a "format" field into v. A format other than the given one, an
-// unknown field, a value of the wrong type and text after the value are errors that name the file and
-// the field. A file of more than limit bytes is not read.
+// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and
+// text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
 func readJSON(path string, format int, limit int64, v any) error {
 	data, err := files.Read(path, limit)
 	if err != nil {
 		return err
 	}
-	// The format is read first, and leniently, so that a file of a later version is called that
-	// rather than blamed for its new fields.
+	// The format is read first, ignoring unknown fields, so that the error for a file of a later version names the version and
+	// not one of its new fields.
 	var head struct {
 		Format *int `json:"format"`
 	}

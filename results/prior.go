@@ -8,8 +8,8 @@ import (
 	"tune/space"
 )
 
-// PriorName is the name of the file, in a run directory, with the measurements that the strategy began with. They are
-// kept there so that the run can be resumed and replayed when their sources have changed or gone.
+// PriorName is the name of the file in a run directory with the measurements that the strategy started from. They are kept so
+// that the run can be resumed and replayed when the sources have changed or are gone.
 const PriorName = "from.json"
 
 const priorFormat = 1
@@ -20,14 +20,14 @@ type Prior struct {
 	Observations []Observation `json:"observations"`
 }
 
-// Observation is a point of the run's own space, and what was measured there or at the point that it stands for.
+// Observation is a point of the run's own space with an earlier measurement, taken there or at the point that corresponds to it.
 type Observation struct {
 	Key     string        `json:"key"`
 	Outcome space.Outcome `json:"outcome"`
 }
 
-// UnmarshalJSON refuses one without a point at once: a list of millions of empty ones would take a hundred times the memory
-// of its text.
+// UnmarshalJSON rejects an observation without a point at once: a list of millions of empty ones would take a hundred times the
+// memory of its text.
 func (o *Observation) UnmarshalJSON(text []byte) error {
 	type plain Observation
 	if err := strictJSON(text, (*plain)(o)); err != nil {

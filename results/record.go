@@ -21,18 +21,18 @@ const (
 	anEnd
 )
 
-// record is one record of a journal. Of the fields, those of its kind count.
+// record is one record of a journal. Only the fields of its kind count.
 type record struct {
 	kind  kind
 	run   string // of a header: the name of the run directory
 	batch space.Batch
 	entry space.Entry
-	// metrics are the names of the metrics of an outcome that was read, also where it was not decoded as a whole.
+	// metrics are the names of the metrics of an outcome that was read, also of one that was not decoded completely.
 	metrics []string
 	end     End
 }
 
-// check reports a record that makes no sense by itself, or that would not read back as it was.
+// check reports a record that is invalid by itself, or that would not read back unchanged.
 func (r *record) check() error {
 	switch r.kind {
 	case aBatch:
@@ -87,19 +87,19 @@ func checkOutcome(e space.Entry) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// ledger holds what a journal's next record must agree with. The reader and the writer share it, so
-// that nothing is written that could not be read. It is small however long the journal is: a search
-// tells a batch before it asks the next one.
+// ledger holds what the next record of a journal must agree with. The reader and the writer share it, so that nothing is written
+// that could not be read. It stays small however long the journal is, because a search tells a batch before it asks for the next
+// one.
 type ledger struct {
 	batches int              // batches so far
 	trials  int              // trials in them
 	ended   int              // the trials below this number have an outcome
-	ahead   map[int]struct{} // those above it that have
+	ahead   map[int]struct{} // those above it that have one
 }
 
 func newLedger() ledger { return ledger{ahead: make(map[int]struct{})} }
 
-// admit takes a record that has passed check, or says why it cannot come next.
+// admit accepts a record that has passed check, or says why it cannot come next.
 func (l *ledger) admit(r *record) error {
 	switch {
 	case r.kind == aBatch:

@@ -7,25 +7,25 @@ import (
 	"tune/space"
 )
 
-// Observation is what is known of a point that the run itself has not asked for.
+// Observation is what is known of a point from elsewhere, before the run itself has asked for it.
 type Observation struct {
-	// Point may belong to another space, as that of another shape or a file; [Adapt] carries it over.
+	// Point may belong to another space, such as that of another shape or of a file; [Adapt] carries it over.
 	Point space.Point
-	// Outcome is what became of it. Its cost is comparable with others of the same source only.
+	// Outcome is the result that was recorded. Its cost is comparable only with others of the same source.
 	Outcome space.Outcome
 }
 
-// Source is where observations come from: an earlier run, a schedule, a file of results. All costs of one source were
-// measured alike: on one machine, for one problem, in one unit.
+// Source is where observations come from: an earlier run, a schedule, a file of results. All costs of one source are comparable:
+// they were measured on one machine, for one problem, in one unit.
 type Source struct {
 	Name         string // for messages: a path, a kernel and its device
 	Observations []Observation
 }
 
-// Adapt returns the point of a space that is like p, which may belong to another. Parameters correspond by name. A
-// value that the space lacks becomes the nearest number of the domain; one without any likeness, or without a
-// parameter in p's space, the default. It is false where the result breaks a constraint, or p shares no parameter
-// with the space.
+// Adapt returns the point of a space that corresponds to p, which may belong to another space. Parameters correspond by name. A
+// value that the space lacks becomes the nearest number of the domain. A value without a counterpart, and a parameter that p's
+// space lacks, become the default. Adapt returns false where the result breaks a constraint, or where p shares no parameter with
+// the space.
 func Adapt(s *space.Space, p space.Point) (space.Point, bool) {
 	if p.IsZero() {
 		return space.Point{}, false
@@ -33,8 +33,8 @@ func Adapt(s *space.Space, p space.Point) (space.Point, bool) {
 	return AdaptValues(s, p.Value)
 }
 
-// AdaptValues is Adapt for values that are no point of a space; value returns that of a parameter, and false where there
-// is none.
+// AdaptValues is Adapt for values that do not form a point of a space. value returns the value of a parameter, and false where
+// there is none.
 func AdaptValues(s *space.Space, value func(name string) (space.Value, bool)) (space.Point, bool) {
 	params := s.Parameters()
 	ordinals, shared := make([]int, len(params)), false
@@ -54,7 +54,7 @@ func AdaptValues(s *space.Space, value func(name string) (space.Value, bool)) (s
 	return s.Complete(ordinals)
 }
 
-// widestScan is the largest domain that nearest goes through value by value.
+// widestScan is the largest domain that nearest searches value by value.
 const widestScan = 1 << 16
 
 // nearest returns the ordinal of v in the domain of p, or that of the nearest number, the first of equally near ones.
@@ -83,13 +83,13 @@ func nearest(p space.Parameter, v space.Value) (int, bool) {
 	return best, best >= 0
 }
 
-// MostLeaders is how many points of all sources together a strategy begins with: more would put off what it would try
-// itself, where the sources mislead.
+// MostLeaders bounds the points that a strategy starts with, over all sources. More of them would delay its own search where the
+// sources mislead.
 const MostLeaders = 6
 
-// Leaders returns points of a space that other runs found to be good: the best of each source, by turns, carried over by
-// [Adapt], and at most n of them. A point that failed in its source, or that came before, is left out. The order of the
-// observations of a source matters only between equal costs.
+// Leaders returns at most n points of a space that other runs found to be good: the best of each source in turn, carried over by
+// [Adapt]. It leaves out points that failed in their source and duplicates. The order of a source's observations matters only
+// between equal costs.
 func Leaders(s *space.Space, sources []Source, n int) []space.Point {
 	var tops [][]space.Point
 	var objective space.Objective
@@ -116,7 +116,7 @@ func Leaders(s *space.Space, sources []Source, n int) []space.Point {
 				break
 			}
 			if p, ok := Adapt(s, source.Observations[i].Point); ok && !skip[p.Key()] {
-				skip[p.Key()] = true // once is enough
+				skip[p.Key()] = true // no point twice
 				top = append(top, p)
 			}
 		}
