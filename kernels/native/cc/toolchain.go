@@ -29,11 +29,10 @@ const (
 	stderrLimit     = 64 << 10         // bytes of its messages that are kept
 )
 
-// Toolchain compiles source text into shared objects. Goroutines may share it. Its fields are set before its first
-// use.
+// Toolchain compiles source text into shared objects. Goroutines may share it. Set its fields before its first use.
 type Toolchain struct {
-	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
-	// the last minutes stay, because somebody may be about to load them. 0 means DefaultMaxBytes.
+	// MaxBytes bounds the cache: beyond it the least recently used objects are removed. Those used in the last minutes stay,
+	// because a process may be about to load them. 0 means DefaultMaxBytes.
 	MaxBytes int64
 	// Jobs is how many compilers run at once; 0 means one for each core.
 	Jobs int
@@ -54,7 +53,7 @@ type Toolchain struct {
 type Stats struct {
 	Compiled int           // compilations, failed ones included
 	Hits     int           // objects that were found in the cache
-	Time     time.Duration // wall time that the compilers took, added up
+	Time     time.Duration // total wall time of the compilers
 }
 
 // flight is one compilation that several callers may wait for.
@@ -66,8 +65,7 @@ type flight struct {
 	err     error
 }
 
-// New returns a toolchain of the given compilers with its cache in dir, which is created when it is needed; "" means
-// DefaultDir.
+// New returns a toolchain with the given compilers and its cache in dir, which is created when it is needed; "" means DefaultDir.
 func New(dir string, compilers []Compiler) *Toolchain {
 	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
 }
@@ -82,7 +80,7 @@ func (t *Toolchain) Stats() Stats {
 	return t.stats
 }
 
-// Compiler returns the compiler of the given name, for "" the preferred one. One that is not installed is a
+// Compiler returns the compiler of the given name, or the preferred one for "". One that is not installed is a
 // *kernels.Rejection.
 func (t *Toolchain) Compiler(name string) (Compiler, error) {
 	if len(t.compilers) == 0 {
@@ -101,9 +99,9 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 	return Compiler{}, kernels.Reject(space.Invalid, "compiler %s is not installed: there is %s", name, strings.Join(names, ", "))
 }
 
-// Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object.
-// compiler is a name, "" for the preferred one; flags are those beside -shared and -fPIC. A text that does not compile
-// is a *kernels.Rejection with status CompileFailed and the first errors, one that takes too long has status Timeout.
+// Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object. compiler is
+// a name, "" for the preferred one; flags come in addition to -shared and -fPIC. A text that does not compile is a
+// *kernels.Rejection with status CompileFailed and the first errors; one that takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
 	return t.BuildWithin(ctx, DefaultTimeout, lang, text, compiler, flags)
 }
@@ -125,7 +123,7 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 		t.cache.max = or(t.MaxBytes, DefaultMaxBytes)
 	})
 	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, DefaultTimeout)}
-	id := u.hash(text) + u.limit.String() // who has more patience does not wait with who has less
+	id := u.hash(text) + u.limit.String() // callers with different limits do not wait for each other
 
 	t.mu.Lock()
 	f := t.flights[id]
@@ -154,7 +152,7 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 	}
 	t.mu.Lock()
 	if f.waiting--; f.waiting == 0 {
-		// Nobody wants it any more. A later caller must not join a compilation that is being killed.
+		// Nobody waits for it any more. A later caller must not join a compilation that is being killed.
 		if t.flights[id] == f {
 			delete(t.flights, id)
 		}
@@ -188,7 +186,7 @@ var extensions = map[string]string{"c": "c", "c++": "cc"}
 // file is the name of the source, as messages show it.
 func (u unit) file() string { return "kernel." + extensions[u.lang] }
 
-// Command returns the command line that makes a shared object of a source file, for humans to repeat.
+// Command returns the command line that makes a shared object from a source file, for users to repeat.
 func Command(lang, compiler string, flags []string, source, object string) []string {
 	line := append([]string{compiler}, flags...)
 	line = append(line, "-shared", "-fPIC", "-o", object, source)
@@ -198,7 +196,7 @@ func Command(lang, compiler string, flags []string, source, object string) []str
 	return append(line, "-lm")
 }
 
-// hash returns the name of the object in the cache. text is what the compiler reads in the end.
+// hash returns the name of the object in the cache. text is what the compiler finally reads.
 func (u unit) hash(text string) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
@@ -214,8 +212,8 @@ func (u unit) hash(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// processor identifies what flags such as -march=native read, because a cache may be on a disk that different
-// machines share.
+// processor identifies the processor for flags such as -march=native, because machines with different processors may share the
+// disk of a cache.
 var processor = sync.OnceValue(func() string {
 	var b strings.Builder
 	text, err := os.ReadFile("/proc/cpuinfo")
@@ -234,10 +232,10 @@ var processor = sync.OnceValue(func() string {
 	return runtime.GOARCH + b.String()
 })
 
-// Includes of files that the text of a unit does not name by content.
+// Includes of files whose content the text of a unit does not show.
 var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
 
-// reads reports whether a unit reads files beside those of the system.
+// reads reports whether a unit reads files other than those of the system.
 func (u unit) reads() bool {
 	return localInclude.MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
 		for _, prefix := range []string{"-I", "-i", "@", "--include", "-B", "--sysroot", "-Xclang", "-Wp,"} {
@@ -277,7 +275,7 @@ func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
 	}
 	const object = "kernel.so"
 	if u.reads() {
-		// The files that it includes may change between two calls, so that their content names the object.
+		// The included files may change between two calls, so their content is part of the name of the object.
 		if err := t.compile(ctx, u, dir, append(slices.Clone(u.flags), "-E", "-P", "-o", "kernel.i", u.file())); err != nil {
 			return "", err
 		}
@@ -306,7 +304,7 @@ func (t *Toolchain) count(f func(*Stats)) {
 	t.mu.Unlock()
 }
 
-// compile runs the compiler of a unit in dir and turns its end into an error.
+// compile runs the compiler of a unit in dir and converts a failure into an error.
 func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []string) error {
 	limited, cancel := context.WithTimeoutCause(ctx, u.limit, errTimeout)
 	defer cancel()
