@@ -8,16 +8,16 @@ import (
 	"tune/space"
 )
 
-// mostBaselines bounds how many points may be the baseline.
+// mostBaselines limits how many points may be the baseline.
 const mostBaselines = 32
 
-// Baselines returns the points that may be the baseline, in the order in which they are tried: the default, those that differ
-// from it in the value of one enum or truth value for which the file states no default, in two, and so on. The default may
-// be wrong, where a flag that loosens floating point is the first of its values; that must not decide whether there is a run.
+// Baselines returns the points that may be the baseline, in the order in which they are tried: the default, then those that
+// differ from it in one enum or boolean for which the file states no default, then in two, and so on. The default may be wrong,
+// for instance where the first value of a parameter is a flag that loosens floating point; that should not prevent a run.
 func (p *SourceProblem) Baselines() []space.Point {
 	s := p.spec.space
 	out := []space.Point{s.Default()}
-	changed := []int{-1} // the last parameter in which each of them differs
+	changed := []int{-1} // the last parameter in which each of them differs from the default
 	for at := 0; at < len(out); at++ {
 		ords := out[at].Ordinals()
 		for i, parameter := range s.Parameters() {
@@ -39,8 +39,8 @@ func (p *SourceProblem) Baselines() []space.Point {
 	return out
 }
 
-// Settle makes the first of the points that may be the baseline, and that is right on the inputs of a seed, the first preset.
-// Where the default fails in another way than by a wrong answer, or none is right, it stays the default.
+// Settle makes the first of these points that is right on the inputs of a seed the first preset. The default stays where it fails
+// in another way than by a wrong answer, and where none is right.
 func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// form is the form of a field's value.
+// form is the kind of a field's value.
 type form uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	formExpr          // see expr.go
 	formObject        // a mapping with the fields of field.object
 	formList          // of field.element
-	formOther         // read by hand; field.schema says what may stand there
+	formOther         // read by special code; field.schema describes it
 )
 
 // field is one field of a mapping.
@@ -32,10 +32,10 @@ type field struct {
 	schema    string
 }
 
-// object is a mapping with known fields. The tables below are all that the reader accepts, and what the JSON schema is
-// written from.
+// object is a mapping with known fields. The tables below define everything that the reader accepts; the JSON schema is generated
+// from them.
 type object struct {
-	what   string // it is, in errors
+	what   string // its name in errors
 	fields []field
 }
 
@@ -209,7 +209,7 @@ func Schema() []byte {
 	schema = append(schema, member{"oneOf", json.RawMessage(`[{"required": ["source"]}, {"required": ["command"]}]`)})
 	text, err := json.Marshal(schema)
 	if err != nil {
-		panic(err) // the tables hold a schema that is no JSON
+		panic(err) // the tables hold invalid JSON
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
@@ -304,7 +304,7 @@ func (f *field) jsonSchema() members {
 			text = string(bytes.ReplaceAll([]byte(text), []byte(name), inner))
 		}
 	}
-	// A schema that is written out joins the description.
+	// A schema given as JSON is merged with the description.
 	var rest map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &rest); err != nil {
 		panic(err)
