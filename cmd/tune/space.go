@@ -70,7 +70,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 				return nil, nil, usage(err)
 			}
 			if own != nil {
-				defer own.Close()
+				defer own.On(a.host).Close()
 				return spaceOf(own, set)
 			}
 		}
