@@ -138,7 +138,7 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "%v", err)
 	}
 	if m.exact && values[0] != values[len(values)-1] {
-		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the metric is said to be exact, and runs of one point gave %v and %v", values[0], values[len(values)-1])
+		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the file says that the metric is exact, but two runs of one point gave %v and %v", values[0], values[len(values)-1])
 	}
 	score := kernels.Score{Cost: cost}
 	if m.maximise {

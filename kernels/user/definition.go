@@ -213,7 +213,7 @@ func (r *reader) define(root node, w world) *definition {
 	}
 	if n, ok := f.at["run"]; ok {
 		if n.Kind != yaml.MappingNode {
-			r.fault(n, "want settings such as budget: 90s, a line each")
+			r.fault(n, "want settings, one on each line, such as budget: 90s")
 		} else {
 			d.settings = n.Node
 		}
@@ -421,7 +421,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 			r.fault(valueOf(ns.nodes[i], "name"), "%s is a constant of the shape already", p.Name)
 			ns.broken = true
 		case p.Name == "seed" || p.Name == "here" || strings.HasPrefix(p.Name, "tune_"):
-			r.fault(valueOf(ns.nodes[i], "name"), "%s has a meaning of its own: choose another name", p.Name)
+			r.fault(valueOf(ns.nodes[i], "name"), "%s is a reserved name: choose another one", p.Name)
 		}
 	}
 	var constraints []node

@@ -78,7 +78,7 @@ func (d *disk) read(name string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if d.total += int64(len(data)); d.total > files.Data {
-		return nil, 0, fmt.Errorf("%s: with it the files of the kernel have more than %s, the most that is read of one", d.path(name), files.Size(files.Data))
+		return nil, 0, fmt.Errorf("%s: with this file, the files of the kernel are larger than %s together, the limit for one kernel", d.path(name), files.Size(files.Data))
 	}
 	d.files = append(d.files, loaded{name, mode, data})
 	return data, mode, nil

@@ -142,7 +142,7 @@ func (r *reader) copied(c *command, n node, file string, isTemplate bool, ns *na
 		name = filepath.Base(name) // a file from elsewhere is copied under its base name
 	}
 	if slices.ContainsFunc(c.files, func(o copied) bool { return o.name == name }) {
-		r.fault(n, "a file %s is there already", name)
+		r.fault(n, "another file is copied to %s already: rename one of them", name)
 		return
 	}
 	out := copied{name: name, mode: mode & fs.ModePerm, data: data, fixed: true}
@@ -161,7 +161,7 @@ func (r *reader) metric(f *fields) metric {
 	printed := m.from == fromOutput || m.from == fromStderr
 	only := func(name string, fine bool, what string) {
 		if f.has(name) && !fine {
-			r.fault(f.at[name], "it goes with from: %s, and this one is from: %s", what, m.from)
+			r.fault(f.at[name], "it needs from: %s, but this metric has from: %s", what, m.from)
 		}
 	}
 	only("pattern", printed, "output or stderr")
@@ -172,7 +172,7 @@ func (r *reader) metric(f *fields) metric {
 		r.fault(f.node, "the field file is missing: %s", metricObject.lookup("file").doc)
 	}
 	if m.exact && (m.from == fromTime || m.from == fromCPU) {
-		r.fault(f.at["exact"], "no time is exact")
+		r.fault(f.at["exact"], "times are never exact: leave exact out")
 	}
 	if f.has("pattern") && f.has("json") {
 		r.fault(f.at["json"], "there is a pattern already, on line %d: want one of the two", f.at["pattern"].Line)

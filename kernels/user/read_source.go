@@ -351,7 +351,7 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 		return out
 	}
 	if g.has("integers") && !g.has("random") {
-		r.fault(g.at["integers"], "it says how random numbers are drawn")
+		r.fault(g.at["integers"], "it applies to random numbers: leave it out, or write random: [from, to]")
 	}
 	out.integers = g.truth("integers")
 	switch {
@@ -394,7 +394,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 	}
 	if ext := filepath.Ext(name); ext != ".txt" && ext != ".csv" {
 		if len(data) == 0 || len(data)%elem.Size() != 0 {
-			r.fault(n, "%s has %d bytes, which is no number of elements of %d bytes", name, len(data), elem.Size())
+			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes", name, len(data), elem.Size())
 			return nil
 		}
 		return data
@@ -410,7 +410,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 		out.Write(b)
 	}
 	if out.Len() == 0 {
-		r.fault(n, "%s holds no number", name)
+		r.fault(n, "%s contains no number", name)
 	}
 	return out.Bytes()
 }
@@ -480,12 +480,12 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	case f.has("outputs"):
 		for _, name := range []string{"function", "file", "shapes", "flags", "parameters"} {
 			if f.has(name) {
-				r.fault(f.at[name], "the files of outputs are the reference already")
+				r.fault(f.at[name], "outputs takes the place of a reference function: leave this field out")
 			}
 		}
 		r.outputs(f.at["outputs"], s, w)
 	case f.node.Node != nil && f.node.Content != nil && !f.mentions("function") && !f.mentions("outputs"):
-		r.fault(f.node, "want a function, or files of outputs, to compare with")
+		r.fault(f.node, "want function: a function to compare with, or outputs: files of expected results")
 	case f.has("file"):
 		ref.name = f.line("file")
 		var text string
@@ -501,7 +501,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
-			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
+			r.fault(n, "the source contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
 		}
 		for _, e := range r.list(n) {
 			shape := map[string]int{}
@@ -599,7 +599,7 @@ func (r *reader) flags(f *fields, ns *names) []template {
 	for i, text := range texts {
 		out = append(out, r.template(nodes[i], ns))
 		if strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
-			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", text)
+			r.fault(nodes[i], "tune sets this itself, to make a shared object: leave %s out", text)
 		}
 	}
 	return out
@@ -629,7 +629,7 @@ func (r *reader) outputs(n node, s *source, w world) {
 			writable = append(writable, a.name)
 		}
 		if a.mode != native.Out && a.fill.kind == fillRandom {
-			r.fault(n, "argument %s is filled with random numbers, of which no file knows the result: give it a fill of its own", a.name)
+			r.fault(n, "argument %s has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}", a.name)
 		}
 	}
 	for _, p := range r.pairs(n, "arguments to files") {

@@ -101,7 +101,7 @@ func (r *reader) fields(n node, table *object) *fields {
 			}
 			r.fault(at, "a %s has no field %q%s", table.what, key.Value, hint)
 		case f.has(key.Value):
-			r.fault(at, "it stands on line %d already", f.at[key.Value].Line)
+			r.fault(at, "it is on line %d already: leave one of the two out", f.at[key.Value].Line)
 		case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 			r.fault(at, "it has no value: remove the line, or write one")
 		default:
@@ -166,7 +166,7 @@ func (r *reader) text(n node, options []string) string {
 	case n.Value == "":
 		r.fault(n, "it is empty")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
-		r.fault(n, "it holds characters that no text has")
+		r.fault(n, "it contains a NUL character or invalid UTF-8: remove it")
 	default:
 		return n.Value
 	}
@@ -199,7 +199,7 @@ func (r *reader) list(n node) []node {
 	}
 	const most = 1000
 	if len(n.Content) > most {
-		r.fault(n, "%d elements are more than %d", len(n.Content), most)
+		r.fault(n, "there are %d elements, and at most %d are allowed", len(n.Content), most)
 		return nil
 	}
 	out := make([]node, len(n.Content))
@@ -244,7 +244,7 @@ func (r *reader) pairs(n node, what string) []pair {
 			at.path = n.path
 			r.fault(at, "want a name")
 		case slices.ContainsFunc(out, func(p pair) bool { return p.name == key.Value }):
-			r.fault(at, "it is given twice")
+			r.fault(at, "it is given twice: leave one of the two out")
 		default:
 			out = append(out, pair{key.Value, at, node{value, at.path}})
 		}

@@ -65,7 +65,7 @@ func lastLine(text string) string {
 // run runs the job. One that exceeds a limit, or has no program, is a *kernels.Rejection.
 func (j job) run(ctx context.Context) (ended, error) {
 	if len(j.words) == 0 {
-		return ended{}, kernels.Reject(space.Invalid, "%s has no word left at this point", j.what)
+		return ended{}, kernels.Reject(space.Invalid, "%s is empty at this point: every word of it names an inactive parameter", j.what)
 	}
 	path := j.words[0]
 	if strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {

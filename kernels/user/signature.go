@@ -157,7 +157,7 @@ func (s *sourceSpec) signature(ctx context.Context, e examined) (signature, erro
 	defer file.Close()
 	data, err := file.DWARF()
 	if err != nil {
-		return signature{}, kernels.Reject(space.CompileFailed, "the compiler describes no types: %v", err)
+		return signature{}, kernels.Reject(space.CompileFailed, "the compiler wrote no debugging information, from which tune reads types: %v", err)
 	}
 	return readSignature(data, e.function[strings.LastIndexByte(e.function, ':')+1:])
 }
@@ -171,7 +171,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 	for {
 		entry, err := entries.Next()
 		if err != nil {
-			return sig, kernels.Reject(space.CompileFailed, "what the compiler says of types cannot be read: %v", err)
+			return sig, kernels.Reject(space.CompileFailed, "the debugging information of the compiler cannot be read: %v", err)
 		}
 		if entry == nil {
 			break
@@ -183,7 +183,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 			if at, ok := entry.Val(dwarf.AttrType).(dwarf.Offset); ok && entry.Val(dwarf.AttrName) == "tune_signature" {
 				t, err := data.Type(at)
 				if err != nil {
-					return sig, kernels.Reject(space.CompileFailed, "the type of the function cannot be read: %v", err)
+					return sig, kernels.Reject(space.CompileFailed, "the type of the function cannot be read from the debugging information: %v", err)
 				}
 				if p, ok := plainType(t).(*dwarf.PtrType); ok {
 					found, _ = plainType(p.Type).(*dwarf.FuncType)
