@@ -94,7 +94,7 @@ type Config struct {
 	Offsets        Offsets        // default OffsetCounter
 }
 
-// MaxStagger is the largest stagger that is not LoadsByLane in other words: a lane loads in six slots.
+// MaxStagger is the largest stagger that differs from LoadsByLane: a lane loads in six slots.
 const MaxStagger = loadSteps - 1
 
 // Baseline is the study's starting point: one item at a time, one slot a bundle.
