@@ -1,8 +1,7 @@
-// Package tune finds the fastest correct version of a kernel, and exports it with what is needed to verify and
-// reproduce it. It offers to Go programs what cmd/tune offers to users: a kernel
-// (package kernels) gives a space of points (package space), a strategy (package search) explores it, every
-// candidate is checked before it is scored, a run directory (package results) keeps every outcome, and the best
-// point becomes a schedule.
+// Package tune finds the fastest correct version of a kernel, and exports it with what is needed to verify and reproduce it. It
+// gives Go programs what cmd/tune gives its users. A kernel (package kernels) provides a space of points (package space). A
+// strategy (package search) explores the space. Every candidate is checked before it is scored. A run directory (package results)
+// keeps every outcome, and the best point becomes a schedule.
 //
 //	Run      searches in a new run directory, and exports the best schedule
 //	Resume   continues a run that was stopped, or gives one a larger budget
@@ -11,7 +10,7 @@
 //	Verify   rebuilds a schedule and checks it on fresh inputs
 //	Measure  measures the best points of a run again, and replaces its schedule
 //
-// What is behind Export, Verify and Measure is in package results/schedule.
+// Package results/schedule implements Export, Verify and Measure.
 package tune
 
 import (
@@ -37,33 +36,32 @@ import (
 type Options struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
-	Strategy string // as strategies.Parse reads it, such as auto:lead=100; "" means the kernel's own, or else the default
-	// Own is a strategy of the caller's in the place of Strategy; nil for none. See strategies.Own.
+	Strategy string // as strategies.Parse reads it, such as auto:lead=100; "" means the kernel's own strategy, or else strategies.Default
+	// Own is a strategy of the caller's, to be used instead of Strategy; nil for none. See strategies.Own.
 	Own *strategies.Strategy
-	// Evaluator evaluates the candidates of the search in the place of kernels.Evaluator; nil for that. It may hand them to other
-	// machines, and say in space.Outcome.By which one measured. Neither the baseline nor what is exported depends on it: the
-	// kernel itself builds, checks and measures these on this machine.
+	// Evaluator evaluates the candidates of the search; nil means kernels.Evaluator. It may send them to other machines, and name
+	// in space.Outcome.By the one that measured. The baseline and what is exported do not depend on it: the kernel itself builds,
+	// checks and measures these on this machine.
 	Evaluator search.Evaluator
-	// Machine describes the machine that measures, for the run directory; nil means results.ThisMachine.
+	// Machine describes the machine that measures. It is recorded in the run directory; nil means results.ThisMachine.
 	Machine *results.Machine
 	Seed    uint64
 	Budget  search.Budget
 	Jobs    int    // candidates evaluated at once; 0 means 1
 	Dir     string // the run directory, which must not exist or be empty
-	// From are earlier measurements that the strategy may begin with. What it sees of them is kept in the run
-	// directory.
+	// From are earlier measurements for the strategy to start from. What the strategy sees of them is kept in the run directory.
 	From []*Earlier
-	// FromAny takes From as it is. Without it, measurements of another kernel are an *OtherKernelError.
+	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
 	FromAny bool
-	// Began is when the wall budget began to count; the zero value means now.
+	// Began is when the wall-clock budget started to count; the zero value means now.
 	Began time.Time
-	// Observe is called with every outcome; see search.Settings. Start is called once before the first,
-	// with what the run starts from.
+	// Observe is called with every outcome; see search.Settings. Start is called once, before the first outcome, with the state
+	// that the run starts from.
 	Observe func(search.Event)
 	Start   func(Start)
-	// Measuring is called while what the search found is measured beside the baseline, before each pair. May be nil.
+	// Measuring is called before each pair of the final measurement against the baseline. It may be nil.
 	Measuring func(kernels.ContestProgress)
-	// Final is about how long that measurement takes; 0 leaves it to the budget.
+	// Final is roughly how long that measurement may take; 0 lets the budget decide.
 	Final time.Duration
 }
 
@@ -80,62 +78,62 @@ func (o Options) Validate() error {
 	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
 }
 
-// Start is what a run starts from.
+// Start is the state that a run starts from.
 type Start struct {
 	Dir      string
 	Settings results.Settings
 	Space    *space.Space
 	Baseline results.Baseline
 	Budget   search.Budget
-	// Resumed is how many outcomes the run already had, and Elapsed the time that they took.
+	// Resumed is how many outcomes the run already had, and Elapsed how long they took.
 	Resumed  int
 	Elapsed  time.Duration
 	Recovery results.Recovery
-	// Lacks says what this system has no means for to keep candidates from doing harm, each as a sentence.
+	// Lacks lists, as sentences, the means of isolating candidates that this system lacks.
 	Lacks []string
-	// Unsigned is why the run could not be marked as made here, so that who goes on with it or verifies it is asked
-	// whether its kernel may run; nil where it was, or where nothing in its directory is run.
+	// Unsigned is why the run could not be marked as made here. Whoever resumes or verifies such a run is asked whether its
+	// kernel may run. It is nil where the mark was made, or where nothing in the directory is ever executed.
 	Unsigned error
-	// Measured says that the costs are not exact: those of the search only decide what is measured at the end.
+	// Measured says that costs are measured and so not exact: those of the search only select what is measured again at the
+	// end.
 	Measured bool
 }
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
 	Dir      string
 	Settings results.Settings
 	Result   search.Result
-	// Elapsed is how long all of it took, over all sittings: the search and what came after it. Where time is simulated
-	// it is that of the search.
+	// Elapsed is the time of the whole run over all its sittings: the search and everything after it. Where time is simulated, it
+	// is the time of the search alone.
 	Elapsed time.Duration
-	// Baseline has the cost of the schedule's pairs. The search saw another one, see results.Schedule; without a
-	// schedule it is that.
+	// Baseline has the cost that was measured in the schedule's pairs. The search measured another one; see results.Schedule.
+	// Without a schedule, Baseline has the cost that the search measured.
 	Baseline results.Baseline
-	// Checking is what the checks of its candidates show.
+	// Checking says how much the checks of this kernel's candidates prove.
 	Checking kernels.Checking
 	// Schedule is the exported incumbent; nil where no candidate was valid.
 	Schedule *results.Schedule
-	// Refused lists incumbents that were right during the search and failed on fresh inputs. They
-	// are not exported.
+	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []Refusal
 }
 
 // ScheduleName is the name of the schedule in a run directory.
 const ScheduleName = schedule.Name
 
-// ExportChecks is how many fresh inputs a schedule is checked on before it is exported.
+// ExportChecks is the number of fresh inputs that a schedule is checked on before it is exported.
 const ExportChecks = kernels.ExportChecks
 
 // Refusal is an incumbent that failed its last check.
 type Refusal = schedule.Refusal
 
-// BaselineError says that the baseline of a kernel does not hold.
+// BaselineError says that the baseline of a kernel could not be built, failed its check, or could not be scored.
 type BaselineError = kernels.BaselineError
 
-// Earlier is what was measured before: see package earlier.
+// Earlier holds earlier measurements: see package earlier.
 type Earlier = earlier.Earlier
 
-// OtherKernelError says that earlier measurements are of another kernel than the one of a run.
+// OtherKernelError says that earlier measurements are of a different kernel than the run.
 type OtherKernelError = earlier.OtherKernelError
 
 // ReadEarlier reads a run directory, a schedule, or a file in a format of package exchange.
@@ -161,8 +159,8 @@ func Version() string {
 	return version
 }
 
-// Run searches, and exports the best schedule into the run directory. When ctx is cancelled it stops at once, and
-// still exports. A wall budget covers the export too.
+// Run searches, and exports the best schedule into the run directory. When ctx is cancelled, Run stops searching at once and
+// still exports. A wall-clock budget includes the export.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Began.IsZero() {
 		o.Began = time.Now()
@@ -235,16 +233,16 @@ func (o Options) entry() (strategies.Strategy, error) {
 	return strategies.Parse(cmp.Or(o.Strategy, o.Kernel.Info().Strategy, strategies.Default))
 }
 
-// Changes are what a resumed run may do differently. Zero values keep what the run has.
+// Changes are what a resumed run may do differently. Zero values keep the run's own.
 type Changes struct {
-	// Strategy, as in Options, must be what the run has, for each constant that it names; "" names nothing.
+	// Strategy, as in Options, must agree with the run's in its name and in each constant that it sets; "" skips this check.
 	Strategy string
-	// Own is the strategy of the caller's that the run was begun with; nil where it was one of tune's.
+	// Own is the caller's strategy that the run was started with; nil where it was one of tune's.
 	Own *strategies.Strategy
 	// Evaluator and Machine are as in Options.
 	Evaluator search.Evaluator
 	Machine   *results.Machine
-	Budget    search.Budget // each limit that is set replaces the run's own, and counts from the run's beginning
+	Budget    search.Budget // each limit that is set replaces the run's own, and counts from the start of the run
 	Jobs      int
 	Began     time.Time
 	Observe   func(search.Event)
@@ -253,7 +251,7 @@ type Changes struct {
 	Measuring func(kernels.ContestProgress)
 }
 
-// Resume goes on with the run in a directory, with what is left of its budget.
+// Resume continues the run in a directory with what is left of its budget.
 func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*Report, error) {
 	if c.Began.IsZero() {
 		c.Began = time.Now()
@@ -291,7 +289,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	return s.carryOut(ctx, Options{Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
 }
 
-// own lists a strategy of the caller's, if there is one.
+// own lists the caller's strategy, if there is one.
 func own(s *strategies.Strategy) []strategies.Strategy {
 	if s == nil {
 		return nil
@@ -299,11 +297,11 @@ func own(s *strategies.Strategy) []strategies.Strategy {
 	return []strategies.Strategy{*s}
 }
 
-// session is a run with the kernel that it searches.
+// session is a run together with the kernel that it tunes.
 type session struct {
 	kernel    *kernels.Opened
 	evaluator search.Evaluator
-	entry     strategies.Strategy // that strategy is made of
+	entry     strategies.Strategy // strategy is made of it
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
@@ -332,10 +330,10 @@ func newSession(k *kernels.Opened, entry strategies.Strategy, settings *results.
 	}, nil
 }
 
-// simulated reports whether evaluations take the time that they once took.
+// simulated reports whether the clock of the run is simulated, from the recorded times of its evaluations.
 func (s *session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
 
-// clock says so in the words of run directories.
+// clock returns the word for that clock in run directories.
 func (s *session) clock() string {
 	if s.simulated() {
 		return results.Simulated
@@ -343,8 +341,8 @@ func (s *session) clock() string {
 	return ""
 }
 
-// openSession makes the session of the recorded run in a directory. It refuses a run whose points mean something else by
-// now.
+// openSession makes the session of a recorded run in a directory. It refuses a run whose points mean something else in this
+// version of the kernel.
 func openSession(table kernels.Table, settings *results.Settings, dir string, own ...strategies.Strategy) (*session, error) {
 	k, err := schedule.OpenRun(table, settings)
 	if err != nil {
@@ -373,7 +371,7 @@ func reserve(wall time.Duration) time.Duration {
 // carryOut searches and exports. The run is closed when it returns.
 func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err error) {
 	defer func() {
-		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal says the same again
+		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal repeats its first error
 			err = errors.Join(err, cerr)
 		}
 	}()
@@ -426,7 +424,7 @@ func (s *session) start(o Options, baseline results.Baseline) Start {
 func (s *session) reserve(wall time.Duration, baseline kernels.Baseline) time.Duration {
 	kept := reserve(wall)
 	if s.simulated() {
-		kept = 0 // real time is needed for the export, and that is not counted
+		kept = 0 // the export needs real time, which a simulated clock does not count
 	}
 	if s.kernel.Compare() != nil {
 		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
@@ -434,14 +432,14 @@ func (s *session) reserve(wall time.Duration, baseline kernels.Baseline) time.Du
 	return kept
 }
 
-// export makes the schedule of a search that has ended, and puts into the report what comes of it.
+// export makes the schedule after the search, and fills the report with the result.
 func (s *session) export(ctx context.Context, o Options, report *Report, journal *schedule.Digest, end results.End) error {
 	began := time.Now()
 	maker := &schedule.Maker{
 		Kernel: s.kernel, Settings: s.settings, ToolVersion: Version(), Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
 		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
 		Machine: o.Machine,
-		// The search may have been stopped by ctx, and what it found is exported all the same.
+		// ctx may have stopped the search; what was found is exported all the same.
 		Hurry: ctx.Err() != nil,
 		Elapsed: func() time.Duration {
 			if s.simulated() {
@@ -458,8 +456,7 @@ func (s *session) export(ctx context.Context, o Options, report *Report, journal
 	maker.Serial = serial
 	made, err := maker.Make(ctx, ranking)
 	if err == nil && made.Schedule == nil && !whole {
-		// None of the best holds. It takes a strange kernel to come here, so that the time to read
-		// the whole journal matters less than the answer.
+		// None of the best points holds. This is rare, so that an answer matters more than the time to read the whole journal.
 		var log *results.Run
 		if log, err = results.Read(s.run.Dir); err == nil {
 			made, err = maker.MakeFrom(ctx, end.Trim(log))
@@ -472,17 +469,17 @@ func (s *session) export(ctx context.Context, o Options, report *Report, journal
 	return err
 }
 
-// SlowBaselineError says that a budget was over before the baseline was measured.
+// SlowBaselineError says that the budget ended before the baseline was measured.
 type SlowBaselineError struct{ Budget time.Duration }
 
 func (e *SlowBaselineError) Error() string {
 	return fmt.Sprintf("the budget of %v is over before it is measured: it needs a larger one", e.Budget)
 }
 
-// leastPatience is how long a baseline may take however small the budget is.
+// leastPatience is how long a baseline may take, however small the budget is.
 const leastPatience = 10 * time.Second
 
-// baselineWithin evaluates the baseline within the time that a run has. A reference may take longer than that by far.
+// baselineWithin evaluates the baseline within the time that the run has. A slow reference could take far longer.
 func (s *session) baselineWithin(ctx context.Context, o Options) (kernels.Baseline, error) {
 	if o.Budget.Wall > 0 && !s.simulated() {
 		var cancel context.CancelFunc
@@ -492,10 +489,10 @@ func (s *session) baselineWithin(ctx context.Context, o Options) (kernels.Baseli
 	return s.kernel.Baseline(ctx, s.settings.CheckSeed)
 }
 
-// Replay leads the strategy of a recorded run through its journal, and proves that it asks the same points in the
+// Replay feeds a recorded run to a new instance of its strategy, and proves that the strategy asks for the same points in the
 // same order. It returns how many trials it compared.
 //
-// own are strategies of the caller's, of which the run may have one.
+// own are strategies of the caller's; the run may have been made by one of them.
 func Replay(table kernels.Table, dir string, own ...strategies.Strategy) (int, error) {
 	run, err := results.Look(dir)
 	if err != nil {
@@ -512,52 +509,51 @@ func Replay(table kernels.Table, dir string, own ...strategies.Strategy) (int, e
 	return n, nil
 }
 
-// Formats are what Export can write.
+// Formats lists the formats that Export can write.
 var Formats = schedule.Formats
 
-// ErrNoValid says that a run has no right candidate to export.
+// ErrNoValid says that a run has no correct candidate to export.
 var ErrNoValid = schedule.ErrNoValid
 
-// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
-// would run candidates.
+// StaleError says that the schedule of a run is missing or out of date, and that making it again would run candidates.
 type StaleError = schedule.StaleError
 
-// Export writes a run in one of Formats. It starts neither a compiler nor a process: where the schedule would have to be made again
-// by that, it is a *StaleError. See package schedule.
+// Export writes a run in one of Formats. It starts no compiler and no process: where the schedule would have to be made again by
+// starting one, the error is a *StaleError. See package schedule.
 func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	return schedule.Exporter{Table: table, ToolVersion: Version()}.Export(ctx, dir, format, w)
 }
 
-// ExportMeasured is Export, but for building, running and measuring the best candidates again where that is what it takes.
+// ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must.
 func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true}.Export(ctx, dir, format, w)
 }
 
-// Verification is what became of a schedule that was checked again.
+// Verification is the result of checking a schedule again.
 type Verification = schedule.Verification
 
-// FreshSeeds returns n seeds that nobody can have foreseen.
+// FreshSeeds returns n seeds that nobody can predict.
 func FreshSeeds(n int) []uint64 { return schedule.FreshSeeds(n) }
 
-// Verify rebuilds the schedule of a file from its point, and checks it on the inputs of the given seeds. See package schedule.
+// Verify rebuilds the schedule in a file from its point, and checks it on inputs from the given seeds. See package schedule.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	return schedule.Verify(ctx, table, path, seeds)
 }
 
-// MeasureOptions say how Measure goes about it.
+// MeasureOptions say how Measure works.
 type MeasureOptions = schedule.MeasureOptions
 
-// ErrExact says that there is nothing to measure because the costs of a kernel are exact.
+// ErrExact says that the costs of a kernel are exact, so that there is nothing to measure.
 var ErrExact = schedule.ErrExact
 
-// BusyError says that a machine was not quiet for as long as somebody would wait.
+// BusyError says that the machine stayed busy for as long as the caller was willing to wait.
 type BusyError = schedule.BusyError
 
-// UnverifiedError says that a new measurement says less than the one that the schedule has.
+// UnverifiedError says that a new measurement proves less than the one that the schedule already has.
 type UnverifiedError = schedule.UnverifiedError
 
-// Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. See package
-// schedule.
+// Measure repeats the final measurement of a recorded run, without a search, and replaces the run's schedule with the result. See
+// package schedule.
 func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOptions) (*Report, error) {
 	m, err := schedule.Measure(ctx, table, dir, Version(), o)
 	if m == nil {

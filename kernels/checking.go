@@ -2,19 +2,19 @@ package kernels
 
 import "fmt"
 
-// Checking is what the checks of a problem's candidates show. Whoever tells users that a candidate was checked tells them
-// by which of these. The zero value is FreshInputs.
+// Checking says how the candidates of a problem are checked, and so how much their checks prove. Every message that says that a
+// candidate was checked must name it. The zero value is FreshInputs.
 type Checking uint8
 
-// What checks show.
+// Kinds of checking.
 const (
-	// FreshInputs: each seed draws other inputs, and what the candidate makes of them is compared with a reference.
+	// FreshInputs: each seed draws different inputs, and the candidate's results are compared with a reference.
 	FreshInputs Checking = iota
-	// FixedInput: the inputs are the same whatever the seed is, so that many checks show no more than one.
+	// FixedInput: the inputs are the same for every seed, so that many checks prove no more than one.
 	FixedInput
-	// CheckCommand: a command of the kernel's own says whether the candidate is right.
+	// CheckCommand: a command of the kernel's own decides whether the candidate is right.
 	CheckCommand
-	// NotChecked: nothing tells a right candidate from a wrong one.
+	// NotChecked: nothing distinguishes a right candidate from a wrong one.
 	NotChecked
 )
 
@@ -29,8 +29,8 @@ func (c Checking) String() string {
 	return fmt.Sprintf("checking(%d)", uint8(c))
 }
 
-// Claimed returns those of the seeds of passed checks that may be counted: all of them, one where all inputs are the same,
-// none where nothing was checked.
+// Claimed returns those seeds of passed checks that may be counted: all of them, one where all inputs are the same, none where
+// nothing was checked.
 func (c Checking) Claimed(seeds []uint64) []uint64 {
 	switch c {
 	case FixedInput:
@@ -41,7 +41,7 @@ func (c Checking) Claimed(seeds []uint64) []uint64 {
 	return seeds
 }
 
-// Words says how a candidate was checked that passed n checks: "on 8 fresh inputs".
+// Words says how a candidate that passed n checks was checked: "on 8 fresh inputs".
 func (c Checking) Words(n int) string {
 	switch {
 	case c == FixedInput:

@@ -11,34 +11,35 @@ import (
 	"tune/space"
 )
 
-// Contest finds out which of some finalists to export, and whether it is faster than the baseline. It has two steps:
+// Contest decides which of some finalists to export, and whether it is faster than the baseline. It has two steps:
 //
-//  1. All finalists are measured in turns with the baseline, and ranked by what is proven of each: the lower end of the
-//     interval of its ratio. Where the measurement cannot be verified the order of the search stays as it is.
-//  2. The first of them is measured again beside the baseline alone, in new processes. Only this series is quoted,
-//     because the first one has chosen its winner for its luck too.
+//  1. All finalists are measured in turns with the baseline, and ranked by the speed-up that is proven for each: the
+//     lower end of the interval of its ratio. Where the measurement cannot be verified, the order of the search stays.
+//  2. The first of them is measured again, with the baseline alone, in new processes. Only this series is reported,
+//     because the first one selected its winner partly for its luck.
 //
-// One finalist has one such series, so that alike programs are called faster as often as one interval errs on that side.
+// There is only one such series, for one finalist, so that the chance of calling an equal program faster is the error rate
+// of a single interval.
 type Contest struct {
 	Compare   CompareFunc // must be set
 	Baseline  Candidate
-	Finalists []Candidate // in the order of the search, the best first
+	Finalists []Candidate // in the order of the search, best first
 	Limit     time.Duration
-	Seed      uint64 // of who is first in a pair
-	// Admit, where it is not nil, is asked whether the finalist that is to be confirmed is right. A *Rejection is its
-	// fault: the next one has its turn.
+	Seed      uint64 // draws which side of a pair is first
+	// Admit, if not nil, is called to check the finalist that is to be confirmed. If it returns a *Rejection, the next finalist
+	// takes its place.
 	Admit   func(ctx context.Context, finalist int) error
 	Observe func(ContestProgress) // may be nil
 }
 
-// ContestProgress is how far a contest is.
+// ContestProgress says how far a contest is.
 type ContestProgress struct {
-	Finalists  int  // that are measured
-	Confirming bool // whether it is one of them that is measured again
-	Pair, Of   int  // the pair that begins, of so many at the most; 0 while finalists are checked
+	Finalists  int  // how many are measured
+	Confirming bool // whether one of them is being measured again
+	Pair, Of   int  // the pair that begins, and the largest number of pairs; 0 while finalists are checked
 }
 
-// Step names the step that it is at.
+// Step names the current step.
 func (p ContestProgress) Step() string {
 	switch {
 	case p.Pair == 0 && p.Confirming:
@@ -51,7 +52,7 @@ func (p ContestProgress) Step() string {
 	return fmt.Sprintf("measuring %d finalists", p.Finalists)
 }
 
-// String says it in words.
+// String describes the progress in words.
 func (p ContestProgress) String() string {
 	if p.Pair == 0 {
 		return p.Step()
@@ -63,22 +64,22 @@ func (p ContestProgress) String() string {
 	return fmt.Sprintf("%s, pair %d of %s%d", p.Step(), p.Pair, most, p.Of)
 }
 
-// ContestResult is what a contest came to.
+// ContestResult is the result of a contest.
 type ContestResult struct {
 	Verdict space.Verdict
-	// Chosen is the index of the finalist that was measured against the baseline in the second series; -1 where
-	// none was left for it, and the rest is zero but for Refused.
+	// Chosen is the index of the finalist that was measured against the baseline in the second series. It is -1 where no finalist
+	// was left for that; then all other fields but Refused are zero.
 	Chosen int
-	// Baseline is set where the baseline is to be exported, in place of the chosen one.
+	// Baseline says that the baseline is to be exported instead of the chosen finalist.
 	Baseline bool
-	// Final is the second series: its one comparison is that of the chosen finalist.
+	// Final is the second series; its only comparison is that of the chosen finalist.
 	Final Final
-	// Indistinct are the other finalists that the first series does not tell from the chosen one.
+	// Indistinct are the other finalists that the first series does not distinguish from the chosen one.
 	Indistinct []int
-	Refused    []Refused // what was found at fault, in the order in which it was found
+	Refused    []Refused // finalists at fault, in the order in which they were found
 }
 
-// Comparison is that of the chosen finalist.
+// Comparison returns the comparison of the chosen finalist.
 func (r ContestResult) Comparison() Comparison { return r.Final.Comparisons[0] }
 
 // Refused is a finalist at fault.
@@ -87,11 +88,11 @@ type Refused struct {
 	Err      error // with a *Rejection in its chain
 }
 
-// share is the part of the limit that the first series has, and the least that the second has whatever the first and the
-// checks took.
+// share is the part of the limit for the first series, and the minimum for the second, however long the first and the checks
+// took.
 const share = 0.5
 
-// Run holds the contest. An error means that it could not be held; a baseline that fails is one.
+// Run holds the contest. An error means that it could not be held, for instance because the baseline failed.
 func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 	result := ContestResult{Chosen: -1}
 	observe := func(confirming bool) func(int, int) {
@@ -104,7 +105,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 	began := time.Now()
 	var first []Comparison
 	if len(c.Finalists) == 1 {
-		first = make([]Comparison, 1) // there is nothing to choose
+		first = make([]Comparison, 1) // nothing to choose from
 	} else {
 		final, err := c.compare(ctx, c.Finalists, Series{Limit: time.Duration(share * float64(c.Limit)), Seed: c.Seed, Observe: observe(false)})
 		if err != nil {
@@ -144,7 +145,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 	return result, nil
 }
 
-// compare is one series. The baseline's fault is no finalist's.
+// compare runs one series. It distinguishes a fault of the baseline from one of a finalist.
 func (c Contest) compare(ctx context.Context, finalists []Candidate, s Series) (Final, error) {
 	final, err := c.Compare(ctx, c.Baseline, finalists, s)
 	switch {
@@ -167,7 +168,7 @@ func (c Contest) order(first []Comparison) []int {
 	rank := func(i int) int {
 		switch f := first[i]; {
 		case f.Err != nil:
-			return 0 // to be refused
+			return 0 // these will be refused
 		case f.Unverified && f.Slower():
 			return 2
 		}
@@ -201,14 +202,14 @@ func unverified(c Comparison) int {
 	return 0
 }
 
-// judge says what the second series means.
+// judge interprets the second series.
 func (r *ContestResult) judge() {
 	c := r.Comparison()
 	switch {
 	case c.Faster():
 		r.Verdict = space.Faster
 	case c.Unverified || c.Low == 0 && c.High == 0:
-		// What looks slower is not exported, even where the machine may be to blame.
+		// What looks slower is not exported, even where the machine may be the cause.
 		r.Verdict, r.Baseline = space.Unverified, c.Slower()
 	default:
 		r.Verdict, r.Baseline = space.NoGain, true

@@ -9,18 +9,16 @@ import (
 	"tune/space"
 )
 
-// Deviation is how far the results of a right candidate are from the reference, over all that its checks have
-// compared. The two numbers may come from different results: a large one may be off by more and yet use less of its
-// tolerance.
+// Deviation is how far the results of a right candidate are from the reference, over everything that its checks compared. The two
+// numbers may come from different results: a large result may have a larger error and yet use less of its tolerance.
 type Deviation struct {
 	// MaxError is the largest absolute difference, in the unit of the results.
 	MaxError float64
-	// ErrorShare is the largest share of a tolerance that a difference has used: 0 is none of it, 1 all of it. It is
-	// 0 where results have to be exact.
+	// ErrorShare is the largest share of a tolerance that an error has used, from 0 to 1. It is 0 where results have to be exact.
 	ErrorShare float64
 }
 
-// Add takes a result into account that is off by an absolute error, where a tolerance is allowed.
+// Add includes a result with the given absolute error and tolerance.
 func (d *Deviation) Add(err, tolerance float64) {
 	if !(err > 0) || math.IsInf(err, 1) {
 		return
@@ -55,14 +53,14 @@ func (d Deviation) Validate() error {
 	return nil
 }
 
-// Deviator is implemented by candidates whose checks measure how far off they are.
+// Deviator is implemented by candidates whose checks measure errors.
 type Deviator interface {
-	// Deviation returns what the checks so far have found, over all their inputs.
+	// Deviation returns what the checks so far have found, over all inputs.
 	Deviation() Deviation
 }
 
-// WithDeviation returns metrics in the order of their names, those of the candidate's deviation among them in place of
-// others of the same name. It leaves metrics alone.
+// WithDeviation returns metrics sorted by name, with those of the candidate's deviation, which replace others of the same name.
+// It does not modify metrics.
 func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
 	out := slices.Clone(metrics)
 	if m, ok := c.(Deviator); ok {
@@ -74,7 +72,7 @@ func WithDeviation(metrics []space.Metric, c Candidate) []space.Metric {
 	return out
 }
 
-// SplitDeviation takes the numbers of a deviation out of metrics. ok is false where there are none.
+// SplitDeviation removes the numbers of a deviation from metrics. ok is false where there are none.
 func SplitDeviation(metrics []space.Metric) (d Deviation, rest []space.Metric, ok bool) {
 	for _, m := range metrics {
 		switch m.Name {

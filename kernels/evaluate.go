@@ -12,7 +12,7 @@ import (
 	"tune/space"
 )
 
-// Evaluator is the pipeline from a point to its outcome: build, check, score. Workers may share it.
+// Evaluator is the pipeline from a point to its outcome: build, check, score. Goroutines may share it.
 type Evaluator struct {
 	// Problem generates the candidates. It must be set.
 	Problem Problem
@@ -24,9 +24,8 @@ type Evaluator struct {
 	Now func() time.Time
 }
 
-// Evaluate returns what becomes of a trial. Whatever the candidate or its generator does wrong, a panic
-// included, is an outcome. An error means that the tuner failed, or, where it is ctx.Err(), that ctx was
-// done before the outcome was known.
+// Evaluate returns the outcome of a trial. Whatever the candidate or its generator does wrong, including a panic, is an outcome.
+// An error means that the tuner failed or, if it is ctx.Err(), that ctx ended before the outcome was known.
 func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outcome, error) {
 	now := e.Now
 	if now == nil {
@@ -36,7 +35,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, trial space.Trial) (space.Outc
 	out := space.Outcome{Status: space.OK, Fidelity: trial.Fidelity}
 	err := e.evaluate(ctx, traits, trial, &out)
 	if err != nil {
-		// A candidate that was cut short may look slow or broken without being so.
+		// A candidate that was interrupted may look slow or broken although it is not.
 		if ctx.Err() != nil {
 			return space.Outcome{}, ctx.Err()
 		}
@@ -83,8 +82,8 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 	})
 }
 
-// Verify checks a candidate on the inputs of every seed, as is done before one is exported: one that shares processes with
-// others no longer does. A candidate at fault is a *Rejection in the error's chain, as in Evaluate.
+// Verify checks a candidate on the inputs of every seed, as before an export. A candidate that shared processes with others runs
+// alone from then on. For a candidate at fault the error's chain has a *Rejection, as in Evaluate.
 func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
 	if i, ok := c.(Isolator); ok {
 		i.Isolate()
@@ -113,7 +112,7 @@ func guarded(f func() error) error {
 	return err
 }
 
-// oneLine joins the lines of a reason, because a journal shows it in one.
+// oneLine joins the lines of a reason, because it is shown on one line.
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i, l := range lines {

@@ -1,19 +1,19 @@
 package kernels
 
-// Files says which files a kernel is made of, where it is not part of the program, and how they are kept with a run. A
-// wrapper of a kernel hands it on with the rest of [Info].
+// Files says which files a kernel is made of, if it is not built in, and how a run directory keeps them. A wrapper of a kernel
+// passes it on with the rest of [Info].
 type Files struct {
-	// Path names the kernel's file as the user did, so that a command line can name it again; "" where the name of the
-	// kernel does.
+	// Path is the name of the kernel's file as the user gave it, so that a command line can repeat it; "" where the name of the
+	// kernel is enough.
 	Path string
-	// Data is the file of measurements that the kernel is made of; nil where it is made of none.
+	// Data is the file of measurements that the kernel is made from; nil where there is none.
 	Data *DataFile
-	// Save copies into a run directory all that it takes to make the kernel again; nil where the table of the next sitting
-	// has the kernel anyway.
+	// Save copies everything that is needed to make the kernel again into a run directory; nil for a kernel that is always in the
+	// table.
 	Save func(runDir string) error
-	// Started are the saved files, as paths in the run directory, that say all of what candidates start. A run directory
-	// with such files is signed, and what comes from another machine is not started before somebody agrees. It is nil
-	// where candidates are made by tune.
+	// Started are the saved files, as paths in the run directory, that define what candidates execute. A run directory with such
+	// files is signed, and one from another machine executes nothing until the user agrees. It is nil where tune itself generates
+	// the candidates.
 	Started []string
 }
 

@@ -23,16 +23,16 @@ type Kernel interface {
 type Info struct {
 	Name    string  // the name users type, e.g. "treehash"
 	Doc     string  // one line
-	Version string  // changes whenever a point may build to another program
-	Unit    string  // of the cost: "cycles", "ns", or what the file of a user's kernel or of measurements says
+	Version string  // changes whenever a point may build to a different program
+	Unit    string  // of the cost: "cycles", "ns", or as the file of a user's kernel or of measurements says
 	Exact   bool    // whether the same point always has the same cost
 	Shape   []Field // the fields of a shape, in order, with their defaults
-	// Rate is the metric of a score that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" is the
-	// first of these that the score has.
+	// Rate is the metric that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" means the first of these that
+	// the score has.
 	Rate string
-	// Strategy is the name of the search strategy that does best on the kernel; "" where that is not known.
+	// Strategy is the name of the search strategy that does best on the kernel; "" where that is unknown.
 	Strategy string
-	// Files says which files the kernel is made of; the zero value is that of a kernel that is part of the program.
+	// Files says which files the kernel is made of; the zero value is right for a built-in kernel.
 	Files Files
 }
 
@@ -42,11 +42,11 @@ type Problem interface {
 	Space() *space.Space
 	// Presets are named points. The first is the baseline that others are compared with.
 	Presets() []Preset
-	// Build generates the candidate of a point. A point that cannot be built is a *Rejection; any
-	// other error means that the generator itself failed.
+	// Build generates the candidate of a point. A point that cannot be built is a *Rejection; any other error means that the
+	// generator failed.
 	Build(context.Context, space.Point) (Candidate, error)
-	// Traits says what the problem can do beside this. Searches ask for them at every point, so that it costs next to
-	// nothing, and it is the same at each call.
+	// Traits says what else the problem can do. Searches call it for every point, so that it must be cheap; it returns the same
+	// at each call.
 	Traits() Traits
 }
 
@@ -55,11 +55,11 @@ type Preset struct {
 	Name  string
 	Doc   string
 	Point space.Point
-	// Start says that a search may begin here: the point is good for the problem, as far as its author knows.
+	// Start says that a search may start from this point: as far as its author knows, it is good for the problem.
 	Start bool
 }
 
-// Starts returns the points of the presets that a search may begin with.
+// Starts returns the points of the presets that a search may start from.
 func Starts(p Problem) []space.Point {
 	var out []space.Point
 	for _, preset := range p.Presets() {
@@ -84,63 +84,63 @@ type Candidate interface {
 
 // Isolator is implemented by candidates that may share a process with others.
 type Isolator interface {
-	// Isolate makes the candidate run alone from now on, so that what ran before has no part in what it does.
+	// Isolate makes the candidate run alone from now on, so that earlier candidates cannot affect it.
 	Isolate()
 }
 
 // Series says how a CompareFunc measures.
 type Series struct {
-	// Limit is about how long it takes; for what an interval needs it goes on to some times that.
+	// Limit is roughly how long it takes; to get an interval it may take several times that.
 	Limit time.Duration
-	// Confirm is for one finalist that was chosen before. Every pair is of processes of its own, so that the luck of a
-	// place in memory is no longer that of a whole series, and Seed draws which of a pair is first.
+	// Confirm is set for a single finalist that was chosen before. Then every pair runs in processes of its own, so that the luck
+	// of one memory layout does not affect a whole series, and Seed draws which side of a pair is first.
 	Confirm bool
 	Seed    uint64
-	// Peak asks for Final.PeakShare, for which the baseline has its samples in one go.
+	// Peak asks for Final.PeakShare; the baseline then takes its samples without a break.
 	Peak bool
-	// Observe, where it is not nil, is called before each pair with its number and how many are wanted.
+	// Observe, if not nil, is called before each pair with its number and how many are planned.
 	Observe func(pair, of int)
 }
 
-// Peer is a library's way to solve a problem.
+// Peer is a library's implementation of a problem.
 type Peer struct {
 	Name      string
 	Candidate Candidate
 }
 
-// Final is what a CompareFunc found.
+// Final is the result of a CompareFunc.
 type Final struct {
 	Comparisons []Comparison // in the order of the finalists
-	Best        int          // the index of the one that is ahead of all others, see Ahead; -1 where all died
-	Machine     MachineState // while it was measured
-	// PeakShare is the part that the baseline reached of what its cores had to give, by a loop of nothing but the
-	// kernel's operations that was measured beside each of its turns; the median, 0 where nobody asked or it is not known.
+	Best        int          // the index of the one that is ahead of all others, see Ahead; -1 where all failed
+	Machine     MachineState // during the measurement
+	// PeakShare is the baseline's share of the peak rate of its cores, measured by a loop of nothing but the kernel's operations
+	// beside each of its turns. It is a median, and 0 where it was not asked for or is unknown.
 	PeakShare float64
 }
 
-// Confirmed is the confidence of the interval of a series that confirms: each end errs one time in 100.
+// Confirmed is the confidence of the interval of a confirming series: each end is wrong one time in 100.
 const Confirmed = 0.98
 
 // Comparison is one finalist against the baseline.
 type Comparison struct {
-	Err   error   // a *Rejection where the finalist is at fault; the rest is zero
-	Ratio float64 // over the pairs, of baseline over finalist: above 1 the finalist is faster
-	// Low and High are the interval of the ratio, of 95 %, in a series that confirms of Confirmed; both 0 where there were
-	// too few pairs for one.
+	Err   error   // a *Rejection where the finalist is at fault; all else is then zero
+	Ratio float64 // baseline over finalist, over the pairs: above 1 the finalist is faster
+	// Low and High are the interval of the ratio, with 95 % confidence, or Confirmed in a confirming series; both are 0 where
+	// there were too few pairs.
 	Low, High float64
 	Cost      float64 // of the finalist, in Info.Unit: Baseline over Ratio
 	Baseline  float64 // the cost of the baseline in the same pairs
 	Pairs     int
 	Metrics   []space.Metric // as of a Score
-	// Indistinct says that the measurements do not tell this finalist from the best one. It is set for
-	// the best itself where they do not tell that from the baseline.
+	// Indistinct says that the measurements do not distinguish this finalist from the best one. For the best one itself it says
+	// that they do not distinguish it from the baseline.
 	Indistinct bool
-	// Unverified says that the machine was not found idle where the measurement needs that.
+	// Unverified says that the machine was not idle although the measurement needs that.
 	Unverified bool
 }
 
-// Ahead reports whether the finalist of a comparison is proven to be better by more than that of another one: it has the
-// greater lower end of the interval. One without interval is behind all that have one.
+// Ahead reports whether the finalist of this comparison is proven to be better by more than another one: whether its interval has
+// the greater lower end. One without an interval is behind all that have one.
 func (c Comparison) Ahead(of Comparison) bool {
 	if c.Low != of.Low {
 		return c.Low > of.Low
@@ -151,7 +151,7 @@ func (c Comparison) Ahead(of Comparison) bool {
 // Faster reports whether the finalist is proven to be faster than the baseline.
 func (c Comparison) Faster() bool { return c.Err == nil && !c.Unverified && c.Low > 1 }
 
-// Slower reports whether the finalist looks slower than the baseline, be that proven or not.
+// Slower reports whether the finalist looks slower than the baseline, proven or not.
 func (c Comparison) Slower() bool { return c.Pairs > 0 && c.Ratio < 1 }
 
 // MachineState is how quiet a machine was during a measurement.
@@ -159,14 +159,13 @@ type MachineState struct {
 	Load  float64 // average number of threads that wanted to run, over the last minute
 	Busy  float64 // share of all cores that worked, the measurement's own included
 	Steal float64 // share of all cores that the host gave to others
-	// Drift is how far apart the fastest and the slowest run of a loop of fixed work were, over their
-	// median: the clock frequency changes, or somebody shares the core. Of many runs the outermost tenth
-	// on either side does not count.
+	// Drift is the difference between the slowest and the fastest run of a loop of fixed work, over their median. It shows
+	// changes of the clock frequency, and other work on the core. Of many runs the extreme tenth on either side does not count.
 	Drift  float64
 	Probes int // runs of that loop
 }
 
-// Origin says where scores are from that were not taken here; what is not known is "".
+// Origin says where scores that were not measured here come from; unknown fields are "".
 type Origin struct{ Space, Device, Kernel, Objective string }
 
 // Score is what a right candidate costs.
@@ -179,12 +178,12 @@ type Score struct {
 type Artifact struct {
 	Name  string // after the schedule's own name: "program.json" becomes best.program.json
 	Write func(io.Writer) error
-	// Derived is set for a file that can be made again from the program, and may be many times as large:
-	// an export does not wait until it has reached the disk.
+	// Derived says that the file can be made again from the program, and may be much larger: an export does not wait until it is
+	// on disk.
 	Derived bool
 }
 
-// Rejection says that a candidate, not the tuner, is at fault.
+// Rejection says that a candidate is at fault, and not the tuner.
 type Rejection struct {
 	Status space.Status
 	Reason string
@@ -193,8 +192,8 @@ type Rejection struct {
 // Error returns the status and the reason.
 func (r *Rejection) Error() string { return r.Status.String() + ": " + r.Reason }
 
-// Reject returns a *Rejection with a formatted reason. What a candidate or a compiler has put into it cannot change a
-// terminal or a page.
+// Reject returns a *Rejection with a formatted reason. Text in it from a candidate or a compiler is made safe for terminals and
+// web pages.
 func Reject(status space.Status, format string, args ...any) error {
 	return &Rejection{Status: status, Reason: plain.Text(fmt.Sprintf(format, args...))}
 }

@@ -9,7 +9,7 @@ import (
 	"tune/space"
 )
 
-// Opened is a kernel at a shape: what whoever builds, checks or scores candidates begins with.
+// Opened is a kernel at a shape, with what is needed to build, check and score candidates.
 type Opened struct {
 	Info    Info
 	Shape   Shape
@@ -25,7 +25,7 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	return &Opened{k.Info(), shape, problem}, nil
 }
 
-// Build builds a point and checks it on the inputs of every seed. A candidate at fault is a *Rejection in the error's chain.
+// Build builds a point and checks it on the inputs of every seed. For a candidate at fault the error's chain has a *Rejection.
 func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Candidate, error) {
 	var c Candidate
 	err := guarded(func() (err error) {
@@ -38,7 +38,7 @@ func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Cand
 	return c, Verify(ctx, c, seeds)
 }
 
-// Rebuild is Build for a point whose cost is known, in Info.Unit. Where costs are exact the candidate must cost the same.
+// Rebuild is Build for a point with a known cost, in Info.Unit. Where costs are exact the candidate must have the same cost.
 func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (Candidate, error) {
 	c, err := o.Build(ctx, p, nil)
 	if err != nil {
@@ -47,8 +47,8 @@ func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds
 	return c, o.Confirm(ctx, c, cost, seeds)
 }
 
-// Confirm checks a candidate on the inputs of every seed, and scores it. Where costs are exact its cost must be the given one, in
-// Info.Unit.
+// Confirm checks a candidate on the inputs of every seed, and scores it. Where costs are exact the score must be the given cost,
+// in Info.Unit.
 func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) error {
 	if err := Verify(ctx, c, seeds); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds [
 	return nil
 }
 
-// Load reads a saved program back, where the problem's traits say that it can. A panic of the loader is the program's fault.
+// Load loads a saved program, where the problem's traits allow it. A panic of the loader is the program's fault.
 func (o *Opened) Load(r io.Reader) (c Candidate, err error) {
 	err = guarded(func() (err error) {
 		c, err = o.Problem.Traits().Load(r)
@@ -76,7 +76,7 @@ func (o *Opened) Load(r io.Reader) (c Candidate, err error) {
 	return c, err
 }
 
-// Compare returns what measures candidates beside each other; nil where costs are exact.
+// Compare returns the function that measures candidates side by side; nil where costs are exact.
 func (o *Opened) Compare() CompareFunc {
 	if o.Info.Exact {
 		return nil
@@ -84,7 +84,8 @@ func (o *Opened) Compare() CompareFunc {
 	return o.Problem.Traits().Compare
 }
 
-// Serial returns a function that tells the outcomes of points of one thread; nil where the kernel does not say how many a point has.
+// Serial returns a function that reports whether an outcome is of a point with one thread; nil where the kernel does not tell
+// threads.
 func (o *Opened) Serial() func(e space.Entry) bool {
 	threads := o.Problem.Traits().Threads
 	if threads == nil {
@@ -94,7 +95,7 @@ func (o *Opened) Serial() func(e space.Entry) bool {
 		if n, ok := e.Outcome.Metric(space.MetricThreads); ok {
 			return n == 1
 		}
-		// Scores of earlier versions do not say it.
+		// Scores of earlier versions do not have this metric.
 		point, err := o.Problem.Space().Parse(e.Key)
 		if err != nil {
 			return false
@@ -109,13 +110,13 @@ func (o *Opened) Serial() func(e space.Entry) bool {
 	}
 }
 
-// Baseline is the point that others are compared with, and what became of it.
+// Baseline is the point that others are compared with, and its outcome.
 type Baseline struct {
 	Preset  Preset
 	Outcome space.Outcome // always OK
 }
 
-// BaselineError says that the baseline of a kernel does not hold, so that there is nothing to compare candidates with.
+// BaselineError says that the baseline of a kernel failed, so that there is nothing to compare candidates with.
 type BaselineError struct {
 	Kernel, Preset string
 	Outcome        space.Outcome // never OK
@@ -126,7 +127,7 @@ func (e *BaselineError) Error() string {
 	return fmt.Sprintf("%s of kernel %s: %s: %s", BaselineName(e.Preset), e.Kernel, e.Outcome.Status, e.Outcome.Reason)
 }
 
-// BaselineName names a baseline in a sentence by its preset, unless that is called baseline too.
+// BaselineName returns the baseline's name for a sentence: with its preset, unless that is called baseline too.
 func BaselineName(preset string) string {
 	if preset == "baseline" {
 		return "the baseline"
@@ -134,13 +135,12 @@ func BaselineName(preset string) string {
 	return "baseline " + preset
 }
 
-// baselineGrace is how long a baseline may take when its run is to end.
+// baselineGrace is how long a baseline may take although its run should end.
 const baselineGrace = 500 * time.Millisecond
 
-// Baseline evaluates the point that others are compared with, on the inputs of a seed. One that does not hold is a
-// *BaselineError.
+// Baseline evaluates the point that others are compared with, on the inputs of a seed. A baseline that fails is a *BaselineError.
 func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, error) {
-	// A quick one is had even where the run is to end, so that there is something to compare with.
+	// A fast baseline is completed even where the run is to end, so that there is something to compare with.
 	patient, done := lingering(ctx, baselineGrace)
 	defer done()
 	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed, Alone: true} // all costs are compared with its own
@@ -168,7 +168,7 @@ func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, erro
 	return b, nil
 }
 
-// lingering returns a context that is done a while after its parent is.
+// lingering returns a context that ends some time after its parent.
 func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	stop := context.AfterFunc(parent, func() { time.AfterFunc(grace, cancel) })

@@ -10,13 +10,13 @@ import (
 	"tune/space"
 )
 
-// Pin returns a problem whose points are those of p that have the given values wherever these parameters are active. The
-// values are by parameter and written as in keys; without any, no point is left out. It fails where [space.Space.Fix] does:
-// a parameter or a value does not exist, or no point is left.
+// Pin returns a problem whose points are those of p that have the given values wherever these parameters are active. The values
+// are given by parameter, and written as in keys; without any, no point is left out. It fails where [space.Space.Fix] does: a
+// parameter or a value does not exist, or no point is left.
 //
-// Everything else is that of p, which sees points of its own space alone. A pinned parameter has its value in presets too,
-// and one that becomes active by that its default. A preset that breaks a constraint then is left out; in the place of
-// the first one, which is the baseline, stands the default point.
+// Everything else is that of p, which sees only points of its own space. Pinned values are set in presets too; a parameter that
+// becomes active by that takes its default. A preset that then breaks a constraint is left out; if it is the first one, the
+// baseline, the default point takes its place.
 func Pin(p Problem, values map[string]string) (Problem, error) {
 	s, err := p.Space().Fix(values)
 	if err != nil {
@@ -31,8 +31,8 @@ func Pin(p Problem, values map[string]string) (Problem, error) {
 	return pinned, nil
 }
 
-// pinned is what Pin makes of a problem. It does not embed the problem, so that a method of Problem that has no place
-// here does not compile.
+// pinned is the problem that Pin makes. It does not embed the problem, so that a new method of Problem that is missing here does
+// not compile.
 type pinned struct {
 	problem Problem
 	space   *space.Space
@@ -40,10 +40,10 @@ type pinned struct {
 	traits  Traits
 
 	mu       sync.Mutex
-	baseline space.Point // where Settle has found one; zero before
+	baseline space.Point // set by Settle; zero before
 }
 
-// original returns the point of the given problem that has the values of a pinned one.
+// original returns the point of the wrapped problem with the values of a pinned point.
 func (p *pinned) original(point space.Point) (space.Point, error) {
 	out, err := p.problem.Space().FromOrdinals(point.Ordinals())
 	if err != nil {
@@ -52,22 +52,22 @@ func (p *pinned) original(point space.Point) (space.Point, error) {
 	return out, nil
 }
 
-// like returns the pinned point that has the values of one of the given problem where they are not pinned. It is false
-// where a constraint forbids that.
+// like returns the pinned point that agrees with a point of the wrapped problem in all other parameters. It returns false where a
+// constraint forbids that.
 func (p *pinned) like(point space.Point) (space.Point, bool) {
 	ordinals := point.Ordinals()
 	for i, fixed := range p.fixed {
 		if fixed {
-			ordinals[i] = -1 // the default, which Fix has made that value
+			ordinals[i] = -1 // the default, which Fix has set to that value
 		}
 	}
 	return p.space.Complete(ordinals)
 }
 
-// Space returns the points that are left.
+// Space returns the space of the remaining points.
 func (p *pinned) Space() *space.Space { return p.space }
 
-// Presets returns those of the given problem that are points here, the baseline first.
+// Presets returns the presets of the wrapped problem that are points here, the baseline first.
 func (p *pinned) Presets() []Preset {
 	var out []Preset
 	for i, preset := range p.problem.Presets() {
@@ -98,7 +98,7 @@ func (p *pinned) Build(ctx context.Context, point space.Point) (Candidate, error
 	return p.problem.Build(ctx, of)
 }
 
-// Traits returns those of the given problem, for pinned points.
+// Traits returns the traits of the wrapped problem, translated to pinned points.
 func (p *pinned) Traits() Traits { return p.traits }
 
 // translated returns traits whose funcs take and return pinned points.
@@ -116,7 +116,7 @@ func (p *pinned) translated(t Traits) Traits {
 		t.Seconds = func(point space.Point) float64 {
 			of, err := p.original(point)
 			if err != nil {
-				return 0 // Build says what is wrong
+				return 0 // Build reports the error
 			}
 			return seconds(of)
 		}
@@ -134,7 +134,7 @@ func (p *pinned) translated(t Traits) Traits {
 		t.Passes = func(point space.Point) []string {
 			of, err := p.original(point)
 			if err != nil {
-				return nil // Explain says what is wrong
+				return nil // Explain reports the error
 			}
 			return passes(of)
 		}
@@ -150,13 +150,13 @@ func (p *pinned) translated(t Traits) Traits {
 	}
 	if baselines := t.Baselines; baselines != nil {
 		t.Baselines = func() []space.Point { return p.baselines(baselines()) }
-		// Which of the given problem's points is right says nothing of those that are like them.
+		// Which points of the wrapped problem are right says nothing about the pinned ones.
 		t.Settle = p.settle
 	}
 	return t
 }
 
-// baselines returns the pinned points that are like those that may be the baseline, each once.
+// baselines returns, without duplicates, the pinned points for those that may be the baseline.
 func (p *pinned) baselines(points []space.Point) []space.Point {
 	var out []space.Point
 	for i, point := range points {

@@ -14,13 +14,13 @@ func Derive(seed uint64, purpose string) uint64 {
 	return rand.New(rand.NewPCG(seed, h)).Uint64()
 }
 
-// CheckSeed returns the seed of the inputs that the candidates of a run are checked on while it searches.
+// CheckSeed returns the seed of the inputs for checking candidates during the search.
 func CheckSeed(seed uint64) uint64 { return Derive(seed, "check") }
 
 // ExportChecks is how many inputs a candidate is checked on before it is exported.
 const ExportChecks = 8
 
-// ExportSeeds returns the seeds of inputs that no candidate of a run meets before one is exported.
+// ExportSeeds returns the seeds of the inputs for the checks before an export, which no candidate has met before.
 func ExportSeeds(seed uint64) []uint64 {
 	seeds := make([]uint64, ExportChecks)
 	for i := range seeds {

@@ -42,8 +42,8 @@ type Shape struct {
 	values []string
 }
 
-// ParseShape reads "height=10,rounds=16"; fields that are not named take their defaults. Errors name the
-// field at fault and the nearest right one.
+// ParseShape reads "height=10,rounds=16"; fields that are not named take their defaults. Errors name the wrong field and the
+// nearest right one.
 func ParseShape(fields []Field, text string) (Shape, error) {
 	s := Shape{fields: fields, values: make([]string, len(fields))}
 	set := make([]bool, len(fields))

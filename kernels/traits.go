@@ -8,73 +8,73 @@ import (
 	"tune/space"
 )
 
-// Traits are what a problem can do beyond the least. A nil func or a zero value means that it cannot; a problem without any
+// Traits are what a problem can do beyond the minimum. A nil func or a zero value means that it cannot; a problem without any
 // trait returns Traits{}.
 //
-// A wrapper of a problem hands on the traits of that problem as they are, and replaces the funcs that it changes: where its
-// points are others than those of the problem, these are the funcs that take or return points. [Pin] is such a wrapper.
+// A wrapper of a problem passes on the traits of that problem, and replaces those funcs that it changes: where its points differ
+// from the problem's, the funcs that take or return points. [Pin] is such a wrapper.
 type Traits struct {
-	// Checking is what the checks of candidates show; the zero value is FreshInputs.
+	// Checking says how candidates are checked; the zero value is FreshInputs.
 	Checking Checking
-	// Launches says that to build, check or score a candidate starts a compiler or a process. Without it candidates are
-	// data, such as programs of a simulated machine, and are built wherever that is of use.
+	// Launches says that building, checking or scoring a candidate starts a compiler or a process. Without it candidates are
+	// data, such as programs of a simulated machine, and can be built freely.
 	Launches bool
-	// Lacks says what the system has no means for to keep candidates from doing harm, each as a sentence. It is for
-	// problems whose candidates run as programs of this system.
+	// Lacks lists, as sentences, the means of isolating candidates that the system lacks. It is for problems whose candidates run
+	// as programs on this system.
 	Lacks func() []string
-	// Origin says where the scores are from; nil where they are taken here.
+	// Origin says where the scores come from; nil where they are measured here.
 	Origin *Origin
 
-	// Levels is how many cheaper scores there are beside the full one: those of the fidelities 1, the dearest, to Levels. A
-	// cheap score may be that of another program, which takes less time to generate.
+	// Levels is the number of cheaper scores beside the full one: fidelities 1, the dearest, to Levels, the cheapest. A cheap
+	// score may come from another program that takes less time to generate.
 	Levels int
-	// BuildAt generates the candidate of a point at a fidelity up to Levels. At fidelity 0 it is that of Problem.Build. It is
+	// BuildAt generates the candidate of a point at a fidelity up to Levels. At fidelity 0 it does what Problem.Build does. It is
 	// set where Levels is not 0, and its errors are those of Build.
 	BuildAt func(ctx context.Context, p space.Point, fidelity int) (Candidate, error)
-	// Blind names the parameters that the score of the fidelity Levels does not depend on.
+	// Blind names the parameters that do not affect the score of fidelity Levels.
 	Blind []string
 
-	// Seconds returns how many seconds it once took to evaluate a point, 0 where that is not known. Evaluations are looked
-	// up then, and a search goes by simulated time.
+	// Seconds returns how many seconds it once took to evaluate a point, 0 where that is unknown. It is set where evaluations are
+	// look-ups; the search then uses simulated time.
 	Seconds func(space.Point) float64
-	// Threads returns how many threads a point uses, the calling one included: 1 is serial. It is for problems whose
-	// points differ in that. The error says why the code of a point cannot be generated.
+	// Threads returns how many threads a point uses, including the calling one: 1 is serial. It is for problems whose points
+	// differ in that. The error says why the code of a point cannot be generated.
 	Threads func(space.Point) (int, error)
 
-	// Load reads the program artifact of an export, so that it is checked without the generator. The error says what is
-	// wrong with the file.
+	// Load loads the program artifact of an export, so that it can be checked without the generator. The error says what is wrong
+	// with the file.
 	Load func(io.Reader) (Candidate, error)
 
-	// Examine returns what is wrong with the problem as a whole, whatever the point; nil where nothing is. It is for
-	// problems made of what users wrote, where a compiler finds faults that no reader does, and is called before a search.
+	// Examine returns what is wrong with the problem as a whole, at any point; nil where nothing is. It is called before a
+	// search, for problems made from users' text, where a compiler finds errors that reading the file does not.
 	Examine func(context.Context) error
-	// Baselines returns the points that may be the baseline, the first preset's among them: another one than that is the
-	// baseline where it turns out to be wrong.
+	// Baselines returns the points that may be the baseline, including the first preset's. Another one becomes the baseline where
+	// the first preset turns out to be wrong.
 	Baselines func() []space.Point
-	// Settle makes that one of Baselines the first preset which is right on the inputs of a seed; the first preset stays
-	// where none is. It is set where Baselines is. [FirstRight] finds the point.
+	// Settle makes the first of Baselines that is right on the inputs of a seed the first preset; the first preset stays where
+	// none is right. It is set where Baselines is. [FirstRight] finds the point.
 	Settle func(ctx context.Context, seed uint64) error
 
-	// Passes lists the passes of the generator of a point, in order; nil where it has none to show.
+	// Passes lists the passes of the generator for a point, in order; nil where there are none to show.
 	Passes func(space.Point) []string
-	// Explain writes a summary of what the generator makes of a point, or what the named pass leaves behind; pass is ""
-	// or one of Passes, which is set where Explain is. Where a pass breaks the program, the error names it.
+	// Explain writes a summary of what the generator makes of a point, or the result of the named pass. pass is "" or one of
+	// Passes, which is set where Explain is. Where a pass breaks the program, the error names the pass.
 	Explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 
-	// Compare is set where scores are measured. Measured beside each other, candidates are told apart better than by scores
-	// of different moments.
+	// Compare is set where scores are measured. Measuring candidates side by side distinguishes them better than scores from
+	// different moments.
 	Compare CompareFunc
-	// MostFinalists is how many finalists Compare has room for at one time; one of a single thread may join them. 0 is
-	// without limit.
+	// MostFinalists is how many finalists Compare has memory for at one time; one with a single thread may join them. 0 means no
+	// limit.
 	MostFinalists int
-	// Peers returns candidates that call the installed ones of the named libraries, all of them where names is empty. A
-	// name that is not known is an error; a library that is not installed is left out. It is for problems that other
-	// people's libraries solve too.
+	// Peers returns candidates that call the installed ones of the named libraries, or of all libraries where names is empty. An
+	// unknown name is an error; a library that is not installed is left out. It is for problems that existing libraries solve
+	// too.
 	Peers func(names []string) ([]Peer, error)
 }
 
-// CompareFunc measures finalists in turns with the baseline, all of them in processes that have run no other candidate. A
-// finalist that dies has the *Rejection in its comparison; a baseline that dies is the error.
+// CompareFunc measures finalists in turns with the baseline, all in processes that have run no other candidate. A finalist that
+// fails has the *Rejection in its comparison; a baseline that fails is the error.
 type CompareFunc func(ctx context.Context, baseline Candidate, finalists []Candidate, s Series) (Final, error)
 
 // Validate reports traits that contradict each other.
@@ -98,8 +98,8 @@ func (t Traits) Validate() error {
 	return nil
 }
 
-// FirstRight returns the first of some points whose candidate is right on the inputs of a seed. It returns the zero point
-// where none is, or where the first fails in another way than by a wrong answer: the others would fail in that way too.
+// FirstRight returns the first of some points whose candidate is right on the inputs of a seed. It returns the zero point where
+// none is, and where the first fails in another way than by a wrong answer: the others would fail in the same way.
 func FirstRight(ctx context.Context, p Problem, points []space.Point, seed uint64) (space.Point, error) {
 	for i, point := range points {
 		c, err := p.Build(ctx, point)

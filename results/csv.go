@@ -12,24 +12,21 @@ import (
 	"tune/space"
 )
 
-// fixedColumns stand before the metrics and the parameters of a CSV file.
+// fixedColumns come before the metrics and the parameters of a CSV file.
 var fixedColumns = []string{"number", "batch", "fidelity", "status", "cost"}
 
 // reasonColumn is the last column.
 const reasonColumn = "reason"
 
-// WriteCSV writes a line for each outcome, in the order of the trial numbers, under a line of names.
-// The columns are the number, the batch, the fidelity, the status, the cost (empty without one), every
-// metric by name, every parameter in the order of params, and the reason. values returns the values of
-// a point from its key, in the order of params and empty where a parameter is inactive. A metric whose
-// name is that of a column before it is called "metric." and its name, and a parameter likewise
-// "param." and its name.
+// WriteCSV writes a header line and then a line for each outcome, in the order of the trial numbers. The columns are the number,
+// the batch, the fidelity, the status, the cost (empty without one), every metric by name, every parameter in the order of
+// params, and the reason. values returns the values of a point from its key, in the order of params and empty where a parameter
+// is inactive. A metric with the name of an earlier column gets the prefix "metric.", a parameter the prefix "param.".
 //
-// Nothing in the file depends on the clock, so that equal histories give equal bytes. For the same
-// reason the trials that end.Trim takes away are left out; end is the zero value for a run that has
-// not ended.
+// Nothing in the file depends on the clock, so that equal histories give equal bytes. For the same reason the trials that
+// end.Trim removes are left out; end is the zero value for a run that has not ended.
 //
-// No part of the history is kept: where the names of its metrics are not known, it is gone through twice.
+// The history is not held in memory. Where the names of its metrics are not known, it is read twice.
 func WriteCSV(w io.Writer, h History, end End, params []string, values func(key string) ([]string, error)) error {
 	h = end.Trim(h)
 	metrics, err := metricNames(h)
@@ -67,7 +64,7 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 	return out.Error()
 }
 
-// appendRow appends the fields of an outcome. It returns nil where that has a metric of another name.
+// appendRow appends the fields of an outcome. It returns nil where the outcome has a metric that has no column.
 func appendRow(row []string, batch string, e *space.Entry, metrics, point []string) []string {
 	o := &e.Outcome
 	row = append(row, strconv.Itoa(e.Number), batch, strconv.Itoa(o.Fidelity), o.Status.String())
@@ -77,7 +74,7 @@ func appendRow(row []string, batch string, e *space.Entry, metrics, point []stri
 		row = append(row, "")
 	}
 	found := 0
-	for _, name := range metrics { // both are ordered
+	for _, name := range metrics { // both are sorted
 		if found < len(o.Metrics) && o.Metrics[found].Name == name {
 			row = append(row, formatFloat(o.Metrics[found].Value))
 			found++
@@ -94,7 +91,7 @@ func appendRow(row []string, batch string, e *space.Entry, metrics, point []stri
 	return append(row, reasonCell(o.Reason))
 }
 
-// columns returns the names of the columns, each of them once.
+// columns returns the names of the columns, made unique.
 func columns(metrics, params []string) []string {
 	names := slices.Clone(fixedColumns)
 	taken := map[string]bool{reasonColumn: true}
@@ -120,10 +117,10 @@ func columns(metrics, params []string) []string {
 // so that spreadsheets show cycles as they are.
 func formatFloat(v float64) string { return string(appendNumber(nil, v)) }
 
-// reasonCell makes a reason one line that is fit to be shown. A spreadsheet takes a cell that begins with one of = + - @ for a
-// formula, and a reason may be the words of a candidate: such a one gets an apostrophe before it, which says text. The names
-// and values of parameters are left as they are: they are the user's own, a flag such as -O3 is an honest value, and what
-// reads the file has to find it.
+// reasonCell turns a reason into one printable line. A spreadsheet takes a cell that begins with = + - or @ for a formula, and
+// the reason may be text of a candidate, so such a reason gets an apostrophe in front, which marks it as text. The names and
+// values of parameters stay unchanged: they are the user's own, a flag such as -O3 is a legitimate value, and programs that read
+// the file have to find it.
 func reasonCell(reason string) string {
 	text := plain.Line(reason)
 	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {

@@ -2,28 +2,26 @@
 //
 // A run is one search with its seed. It has a directory with these files:
 //
-//	run.json       what the run was asked to do (Settings); written once
-//	journal.jsonl  everything that it asked and was told (Journal); only ever appended to
-//	summary.json   what the journal says up to some place, for lists; it can be deleted
-//	lock           held locked by the process that writes; it says which one that is
+//	run.json       the settings of the run (Settings); written once
+//	journal.jsonl  everything that the run asked and was told (Journal); append-only
+//	summary.json   a summary of the journal up to some place, for lists of runs; it can be deleted
+//	lock           locked by the process that writes to the run; holds its process id
 //
-// A line of the journal is a JSON object whose last member is a checksum; docs/design/journal.md has its members. The
-// header is first; a batch comes before its trials are evaluated; an outcome, as soon as it is known; and an end, when a
-// sitting stops by itself. A sitting that is killed leaves no end, and perhaps a part of a line, which the next one removes.
+// A line of the journal is a JSON object whose last member is a checksum; docs/design/journal.md lists the members. The header
+// comes first. A batch is written before its trials are evaluated, an outcome as soon as it is known, and an end when a sitting
+// stops by itself. A sitting that is killed writes no end and may leave an incomplete line, which the next sitting removes.
 //
 // From the search to an export:
 //
-//  1. Create makes the directory; Open goes on with one that was made before.
-//  2. The search writes to Run.Journal. Each record is in the hands of the kernel before the call that
-//     makes it returns, so that nothing recorded is lost when tune is killed, and Journal.Sync waits until
-//     it survives a power failure too.
-//  3. Read, ReadJournal and List look at runs, also at running ones, and change nothing. Run.Rounds reads the journal batch
+//  1. Create makes the directory; Open opens an existing one to resume its run.
+//  2. The search writes to Run.Journal. The call that makes a record returns only when the operating system has it,
+//     so that nothing recorded is lost when tune is killed. Journal.Sync waits until it survives a power failure too.
+//  3. Read, ReadJournal and List read runs, also running ones, and change nothing. Run.Rounds reads the journal batch
 //     by batch, however long it is.
 //  4. Summarise, Convergence and WriteCSV report on a history. They depend on nothing else, so that
-//     they say the same of a run whatever number of workers it had.
-//  5. A Schedule is the exported best point: what it costs, where that comes from, and the files that
-//     were built from it, with their SHA-256 sums.
+//     they report the same for a run whatever number of workers it had.
+//  5. A Schedule is the exported best point: its cost, how that was found, and the files that were built from the
+//     point, with their SHA-256 sums.
 //
-// Two histories are the same where they agree on everything but Elapsed and Outcome.Seconds, the only
-// readings of the clock in them.
+// Two histories are equal if they agree in everything but Elapsed and Outcome.Seconds, the only readings of the clock in them.
 package results

@@ -49,16 +49,15 @@ func writeJSON(path string, v any) error {
 	return files.Write(path, plain.JSON(buf.Bytes()))
 }
 
-// readJSON reads a JSON file that has a "format" field into v. A format other than the given one, an
-// unknown field, a value of the wrong type and text after the value are errors that name the file and
-// the field. A file of more than limit bytes is not read.
+// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and
+// text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
 func readJSON(path string, format int, limit int64, v any) error {
 	data, err := files.Read(path, limit)
 	if err != nil {
 		return err
 	}
-	// The format is read first, and leniently, so that a file of a later version is called that
-	// rather than blamed for its new fields.
+	// The format is read first, ignoring unknown fields, so that the error for a file of a later version names the version and
+	// not one of its new fields.
 	var head struct {
 		Format *int `json:"format"`
 	}

@@ -9,17 +9,17 @@ import (
 	"tune/space"
 )
 
-// format is a way to write records as lines.
+// format is an encoding of records as lines.
 type format interface {
-	// number is that in the header.
+	// number is the number of the format in the header.
 	number() int
-	// unseal returns the record's part of a line without its newline, and whether the checksum is right.
+	// unseal returns the record in a line, without its newline, and whether the checksum is right.
 	unseal(line []byte) (payload []byte, ok bool)
-	// decode reads what unseal returned.
+	// decode decodes what unseal returned.
 	decode(payload []byte, r *record) error
-	// encode appends the lines of a record, each with its newline, and says how many they are.
+	// encode appends the lines of a record, each with its newline, and returns their number.
 	encode(buf []byte, r *record) (_ []byte, lines int, err error)
-	// keep says that what encode returned last was written.
+	// keep confirms that the last result of encode was written.
 	keep()
 }
 
@@ -33,7 +33,7 @@ func newFormat(number int) format {
 	return &lineFormat{known: make(map[string]int)}
 }
 
-// formatOf returns the format of a journal by what its first line begins with.
+// formatOf returns the format of a journal from the start of its first line.
 func formatOf(first []byte) format {
 	if len(first) > 0 && first[0] == '{' {
 		return newFormat(newestFormat)
@@ -41,8 +41,8 @@ func formatOf(first []byte) format {
 	return newFormat(1)
 }
 
-// couldBegin reports whether data could be what is left of a first line whose write was cut off. It keeps
-// OpenJournal from taking, and truncating, any other file for a journal.
+// couldBegin reports whether data could be the rest of a first line whose write was cut off. This check keeps OpenJournal from
+// truncating a file that is no journal.
 func couldBegin(data []byte) bool {
 	is := func(opening string) bool {
 		n := min(len(data), len(opening))
@@ -51,7 +51,7 @@ func couldBegin(data []byte) bool {
 	return is(lineOpening) || couldBeSealed(data)
 }
 
-// unknownFormat is the error of a journal of another version of tune.
+// unknownFormat is the error for a journal of another version of tune.
 func unknownFormat(number int) error {
 	return fmt.Errorf("journal format %d is not known to this tune, which reads formats 1 and %d", number, newestFormat)
 }
@@ -77,7 +77,7 @@ func tooLong(line []byte) error {
 	return nil
 }
 
-// hasCost reports whether an outcome has a cost to keep: 0, and even -0, read back as they were.
+// hasCost reports whether an outcome has a cost to store: 0, and even -0, must read back unchanged.
 func hasCost(o *space.Outcome) bool {
 	return o.Status == space.OK || o.Cost != 0 || 1/o.Cost < 0
 }

@@ -10,8 +10,8 @@ import (
 	"tune/space"
 )
 
-// sealedFormat is format 1, that of earlier versions: a line is the checksum of a record in eight hexadecimal digits, a
-// space, and the record as JSON. A journal that was begun in it goes on in it.
+// sealedFormat is format 1, of earlier versions: a line is the checksum of a record in eight hexadecimal digits, a space, and the
+// record as JSON. A journal that was started in this format is continued in it.
 type sealedFormat struct{}
 
 // sealLen is the length of the checksum and the space before a record.
@@ -125,8 +125,8 @@ func (sealedFormat) decode(payload []byte, r *record) error {
 	return nil
 }
 
-// checkSealedHeader reads no more of the first record than its format, so that a journal of a later version
-// is called that rather than damaged.
+// checkSealedHeader reads only the format of the first record, so that the error for a journal of a later version names the
+// version and not damage.
 func checkSealedHeader(payload []byte) error {
 	var first struct {
 		Header *struct {
@@ -145,7 +145,7 @@ func checkSealedHeader(payload []byte) error {
 	return nil
 }
 
-// couldBeSealed reports whether data could be what is left of a header of this format.
+// couldBeSealed reports whether data could be the rest of a header of this format.
 func couldBeSealed(data []byte) bool {
 	const opening = ` {"header":{"format":`
 	for _, c := range data[:min(len(data), sealLen-1)] {

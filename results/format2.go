@@ -14,42 +14,42 @@ import (
 	"tune/space"
 )
 
-// lineFormat is format 2: JSON Lines. Each line is one object, whose last member is the checksum of the text before that
-// member. docs/design/journal.md has the table of members.
+// lineFormat is format 2: JSON Lines. Each line is one object, whose last member is the checksum of the text before that member.
+// docs/design/journal.md has the table of members.
 //
-// Names that would stand in every line are declared once, as a shape: the parameters of a point and the metrics of an
-// outcome. An outcome has the values only. Where a key cannot be taken apart like that, or there are too many shapes, it
+// Names that would be repeated in every line are declared once, as a shape: the parameters of a point and the metrics of an
+// outcome. An outcome then has the values only. Where a key cannot be split like that, or there are too many shapes, the outcome
 // has the key and the metrics in full.
 type lineFormat struct {
 	shapes []shape
 	known  map[string]int // shapes by their names
-	fresh  *shape         // what encode has declared and keep has not confirmed
+	fresh  *shape         // declared by encode and not yet confirmed by keep
 	trials int            // in the batches that were decoded
-	// whole says which outcomes are decoded as a whole; nil is all. Of the others the lists of values are only counted: there is
-	// someKey in place of a key, and there are no metrics.
+	// whole says which outcomes are decoded completely; nil means all. Of the others the values are only counted: their key is
+	// someKey, and they have no metrics.
 	whole func(*space.Entry) bool
 
-	// Memory that calls share.
+	// Buffers that calls share.
 	names, texts []string
 	sign, key    []byte
 }
 
-// someKey stands for the key of an outcome that is not decoded as a whole.
+// someKey is the key of an outcome that is not decoded completely.
 const someKey = "-"
 
-// shape is the names that outcomes have in common.
+// shape holds the names that outcomes have in common.
 type shape struct {
 	params, metrics []string
 	parts           []string // of a key: what stands before each value
 }
 
-// mostShapes bounds what a journal declares: there is one shape for each set of parameters that are active together.
+// mostShapes bounds the shapes of a journal: there is one for each set of parameters that are active together.
 const mostShapes = 256
 
 const (
 	// lineOpening begins the first line.
 	lineOpening = `{"journal":`
-	// sumMember stands before the checksum, and sumEnd after it.
+	// sumMember precedes the checksum, and sumEnd follows it.
 	sumMember, sumEnd = `,"crc":"`, `"}`
 	sumLen            = len(sumMember) + 8 + len(sumEnd)
 )
@@ -68,7 +68,7 @@ func (*lineFormat) unseal(line []byte) ([]byte, bool) {
 	return payload, isChecksum(sum[len(sumMember):len(sum)-len(sumEnd)], payload)
 }
 
-// seal ends the line that begins at an offset of buf.
+// seal completes the line that begins at an offset of buf.
 func seal(buf []byte, from int) ([]byte, error) {
 	payload := buf[from:]
 	buf = append(buf, sumMember...)
@@ -98,8 +98,8 @@ func (f *lineFormat) add(s shape) {
 	f.shapes = append(f.shapes, s)
 }
 
-// appendNames appends what tells shapes apart. Names have neither of the separators, but for odd ones of metrics, and
-// two shapes that look alike are told apart where one is used.
+// appendNames appends a text that identifies a shape. Only odd names of metrics contain the separators; two shapes with the same
+// text are told apart where one is used.
 func appendNames(buf []byte, params, metrics []string) []byte {
 	for _, p := range params {
 		buf = append(append(buf, p...), ' ')
@@ -135,8 +135,8 @@ func (f *lineFormat) encode(buf []byte, r *record) ([]byte, int, error) {
 	return buf, lines, err
 }
 
-// shapeOf takes the key of an entry apart and finds its shape, or makes one that keep adds. It is false where the
-// entry is to be written in full.
+// shapeOf splits the key of an entry and finds its shape, or makes one, which keep adds. It returns false where the entry is to
+// be written in full.
 func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	f.fresh = nil
 	f.names, f.texts = f.names[:0], f.texts[:0]
@@ -188,7 +188,7 @@ func (f *lineFormat) shapeOf(e *space.Entry) (int, bool) {
 	return len(f.shapes), true
 }
 
-// isLiteral reports whether the text of a value stands in JSON as it is.
+// isLiteral reports whether the text of a value is written in JSON unchanged.
 func isLiteral(text string) bool { return text == "true" || text == "false" || isNumber([]byte(text)) }
 
 func appendShape(buf []byte, number int, s shape) []byte {
@@ -215,7 +215,7 @@ func appendBatch(buf []byte, b *space.Batch) []byte {
 	if n := b.Progress.Evaluations; n != 0 {
 		buf = strconv.AppendInt(append(buf, `,"evaluations":`...), int64(n), 10)
 	}
-	if n := b.Progress.Told; n != b.First { // all that were asked before are told, as a rule
+	if n := b.Progress.Told; n != b.First { // usually all trials before the batch are told
 		buf = strconv.AppendInt(append(buf, `,"told":`...), int64(n), 10)
 	}
 	return buf
@@ -233,7 +233,7 @@ func appendEnd(buf []byte, e *End) []byte {
 	return buf
 }
 
-// appendOutcome appends an outcome with the values that shapeOf has found, or in full.
+// appendOutcome appends an outcome with the values that shapeOf found, or in full.
 func (f *lineFormat) appendOutcome(buf []byte, e *space.Entry, number int, shaped bool) []byte {
 	o := &e.Outcome
 	buf = strconv.AppendInt(append(buf, `{"n":`...), int64(e.Number), 10)
@@ -423,7 +423,7 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	e, o := &r.entry, &r.entry.Outcome
 	o.Status = space.OK
 	s := &shape{}
-	var point, metrics cursor // where their values are; without a text nowhere
+	var point, metrics cursor // at their values; zero where there is no text
 	var pointed *shape
 	var err error
 	e.Number, err = c.integer("n")
@@ -494,8 +494,8 @@ func (f *lineFormat) decodeOutcome(c *cursor, r *record) error {
 	return err
 }
 
-// decodePoint reads the values of a point, which count has found to be as many as the shape has parameters, and makes its key in
-// f.key.
+// decodePoint reads the values of a point and writes its key to f.key. count has found that there is one value for each parameter
+// of the shape.
 func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 	key := f.key[:0]
 	defer func() { f.key = key }()
@@ -529,7 +529,7 @@ func (f *lineFormat) decodePoint(c *cursor, s *shape) error {
 
 func unknownField(name string) error { return fmt.Errorf("unknown field %q", name) }
 
-// cursor reads an object in the form that encode writes: without blanks, its closing brace cut off.
+// cursor reads an object in the form that encode writes: without spaces, and here without the closing brace.
 type cursor struct {
 	text []byte
 	at   int
@@ -568,8 +568,7 @@ func (c *cursor) name() ([]byte, error) {
 	return raw, nil
 }
 
-// members gives the names of the members after the first, for as long as *err is nil. The caller reads the value of
-// each.
+// members yields the names of the members after the first, while *err is nil. The caller reads the value of each.
 func (c *cursor) members(err *error) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for *err == nil && c.at < len(c.text) {
@@ -583,7 +582,7 @@ func (c *cursor) members(err *error) func(yield func(string) bool) {
 	}
 }
 
-// memberName makes a string of a name, for known ones without memory.
+// memberName converts a name to a string, without an allocation for known names.
 func memberName(name []byte) string {
 	for _, known := range [...]string{"p", "m", "s", "t", "cost", "shape", "fidelity", "status", "reason", "count", "left", "evaluations"} {
 		if string(name) == known {
@@ -593,7 +592,7 @@ func memberName(name []byte) string {
 	return string(name)
 }
 
-// quoted reads a string, and returns what is between the quotes, as it stands.
+// quoted reads a string, and returns the text between the quotes unchanged.
 func (c *cursor) quoted() ([]byte, error) {
 	if !c.take('"') {
 		return nil, errForm
@@ -634,7 +633,7 @@ func (c *cursor) str(name string) (string, error) {
 
 func unfit(name, want string) error { return fmt.Errorf("field %s: want %s", name, want) }
 
-// natural reads a natural number, which most values are; it reads nothing, and returns nil, where something else stands.
+// natural reads a natural number, which most values are. Where something else follows, it reads nothing and returns nil.
 func (c *cursor) natural() []byte {
 	text, at := c.text, c.at
 	for at < len(text) && text[at]-'0' <= 9 {
@@ -693,7 +692,7 @@ func (c *cursor) float(name string) (float64, error) {
 	return v, nil
 }
 
-// list reads a list, whose elements one reads.
+// list reads a list; one reads each element.
 func (c *cursor) list(name string, one func() error) error {
 	if !c.take('[') {
 		return unfit(name, "a list")
@@ -714,8 +713,7 @@ func (c *cursor) list(name string, one func() error) error {
 	}
 }
 
-// count goes past a list of numbers, strings, true and false, of which it looks only at how many there are: as many as there are of
-// something else.
+// count skips a list of numbers, strings, true and false, and returns only the number of elements.
 func (c *cursor) count(name string, want int, of string) error {
 	n := 0
 	if !c.take('[') {

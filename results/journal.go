@@ -27,24 +27,23 @@ const maxLine = 16 << 20
 type End struct {
 	// Why says in a few words why it stopped, for instance "evaluations spent".
 	Why string `json:"why"`
-	// Elapsed is the time, in seconds, that the run had spent, over all its sittings.
+	// Elapsed is the time in seconds that the run had spent over all its sittings.
 	Elapsed float64 `json:"elapsed"`
-	// Clock is Simulated where the times of the journal are; "" where they are real.
+	// Clock is Simulated where the times of the journal are simulated; "" where they are real.
 	Clock string `json:"clock,omitempty"`
-	// Told is set only where the run stopped because its target was reached: it is the number of
-	// trials told, the last of which reached it. Trials numbered Told and higher were in flight
-	// at that moment. Zero otherwise.
+	// Told is set only where the run stopped because its target was reached: it is the number of trials told, the last of which
+	// reached the target. Trials numbered Told and higher were in flight at that moment. Otherwise it is zero.
 	Told int `json:"told,omitempty"`
 }
 
-// History is what a run has asked and measured, batch by batch; space.History and Run are such. An error ends it.
+// History is what a run has asked and measured, batch by batch; space.History and Run implement it. An error ends it.
 type History interface {
 	Rounds() iter.Seq2[space.Round, error]
 	Spent() float64 // seconds
 }
 
-// Trim returns the history without the trials that were in flight when the target was reached: how
-// many there are depends on the number of workers. Any other history is returned as it is.
+// Trim returns the history without the trials that were in flight when the target was reached: their number depends on the number
+// of workers. Any other history is returned unchanged.
 func (e End) Trim(h History) History {
 	if e.Told == 0 {
 		return h
@@ -79,7 +78,7 @@ type Log struct {
 // Recovery says what reading a journal found.
 type Recovery struct {
 	Lines     int // the records, the header included
-	TornBytes int // bytes after the last record: what was left of a write that was cut off
+	TornBytes int // bytes after the last record: the rest of a write that was cut off
 }
 
 // String describes the recovery in one line.
@@ -90,7 +89,7 @@ func (r Recovery) String() string {
 	return fmt.Sprintf("%d records, and %d bytes of a record that was cut off", r.Lines, r.TornBytes)
 }
 
-// LineError says what is wrong with one line of a journal.
+// LineError is an error in one line of a journal.
 type LineError struct {
 	File string
 	Line int // counted from 1
@@ -100,14 +99,13 @@ type LineError struct {
 // Error names the file and the line.
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// ReadJournal reads a whole journal into memory, without locking or changing it; for one of millions of outcomes see
-// Run.Rounds. The bytes after the last record are counted in Recovery.TornBytes and are no error; a process that is
-// writing the journal may leave some too. A damaged line with records after it, and a record that contradicts those
-// before it, is a *LineError; the log then holds what came before. The errors name the file where r has a Name method,
-// as *os.File has.
+// ReadJournal reads a whole journal into memory, without locking or changing it; for a journal of millions of outcomes see
+// Run.Rounds. Recovery.TornBytes counts the bytes after the last record. They are no error; a process that is writing the journal
+// may leave some too. A damaged line with records after it, and a record that contradicts those before it, are a *LineError; the
+// log then holds what came before. Errors name the file where r has a Name method, as *os.File has.
 func ReadJournal(r io.Reader) (Log, Recovery, error) {
 	s := newScanner(r)
 	l := Log{History: space.History{Entries: make(map[int]space.Entry)}}
@@ -123,7 +121,7 @@ func ReadJournal(r io.Reader) (Log, Recovery, error) {
 	return l, s.recovery(), err
 }
 
-// appendFile is the file under a journal. Tests put failing ones in its place.
+// appendFile is the file of a journal. Tests replace it by failing ones.
 type appendFile interface {
 	io.WriteCloser
 	Sync() error
@@ -132,7 +130,7 @@ type appendFile interface {
 // diskFile is a file on disk.
 type diskFile struct{ *os.File }
 
-// Sync makes what was written durable. A file that has no name any more is an error: nobody would find it again.
+// Sync makes what was written durable. It fails where the file has no name any more, because nobody could find the file again.
 func (f diskFile) Sync() error {
 	if err := syncData(f.File); err != nil {
 		return err
@@ -150,11 +148,10 @@ func (f diskFile) Sync() error {
 // errDeleted says that a journal was deleted while its run went on.
 var errDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
 
-// Journal is the durable list of everything that a run asked and was told. It is safe for concurrent
-// use. A record is handed to the kernel, in one write, before the call that makes it returns: the
-// death of the process loses nothing that was recorded. A goroutine brings it to disk as soon as it
-// can, many records at a time; Sync waits for it. The first error of the disk ends the journal: it is
-// returned by every later call.
+// Journal is the durable, append-only list of everything that a run asked and was told. It is safe for concurrent use. The call
+// that makes a record returns only when one write has handed the record to the operating system, so that nothing recorded is lost
+// when the process dies. A goroutine syncs to disk as soon as it can, many records at a time; Sync waits for it. The first disk
+// error ends the journal: every later call returns it.
 type Journal struct {
 	path string
 	file appendFile
@@ -167,11 +164,11 @@ type Journal struct {
 	format  format
 	ledger  ledger
 	line    []byte // memory for the lines of a record
-	written int    // lines handed to the kernel
+	written int    // lines handed to the operating system
 	durable int    // lines known to be on disk
 	size    int64  // bytes of the file
 	digest  digester
-	// dir gets the summary file; "" for none.
+	// dir is where the summary file is written; "" for none.
 	dir     string
 	closing bool
 	err     error // the first error of the disk
@@ -181,8 +178,8 @@ type Journal struct {
 	closeErr   error
 }
 
-// CreateJournal makes a journal that holds nothing but its header, which is durable on return. It
-// fails if the file exists. The directory must exist, and is locked until Close; see OpenJournal.
+// CreateJournal creates a journal that holds only its header, which is durable on return. It fails if the file exists. The
+// directory must exist, and is locked until Close; see OpenJournal.
 func CreateJournal(path string) (*Journal, error) {
 	lock, err := acquireLock(filepath.Dir(path))
 	if err != nil {
@@ -211,7 +208,7 @@ func createJournal(path string, lock io.Closer) (*Journal, error) {
 	return newJournal(path, filepath.Dir(path), diskFile{file}, lock, s, digest), nil
 }
 
-// writeHeader begins an empty journal, durably, and returns its run id.
+// writeHeader starts an empty journal, durably, and returns its run id.
 func (s *scanner) writeHeader(file *os.File, path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -233,11 +230,10 @@ func (s *scanner) writeHeader(file *os.File, path string) (string, error) {
 	return r.run, files.SyncDir(filepath.Dir(abs))
 }
 
-// OpenJournal opens a journal to append to it. It takes the lock of the directory until Close; when
-// another process has it, the error is an *InUseError. What follows the last record, when no record
-// comes after it, is what was left of a write that was cut off: it is removed, and counted in
-// Recovery. A journal that is damaged in any other way is left as it is; see ReadJournal. Of a long one that has a summary
-// file only the end is read: what is wrong before that is found when its Past is gone through.
+// OpenJournal opens a journal for appending. It locks the directory until Close; when another process holds the lock, the error
+// is an *InUseError. Bytes after the last record are the rest of a write that was cut off: they are removed, and counted in
+// Recovery. A journal that is damaged in any other way is left unchanged; see ReadJournal. Of a long journal with a summary file
+// only the end is read; damage before that is found when Past is read.
 func OpenJournal(path string) (*Journal, Recovery, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, Recovery{}, err
@@ -261,7 +257,7 @@ func openJournal(path string, lock io.Closer) (*Journal, Recovery, error) {
 	}
 	s, digest, err := digestOf(filepath.Dir(path), file)
 	recovery := s.recovery()
-	s.whole = nil // the journal goes on with the format
+	s.whole = nil // the journal is continued in this format
 	s.setFormat(s.format)
 	if err == nil && s.total > s.valid {
 		err = truncate(file, s.valid)
@@ -293,8 +289,7 @@ func newJournal(path, dir string, file appendFile, lock io.Closer, s *scanner, d
 		format:     s.format,
 		ledger:     s.ledger,
 		syncerDone: make(chan struct{}),
-		// The process that wrote the records found here may have died before they were durable,
-		// so they count as written only.
+		// The process that wrote these records may have died before they were durable, so they count only as written.
 		written: s.lines,
 		size:    s.valid,
 		digest:  digest,
@@ -311,13 +306,12 @@ func (j *Journal) Path() string { return j.path }
 // Past returns what the journal held when it was opened.
 func (j *Journal) Past() Stored { return j.past }
 
-// Batch records that a batch is about to be evaluated. Batches are numbered from 0 and their trials
-// follow on without a gap; anything else is an error, and nothing is written.
+// Batch records that a batch is about to be evaluated. Batches are numbered from 0, and their trials without a gap; anything else
+// is an error, and nothing is written.
 func (j *Journal) Batch(b space.Batch) error { return j.append(&record{kind: aBatch, batch: b}) }
 
-// Record records the outcome of a trial. A trial that is in no batch, one that has an outcome already,
-// and an outcome that cannot be believed are errors, and nothing is written. Bytes of the reason and of
-// who measured that are not UTF-8 are replaced.
+// Record records the outcome of a trial. It is an error, and nothing is written, where the trial is in no batch, has an outcome
+// already, or the outcome is not plausible. Bytes of the reason and of By that are not UTF-8 are replaced.
 func (j *Journal) Record(e space.Entry) error {
 	e.Outcome.Reason = strings.ToValidUTF8(e.Outcome.Reason, "\uFFFD")
 	e.Outcome.By = strings.ToValidUTF8(e.Outcome.By, "\uFFFD")
@@ -345,7 +339,7 @@ func (j *Journal) append(r *record) error {
 		return fmt.Errorf("%s: %w", j.path, err)
 	}
 	if _, err := j.file.Write(line); err != nil {
-		// A part of the line may be in the file, and nothing may follow it.
+		// A part of the line may be in the file, and nothing may be written after it.
 		j.fail(err)
 		return j.err
 	}
@@ -370,8 +364,8 @@ func (j *Journal) Sync() error {
 	return j.err
 }
 
-// Close brings everything to disk, closes the file and gives up the lock. It returns the first error of
-// the disk. A second call does nothing and returns the same.
+// Close syncs everything to disk, closes the file and releases the lock. It returns the first disk error. A second call does
+// nothing and returns the same.
 func (j *Journal) Close() error {
 	j.closeOnce.Do(func() {
 		j.mu.Lock()
@@ -393,7 +387,7 @@ func (j *Journal) Close() error {
 	return j.closeErr
 }
 
-// usable says why nothing can be recorded any more. The caller holds mu.
+// usable returns why nothing can be recorded any more, or nil. The caller holds mu.
 func (j *Journal) usable() error {
 	if j.err == nil && j.closing {
 		return fmt.Errorf("%s: %w", j.path, os.ErrClosed)
@@ -401,7 +395,7 @@ func (j *Journal) usable() error {
 	return j.err
 }
 
-// fail keeps the first error of the disk. The caller holds mu.
+// fail keeps the first disk error. The caller holds mu.
 func (j *Journal) fail(err error) {
 	if j.err == nil {
 		j.err = fmt.Errorf("journal %s: %w", j.path, err)
@@ -409,9 +403,9 @@ func (j *Journal) fail(err error) {
 	j.clean.Broadcast()
 }
 
-// syncer brings records to disk for as long as there are any that are not. The records written while
-// one sync is under way share the next. It ends when the journal closes, or when a sync fails: after
-// that the kernel may have dropped the data, and a later success would prove nothing.
+// syncer syncs records to disk while there are any that are not durable. Records written during one sync share the next. It ends
+// when the journal closes, or when a sync fails: after that the kernel may have dropped the data, and a later success would prove
+// nothing.
 func (j *Journal) syncer() {
 	defer close(j.syncerDone)
 	j.mu.Lock()
@@ -444,8 +438,8 @@ func (j *Journal) syncer() {
 // summaryPeriod is how often the summary file is written while the run goes on.
 const summaryPeriod = 5 * time.Second
 
-// summarise writes the summary file. A failure is no error: the file is there to save time. The caller holds mu, which
-// is given up while the file is written.
+// summarise writes the summary file. A failure is no error, because the file only saves time. The caller holds mu, which is
+// released while the file is written.
 func (j *Journal) summarise() {
 	d, ok := j.digest.file()
 	if !ok || j.dir == "" || j.err != nil {

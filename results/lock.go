@@ -15,15 +15,14 @@ import (
 	"tune/internal/files"
 )
 
-// lockName is the file in a run directory that its writer holds locked. It stays there after the
-// run: the lock counts, not the file, and the kernel drops the lock with its process.
+// lockName is the file in a run directory that its writer locks. It stays there after the run: the lock counts, not the file, and
+// the operating system releases the lock when the process ends.
 const lockName = "lock"
 
-// lockPatience is how long acquireLock tries. It outlasts the instant for which isLocked holds a lock.
+// lockPatience is how long acquireLock tries. It is longer than the moment for which isLocked holds a lock.
 const lockPatience = 250 * time.Millisecond
 
-// acquireLock takes the lock of a run directory and writes this process's id into it. Closing the
-// file releases the lock.
+// acquireLock locks a run directory and writes this process's id into the lock file. Closing the file releases the lock.
 func acquireLock(dir string) (*os.File, error) {
 	file, err := files.OpenToChange(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {

@@ -26,7 +26,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// OrThis returns the machine, for nil that which this process runs on.
+// OrThis returns the machine, or ThisMachine for nil.
 func (m *Machine) OrThis() Machine {
 	if m == nil {
 		return ThisMachine()

@@ -29,7 +29,7 @@ type origin struct {
 	Tag    string `json:"tag"` // HMAC-SHA256, in hexadecimal
 }
 
-// Sign writes the origin of a run. The names are those of files in the directory that the origin is to hold for.
+// Sign writes the origin file of a run. names are the files in the directory that it covers.
 func Sign(dir string, names ...string) error {
 	key, err := stateKey(true)
 	if err != nil {
@@ -42,8 +42,8 @@ func Sign(dir string, names ...string) error {
 	return writeJSON(filepath.Join(dir, originName), origin{originFormat, hex.EncodeToString(tag)})
 }
 
-// MadeHere returns nil where the run in a directory was signed by this user on this machine, and neither its settings nor
-// the files of the names have changed since. The error says what speaks against it.
+// MadeHere returns nil where this user signed the run in a directory on this machine, and neither its settings nor the named
+// files have changed since. Otherwise the error says why not.
 func MadeHere(dir string, names ...string) error {
 	text, err := files.In(dir).Read(originName, files.Settings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,10 +100,10 @@ func originTag(key []byte, dir string, names []string) ([]byte, error) {
 
 const keyBytes = 32
 
-// stateKey returns the key of this user on this machine. It is drawn the first time that a run is signed.
+// stateKey returns the key of this user on this machine. It is created the first time that a run is signed.
 func stateKey(create bool) ([]byte, error) {
 	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // the specification has relative ones ignored
+	if !filepath.IsAbs(state) { // the XDG specification says to ignore relative paths
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func stateKey(create bool) ([]byte, error) {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return nil, err
 	}
-	// Of several that begin at once, the first one's key is everybody's.
+	// Of several processes that create the key at once, the first one's key is used by all.
 	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}

@@ -21,18 +21,18 @@ const (
 	anEnd
 )
 
-// record is one record of a journal. Of the fields, those of its kind count.
+// record is one record of a journal. Only the fields of its kind count.
 type record struct {
 	kind  kind
 	run   string // of a header: the name of the run directory
 	batch space.Batch
 	entry space.Entry
-	// metrics are the names of the metrics of an outcome that was read, also where it was not decoded as a whole.
+	// metrics are the names of the metrics of an outcome that was read, also of one that was not decoded completely.
 	metrics []string
 	end     End
 }
 
-// check reports a record that makes no sense by itself, or that would not read back as it was.
+// check reports a record that is invalid by itself, or that would not read back unchanged.
 func (r *record) check() error {
 	switch r.kind {
 	case aBatch:
@@ -92,12 +92,12 @@ type ledger struct {
 	batches int              // batches so far
 	trials  int              // trials in them
 	ended   int              // the trials below this number have an outcome
-	ahead   map[int]struct{} // those above it that have
+	ahead   map[int]struct{} // those above it that have one
 }
 
 func newLedger() ledger { return ledger{ahead: make(map[int]struct{})} }
 
-// admit takes a record that has passed check, or says why it cannot come next.
+// admit accepts a record that has passed check, or says why it cannot come next.
 func (l *ledger) admit(r *record) error {
 	switch {
 	case r.kind == aBatch:

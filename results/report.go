@@ -7,7 +7,7 @@ import (
 	"tune/space"
 )
 
-// Summary is what a run has come to. The zero value is that of a run without outcomes.
+// Summary is the result of a run so far. The zero value is that of a run without outcomes.
 type Summary struct {
 	Evaluations int           // outcomes, of any status and fidelity
 	Counts      []StatusCount // one for each status, in the order of space.Statuses
@@ -40,7 +40,7 @@ func (t *tally) add(e *space.Entry) {
 	}
 }
 
-// outcomes is how many were counted.
+// outcomes returns how many were counted.
 func (t *tally) outcomes() (n int) {
 	for _, count := range t.Counts {
 		n += count
@@ -75,8 +75,8 @@ func Summarise(h History) (Summary, error) {
 	return t.summary(), nil
 }
 
-// Convergence returns the trials that were, when they ended, better than every one that had ended before. Of several
-// that ended at once the one asked first counts first. Costs of reduced fidelity do not count, because they cannot be
+// Convergence returns the trials that were better, when they ended, than every trial that had ended before. Of several that ended
+// at the same time, the one that was asked for first comes first. Costs of reduced fidelity do not count, because they cannot be
 // compared with full ones.
 func Convergence(h History) ([]space.Entry, error) {
 	var steps []space.Entry
@@ -95,7 +95,7 @@ func Convergence(h History) ([]space.Entry, error) {
 			if at > 0 && !objective.Less(e.Outcome, steps[at-1].Outcome) {
 				continue
 			}
-			worse := at // what ended later and is no better is no step
+			worse := at // ended later and no better: not a step
 			for worse < len(steps) && !objective.Less(steps[worse].Outcome, e.Outcome) {
 				worse++
 			}
@@ -105,9 +105,9 @@ func Convergence(h History) ([]space.Entry, error) {
 	return steps, nil
 }
 
-// Ranking returns the right outcomes of full fidelity, the best first, and of equals the one asked
-// first: the incumbent, and whatever takes its place should it not stand its last check. It begins after the given
-// entry, where that is not nil, and returns so many at the most; 0 means all.
+// Ranking returns the right outcomes of full fidelity, the best first; of equal ones, the one that was asked for first. The first
+// is the incumbent, and the next ones take its place should it fail its last check. The ranking begins after the given entry, if
+// that is not nil, and has at most n entries; 0 means all.
 func Ranking(h History, after *space.Entry, most int) ([]space.Entry, error) {
 	var ranking []space.Entry
 	var objective space.Objective

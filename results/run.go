@@ -21,7 +21,7 @@ const SettingsName = "run.json"
 
 const settingsFormat = 1
 
-// Settings is what a run was asked to do: all that it takes to run it again, or to go on with it.
+// Settings is what a run was asked to do: everything needed to repeat or resume it.
 type Settings struct {
 	Format           int       `json:"format"`                     // of this file; Create sets it
 	ToolVersion      string    `json:"tool_version"`               // the version of tune
@@ -32,19 +32,19 @@ type Settings struct {
 	SpaceFingerprint string    `json:"space_fingerprint"`          // changes with the points of the space
 	Strategy         string    `json:"strategy"`                   // its name
 	StrategyConfig   string    `json:"strategy_config"`            // all of its constants, as constant=value,…; "" for the defaults of version 1
-	StrategyVersion  int       `json:"strategy_version,omitempty"` // changes with what the strategy asks; 0, of earlier runs, stands for 1
+	StrategyVersion  int       `json:"strategy_version,omitempty"` // changes with what the strategy asks for; 0, in earlier runs, means 1
 	Seed             uint64    `json:"seed"`                       // of the strategy
 	CheckSeed        uint64    `json:"check_seed"`                 // of the inputs that candidates are checked on
 	Budget           Budget    `json:"budget"`                     // when to stop
-	Jobs             int       `json:"jobs"`                       // trials evaluated at once; has no effect on results
+	Jobs             int       `json:"jobs"`                       // trials evaluated at once; does not affect results
 	Baseline         Preset    `json:"baseline"`                   // what the incumbent is compared with
 	Created          time.Time `json:"created"`                    // when the run was made
 	Machine          Machine   `json:"machine"`                    // where
-	// Clock is Simulated where the times of the run are those that its evaluations once took, on Jobs simulated
-	// workers; "" where they are real.
+	// Clock is Simulated where times are simulated: those that the evaluations once took, on Jobs simulated workers. It is ""
+	// where they are real.
 	Clock string `json:"clock,omitempty"`
-	// Measured says that costs are measured: those that the search sees are of different moments, and the schedule has
-	// others. Runs of earlier versions do not say.
+	// Measured says that costs are measured: those of the search were measured at different moments, and the schedule has newer
+	// ones. Runs of earlier versions do not have this field.
 	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
 	Data *File `json:"data,omitempty"`
@@ -52,7 +52,7 @@ type Settings struct {
 	From []From `json:"from,omitempty"`
 }
 
-// From is a source of earlier measurements, and what became of them.
+// From is a source of earlier measurements, and how its points were carried over.
 type From struct {
 	File
 	Same    int `json:"same"`    // points of this space as they are
@@ -62,7 +62,7 @@ type From struct {
 	Other bool `json:"other,omitempty"`
 }
 
-// Simulated is the Clock of runs, schedules and ends whose times are simulated.
+// Simulated is the Clock of runs, schedules and ends with simulated times.
 const Simulated = "simulated"
 
 // File is a file, or a run directory, that a run depends on.
@@ -71,7 +71,7 @@ type File struct {
 	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 }
 
-// Budget is the limits of a run. The zero value sets none.
+// Budget holds the limits of a run. The zero value sets none.
 type Budget struct {
 	WallSeconds float64  `json:"wall_seconds,omitempty"` // over all sittings; 0 for no limit
 	Evaluations int      `json:"evaluations,omitempty"`  // over all sittings; 0 for no limit
@@ -121,13 +121,13 @@ type Run struct {
 	Settings Settings
 	// Stored is what the journal held when the run was opened.
 	Stored
-	// Recovery says what reading the journal found.
+	// Recovery describes what reading the journal found.
 	Recovery Recovery
-	// Journal takes what the run records from now on. It is nil after Read.
+	// Journal receives what the run records from now on. It is nil after Read.
 	Journal *Journal
 }
 
-// Close closes the journal, if there is one, and gives up the lock.
+// Close closes the journal, if there is one, and releases the lock.
 func (r *Run) Close() error {
 	if r.Journal == nil {
 		return nil
@@ -135,9 +135,9 @@ func (r *Run) Close() error {
 	return r.Journal.Close()
 }
 
-// Create makes a run directory, with its parents, and locks it until Close. The directory must not exist, be empty, or
-// hold what was left of a Create that was cut off. prepare are called with the directory and write what else belongs to
-// the run. The settings are written last: a directory without them holds no results.
+// Create makes a run directory, with its parents, and locks it until Close. The directory must not exist, or be empty, or hold
+// what an interrupted Create left. Each function of prepare is called with the directory and writes further files of the run. The
+// settings are written last: a directory without them holds no results.
 func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, error) {
 	s.Format = settingsFormat
 	s.Created = s.Created.Round(0).UTC()
@@ -169,7 +169,7 @@ func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, er
 	return &Run{Dir: dir, Settings: s, Stored: journal.Past(), Recovery: Recovery{Lines: 1}, Journal: journal}, nil
 }
 
-// begin makes the journal of a new run in a locked directory, in place of one in which nothing was asked.
+// begin makes the journal of a new run in a locked directory, replacing one in which nothing was asked.
 func begin(dir string, lock io.Closer) (*Journal, error) {
 	if err := checkFree(dir); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func begin(dir string, lock io.Closer) (*Journal, error) {
 	return nil, fmt.Errorf("cannot create the run: %w", err)
 }
 
-// checkFree reports a directory that a new run must not be made in.
+// checkFree reports a directory in which a new run must not be made.
 func checkFree(dir string) error {
 	state, other, err := look(dir)
 	switch {
@@ -202,12 +202,12 @@ func checkFree(dir string) error {
 // The states of a directory.
 const (
 	empty   = iota // nothing, or a lock
-	cutOff         // a journal in which nothing was asked, and perhaps other files of a Create that was cut off
+	cutOff         // a journal in which nothing was asked, and perhaps other files of an interrupted Create
 	begun          // settings
 	foreign        // anything else
 )
 
-// look returns the state of a directory, and the name of a file that is not expected there.
+// look returns the state of a directory, and the name of a file that does not belong there.
 func look(dir string) (state int, other string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -236,7 +236,7 @@ func look(dir string) (state int, other string, err error) {
 	return empty, "", nil
 }
 
-// NotBegunError says that a directory holds what was left of a run that was cut off before it began.
+// NotBegunError says that a directory holds only the leftovers of a run that was interrupted before it began.
 type NotBegunError struct{ Dir string }
 
 // Error says what to do about it.
@@ -244,7 +244,7 @@ func (e *NotBegunError) Error() string {
 	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, e.Dir)
 }
 
-// CheckBegun returns a *NotBegunError of a directory that holds the beginning of a run only.
+// CheckBegun returns a *NotBegunError for a directory in which a run was interrupted before it began.
 func CheckBegun(dir string) error {
 	if state, _, err := look(dir); err == nil && (state == cutOff || state == empty) {
 		return &NotBegunError{dir}
@@ -252,7 +252,7 @@ func CheckBegun(dir string) error {
 	return nil
 }
 
-// Open opens a run to go on with it, and locks it until Close; see OpenJournal.
+// Open opens a run to resume it, and locks it until Close; see OpenJournal.
 func Open(dir string) (*Run, Recovery, error) {
 	settings, err := readSettings(dir)
 	if err != nil {
@@ -278,8 +278,8 @@ func Read(dir string) (*Run, error) {
 	return &Run{Dir: dir, Settings: settings, Stored: stored, Recovery: recovery}, nil
 }
 
-// Look reads the settings of a run and nothing of its journal, for who goes through that in any case: Rounds then gives
-// all of it, and finds what is wrong with it; what else Stored would say is not known.
+// Look reads the settings of a run but not its journal, for callers that read the journal anyway. Rounds then yields all of the
+// journal and finds what is wrong with it; the rest of Stored is unknown.
 func Look(dir string) (*Run, error) {
 	settings, err := readSettings(dir)
 	if err != nil {
@@ -306,9 +306,8 @@ func readSettings(dir string) (Settings, error) {
 	return s, nil
 }
 
-// DefaultDir names a run directory by its kernel, the time in t's own zone, and its seed:
-// root/kernel-YYYYMMDD-HHMMSS-seed. Letters of the kernel's name that do not suit a file name become
-// dashes.
+// DefaultDir names a run directory by its kernel, the time in t's own zone, and its seed: root/kernel-YYYYMMDD-HHMMSS-seed.
+// Letters of the kernel's name that are unsuitable for a file name become dashes.
 func DefaultDir(root, kernel string, t time.Time, seed uint64) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -351,10 +350,9 @@ type Listing struct {
 	Err      error   // what is wrong, where State is Damaged
 }
 
-// List describes the runs in the directory root: the newest first, those made at the same instant by
-// name, and those whose settings cannot be read last. A directory that does not exist holds no runs. Of a long journal
-// it reads the end, as far as the summary file knows the rest; so a line that was damaged before that shows where the run is
-// read.
+// List describes the runs in the directory root: the newest first, those made at the same instant by name, and those whose
+// settings cannot be read last. A directory that does not exist holds no runs. Of a long journal List reads only the part after
+// the summary file, so that damage before that part is found only when the run itself is read.
 func List(root string) ([]Listing, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -387,8 +385,8 @@ func isRun(dir string) bool {
 
 func describe(dir string) Listing {
 	l := Listing{Dir: dir}
-	// The lock is looked at before the journal is read: a run that ends in between then shows as
-	// running, while the other order could show it as interrupted.
+	// The lock is checked before the journal is read: a run that ends in between then shows as running. The other order could
+	// show it as interrupted.
 	running := isLocked(dir)
 	if l.Settings, l.Err = readSettings(dir); l.Err != nil {
 		return l

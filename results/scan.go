@@ -43,7 +43,7 @@ func (s *scanner) recovery() Recovery {
 	return Recovery{Lines: s.lines, TornBytes: int(s.total - s.valid)}
 }
 
-// next reads the next record that says something of the run. It returns io.EOF after the last.
+// next reads the next record that concerns the run. It returns io.EOF after the last.
 func (s *scanner) next(r *record) error {
 	for {
 		s.number++
@@ -86,7 +86,7 @@ func (s *scanner) next(r *record) error {
 	}
 }
 
-// setFormat sets the format, which knows what is to be decoded as a whole.
+// setFormat sets the format, and tells it what to decode completely.
 func (s *scanner) setFormat(f format) {
 	s.format = f
 	if lines, ok := f.(*lineFormat); ok {
@@ -116,9 +116,9 @@ func (s *scanner) take(payload []byte, r *record) error {
 	return s.ledger.admit(r)
 }
 
-// readLine appends the next line to buf, without its newline, and returns the bytes that it took. It
-// returns io.EOF with a last line that has no newline. Of a line that is too long it returns nothing
-// but the length, so that it cannot pass for a record.
+// readLine appends the next line to buf, without its newline, and returns the number of bytes read. For a last line without a
+// newline it returns io.EOF as well. Of a line that is too long it returns only the length, so that it cannot be taken for a
+// record.
 func readLine(r *bufio.Reader, buf []byte) (line []byte, n int64, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -139,8 +139,8 @@ func readLine(r *bufio.Reader, buf []byte) (line []byte, n int64, err error) {
 // Outline is what a journal says of a run as a whole.
 type Outline struct {
 	RunID    string  // the name of the run directory that the journal was made in
-	Batches  int     // that were asked
-	Outcomes int     // that are known
+	Batches  int     // batches asked for
+	Outcomes int     // outcomes known
 	Elapsed  float64 // seconds, over all sittings
 	Ends     []End   // one for each sitting that stopped by itself, in order
 	Ended    bool    // whether the last record is an End; if not, the last sitting was cut off
@@ -170,7 +170,7 @@ func (o *Outline) add(r *record) {
 	}
 }
 
-// readAll reads to the end of a journal, and shows see every record and the place where it begins.
+// readAll reads to the end of a journal; shows sees every record and the place where it begins.
 func (s *scanner) readAll(see func(r *record, at place)) error {
 	var r record
 	for {
@@ -185,13 +185,13 @@ func (s *scanner) readAll(see func(r *record, at place)) error {
 	}
 }
 
-// place is one between two records: so many bytes and lines are before it.
+// place is a position between two records: the number of bytes and lines before it.
 type place struct {
 	bytes int64
 	lines int
 }
 
-// shapes are those that were declared so far.
+// shapes are those declared so far.
 func (s *scanner) shapes() []shape {
 	if lines, ok := s.format.(*lineFormat); ok {
 		return lines.shapes
@@ -199,8 +199,8 @@ func (s *scanner) shapes() []shape {
 	return nil
 }
 
-// rounds gives the batches of a journal with their outcomes. A batch comes when all its outcomes are read, or the
-// journal has ended, so that as a rule no more than one is held.
+// rounds yields the batches of a journal with their outcomes. A batch is yielded when all its outcomes are read, or when the
+// journal has ended, so that usually no more than one is held in memory.
 func (s *scanner) rounds() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		var (
@@ -231,7 +231,7 @@ func (s *scanner) rounds() iter.Seq2[space.Round, error] {
 			case aBatch:
 				held = append(held, space.Round{Batch: r.batch})
 			case anOutcome:
-				// Nearly always it is the last: the batch before it is told.
+				// It is nearly always the last one: the batch before it is told.
 				i := len(held) - 1
 				for held[i].Batch.First > r.entry.Number {
 					i--

@@ -20,8 +20,7 @@ import (
 
 const scheduleFormat = 1
 
-// Schedule is an exported incumbent: the point, what it costs, where that comes from, and the files
-// that were built from it.
+// Schedule is an exported incumbent: the point, its cost, how that was found, and the files that were built from it.
 type Schedule struct {
 	Format        int             `json:"format"` // of this file; Write sets it
 	Kernel        string          `json:"kernel"`
@@ -33,29 +32,29 @@ type Schedule struct {
 	Index         *uint64         `json:"index,omitempty"` // of the point, where the space is enumerable
 	Cost          float64         `json:"cost"`
 	Metrics       []space.Metric  `json:"metrics,omitempty"`
-	// Checked is what the checks show: "fresh inputs", "fixed input", "check command" or Unchecked; "" in files of earlier
-	// versions.
+	// Checked says how candidates were checked: "fresh inputs", "fixed input", "check command" or Unchecked; "" in files of
+	// earlier versions.
 	Checked  string   `json:"checked,omitempty"`
 	Checks   []Check  `json:"checks"` // at the export; all of them passed
 	Baseline Baseline `json:"baseline"`
-	// Verdict says what is known of how the point compares with the baseline; "" in schedules of earlier versions.
+	// Verdict says what is known about the point compared with the baseline; "" in schedules of earlier versions.
 	Verdict space.Verdict `json:"verdict,omitempty"`
 	// Ratio is the cost of the baseline over the cost of the point: above 1 the point is faster.
 	// Zero where there is no baseline to compare with.
 	Ratio float64 `json:"ratio,omitempty"`
-	// RatioInterval is the interval of a ratio that was measured rather than computed; nil else.
+	// RatioInterval is the confidence interval of a measured ratio; nil where the ratio was computed.
 	RatioInterval *[2]float64 `json:"ratio_interval,omitempty"`
 	// Pairs is how often point and baseline were measured side by side for the ratio.
 	Pairs int `json:"pairs,omitempty"`
-	// IndistinctFrom lists the keys of other points that the same measurements do not tell from this one,
-	// that of the baseline included.
+	// IndistinctFrom lists the keys of other points, possibly the baseline's, that the same measurements do not distinguish from
+	// this one.
 	IndistinctFrom []string `json:"indistinct_from,omitempty"`
-	// Unverified says that the machine was not found as quiet as the measurement needs.
+	// Unverified says that the machine was not as quiet as the measurement needs.
 	Unverified bool `json:"unverified,omitempty"`
-	// Closest is the point that was measured beside the baseline and is not proven to be faster, where the baseline is
-	// the point of the schedule; nil else.
+	// Closest is set where the schedule's point is the baseline: it is the point that was measured beside the baseline and not
+	// proven to be faster. Otherwise it is nil.
 	Closest *Closest `json:"closest,omitempty"`
-	// Search is what the search saw of the point and of the baseline, at moments far apart; nil where costs are exact.
+	// Search holds what the search measured of the point and of the baseline, at different moments; nil where costs are exact.
 	Search *Seen `json:"seen_by_search,omitempty"`
 	// MachineState is how quiet the machine was while the ratio was measured; nil where it was computed.
 	MachineState *MachineState `json:"machine_state,omitempty"`
@@ -67,7 +66,7 @@ type Schedule struct {
 	Seed             uint64    `json:"seed"`
 	Evaluations      int       `json:"evaluations"`     // that the run had made
 	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
-	Trial            int       `json:"trial"`           // the number that the point was asked under; NoTrial for a baseline that was not
+	Trial            int       `json:"trial"`           // the number of the point's trial; NoTrial for a baseline that the search did not ask for
 	Clock            string    `json:"clock,omitempty"` // of elapsed_seconds: see Settings
 	Data             *File     `json:"data,omitempty"`  // the measurements that the kernel was made of
 	Run              string    `json:"run"`             // the name of the run directory
@@ -79,19 +78,19 @@ type Schedule struct {
 	Reproduce []string   `json:"reproduce"` // the command lines that find and verify the point again
 }
 
-// Unchecked is the Checked of a schedule of a kernel that has nothing to tell right from wrong by.
+// Unchecked is the Checked of a schedule whose kernel has no way to tell right from wrong.
 const Unchecked = "not checked"
 
 // NoTrial is the Trial of a baseline that the search did not ask for.
 const NoTrial = -1
 
-// Seen is what a search saw of a point that was measured anew.
+// Seen is what a search measured of a point that was measured again later.
 type Seen struct {
 	Cost     float64 `json:"cost"`
 	Baseline float64 `json:"baseline"`
 }
 
-// Closest is a point that was measured beside a baseline. Its fields are as those of a Schedule.
+// Closest is a point that was measured beside a baseline. Its fields are like those of a Schedule.
 type Closest struct {
 	Key           string      `json:"key"`
 	Cost          float64     `json:"cost"`
@@ -131,7 +130,7 @@ type Artifact struct {
 	Derived bool `json:"derived,omitempty"`
 }
 
-// Validate reports a schedule that cannot be believed, by the name of the field in the file.
+// Validate reports a schedule with impossible values, by the name of the field in the file.
 func (s Schedule) Validate() error {
 	if err := required(field{"kernel", s.Kernel}, field{"unit", s.Unit}, field{"key", s.Key},
 		field{"point", string(s.Point)}); err != nil {
@@ -183,7 +182,7 @@ func (s Schedule) Validate() error {
 		if sum, err := hex.DecodeString(a.SHA256); err != nil || len(sum) != sha256.Size {
 			return fmt.Errorf("field artifacts: %q of artifact %d is not a SHA-256 sum", a.SHA256, i)
 		}
-		// A schedule may come from elsewhere, and must not lead out of its own directory.
+		// A schedule may come from elsewhere, and must not refer to files outside its own directory.
 		if err := files.Beside(a.Name); err != nil {
 			return fmt.Errorf("field artifacts[%d].name: %w", i, err)
 		}
@@ -217,7 +216,8 @@ func (s Schedule) Write(path string) error {
 }
 
 // MoveSchedule moves a schedule and its artifacts, complete in one directory, over those in another on the same file system. The
-// schedule is last: where that is not reached the former one stands, and Artifact.Verify tells whether its files are still its own.
+// schedule is moved last. If the move is interrupted, the former schedule remains, and Artifact.Verify tells whether its files
+// are still its own.
 func MoveSchedule(from, to, name string) error {
 	s, err := ReadSchedule(filepath.Join(from, name))
 	if err != nil {
@@ -280,8 +280,8 @@ func WriteArtifact(path string, write func(io.Writer) error) (Artifact, error) {
 	return writeArtifact(path, write, true)
 }
 
-// WriteDerived writes a file that can be made again from others, atomically, and describes it. It does not wait for
-// the disk: the file may be missing or damaged after a power failure, which its description then shows.
+// WriteDerived writes a file that can be made again from others, atomically, and describes it. It does not wait for the disk:
+// after a power failure the file may be missing or damaged, and its description then does not match.
 func WriteDerived(path string, write func(io.Writer) error) (Artifact, error) {
 	return writeArtifact(path, write, false)
 }

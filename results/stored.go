@@ -15,20 +15,20 @@ import (
 	"tune/space"
 )
 
-// Stored is the part of a journal that a call has read through, on disk. It takes no memory to speak of, however long
-// the journal is.
+// Stored is the part of a journal that a call has read and checked. It stays on disk, and takes almost no memory however long the
+// journal is.
 type Stored struct {
 	Outline
 	path string
-	size int64 // bytes of the part; -1 where it was not read through, and is all
+	size int64 // bytes of the part; -1 where it was not checked, and is the whole journal
 	// metrics are the names of all metrics; nil where they were not looked for.
 	metrics *nameSet
-	// state is what had been found at the end of the part; nil where it was not read through.
+	// state is what was known at the end of the part; nil where it was not checked.
 	state *state
 }
 
-// state is what the lines up to a place of a journal come to: who reads them all must find the same as who began at the place that the
-// summary file names.
+// state is what the lines up to a place of a journal amount to. Reading all of them must give the same as starting at the place
+// that the summary file names.
 type state struct {
 	batches, trials, ended, ahead int
 	shapes                        []shape
@@ -43,8 +43,8 @@ func storedUpTo(path string, s *scanner, metrics *nameSet) Stored {
 	return Stored{s.outline, path, s.valid, metrics, s.state()}
 }
 
-// Rounds reads the batches with their outcomes, each time anew, on a goroutine of its own ahead of the caller. An error
-// ends it: it is one of reading, since what is read was found to be sound before.
+// Rounds yields the batches with their outcomes, each time reading them anew, on a goroutine that reads ahead of the caller. An
+// error ends it; it is an error of reading, because the content was checked before.
 func (s Stored) Rounds() iter.Seq2[space.Round, error] { return ahead(s.read()) }
 
 // read is Rounds on the goroutine of the caller.
@@ -76,19 +76,19 @@ func (s Stored) read() iter.Seq2[space.Round, error] {
 	}
 }
 
-// How far reading is ahead: so many parcels, each of rounds with so many outcomes.
+// How far reading is ahead: the number of parcels, and of outcomes in a parcel.
 const (
 	parcelsAhead  = 4
 	parcelEntries = 512
 )
 
-// parcel is rounds that change the goroutine together.
+// parcel is a group of rounds that is passed between the goroutines at once.
 type parcel struct {
 	rounds []space.Round
 	err    error // after them
 }
 
-// ahead goes through a sequence on a goroutine of its own, which ends with the loop.
+// ahead iterates over a sequence on another goroutine, which ends with the loop.
 func ahead(rounds iter.Seq2[space.Round, error]) iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		parcels, done := make(chan parcel, parcelsAhead), make(chan struct{})
@@ -137,12 +137,13 @@ func ahead(rounds iter.Seq2[space.Round, error]) iter.Seq2[space.Round, error] {
 // Spent returns the time in seconds that the sittings spent.
 func (s Stored) Spent() float64 { return s.Elapsed }
 
-// readerOf opens a journal for reading: a regular file of its directory, which no link leads out of.
+// readerOf opens a journal for reading: a regular file of its directory, not a link that leads out of it.
 func readerOf(path string) (*os.File, error) {
 	return files.In(filepath.Dir(path)).Open(filepath.Base(path))
 }
 
-// readStored reads a journal without locking or changing it, and says what it found. See OpenJournal for what it does not find.
+// readStored reads a journal without locking or changing it, and describes what it found. See OpenJournal for what it does not
+// find.
 func readStored(path string) (Stored, Recovery, error) {
 	file, err := readerOf(path)
 	if err != nil {
@@ -153,7 +154,7 @@ func readStored(path string) (Stored, Recovery, error) {
 	return storedUpTo(path, s, digest.names()), s.recovery(), err
 }
 
-// unfitSummary says that the summary file beside a journal is not of it.
+// unfitSummary says that the summary file beside a journal does not belong to it.
 func unfitSummary(path string) error {
 	return fmt.Errorf("%s is not what %s says: remove that file, which only saves time", path, filepath.Join(filepath.Dir(path), summaryName))
 }
@@ -161,7 +162,7 @@ func unfitSummary(path string) error {
 // nameSet is the names of metrics.
 type nameSet struct {
 	names map[string]struct{}
-	last  []string // most outcomes have the names of the one before
+	last  []string // most outcomes have the same names as the one before
 }
 
 func (s *nameSet) add(names []string) {
@@ -187,8 +188,8 @@ func metricsOf(metrics []space.Metric) (names []string) {
 
 func (s *nameSet) sorted() []string { return slices.Sorted(maps.Keys(s.names)) }
 
-// metricNames returns the names of the metrics of a history, ordered. It goes through it unless that was done when it was
-// read.
+// metricNames returns the sorted names of the metrics of a history. It reads the history unless the names are known from an
+// earlier read.
 func metricNames(h History) ([]string, error) {
 	if known, ok := h.(interface{ known() *nameSet }); ok && known.known() != nil {
 		return known.known().sorted(), nil

@@ -20,13 +20,13 @@ const summaryName = "summary.json"
 
 const (
 	summaryFormat = 2
-	// wholeUpTo is how much of a journal, in bytes, is read all the same: it takes a few milliseconds, and what is
-	// damaged shows.
+	// wholeUpTo is the size in bytes up to which a journal is read completely all the same: it takes a few milliseconds, and
+	// damage is found.
 	wholeUpTo = 1 << 20
 )
 
-// digested is what a journal says up to the last batch that was asked when all before it were told. What comes after
-// that place is read from the journal, and it is little: a batch, and what was recorded since the file was written.
+// digested is what a journal says up to the last batch that was asked for when all before it were told. What comes after that
+// place is read from the journal, and it is little: a batch, and what was recorded since the file was written.
 type digested struct {
 	Format  int          `json:"format"`
 	Journal int          `json:"journal"` // its format
@@ -52,7 +52,7 @@ type digester struct {
 	last    bool // whether the last record is an end
 }
 
-// measured is an outcome after the last place, and the names of its metrics.
+// measured is an outcome after that place, and the names of its metrics.
 type measured struct {
 	entry space.Entry
 	names []string
@@ -62,7 +62,7 @@ func newDigester() digester {
 	return digester{settled: digested{Format: summaryFormat, Tally: newTally()}}
 }
 
-// see takes a record that begins at a place of the journal. l is the ledger, which has admitted it, and f the format.
+// see processes a record that begins at a place of the journal. l is the ledger, which has admitted it, and f the format.
 func (d *digester) see(r *record, at place, l *ledger, f format) {
 	d.last = r.kind == anEnd
 	switch r.kind {
@@ -71,7 +71,7 @@ func (d *digester) see(r *record, at place, l *ledger, f format) {
 	case anOutcome:
 		m := measured{r.entry, r.metrics}
 		if m.names == nil {
-			m.names = metricsOf(r.entry.Outcome.Metrics) // it is being written
+			m.names = metricsOf(r.entry.Outcome.Metrics) // this process is writing it
 		}
 		d.since = append(d.since, m)
 	case anEnd:
@@ -94,13 +94,13 @@ func (d *digester) see(r *record, at place, l *ledger, f format) {
 	}
 }
 
-// wants reports whether an outcome may be the best so far: of no other the key and the metrics are looked at.
+// wants reports whether an outcome may be the best so far: only then are its key and metrics read.
 func (d *digester) wants(e *space.Entry) bool {
 	best := d.settled.Tally.Best
 	return best == nil || !space.Objective{}.Less(best.Outcome, e.Outcome)
 }
 
-// end is the last record, where that is an end.
+// end is the last record, if that is an end.
 func (d *digester) end() *End {
 	if !d.last {
 		return nil
@@ -126,7 +126,7 @@ func (d *digester) names() *nameSet {
 	return &all
 }
 
-// summary is that of the run, without the trials that End.Trim takes away.
+// summary is the summary of the run, without the trials that End.Trim removes.
 func (d *digester) summary() Summary {
 	t := d.settled.Tally
 	t.Counts = maps.Clone(t.Counts)
@@ -142,7 +142,7 @@ func (d *digester) summary() Summary {
 	return t.summary()
 }
 
-// file returns what the summary file is to hold; false where there is nothing yet.
+// file returns the content for the summary file; false where there is nothing yet.
 func (d *digester) file() (digested, bool) {
 	out := d.settled
 	out.Shapes = nil // those that it was read with
@@ -166,7 +166,7 @@ func writeSummary(dir string, d digested) error {
 	})
 }
 
-// summarise says what a run has come to and how it ended, nil where it did not.
+// summarise returns the result of a run so far and how it ended; the end is nil where the run has not ended.
 func summarise(dir string) (Summary, *End, error) {
 	file, err := readerOf(filepath.Join(dir, JournalName))
 	if err != nil {
@@ -177,8 +177,8 @@ func summarise(dir string) (Summary, *End, error) {
 	return d.summary(), d.end(), err
 }
 
-// digestOf reads the journal of a directory to its end: what comes after the place that the summary file names, or all of it where it is
-// short or the two do not fit. Neither result is nil.
+// digestOf reads the journal of a directory to its end: the part after the place that the summary file names, or all of it where
+// it is short or the two do not match. Neither result is nil.
 func digestOf(dir string, journal *os.File) (*scanner, *digester, error) {
 	if s, d, err := openSummary(dir, journal); err == nil {
 		if err := d.follow(s); err == nil {
@@ -194,12 +194,12 @@ func digestOf(dir string, journal *os.File) (*scanner, *digester, error) {
 	return s, &d, d.follow(s)
 }
 
-// follow sees all records that are left.
+// follow processes all remaining records.
 func (d *digester) follow(s *scanner) error {
 	return s.readAll(func(r *record, at place) { d.see(r, at, &s.ledger, s.format) })
 }
 
-// openSummary returns a scanner that goes on where the summary file ends, and a digester that knows what comes before.
+// openSummary returns a scanner that starts where the summary file ends, and a digester that knows what comes before.
 func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 	path := filepath.Join(dir, summaryName)
 	d := newDigester()
@@ -213,7 +213,7 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 	if in.Bytes < wholeUpTo {
 		return nil, nil, errors.New("the journal is short enough to be read")
 	}
-	// The place must be where a batch of that number begins, or this is not the journal that the file was made from.
+	// The place must be where a batch of that number begins; otherwise this is not the journal that the file was made from.
 	if _, err := journal.Seek(in.Bytes, io.SeekStart); err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncData makes the content and the length of a file durable, and leaves out the times that fsync
-// would write too.
+// syncData makes the content and the length of a file durable, without the time stamps that fsync would write too.
 func syncData(file *os.File) error {
 	for {
 		err := unix.Fdatasync(int(file.Fd()))

@@ -7,14 +7,14 @@ import (
 	"tune/space"
 )
 
-// Fresh draws points that nobody has seen: uniformly, without replacement, until none is left. Strategies
-// that make their points in other ways mark those here, and come back to Fresh when they run dry.
+// Fresh draws points that nobody has seen: uniformly, without replacement, until none is left. Strategies that make their points
+// in other ways mark those here, and draw from Fresh when they have no idea of their own.
 //
-// In a space whose points are numbered it walks a keyed permutation of the numbers; elsewhere it samples, and scans the
-// space in canonical order once sampling finds nothing new.
+// Where the points of a space are numbered, Fresh walks a keyed permutation of the numbers. Elsewhere it samples, and once
+// sampling finds nothing new it scans the space in canonical order.
 type Fresh struct {
-	// Later, where it is set, says which points are kept back: they count as seen until nothing else is left, and then
-	// it becomes nil.
+	// Later, where it is set, says which points are held back: they count as seen until nothing else is left; then Later becomes
+	// nil.
 	Later func(space.Point) bool
 
 	space *space.Space
@@ -31,7 +31,7 @@ type Fresh struct {
 	scan func() (space.Point, bool) // nil while sampling finds new points
 }
 
-// sampleTries is how often Fresh samples before it concludes that little is left, and scans.
+// sampleTries is how often Fresh samples without success before it concludes that little is left, and scans.
 const sampleTries = 64
 
 // NewFresh returns a source of unseen points.
@@ -48,8 +48,8 @@ func SeededFresh(s *space.Space, seed uint64) *Fresh {
 	return NewFresh(s, rand.New(rand.NewPCG(seed, 0x66726573)))
 }
 
-// Mark notes that a point is seen, and reports whether it was not before. It is false, and notes nothing, where the point
-// is kept back.
+// Mark notes that a point is seen, and reports whether it was unseen before. For a point that is held back it returns false and
+// notes nothing.
 func (f *Fresh) Mark(p space.Point) bool {
 	if f.late(p) {
 		return false
@@ -57,7 +57,7 @@ func (f *Fresh) Mark(p space.Point) bool {
 	return f.mark(p)
 }
 
-// mark is Mark of any point.
+// mark does what Mark does, also for points that are held back.
 func (f *Fresh) mark(p space.Point) bool {
 	if !f.holds(p) {
 		return false
@@ -76,8 +76,8 @@ func (f *Fresh) holds(p space.Point) bool { return p.Space().Same(f.space) }
 // bit reports whether known point i is seen.
 func (f *Fresh) bit(i int) bool { return i/64 < len(f.seen) && f.seen[i/64]>>(i%64)&1 != 0 }
 
-// Number returns the number of a point of the space, by which strategies keep what they know of it: 0, 1, 2, … in the
-// order in which the points became known here.
+// Number returns the number under which strategies keep what they know of a point: 0, 1, 2, … in the order in which the points
+// became known here.
 func (f *Fresh) Number(p space.Point) int {
 	i, fresh := f.known.Add(p)
 	if fresh && i/64 == len(f.seen) {
@@ -180,8 +180,8 @@ func InOrder(s *space.Space) func() (space.Point, bool) {
 	}
 }
 
-// How many points InOrder reads ahead where they are not numbered. It enumerates from the start each time, so
-// that it reads as many as it has given already, within bounds.
+// InOrder reads ahead where points are not numbered. As it enumerates from the start each time, it reads as many points as it has
+// given already, within these bounds.
 const (
 	leastAhead = 64
 	mostAhead  = 1 << 16

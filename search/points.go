@@ -7,9 +7,9 @@ import (
 	"tune/space"
 )
 
-// Points is a set of points of a space, numbered in the order in which they were added. It keeps them in their packed
-// form, and finds one by a hash that is then compared with the point itself, so that no two are ever taken for one. A
-// point takes [space.Space.PackedLen] bytes and 5 to 11 more.
+// Points is a set of points of a space, numbered in the order in which they were added. It stores packed points, and finds one by
+// a hash and then a comparison of the point itself, so that two points are never confused. A point takes [space.Space.PackedLen]
+// bytes and 5 to 11 more.
 type Points struct {
 	space *space.Space
 	width int
@@ -27,7 +27,7 @@ func NewPoints(s *space.Space) *Points {
 	return p
 }
 
-// chunkLen is how many values stand in one piece of memory: growing copies none of the others.
+// chunkLen is how many values one allocation holds: growing copies none of the existing ones.
 const chunkLen = 1 << 12
 
 // Len returns the number of points.
@@ -61,7 +61,7 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 		return i, false
 	}
 	if p.n%chunkLen == 0 {
-		size := 0 // the first one grows, because most sets are small
+		size := 0 // the first chunk grows, because most sets are small
 		if p.n > 0 {
 			size = chunkLen * p.width
 		}
@@ -74,25 +74,25 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 	return p.n - 1, true
 }
 
-// Index finds numbers 0, 1, 2, … by the hash of what they stand for: a table with open addressing, of which half to three
-// quarters of a large one are in use when it is not about to grow. It keeps no hashes.
+// Index finds numbers 0, 1, 2, … by the hash of what they stand for. It is a hash table with open addressing that stores no
+// hashes; a large table is half to three quarters full.
 type Index struct {
 	hash  func(x *Index, i int) uint64 // of what number i stands for
 	sum   func([]byte) uint64
-	table []uint32 // the number and 1; 0 is empty
+	table []uint32 // the number plus 1; 0 is empty
 	n     int
 }
 
-// NewIndex returns an index. hash returns the hash of what a number stands for: what was given to Add.
+// NewIndex returns an index. hash returns the hash of the item with a number, the same as was given to Add.
 func NewIndex(hash func(x *Index, i int) uint64) *Index {
 	seed := maphash.MakeSeed()
 	return &Index{hash: hash, sum: func(b []byte) uint64 { return maphash.Bytes(seed, b) }}
 }
 
-// Hash returns the hash of bytes. It differs from process to process, and no result depends on it.
+// Hash returns the hash of bytes. It differs between processes, and no result depends on it.
 func (x *Index) Hash(b []byte) uint64 { return x.sum(b) }
 
-// Find returns the number with a hash for which equal holds.
+// Find returns the number with the given hash for which equal returns true.
 func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
 	if len(x.table) == 0 {
 		return 0, false
@@ -127,7 +127,7 @@ func (x *Index) place(hash uint64, i int) {
 	x.table[at] = uint32(i) + 1
 }
 
-// Column is a list that grows by chunks, so that a long one is never copied. The zero value is empty.
+// Column is a list that grows in chunks, so that growing never copies it. The zero value is empty.
 type Column[T any] struct {
 	chunks [][]T
 	n      int
@@ -136,7 +136,7 @@ type Column[T any] struct {
 // Len returns the number of values.
 func (c *Column[T]) Len() int { return c.n }
 
-// At returns where value i stands.
+// At returns a pointer to value i.
 func (c *Column[T]) At(i int) *T { return &c.chunks[i/chunkLen][i%chunkLen] }
 
 // Append adds a value.

@@ -19,31 +19,30 @@ import (
 	"tune/space"
 )
 
-// Settings say how a run is carried out. The zero value evaluates one trial at a time until the space is
-// exhausted, and keeps nothing.
+// Settings say how a run is carried out. The zero value evaluates one trial at a time until the space is exhausted, and records
+// nothing.
 type Settings struct {
 	Budget Budget
 	// Jobs is how many trials are evaluated at once; 0 means 1. It changes no result.
 	Jobs int
-	// Recorder keeps the run; nil keeps nothing.
+	// Recorder records the run; nil records nothing.
 	Recorder Recorder
-	// History is what earlier sittings of this run recorded; nil means nothing. The strategy is led through it first,
-	// batch by batch, and nothing in it is evaluated again.
+	// History is what earlier sittings of this run recorded; nil means nothing. It is first replayed to the strategy, batch by
+	// batch, and nothing in it is evaluated again.
 	History History
-	// Began is when this sitting began, for wall budgets; the zero value means now. The time that it takes to
-	// lead the strategy through the history does not count.
+	// Began is when this sitting began, for wall-clock budgets; the zero value means now. The time to replay the history does not
+	// count.
 	Began time.Time
-	// Now is the clock that progress and durations are read from; nil means time.Now. What ends a wall budget
-	// is a timer.
+	// Now is the clock that progress and durations are read from; nil means time.Now. A timer, not this clock, ends a wall-clock
+	// budget.
 	Now func() time.Time
-	// Virtual makes time simulated: an evaluation takes the Seconds of its outcome, on one of Jobs simulated
-	// workers, and the wall budget is a budget of these. Trials begin in the order asked, each on the worker that is
-	// free first, and a batch when the one before it has ended. So time, and what a budget of it allows, depend on
-	// Jobs and on what was evaluated, and on no clock. Outcomes are recorded and observed in the order in which the
-	// evaluations end; one that would end after the budget has none.
+	// Virtual makes time simulated. An evaluation takes the Seconds of its outcome, on one of Jobs simulated workers, and the
+	// wall budget counts this time. Trials begin in the order asked, each on the worker that is free first; a batch begins when
+	// the one before it has ended. So time, and what a budget of it allows, depend on Jobs and on the outcomes, and on no clock.
+	// Outcomes are recorded and observed in the order in which the evaluations end. An evaluation that would end after the budget
+	// has no outcome.
 	Virtual bool
-	// Observe is called, by one goroutine at a time, with every outcome as soon as it is known; nil
-	// observes nothing.
+	// Observe is called with every outcome as soon as it is known, by one goroutine at a time; nil observes nothing.
 	Observe func(Event)
 }
 
@@ -68,9 +67,9 @@ type Event struct {
 	Outcome space.Outcome
 	// Best is the incumbent after this outcome; its status is unset while there is none.
 	Best Best
-	// Known is how many outcomes the run has, Valid how many of them are right.
+	// Known is how many outcomes the run has, Valid how many of them are correct.
 	Known, Valid int
-	// Elapsed is the time that the run had spent by then, over all its sittings.
+	// Elapsed is the time that the run had spent when the outcome was known, over all its sittings.
 	Elapsed time.Duration
 }
 
@@ -80,7 +79,7 @@ type Best struct {
 	Outcome space.Outcome
 }
 
-// Stop says why a run ended. Each is an end in good order; what fails is an error.
+// Stop says why a run ended. All of these are normal ends; a failure is an error.
 type Stop uint8
 
 // The reasons to stop.
@@ -106,23 +105,23 @@ func (s Stop) String() string {
 // Result is what a run found.
 type Result struct {
 	Stop Stop
-	// Best is the best right outcome of full fidelity; its status is unset where there is none. Of equal
-	// ones the earliest asked wins.
+	// Best is the best correct outcome of full fidelity; its status is unset where there is none. Of equal ones the first that
+	// was asked for wins.
 	Best Best
-	// Told is the number of outcomes that count: every one known, but where the target was reached those
-	// up to the one that reached it.
+	// Told is the number of outcomes that count: all that are known, except that where the target was reached only those up to
+	// the one that reached it count.
 	Told int
-	// Valid is how many of them are right.
+	// Valid is how many of them are correct.
 	Valid int
-	// Elapsed is the time over all sittings: by the wall, or simulated.
+	// Elapsed is the time over all sittings: wall time, or simulated time.
 	Elapsed time.Duration
 }
 
-// Run drives a strategy: it asks for a batch, evaluates it in parallel, records every outcome as soon as it is
-// known, and tells the batch in the order asked. Budgets and the context end it in good order. An error means
-// that the evaluator, the recorder or the strategy failed; what was recorded until then stands.
+// Run drives a strategy: it asks for a batch, evaluates it in parallel, records every outcome as soon as it is known, and tells
+// the outcomes in the order asked. Reaching a budget and the end of the context are normal ends. An error means that the
+// evaluator, the recorder or the strategy failed; what was recorded until then remains.
 //
-// Run returns within the time that the evaluator takes to notice that its context is done.
+// Run returns as soon as the evaluator has noticed that its context is done.
 func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, error) {
 	if err := set.Validate(); err != nil {
 		return Result{}, err
@@ -142,7 +141,7 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	}
 	err := r.loop(ctx)
 	if set.Recorder != nil {
-		if serr := set.Recorder.Sync(); !errors.Is(err, serr) { // a recorder may say the same again
+		if serr := set.Recorder.Sync(); !errors.Is(err, serr) { // a recorder may return the same error again
 			err = errors.Join(err, serr)
 		}
 	}
@@ -150,11 +149,11 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	return r.result, err
 }
 
-// Replay leads a strategy through a recorded run, and proves that it asks the same points in the same order. It
-// returns the number of trials that it compared.
+// Replay feeds a recorded run to a strategy, and proves that it asks for the same points in the same order. It returns the number
+// of trials that it compared.
 func Replay(s Strategy, h History) (int, error) {
 	r := &run{strategy: s}
-	compared, last, missing := 0, 0, 0 // the batch that was not told, and how much of it is missing
+	compared, last, missing := 0, 0, 0 // compared trials, the batch that was not told, and how many of its outcomes are missing
 	for past, err := range h.Rounds() {
 		if err != nil {
 			return compared, err
@@ -172,7 +171,7 @@ func Replay(s Strategy, h History) (int, error) {
 			return compared, err
 		}
 		if missing = len(b.trials) - known; missing > 0 {
-			// Whatever was in flight when the run was stopped was never told.
+			// What was in flight when the run was stopped was never told.
 			last = past.Batch.Number
 			continue
 		}
@@ -196,12 +195,12 @@ type run struct {
 	result Result
 }
 
-// batch is one round of ask and tell. Outcomes are written by index, so that the order of finishing changes
-// nothing; an unset status is not known yet.
+// batch is one round of ask and tell. Outcomes are stored by index, so that the order of finishing changes nothing; an unset
+// status means not known yet.
 type batch struct {
 	trials   []space.Trial
 	outcomes []space.Outcome
-	elapsed  time.Duration // of the run when the last of the outcomes that a history knows was known
+	elapsed  time.Duration // of the run at the moment of the last outcome in the history
 }
 
 func (r *run) elapsed() time.Duration {
@@ -231,8 +230,7 @@ func (r *run) loop(ctx context.Context) error {
 	next, stop := iter.Pull2(r.set.History.Rounds())
 	defer stop()
 	for {
-		// What is recorded counts, whatever the budget is by now: a smaller one than the run had ends it after
-		// its history.
+		// The history counts whatever the budget is now: if the budget is smaller than it was, the run ends after its history.
 		past, err, replayed := next()
 		if err != nil {
 			return err
@@ -278,8 +276,8 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// begin compares a batch with the recorded one and learns what is recorded of it, or records that it was asked. It returns how
-// many of its outcomes are known.
+// begin compares a batch with the recorded one and takes over its outcomes, or records that the batch was asked for. It returns
+// how many outcomes are known.
 func (r *run) begin(b *batch, past space.Round, replayed bool, progress space.Progress) (known int, err error) {
 	if replayed {
 		if known, err = b.compare(past); err != nil {
@@ -300,8 +298,8 @@ func (r *run) begin(b *batch, past space.Round, replayed bool, progress space.Pr
 	})
 }
 
-// complete evaluates what is not known of a batch, and brings it to disk. ended says that the search ends before the batch is told,
-// and r.result why.
+// complete evaluates the missing outcomes of a batch, and makes them durable. ended says that the search ends before the batch is
+// told; r.result then says why.
 func (r *run) complete(ctx context.Context, b *batch, known int) (ended bool, err error) {
 	var hit int
 	switch {
@@ -346,7 +344,7 @@ func stopOf(ctx context.Context) Stop {
 	return Interrupted
 }
 
-// progress reads the budget.
+// progress reports how much of the budget is spent.
 func (r *run) progress() space.Progress {
 	p := space.Progress{Told: r.told, Left: 1}
 	if n := r.set.Budget.Evaluations; n > 0 {
@@ -379,14 +377,14 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 	return b, nil
 }
 
-// tell reports a batch whose outcomes are all known.
+// tell tells the strategy a batch whose outcomes are all known.
 func (r *run) tell(b *batch) {
 	r.strategy.Tell(b.trials, b.outcomes)
 	r.told += len(b.trials)
 }
 
-// compare fills in the outcomes that the history knows of the batch, and returns how many those are. It
-// fails where the strategy asked for other points than were recorded.
+// compare fills in the outcomes of the batch that are in the history, and returns their number. It fails where the strategy asked
+// for other points than were recorded.
 func (b *batch) compare(past space.Round) (int, error) {
 	want := past.Batch
 	if len(b.trials) != want.Count {
@@ -418,9 +416,9 @@ func (b *batch) unknown() bool {
 	return false
 }
 
-// evaluate evaluates what is not known of a batch, in parallel. It returns the index of the first trial that
-// reached the target, or -1; trials before that one are all known then, later ones need not be. Some outcomes
-// stay unknown where the context ends, and where the batch was asked under a larger budget than there is now.
+// evaluate evaluates the missing outcomes of a batch, in parallel. It returns the index of the first trial that reached the
+// target, or -1; all trials before that one are known then, later ones may not be. Outcomes stay unknown where the context ends,
+// and where the batch was asked for under a larger budget than there is now.
 func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 	// Trials at or past limit are not needed: the budget ends before them, or an earlier one has reached the
 	// target.
@@ -490,11 +488,10 @@ func (r *run) reaches(o space.Outcome) bool {
 	return t != nil && space.Objective{}.Reaches(o, *t)
 }
 
-// simulate is evaluate on simulated workers. The evaluations themselves take next to no time, and run one after
-// another.
+// simulate does what evaluate does, on simulated workers. The evaluations take almost no real time, and run one after another.
 func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
 	if !b.unknown() {
-		// However many workers there were, the history has the time that it took them.
+		// The elapsed time in the history holds however many workers there were.
 		r.clock = max(r.clock, b.elapsed)
 	}
 	limit, hit := len(b.trials), -1
@@ -537,7 +534,7 @@ func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
 		}
 		if wall := r.set.Budget.Wall; wall > 0 && ends[i] > wall {
 			r.clock, r.spent = wall, true
-			break // the rest ends later still
+			break // all others end later still
 		}
 		r.clock = max(r.clock, ends[i])
 		if err := r.record(b.trials[i], outcomes[i]); err != nil {
@@ -568,7 +565,7 @@ func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 func (r *run) outcome(ctx context.Context, t space.Trial) (space.Outcome, error) {
 	o, err := guarded(ctx, r.evaluator, t)
 	if ctx.Err() != nil && (err != nil || o.Status != space.OK) {
-		// The failure may be nothing but the end of the context, and would stand for ever once recorded.
+		// The end of the context alone may have caused the failure, and a recorded failure would stay for ever.
 		return space.Outcome{}, nil
 	}
 	if err != nil {
@@ -583,7 +580,7 @@ func (r *run) outcome(ctx context.Context, t space.Trial) (space.Outcome, error)
 	return o, nil
 }
 
-// record records an outcome, and learns from it.
+// record records an outcome, and updates the result.
 func (r *run) record(t space.Trial, o space.Outcome) error {
 	if r.set.Recorder != nil {
 		e := space.Entry{Number: t.Number, Key: t.Point.Key(), Outcome: o, Elapsed: r.elapsed().Seconds()}
@@ -595,7 +592,8 @@ func (r *run) record(t space.Trial, o space.Outcome) error {
 	return nil
 }
 
-// clip bounds a reason, and makes it fit to be shown: a candidate may put anything into it, and a journal keeps all of them.
+// clip limits the length of a reason and makes it safe to print: a candidate may put anything into it, and a journal keeps it
+// all.
 func clip(reason string) string {
 	const most = 2000
 	if len(reason) > most {
@@ -604,7 +602,7 @@ func clip(reason string) string {
 	return plain.Line(reason)
 }
 
-// guarded makes a panic of an evaluator the outcome of its candidate.
+// guarded turns a panic of an evaluator into an outcome of its candidate.
 func guarded(ctx context.Context, ev Evaluator, t space.Trial) (o space.Outcome, err error) {
 	err = guard.Call(func() error {
 		o, err = ev.Evaluate(ctx, t)
@@ -641,8 +639,7 @@ func (b *Best) offer(t space.Trial, o space.Outcome) {
 	}
 }
 
-// endAt forgets the outcomes past the one that reached the target: how many there are depends on the number of
-// workers.
+// endAt drops the outcomes after the one that reached the target: how many of them there are depends on the number of workers.
 func (r *run) endAt(b *batch, hit int) {
 	late, lateValid := 0, 0
 	for _, o := range b.outcomes[hit+1:] {

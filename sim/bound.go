@@ -1,20 +1,19 @@
 package sim
 
-// Bound is a lower bound on the cycles of any program that executes the same slots with the same flow of
-// values between them.
+// Bound is a lower bound on the cycles of any program that executes the same slots with the same flow of values between them.
 type Bound struct {
-	// PerEngine is the cycles that the engine needs for its slots when every one is used.
+	// PerEngine is the number of cycles that each engine needs for its slots if all of its capacity is used.
 	PerEngine [NumEngines]int
-	// Dependence is the length in slots of the longest chain in which each slot reads a word of scratch
-	// that the one before it wrote. A value takes a cycle to get from slot to slot. Memory carries no
-	// dependence here, because addresses are known only when the program runs.
+	// Dependence is the length in slots of the longest chain in which each slot reads a word of scratch that the one before it
+	// wrote. A value takes one cycle from slot to slot. Memory causes no dependence here, because addresses are known only when
+	// the program runs.
 	Dependence int
-	// Cycles is the greatest of these.
+	// Cycles is the largest of these.
 	Cycles int
 }
 
-// LowerBound bounds the cycles of a program that runs to its end. For a program with jumps it counts only
-// what is executed for certain, the bundles up to the first that jumps; BoundOf knows more.
+// LowerBound bounds the cycles of a program that runs to its end. For a program with jumps it counts only what is certainly
+// executed, the bundles up to the first jump; BoundOf gives a better bound.
 func LowerBound(p *Program) Bound {
 	n, _ := p.prefix()
 	var slots [NumEngines]int
@@ -26,8 +25,8 @@ func LowerBound(p *Program) Bound {
 	return newBound(slots, dependence(p.Bundles[:n]))
 }
 
-// BoundOf bounds the cycles of a run from visits, the executions of each bundle that Machine.Profile
-// returns. Its Dependence is that of LowerBound.
+// BoundOf bounds the cycles of a run from visits, the executions of each bundle as returned by Machine.Profile. Its Dependence is
+// that of LowerBound.
 func BoundOf(p *Program, visits []int) Bound {
 	n, _ := p.prefix()
 	return newBound(Utilisation(p, visits).Slots, dependence(p.Bundles[:n]))
@@ -42,8 +41,8 @@ func newBound(slots [NumEngines]int, dependence int) Bound {
 	return b
 }
 
-// Limiter names what the bound is due to: an engine, or "dependence". An engine comes before dependence,
-// and the first engine before the others.
+// Limiter names the cause of the bound: an engine, or "dependence". At a tie an engine comes before dependence, and the first
+// engine before the others.
 func (b Bound) Limiter() string {
 	for e, n := range b.PerEngine {
 		if n == b.Cycles {

@@ -6,21 +6,21 @@ import (
 	"math/bits"
 )
 
-// fileWords is the size of the machine's register file: scratch; behind it staging words for the writes of a
-// bundle that cannot be put in order, 12 scalars of alu and 9 vectors of the others at most; and unused words up to
-// a power of two, so that a masked index needs no bounds check.
+// fileWords is the size of the machine's register file. First comes scratch. Behind it are staging words for the writes of a
+// bundle that cannot be put in order: at most 12 scalars of alu and 9 vectors of the others. Unused words fill up to a power of
+// two, so that a masked index needs no bounds check.
 const (
 	fileWords = 2048
 	fileMask  = fileWords - 1
 )
 
-// Operations that exist only in decoded programs: they move staged words to their place.
+// Operations that exist only in decoded programs: they move staged words to their destination.
 const (
 	opMove  = NumOps + iota // d a
 	opVMove                 // d a
 )
 
-// instr is a decoded slot. Its operands are validated, so it executes without checks of scratch addresses.
+// instr is a decoded slot. Its operands are validated, so that it executes without checks of scratch addresses.
 type instr struct {
 	imm        uint32
 	d, a, b, c uint16
@@ -42,7 +42,7 @@ const (
 	jumpIndirect
 )
 
-// step is a decoded bundle that costs a cycle; the others are left out.
+// step is a decoded bundle that costs a cycle; other bundles are left out.
 type step struct {
 	start, end uint32  // its instructions
 	bundle     uint32  // the bundle it was decoded from
@@ -70,12 +70,11 @@ func (c *Code) Slots() int { return c.slots }
 
 // Decode validates a program and compiles it. The error is a *Fault.
 //
-// The slots of a bundle read the state before it, so the obvious way to execute one is to buffer its
-// writes. Decode instead orders the slots so that every reader of a word stands before its writer, and
-// every load before every store; executed one after another with direct writes they then have the same
-// effect. Where there is no such order (a swap is the plainest case) some writes go to staging words and
-// are moved home at the end of the bundle; where two slots write one word all of them do, in the order
-// in which writes land.
+// The slots of a bundle read the state before it, so the obvious way to execute a bundle is to buffer its writes. Decode instead
+// orders the slots so that every reader of a word comes before its writer, and every load before every store. Executed one after
+// another with direct writes, they then have the same effect. Where there is no such order (for instance in a swap), some writes
+// go to staging words and are moved to their destination at the end of the bundle. Where two slots write one word, all writes are
+// staged, in the order in which they land.
 func Decode(p *Program) (*Code, error) {
 	d := decoder{p: p}
 	n := 0
@@ -118,7 +117,7 @@ func (d *decoder) writtenAt(a, n uint16) uint64 {
 	return (d.written[k]>>shift | d.written[k+1]<<1<<(63-shift)) & (1<<(n%64) - 1)
 }
 
-// shape is what decoding needs to know of an operation, in the form that it needs it in.
+// shape is what decoding needs to know about an operation, precomputed.
 type shape struct {
 	max    [4]uint32 // greatest valid operands
 	reads  []operand // operands that are read
@@ -157,7 +156,7 @@ var shapes = func() (t [NumOps + 2]shape) {
 	return t
 }()
 
-// control returns what the operation makes follow its bundle; instructions fall through.
+// control returns what follows a bundle with the operation; instructions fall through.
 func (o Op) control() control {
 	switch o {
 	case OpHalt:
@@ -288,8 +287,8 @@ func (in *instr) compile(s Slot, e Engine, slot int) {
 // order appends the instructions of a bundle to out, in an order that has the bundle's effect. It
 // changes ins.
 func (d *decoder) order(out, ins []instr) []instr {
-	// Instructions of one kind stand together as far as possible, because the branch that dispatches
-	// them is then foreseen more often.
+	// Instructions of one kind are kept together as far as possible, because the branch that dispatches them is then predicted
+	// better.
 	for i := 1; i < len(ins); i++ {
 		for j := i; j > 0 && ins[j].before(&ins[j-1]); j-- {
 			ins[j], ins[j-1] = ins[j-1], ins[j]
@@ -322,7 +321,7 @@ func (d *decoder) order(out, ins []instr) []instr {
 		}
 	}
 
-	// preds are, for each instruction, those that must stand before it.
+	// preds are, for each instruction, those that must come before it.
 	var preds [32]uint32
 	for i := range ins {
 		in := &ins[i]
@@ -330,9 +329,8 @@ func (d *decoder) order(out, ins []instr) []instr {
 			a := in.operand(r.index)
 			for hit := d.writtenAt(a, r.words); hit != 0; hit &= hit - 1 {
 				w := d.writer[a+uint16(bits.TrailingZeros64(hit))]
-				// An instruction may overwrite what it reads, except that its lanes run upwards:
-				// where one would read what an earlier one wrote, the instruction cannot stand even
-				// before itself.
+				// An instruction may overwrite what it reads. But its lanes run upwards: where a lane would read what an earlier
+				// lane wrote, the instruction cannot come even before itself.
 				if int(w) != i || r.words > 1 && a < in.d {
 					preds[w] |= 1 << i
 				}
@@ -354,7 +352,7 @@ func (d *decoder) order(out, ins []instr) []instr {
 	staging := uint16(ScratchWords)
 	last := 0
 	for left := uint32(1)<<len(ins) - 1; left != 0; {
-		// Going on from the last one taken finishes a kind before the next begins.
+		// Continuing from the last instruction taken finishes one kind before the next begins.
 		i := ready(&preds, left, left&^(1<<last-1))
 		if i < 0 {
 			i = ready(&preds, left, left)
@@ -365,8 +363,8 @@ func (d *decoder) order(out, ins []instr) []instr {
 			last = i
 			continue
 		}
-		// A circle. The first that is left will write to staging words, which no one reads. It does
-		// write, for what waits without writing is a store, and a load before it is left too.
+		// A cycle. The first remaining instruction writes to staging words, which no other instruction reads. It does write: an
+		// instruction that waits and does not write is a store, and then a load before it remains too.
 		i = bits.TrailingZeros32(left)
 		homes[nHomes], staging = ins[i].stage(staging)
 		nHomes++
@@ -407,8 +405,8 @@ func (in *instr) before(o *instr) bool {
 	return in.slot < o.slot
 }
 
-// stage redirects the instruction's write to the staging words from free, and returns the instruction
-// that moves it home and the next free word.
+// stage redirects the instruction's write to the staging words from free on, and returns the instruction that moves it to its
+// destination and the next free word.
 func (in *instr) stage(free uint16) (home instr, next uint16) {
 	n := shapes[in.op].writes
 	home = instr{op: opMove, d: in.d, a: free, engine: in.engine, slot: in.slot}

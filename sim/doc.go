@@ -1,23 +1,25 @@
-// Package sim is a VLIW SIMD machine whose only cost is cycles: it reads programs, executes them bit for
-// bit as the published machine does, counts their cycles, and explains them.
+// Package sim is a VLIW SIMD machine whose only cost is cycles. It reads programs, executes them exactly as the published machine
+// does, counts their cycles, and explains where the cycles went.
 //
 // # The machine
 //
-// Words are unsigned and have 32 bits; arithmetic is mod 2^32. There are 1536 words of scratch, which is
-// the register file, and a memory as long as its image. A program is a list of bundles. A bundle takes one
-// cycle and gives each engine a list of slots, up to 12 for alu, 6 for valu (vectors of 8 words), 2 for
-// load, 2 for store and 1 for flow; debug slots do nothing. All slots of a bundle read the state before the
-// cycle, and all writes land at its end; where two write one word the later wins, in the order of engines
-// and slots.
+// Words are unsigned and have 32 bits; arithmetic is mod 2^32. There are 1536 words of scratch, which is the register file, and a
+// memory as long as its image. A program is a list of bundles. A bundle takes one cycle and gives each engine a list of slots: up
+// to 12 for alu, 6 for valu (vectors of 8 words), 2 for load, 2 for store and 1 for flow; debug slots do nothing. All slots of a
+// bundle read the state before the cycle, and all writes land at its end; where two slots write the same word, the later one
+// wins, in the order of engines and slots.
 //
 // # Vocabulary
 //
-//   - program, bundle, slot, engine: what is executed, in a cycle, as one operation, by one unit
+//   - program: a list of bundles
+//   - bundle: what is executed in one cycle
+//   - slot: one operation of a bundle
+//   - engine: a unit that executes slots
 //   - code: a program that was validated and compiled, ready to run
-//   - fault: what the machine refuses, with bundle, engine and slot
+//   - fault: something that the machine refuses, with bundle, engine and slot
 //   - pause: an operation that returns control to the caller, in runs that ask for it
 //   - visits: how often each bundle was executed, for programs with jumps
-//   - vectors: programs with the states that the published machine ended in
+//   - vectors: test vectors: programs with the states in which the published machine ended
 //
 // # Pipeline
 //

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Fault says what a program does that the machine refuses, and where. Decode returns the faults that
-// show in the program itself, Machine.Run those that show only when it runs.
+// Fault says what a program does that the machine refuses, and where. Decode returns faults that are visible in the program
+// itself, Machine.Run those that occur only when it runs.
 type Fault struct {
 	Bundle int    // number of the bundle, from 0
 	Engine Engine // engine at fault

@@ -11,8 +11,7 @@ import (
 	"strconv"
 )
 
-// Limits of what Read accepts. They keep a hostile file from exhausting memory, and stand far above any
-// program that can be of use.
+// Limits of what Read accepts. They keep a hostile file from exhausting memory, and are far above any useful program.
 const (
 	maxProgramBytes = 64 << 20
 	maxBundles      = 1 << 20
@@ -43,8 +42,8 @@ func (e *FormatError) Error() string {
 	return s + ": " + e.Reason
 }
 
-// Read reads a program in the exchange format. An error in the text is a *FormatError; whether the machine
-// accepts the program is for Decode to say.
+// Read reads a program in the exchange format. An error in the text is a *FormatError; Decode checks whether the machine accepts
+// the program.
 //
 // The slots of each bundle come out in the order of the engines. Immediates may be any whole number from
 // -2^31 to 2^32-1 and are reduced mod 2^32.
@@ -85,7 +84,7 @@ var opByName = func() (t [NumEngines]map[string]Op) {
 	return t
 }()
 
-// reader is a parser of the exchange format. It knows where it stands, for its errors.
+// reader is a parser of the exchange format. It tracks its position for errors.
 type reader struct {
 	data   []byte
 	pos    int
@@ -303,8 +302,7 @@ func (r *reader) readSlot(e Engine) (Slot, error) {
 			return s, nil
 		}
 		if n >= want {
-			// The count comes after a look at the operand, so that text that is not JSON is
-			// called that.
+			// The number of operands is checked after the operand, so that text that is not JSON is reported as such.
 			if _, err := r.raw(); err != nil {
 				return s, err
 			}
@@ -466,7 +464,7 @@ func isNumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// suggest returns a hint at the opcode of engine e, or else of another engine, that was meant.
+// suggest returns a hint at the opcode that was probably meant, of engine e or else of another one.
 func suggest(name string, e Engine) string {
 	for other := range opByName {
 		if _, ok := opByName[other][name]; ok {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Warning is something that the machine executes but a generator hardly means.
+// Warning is something that the machine executes but a generator probably did not intend.
 type Warning struct {
 	Bundle int
 	Engine Engine
@@ -20,12 +20,12 @@ func (w Warning) String() string {
 }
 
 // Lint looks at a program without running it and reports, in the order of bundles,
-//   - slots of one bundle that write one word of scratch, or store through one address word;
-//   - reads of scratch that no path from the first bundle writes before: the word holds its initial 0.
+//   - slots of one bundle that write the same word of scratch, or store through the same address word;
+//   - reads of scratch that no path from the first bundle writes before: the word has its initial 0.
 //     Each word is reported at its first read only.
 //
-// It follows jumps; a jump_indirect may go anywhere. Code that cannot be reached is left out of the second
-// report. The program is one that Decode accepts.
+// It follows jumps; a jump_indirect may go anywhere. Unreachable code is left out of the second report. Decode must
+// accept the program.
 func Lint(p *Program) []Warning {
 	l := linter{p: p}
 	var warnings []Warning
@@ -40,8 +40,8 @@ func Lint(p *Program) []Warning {
 	return warnings
 }
 
-// LintRun runs a program on a copy of mem and reports the stores of one bundle that land on one word of
-// memory, each pair of slots once. The error is a *Fault; the warnings up to it are returned.
+// LintRun runs a program on a copy of mem and reports stores in one bundle to the same word of memory, each pair of slots once.
+// The error is a *Fault; the warnings up to it are returned.
 func LintRun(p *Program, mem []uint32, lim Limits) ([]Warning, error) {
 	code, err := Decode(p)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *wordSet) union(o *wordSet) bool {
 	return fresh != 0
 }
 
-// block is a stretch of bundles that is entered at its first and left at its last.
+// block is a stretch of bundles that is entered only at its first and left only at its last.
 type block struct {
 	start, end int
 	next       []int // blocks that may follow

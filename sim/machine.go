@@ -26,13 +26,13 @@ type Result struct {
 	Cycles int  // since the start
 	Pauses int  // pauses executed since the start
 	Paused bool // the run stands at a pause and may be resumed
-	// Trace holds the words that trace_write appended since the start. It is the machine's own and is
-	// overwritten by its next run.
+	// Trace holds the words that trace_write appended since the start. It belongs to the machine and is overwritten by the next
+	// run.
 	Trace []uint32
 }
 
-// Machine runs programs, one at a time; it may be used again and again, and then allocates nothing. The
-// zero value is ready. A machine belongs to one goroutine.
+// Machine runs programs, one at a time. It may be used repeatedly, and then allocates nothing. The zero value is ready. A machine
+// belongs to one goroutine.
 type Machine struct {
 	regs   [fileWords + VLen]uint32 // scratch and staging words; the last few are never used
 	trace  []uint32
@@ -50,8 +50,8 @@ type Machine struct {
 // NewMachine returns a machine.
 func NewMachine() *Machine { return new(Machine) }
 
-// Run executes code from its first bundle on zeroed scratch, with mem as memory, which it changes. The
-// error is a *Fault; the state of memory and scratch is then unspecified.
+// Run executes code from its first bundle on zeroed scratch. mem is the memory, which Run changes. The error is a *Fault; the
+// state of memory and scratch is then unspecified.
 func (m *Machine) Run(code *Code, mem []uint32, lim Limits) (Result, error) {
 	m.start(code, mem, lim)
 	return m.finish(m.exec(m.limit))
@@ -89,7 +89,7 @@ func (m *Machine) start(code *Code, mem []uint32, lim Limits) {
 	m.pc, m.cycles, m.pauses, m.paused = 0, 0, 0, false
 }
 
-// finish lets go of what only a run that goes on needs.
+// finish releases what only a paused run needs.
 func (m *Machine) finish(err error) (Result, error) {
 	if !m.paused {
 		m.code, m.mem, m.visits = nil, nil, nil

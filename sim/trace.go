@@ -14,8 +14,8 @@ const DefaultTraceCycles = 1 << 18
 
 // TraceOptions says what a trace shows.
 type TraceOptions struct {
-	// Mem is the memory image to run on; it is not changed. Without it (nil) the program does not run,
-	// so it must be straight-line, and the tracks of named scratch show operations instead of values.
+	// Mem is the memory image to run on; it is not changed. Without it (nil) the program does not run, so it must be
+	// straight-line, and the tracks of named scratch show operations and no values.
 	Mem []uint32
 	// Cycles is where the trace ends if the program does not end before; 0 or less stands for
 	// DefaultTraceCycles. A trace that was cut says so in its otherData.
@@ -25,13 +25,12 @@ type TraceOptions struct {
 // scratchPID is the process of the tracks of named scratch; those of the engines are 1 + their number.
 const scratchPID = 100
 
-// WriteTrace writes what each slot does in each cycle as Chrome trace events, a JSON object that Perfetto
-// and chrome://tracing open. A process stands for an engine, a thread for one of its slots, and a
-// microsecond for a cycle. Each range in p.Names has a thread of its own, which shows when the range is
-// written, and what; the write is at the end of that cycle.
+// WriteTrace writes what each slot does in each cycle as Chrome trace events, a JSON object that Perfetto and chrome://tracing
+// open. A process represents an engine, a thread one of its slots, and a microsecond a cycle. Each range in p.Names has its own
+// thread, which shows when the range is written, and the values; the write lands at the end of that cycle.
 //
-// The events are written as they come, so that a long trace takes little memory. Where the program faults,
-// the trace holds what came before, and the error is the *Fault.
+// Events are written as they occur, so that a long trace needs little memory. Where the program faults, the trace holds what came
+// before, and the error is the *Fault.
 func WriteTrace(w io.Writer, p *Program, opt TraceOptions) error {
 	if opt.Cycles <= 0 {
 		opt.Cycles = DefaultTraceCycles

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Usage is how a program fills the machine.
+// Usage says how well a program uses the machine.
 type Usage struct {
 	Cycles int
 	Slots  [NumEngines]int // executed; those of debug are not counted
@@ -15,9 +15,8 @@ type Usage struct {
 	PerCycle [][NumEngines]uint8
 }
 
-// Utilisation counts the slots of a program by visits, the executions of each bundle that Machine.Profile
-// returns. Without visits (nil) it counts what a straight-line program executes, or each bundle once
-// where the program jumps.
+// Utilisation counts the slots of a program by visits, the executions of each bundle as returned by Machine.Profile. Without
+// visits (nil) it counts what a straight-line program executes, or each bundle once where the program jumps.
 func Utilisation(p *Program, visits []int) Usage {
 	n, straight := p.prefix()
 	if visits == nil && !straight {

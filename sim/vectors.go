@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Vectors are what the published machine did, recorded, for other implementations to agree with.
+// Vectors are recorded results of the published machine, for other implementations to be compared with.
 type Vectors struct {
 	Programs []ProgramVector
 	Trees    []TreeVector
@@ -45,8 +45,8 @@ type TreeVector struct {
 // maxVectorBytes bounds the text of vectors, after decompression.
 const maxVectorBytes = 32 << 20
 
-// ReadVectors reads vectors as JSON, compressed with gzip or not. It ignores keys that it does not know and
-// fails where one is missing, names the entry at fault, and refuses programs that Read refuses.
+// ReadVectors reads vectors as JSON, compressed with gzip or not. It ignores unknown keys. It fails where a key is missing, names
+// the wrong entry, and refuses programs that Read refuses.
 func ReadVectors(r io.Reader) (*Vectors, error) {
 	br := bufio.NewReader(r)
 	var text io.Reader = br

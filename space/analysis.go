@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Size returns the number of points, however many they are. It is not known, and ok is false, where the diagram does not
-// have all constraints; [Space.Estimate] says what can be said then.
+// Size returns the number of points, however large it is. ok is false where it is unknown because the diagram lacks some
+// constraints; use [Space.Estimate] then.
 func (s *Space) Size() (n *big.Int, ok bool) {
 	if s.partial {
 		return nil, false
@@ -39,9 +39,9 @@ func (d *diagram) size() *big.Int {
 	return below[0]
 }
 
-// Estimate draws from the points before rejection and says how many of the draws are points of the space: Sample accepts
-// about that share of its draws, and the space has about that share of the from points. Where Size is known, every draw
-// is accepted, and from is the size.
+// Estimate samples points before rejection and returns how many of the draws are points of the space: Sample accepts about that
+// share of its draws, and the space has about that share of the from points. Where Size is known every draw is accepted, and from
+// is the size.
 func (s *Space) Estimate(r *rand.Rand, draws int) (accepted int, from *big.Int) {
 	from = s.diagram.size()
 	if !s.partial {
@@ -57,28 +57,28 @@ func (s *Space) Estimate(r *rand.Rand, draws int) (accepted int, from *big.Int) 
 	return accepted, from
 }
 
-// Effect is what one constraint does to a space.
+// Effect is what one constraint excludes.
 type Effect struct {
-	// Constraint is its text, as it was given.
+	// Constraint is its text, as given.
 	Constraint string
-	// Alone is how many combinations it excludes where there are no other constraints, Last how many it excludes of
-	// those that all others leave. They are nil where a count is not known.
+	// Alone is how many combinations the constraint excludes without the others, Last how many it excludes of those that all
+	// others leave. They are nil where a count is unknown.
 	Alone, Last *big.Int
 }
 
-// Analysis says where the points of a space come from.
+// Analysis says how constraints shape a space.
 type Analysis struct {
-	// Combinations is the number of points that there would be without constraints, nil where it is not known. It is less
-	// than the product of the domains where parameters are conditional.
+	// Combinations is the number of points without constraints, nil where it is unknown. It is less than the product of the
+	// domains where parameters are conditional.
 	Combinations *big.Int
-	// Effects has one element a constraint, in order.
+	// Effects has one element for each constraint, in order.
 	Effects []Effect
-	// Used is the number of values of each parameter that occur in some point; nil where that is not known.
+	// Used is the number of values of each parameter that occur in some point; nil where it is unknown.
 	Used []int
 }
 
-// Analyse counts the points with and without each constraint. It costs as much as opening the space twice for each of
-// them, at most.
+// Analyse counts the points with and without each constraint. It costs at most as much as opening the space twice for each
+// constraint.
 func (s *Space) Analyse() Analysis {
 	m := newMachines(s)
 	count := func(keep func(c *check) bool) *big.Int {
@@ -116,8 +116,8 @@ func (s *Space) Analyse() Analysis {
 	return out
 }
 
-// used counts, for each parameter, the ordinals on the paths from the root. Every node that has completions and that is
-// reached is on one.
+// used counts, for each parameter, the ordinals on paths from the root. Every reachable node that has completions is on such a
+// path.
 func (d *diagram) used() []int {
 	out := make([]int, len(d.layers))
 	reached := []bool{true}

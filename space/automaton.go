@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// residue stands for what a constraint still demands of the parameters that are not bound yet. Two assignments with the
-// same residue have the same completions as far as the constraint goes.
+// residue stands for what a constraint still requires of the unbound parameters. Two assignments with the same residue have the
+// same completions as far as the constraint is concerned.
 type residue = int32
 
 const (
-	// dead says that no completion passes.
+	// dead: no completion passes.
 	dead residue = -1
-	// passed says that all do; for a condition that it is true.
+	// passed: all completions pass; for a condition, it is true.
 	passed residue = 0
-	// inactive says that a condition is not true.
+	// inactive: the condition is not true.
 	inactive residue = 1
-	// firstOpen is the residue of a check of which nothing is bound; other open ones follow. Each level has its own.
+	// firstOpen is the residue of a check with nothing bound; other open residues follow. Each level numbers its own.
 	firstOpen residue = 2
 )
 
-// interner numbers vectors of one length in the order in which they come.
+// interner numbers vectors of one length in order of arrival.
 type interner[T int32 | uint64] struct {
 	width int
 	keys  []T
-	slots []int32 // number+1 of the vector that hashes there, or to one of the slots before it; 0 where it is free
+	slots []int32 // number+1 of a vector that hashes to this slot or to one just before it; 0 where the slot is free
 	count int
 }
 
@@ -45,7 +45,7 @@ func (t *interner[T]) find(key []T) (number int, found bool) {
 	return t.count - 1, false
 }
 
-// slot returns where the vector stands, or should.
+// slot returns the slot of the vector, or the free slot where it belongs.
 func (t *interner[T]) slot(key []T) uint64 {
 	h := uint64(0)
 	for _, k := range key {
@@ -70,47 +70,47 @@ func (t *interner[T]) enlarge() {
 	}
 }
 
-// step is what a residue becomes where a parameter takes one of the n ordinals lo, lo+1, …
+// step is the residue that follows when a parameter takes one of the n ordinals lo, lo+1, …
 type step struct {
 	lo, n int
 	to    residue
 }
 
-// row is what a residue becomes for every value of the next parameter: one step after the other, ascending, without those
-// that are dead. Off is the residue where the parameter is inactive.
+// row gives the next residue for every value of the next parameter: steps in ascending order, without those that are dead. Off is
+// the next residue where the parameter is inactive.
 type row struct {
 	steps []step
 	off   residue
 }
 
-// level has the residues of a check of which the first so many parameters are bound.
+// level has the residues of a check after a certain number of its parameters are bound.
 type level struct {
 	probes   []probe
-	known    interner[uint64] // what the probes see, numbered
+	known    interner[uint64] // the values of the probes, numbered
 	residues []residue        // by that number
-	// prefixes has the ordinals that led to each open residue, for one of the assignments that it stands for.
+	// prefixes has, for each open residue, the ordinals of one assignment that leads to it.
 	prefixes []int32
 	rows     []*row
-	// forms has the residue of every row of the last level.
+	// forms has, for the last level, the residue of every distinct row.
 	forms map[string]residue
 }
 
-// probe is the value of a part of an expression that reads bound parameters only.
+// probe computes the value of a part of an expression that reads only bound parameters.
 type probe func(ords []int) (bits uint64, state truth)
 
-// automaton is a check as a machine that reads ordinals in the order of the parameters and tells at every step what is
-// left of the check. Its residues and rows are made as they are asked for.
+// automaton is a check as a state machine. It reads ordinals in the order of the parameters, and its state is what remains of the
+// check. Residues and rows are computed when they are first needed.
 type automaton struct {
 	*check
 	bounds *bounds
 	// offable says which parameters may be inactive.
 	offable []bool
 	levels  []*level // one for each parameter read
-	// work counts what has been done, in evaluations of the check or parts of it; beyond limit the automaton gives up,
-	// and failed says that it has: then its residues mean nothing.
+	// work counts what has been done, in evaluations of the check or of parts of it. Beyond limit the automaton gives up and sets
+	// failed; its residues are then invalid.
 	work, limit int
 	failed      bool
-	// wide is how many values a parameter must have for its rows to be limited to wideSteps.
+	// wide is the number of values from which on the rows of a parameter are limited to wideSteps.
 	wide int
 	ords []int
 	seen []uint64
@@ -135,7 +135,7 @@ func (a *automaton) at(j int) *level {
 	return a.levels[j]
 }
 
-// probe adds the largest parts of n that read parameters up to bound and no others. Constant parts are always the same.
+// probe adds the largest parts of n that read only parameters up to bound. It leaves out constant parts.
 func (a *automaton) probe(l *level, n *node, bound int) {
 	a.work++
 	first, last := n.first, n.last
@@ -153,7 +153,7 @@ func (a *automaton) probe(l *level, n *node, bound int) {
 	}
 }
 
-// compileProbe returns nil for a part that has no number.
+// compileProbe returns nil for a part that is not a number.
 func (a *automaton) compileProbe(n *node) probe {
 	if n.op == opName {
 		i := n.param
@@ -180,7 +180,7 @@ func (a *automaton) compileProbe(n *node) probe {
 	return nil
 }
 
-// decide turns the outcome of a check that is wholly bound into a residue.
+// decide turns the result of a fully bound check into a residue.
 func (a *automaton) decide(t truth) residue {
 	switch {
 	case a.owner >= 0 && t == isTrue:
@@ -193,7 +193,7 @@ func (a *automaton) decide(t truth) residue {
 	return dead
 }
 
-// settle is decide for a set of outcomes; open is returned where it leaves the check open.
+// settle is decide for a set of possible results; it returns open where the check is undecided.
 func (a *automaton) settle(s states, open residue) residue {
 	switch {
 	case a.owner >= 0 && s == canTrue:
@@ -208,7 +208,7 @@ func (a *automaton) settle(s states, open residue) residue {
 	return open
 }
 
-// enclose bounds the check where its first j parameters are those in ords, the next is in the span, and the rest are open.
+// enclose bounds the results of the check with its first j parameters fixed in ords, the next one in the span, and the rest open.
 func (a *automaton) enclose(j int, next span) states {
 	a.work++
 	for i, q := range a.reads {
@@ -227,7 +227,7 @@ func (a *automaton) enclose(j int, next span) states {
 // open is the span of a parameter that may be anything.
 func (a *automaton) open(q int) span { return span{0, a.scope.params[q].Len() - 1, a.offable[q]} }
 
-// arrive returns the residue for the first j ordinals, which stand in ords.
+// arrive returns the residue for the first j ordinals, given in ords.
 func (a *automaton) arrive(j int) residue {
 	a.work++
 	if j == len(a.reads) {
@@ -242,7 +242,7 @@ func (a *automaton) arrive(j int) residue {
 			bits = 0
 		}
 		a.seen = append(a.seen, bits)
-		// Two bits tell the state; a word has those of 32 probes.
+		// Two bits encode a state; a word has those of 32 probes.
 		states = states<<2 | uint64(state)
 		if i%32 == 31 || i == len(l.probes)-1 {
 			a.seen = append(a.seen, states)
@@ -261,8 +261,8 @@ func (a *automaton) arrive(j int) residue {
 	return t
 }
 
-// add makes an open residue of level j. On the last level it works out the row, so that assignments that leave the same
-// values of the last parameter share one residue, also where the numbers behind it differ.
+// add creates an open residue of level j. On the last level it computes the row, so that assignments which allow the same values
+// of the last parameter share one residue, even if the underlying numbers differ.
 func (a *automaton) add(l *level, j int) residue {
 	t := firstOpen + residue(len(l.rows))
 	var r *row
@@ -292,7 +292,7 @@ func (a *automaton) add(l *level, j int) residue {
 	return t
 }
 
-// uniform returns the residue that a row leads to whatever the parameter is.
+// uniform returns the residue of a row that leads to the same residue for every value.
 func (a *automaton) uniform(r *row, j int) (residue, bool) {
 	q := a.reads[j]
 	switch {
@@ -317,7 +317,7 @@ func (a *automaton) row(j int, t residue) *row {
 	return l.rows[k]
 }
 
-// follow works out the row of the residue whose assignment is in ords.
+// follow computes the row of the residue of the assignment in ords.
 func (a *automaton) follow(j int) *row {
 	r, q := &row{off: dead}, a.reads[j]
 	if a.offable[q] {
@@ -335,14 +335,14 @@ func (a *automaton) follow(j int) *row {
 	return r
 }
 
-// fewValues is how many values are tried one by one rather than bounded first.
+// fewValues is up to how many values are tried one by one, without bounds first.
 const fewValues = 16
 
-// wideSteps is how many steps the row of a very wide parameter may have. It cannot be tried value by value, so that a row
-// of many steps is most likely one of nearly as many as there are values; giving up early keeps that cheap.
+// wideSteps limits the steps in the row of a very wide parameter. Its values cannot be tried one by one, and a row of many steps
+// probably has nearly as many as there are values; giving up early keeps that cheap.
 const wideSteps = 1 << 10
 
-// split adds the steps for the ordinals lo … hi-1. It halves a range until all of it passes or fails, so that a
+// split adds the steps for the ordinals lo … hi-1. It halves a range until all of it passes or all of it fails, so that a
 // comparison costs the logarithm of the domain.
 func (a *automaton) split(r *row, j, lo, hi int) {
 	if a.work > a.limit || len(r.steps) > wideSteps && a.scope.params[a.reads[j]].Len() > a.wide {
@@ -376,7 +376,7 @@ func (a *automaton) try(r *row, j, o int) {
 	}
 }
 
-// add appends a step, or lengthens the last one.
+// add appends a step, or extends the last one.
 func (r *row) add(lo, n int, to residue) {
 	if k := len(r.steps) - 1; k >= 0 && r.steps[k].to == to && r.steps[k].lo+r.steps[k].n == lo {
 		r.steps[k].n += n
@@ -385,8 +385,8 @@ func (r *row) add(lo, n int, to residue) {
 	r.steps = append(r.steps, step{lo, n, to})
 }
 
-// candidates lists the ordinals of the last parameter of a divisibility, x % e == 0 or e % x == 0, that can pass, where
-// they are found without trying all: the multiples or the divisors of e.
+// candidates lists the ordinals of the last parameter that can pass a divisibility check, x % e == 0 or e % x == 0, where they
+// can be found without trying all: the multiples or the divisors of e.
 func (a *automaton) candidates(j int) ([]int, bool) {
 	q := a.reads[j]
 	p := &a.scope.params[q]
@@ -443,7 +443,7 @@ func (a *automaton) candidates(j int) ([]int, bool) {
 	return out, true
 }
 
-// multiples solves from + o*step = 0 modulo value: the solutions are first, first + period, … It is false where there is
+// multiples solves from + o*step = 0 modulo value: the solutions are first, first + period, … ok is false where there is none.
 // none.
 func multiples(from, step, value int64) (first, period int, ok bool) {
 	f, s, v := big.NewInt(from), big.NewInt(step), big.NewInt(value)
@@ -453,7 +453,7 @@ func multiples(from, step, value int64) (first, period int, ok bool) {
 	}
 	v.Div(v, g)
 	f.Div(f, g)
-	// Reduced by their common divisor, step and value have none, so that step has an inverse; modulo 1 it is 0.
+	// After division by their greatest common divisor, step is invertible modulo value; modulo 1 the inverse is 0.
 	inverse := new(big.Int).ModInverse(s.Div(s, g), v)
 	if inverse == nil {
 		inverse = new(big.Int)

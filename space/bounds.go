@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// The bounds of an expression over a box of assignments: which outcomes it can have where each parameter may take any
-// ordinal of a range. They are interval arithmetic [Moore, "Interval Analysis", 1966], with the outcomes that are no
-// value kept beside the interval. They may be wider than what can happen, never narrower, so that they prove that a
-// constraint holds, or fails, for all that is still open.
+// The bounds of an expression over a box of assignments are the results that it may have when each parameter takes any ordinal of
+// a range. They are computed by interval arithmetic [Moore, "Interval Analysis", 1966]; states without a value are kept beside
+// the interval. Bounds may be too wide, never too narrow, so that they can prove that a constraint holds, or fails, for all open
+// parameters.
 
-// span is what one parameter may be: the ordinals lo … hi, none where hi < lo, and inactive where off is set.
+// span is the set of possible states of a parameter: the ordinals lo … hi (none where hi < lo), and inactive where off is set.
 type span struct {
 	lo, hi int
 	off    bool
 }
 
-// fixed is the span of one ordinal, -1 being inactive.
+// fixed is the span of one ordinal; -1 means inactive.
 func fixed(ord int) span {
 	if ord < 0 {
 		return span{0, -1, true}
@@ -25,7 +25,7 @@ func fixed(ord int) span {
 	return span{ord, ord, false}
 }
 
-// states is a set of truths, the bit 1<<t for t. For an operand the bit of fine says that it can have a value.
+// states is a set of truths: bit 1<<t stands for t. For an operand, the bit of fine says that it can have a value.
 type states uint8
 
 const (
@@ -37,13 +37,13 @@ const (
 	anything          = canFalse | canTrue | canUnknown | canFault
 )
 
-// bound is the interval of an operand's values, lo > hi where it has none, and the states that it may be in.
+// bound is the interval of an operand's values, with lo > hi where it has none, and its possible states.
 type bound[T int64 | float64] struct {
 	lo, hi T
 	states states
 }
 
-// order says how the values of a parameter follow its ordinals.
+// order says how the values of a parameter depend on its ordinals.
 type order uint8
 
 const (
@@ -52,10 +52,10 @@ const (
 	descending
 )
 
-// extent is what bounds need to know of a parameter's domain.
+// extent is what bounds need to know about a parameter's domain.
 type extent struct {
 	order order
-	// lo and hi are the ordinals of its least and greatest number.
+	// lo and hi are the ordinals of the least and the greatest number.
 	lo, hi int
 }
 
@@ -132,7 +132,7 @@ func (b *bounds) ends(i int) (least, greatest int, s states) {
 	return b.extents[i].lo, b.extents[i].hi, s
 }
 
-// truth returns what n can be.
+// truth returns the possible results of n.
 func (b *bounds) truth(n *node) states {
 	switch n.op {
 	case opBool:
@@ -190,7 +190,7 @@ func negate(s states) states {
 type joining struct {
 	decided, neutral states
 	out              states
-	// clear says that all parts so far may have been neutral, unknown that one may have been unknown and the rest neutral.
+	// clear: all parts so far may have been neutral. unknown: one of them may have been unknown and the rest neutral.
 	clear, unknown bool
 }
 
@@ -201,7 +201,7 @@ func newJoin(or bool) joining {
 	return joining{decided: canFalse, neutral: canTrue, clear: true}
 }
 
-// add returns false where later parts are never looked at.
+// add returns false where later parts are never evaluated.
 func (j *joining) add(s states) bool {
 	j.out |= s & (j.decided | canFault)
 	j.unknown = j.unknown && s&(j.neutral|canUnknown) != 0 || j.clear && s&canUnknown != 0
@@ -219,7 +219,7 @@ func (j *joining) end() states {
 	return j.out
 }
 
-// both returns the states of an operation on two operands before its own faults; values is false where it has none.
+// both returns the states of an operation on two operands, without its own faults; values is false where it has no value.
 func both(x, y states) (s states, values bool) {
 	if x&canValue == 0 {
 		return x, false
@@ -267,7 +267,7 @@ func (b *bounds) compare(x, y *node, cmp string) states {
 	return s
 }
 
-// equalIs is what == or != make of equality.
+// equalIs is the result of == or != for a result of equality.
 func equalIs(equal bool, cmp string) states {
 	if equal == (cmp == "==") {
 		return canTrue
@@ -401,10 +401,10 @@ func (b *bounds) int(n *node) bound[int64] {
 	return bound[int64](r)
 }
 
-// reach gathers the results at the corners of an operation that is monotone between them.
+// reach collects the results at the corners of the box for an operation that is monotone between them.
 type reach bound[int64]
 
-// take adds one corner. Where it overflows, so may what is near it, and the rest can have any value on that side.
+// take adds the result at one corner. If it overflows, results near it may too, and the others may have any value on that side.
 func (r *reach) take(f func(a, b int64) (int64, truth), a, b int64) {
 	v, state := f(a, b)
 	if state != fine {
@@ -447,7 +447,7 @@ func (r *reach) modulo(x, y bound[int64]) {
 	}
 }
 
-// exact bounds a number for a comparison: an integer that a float cannot hold is widened to the floats beside it.
+// exact bounds a number for a comparison: an integer that a float cannot represent is widened to the neighbouring floats.
 func (b *bounds) exact(n *node) bound[float64] {
 	if n.typ != typeInt {
 		return b.float(n)
@@ -463,8 +463,8 @@ func (b *bounds) exact(n *node) bound[float64] {
 	return f
 }
 
-// float bounds a numeric expression as a float. Rounding is monotone, so that the corners of a sum, a difference, a
-// product or a quotient bound it as they are.
+// float bounds a numeric expression as a float. Rounding is monotone, so the corners of a sum, a difference, a product or a
+// quotient are bounds as they are.
 func (b *bounds) float(n *node) bound[float64] {
 	if n.typ == typeInt {
 		x := b.int(n)

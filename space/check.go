@@ -23,7 +23,7 @@ func (t exprType) String() string {
 
 func (t exprType) numeric() bool { return t == typeInt || t == typeFloat }
 
-// expr is a compiled expression. It reads ordinals, so evaluating it allocates nothing.
+// expr is a compiled expression. It reads ordinals, so that evaluating it allocates nothing.
 type expr struct {
 	src   string
 	text  string // canonical
@@ -42,7 +42,7 @@ func (e *expr) last() int {
 	return e.reads[len(e.reads)-1]
 }
 
-// checker gives every node its type and finds what makes no sense.
+// checker gives every node its type and reports errors.
 type checker struct {
 	src   string
 	scope *scope
@@ -52,14 +52,14 @@ type checker struct {
 	size    int
 }
 
-// scope is what expressions may name.
+// scope is the set of names that an expression may use.
 type scope struct {
 	params []Parameter
 	index  map[string]int
 }
 
-// Canonical returns an expression in its canonical spelling, and the names in it in the order of their first
-// appearance. It knows no parameters, so that it finds faults of the grammar alone; the error is an *ExprError.
+// Canonical returns an expression in its canonical spelling, and the names in it in order of first appearance. It knows no
+// parameters, so it finds only syntax errors; the error is an *ExprError.
 func Canonical(src string) (text string, names []string, err error) {
 	root, err := parseExpr(src)
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 	return e, nil
 }
 
-// conjuncts returns expressions that a constraint is the conjunction of: a constraint is broken exactly where one of
-// them is, because and stops at the first part that is false or has no value.
+// conjuncts splits a constraint at its ands. The constraint is broken exactly where one of the parts is, because and stops at the
+// first part that is false or has no value.
 func (e *expr) conjuncts() []*expr {
 	var parts []*node
 	switch {
@@ -151,7 +151,7 @@ func (n *node) collect(reads map[int]bool) {
 	}
 }
 
-// span notes the first and the last parameter that n reads, from its kids.
+// span records the first and the last parameter that n reads, from its children.
 func (n *node) span() {
 	n.first, n.last = math.MaxInt, -1
 	if n.op == opName {
@@ -166,7 +166,7 @@ func (c *checker) fail(n *node, format string, args ...any) error {
 	return &ExprError{Expr: c.src, Column: n.col, Reason: fmt.Sprintf(format, args...)}
 }
 
-// check types n and the nodes below it.
+// check determines the types of n and of the nodes below it.
 func (c *checker) check(n *node) error {
 	c.size++
 	for _, kid := range n.kids {

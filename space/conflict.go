@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// conflictTrials bounds how many sets of constraints explainEmpty tries, and conflictEdges what each may cost, so that a
-// refusal costs little more than the diagram.
+// conflictTrials limits how many sets of constraints explainEmpty tries, and conflictEdges the cost of each, so that an error
+// costs little more than the diagram.
 const (
 	conflictTrials = 2000
 	conflictEdges  = 1 << 17
 )
 
-// conflict looks for sets of constraints that no point satisfies.
+// conflict searches for sets of constraints that no point satisfies.
 type conflict struct {
 	s      *Space
 	m      *machines
@@ -41,12 +41,12 @@ func (c *conflict) empty(set []int) bool {
 	return d != nil && d.len() == 0
 }
 
-// smallest returns a smallest set of constraints that leaves no point, looking at all sets of one constraint, then of
-// two, and so on. Where that takes too many trials it returns a set of which none can be left out, which need not be the
-// smallest; certain is false then. It returns nothing where not even all constraints together are known to leave none.
+// smallest returns a smallest set of constraints that leaves no point. It tries all sets of one constraint, then of two, and so
+// on. Where that takes too many trials, it returns a set from which no constraint can be left out, which may not be the smallest;
+// certain is then false. It returns nothing where it is not known that all constraints together leave no point.
 func (c *conflict) smallest() (set []int, certain bool) {
 	n := len(c.s.constraints)
-	// What is left of the trials when the sets become too many must do for leaving out one after another.
+	// Enough trials must remain for leaving out one constraint after another.
 	for size := 1; size <= n; size++ {
 		sets := 1
 		for k := range size {
@@ -81,7 +81,7 @@ func (c *conflict) choose(set []int, size, n int) []int {
 	return nil
 }
 
-// irreducible leaves constraints out, from the last to the first, as long as the rest leaves no point.
+// irreducible removes constraints, from the last to the first, while the rest still leaves no point.
 func (c *conflict) irreducible() []int {
 	set := make([]int, len(c.s.constraints))
 	for i := range set {
@@ -99,7 +99,7 @@ func (c *conflict) irreducible() []int {
 	return set
 }
 
-// explainEmpty names the constraints that leave no point: a smallest set of them, where it is found.
+// explainEmpty names constraints that leave no point: a smallest set of them, if it finds one.
 func (s *Space) explainEmpty() error {
 	c := &conflict{s: s, m: newMachines(s), trials: conflictTrials, budget: 4 * s.limits.edges}
 	set, certain := c.smallest()
@@ -107,7 +107,7 @@ func (s *Space) explainEmpty() error {
 	case len(set) == 0:
 		return errors.New("it has no point: no combination satisfies all constraints")
 	case len(set) == 1:
-		// There may be more that leave no point on their own.
+		// Other sets may leave no point either.
 		texts := []string{s.constraints[set[0]].src}
 		for k := set[0] + 1; k < len(s.constraints); k++ {
 			if c.empty([]int{k}) {

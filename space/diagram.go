@@ -8,16 +8,16 @@ import (
 	"sort"
 )
 
-// saturated is the count of a node that has more completions than a uint64 can tell.
+// saturated is the count of a node with more completions than a uint64 holds.
 const saturated = math.MaxUint64
 
-// check is one test of an assignment: a constraint, or, where a condition is too wide for the diagram,
-// that the parameter is active exactly where its condition is true.
+// check is one test of an assignment: a constraint or, where a condition is too wide for the diagram, the requirement that the
+// parameter is active exactly where its condition is true.
 type check struct {
 	*expr
 	owner int // the conditional parameter; -1 for a constraint
 	last  int // the last parameter that the check reads
-	// constraint is the place of the constraint that the check is, or is a part of.
+	// constraint is the index of the constraint that this check is, or is a part of.
 	constraint int
 }
 
@@ -51,14 +51,14 @@ type layer struct {
 	before []float64
 }
 
-// diagram is a layered multi-valued decision diagram of a space: the paths from its root are the
-// points that pass the checks it was built with. See the package documentation.
+// diagram is a layered multi-valued decision diagram of a space: the paths from its root are the points that pass the checks it
+// was built with. See the package documentation.
 type diagram struct {
 	layers []layer
 }
 
-// machines has the automaton of every check and condition of a space. They keep what they have worked out, so that
-// building another diagram of the same space costs less.
+// machines has the automata of all checks and conditions of a space. They cache their results, so that building another diagram
+// of the same space is cheaper.
 type machines struct {
 	s       *Space
 	bounds  *bounds
@@ -82,7 +82,7 @@ func newMachines(s *Space) *machines {
 	return m
 }
 
-// forget drops an automaton that gave up, so that it begins afresh where it is wanted again.
+// forget drops an automaton that gave up, so that the next use starts a new one.
 func (m *machines) forget(c *check) {
 	if c.owner >= 0 {
 		m.conditions[c.owner] = newAutomaton(c, m.bounds, m.offable)
@@ -98,9 +98,8 @@ func (m *machines) of(c *check) *automaton {
 	return m.checks[c]
 }
 
-// builder compiles a space into a diagram, within a limit on the edges that it makes and the work of the automata. A
-// node of the diagram is a vector of residues, one of each check and condition that is open there: the diagram is the
-// product of the automata.
+// builder compiles a space into a diagram, within a limit on edges and on the work of the automata. A node of the diagram is a
+// vector of residues, one for each check and condition that is open there: the diagram is the product of the automata.
 type builder struct {
 	*machines
 	kept  []*check // constraints in the diagram
@@ -108,7 +107,7 @@ type builder struct {
 	limit int
 	used  int // edges
 	work  int // of the automata
-	// culprit is the check whose automaton alone reached the limit.
+	// culprit is the check whose automaton reached the limit by itself.
 	culprit *check
 }
 
@@ -117,25 +116,25 @@ type part struct {
 	*automaton
 	// depth is how many parameters of the check are bound before the layer.
 	depth int
-	// from is the place of its residue in the vector of the layer, -1 where nothing is bound; to is its place in the
-	// vector of the next layer, -1 where the check is done with.
+	// from is the index of its residue in the vector of the layer, -1 where nothing is bound. to is its index in the vector of
+	// the next layer, -1 where the check is complete.
 	from, to int
 	residue  residue
 	row      *row
 	at       int // the current step of the row
 }
 
-// joint is what one layer of the product needs to know.
+// joint holds what one layer of the product needs.
 type joint struct {
 	parts []part
-	// copies are pairs of places in this vector and the next of residues that the layer does not change.
+	// copies are pairs of indices, in this vector and in the next, of residues that the layer does not change.
 	copies [][2]int
-	// condition is the place of the condition of the layer's parameter, -1 where it has none that is in the diagram.
+	// condition is the index of the condition of the layer's parameter, -1 where the diagram has none.
 	condition int
 	width     int // of the next layer's vector
 }
 
-// joints lays the automata out over the layers.
+// joints assigns the automata to the layers.
 func (b *builder) joints() []joint {
 	type entry struct {
 		*automaton
@@ -215,7 +214,7 @@ func (b *builder) build() (*diagram, int) {
 	return d, 0
 }
 
-// spent is what building has cost so far; an evaluation of a check counts as much as an edge.
+// spent is the cost of building so far; an evaluation of a check counts as much as an edge.
 func (b *builder) spent() int { return b.used + b.work }
 
 // expand adds the edges of one node to layer i. It returns false where an automaton reached the limit.
@@ -250,7 +249,7 @@ func (b *builder) expand(i int, j *joint, l *layer, residues []residue, next *in
 	case j.condition >= 0:
 		on = residues[j.condition] == passed
 		off = !on
-	default: // The condition reads nothing.
+	default: // the condition reads nothing
 		on = when.eval(nil) == isTrue
 		off = !on
 	}
@@ -268,7 +267,7 @@ func child(next *interner[residue], vector []residue) int32 {
 	return int32(number)
 }
 
-// leave puts the residues of an inactive parameter in the vector. It returns false where that is dead.
+// leave writes the residues for an inactive parameter into the vector. It returns false where one is dead.
 func (j *joint) leave(vector []residue) bool {
 	for k := range j.parts {
 		p := &j.parts[k]
@@ -285,7 +284,7 @@ func (j *joint) leave(vector []residue) bool {
 	return true
 }
 
-// sweep goes through the steps of all rows side by side and adds a run for every stretch where none is dead.
+// sweep walks through the steps of all rows in parallel and adds a run for every stretch where none is dead.
 func (j *joint) sweep(l *layer, size int, next *interner[residue], vector []residue) {
 	start := len(l.runs)
 	for lo := 0; lo < size; {
@@ -326,8 +325,8 @@ func (j *joint) sweep(l *layer, size int, next *interner[residue], vector []resi
 	}
 }
 
-// number counts the completions of every node, from the last layer up, and drops the edges that lead
-// to none. The terminal layer has the given number of nodes: one, or none where no point is left.
+// number counts the completions of every node, from the last layer up, and drops edges that lead to none. The terminal layer has
+// the given number of nodes: one, or none where no point is left.
 func (d *diagram) number(terminals int) {
 	counts := make([]uint64, terminals)
 	for k := range counts {
@@ -363,8 +362,8 @@ func (d *diagram) number(terminals int) {
 	}
 }
 
-// weigh computes relative weights where counts are saturated. Each layer is scaled by a power of two,
-// which is exact, so that no number of layers overflows.
+// weigh computes relative weights where counts are saturated. Each layer is scaled by a power of two, which is exact, so that no
+// number of layers overflows.
 func (d *diagram) weigh(terminals int) {
 	below := make([]float64, terminals)
 	for k := range below {
@@ -408,7 +407,7 @@ func mulCount(a, b uint64) uint64 {
 	return low
 }
 
-// len returns the number of paths, saturated where it does not fit.
+// len returns the number of paths, saturated where it is too large.
 func (d *diagram) len() uint64 { return d.layers[0].count[0] }
 
 // at writes the ordinals of the path with the given index.
@@ -430,7 +429,7 @@ func (d *diagram) at(index uint64, ords []int) {
 	}
 }
 
-// index is the inverse of at; ok is false where no path has the ordinals.
+// index is the inverse of at; ok is false where no path has these ordinals.
 func (d *diagram) index(ords []int) (index uint64, ok bool) {
 	node := int32(0)
 	for i := range d.layers {

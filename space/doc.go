@@ -3,26 +3,25 @@
 //
 // # Vocabulary
 //
-// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two,
-// listed values, or false and true. The place of a value in its domain is its ordinal. A condition
-// ("when") says where a parameter is active: the parameters of one algorithm mean nothing where another
-// is chosen. A constraint is an expression that no point may break. A [Point] is one value for every
-// active parameter, such that no constraint is broken; an inactive parameter has none, so that points
-// that differ only in what has no effect are one point. A point has a canonical text, its key, and,
-// where the points can be counted, an index in the canonical order: by the ordinal of the first
-// parameter, then of the second, and so on, with inactive before all values.
+// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two, listed values, or false and
+// true. The position of a value in its domain is its ordinal. A condition ("when") says where a parameter is active: the
+// parameters of one algorithm mean nothing where another one is chosen. A constraint is an expression that no point may break. A
+// [Point] is one value for every active parameter that breaks no constraint. An inactive parameter has no value, so that two
+// points never differ only in something without effect. A point has a canonical text, its key. Where the points can be counted it
+// also has an index in the canonical order: by the ordinal of the first parameter, then of the second, and so on, with inactive
+// before all values.
 //
-// Beside the space stands the vocabulary that search, kernels and results share: [Outcome], [Status],
-// [Proposal], [Trial], [Batch].
+// The package also defines the vocabulary that search, kernels and results share: [Outcome], [Status], [Proposal], [Trial],
+// [Batch].
 //
 // # From definition to points
 //
-//  1. [New], [Read] for the YAML form, or [FromRows] for a list of points, checks the definition. Every error names the parameter or
-//     constraint; a fault in an expression is an [ExprError] that points at the column.
+//  1. [New], [Read] (for the YAML form) or [FromRows] (for a list of points) checks the definition. Every error names the
+//     parameter or constraint; an error in an expression is an [ExprError] that points at the column.
 //  2. Conditions and constraints are compiled to closures that read ordinals and allocate nothing.
 //  3. The space is compiled to a decision diagram that counts the points.
 //  4. [Space.Len], [Space.At], [Space.Index], [Space.Sample] and [Space.All] walk the diagram.
-//     [Space.Neighbours], [Space.Neighbour] and [Space.Complete] change points and repair activity.
+//     [Space.Neighbours], [Space.Neighbour] and [Space.Complete] change points and repair which parameters are active.
 //
 // # Expressions
 //
@@ -38,51 +37,49 @@
 //	-x +x !x                      a sign; ! is not
 //	**                            a power, grouped to the right
 //
-// and parentheses, min(a, b, …), max(a, b, …), abs(a), integers in decimal or hexadecimal, floats,
-// 'strings' or "strings", true and false, and the names of parameters. Types are checked when the space
-// is made: numbers compare with numbers, strings and truth values only for equality, and only truth
-// values combine with and, or, not. A string beside a parameter has to be one of its values.
+// and parentheses, min(a, b, …), max(a, b, …), abs(a), integers in decimal or hexadecimal, floats, 'strings' or "strings", true
+// and false, and the names of parameters. Types are checked when the space is made: numbers compare with numbers, strings and
+// booleans only for equality, and only booleans combine with and, or, not. A string that is compared with a parameter has to be
+// one of its values.
 //
-// Integers have 64 bits. A division by zero, an overflow, a float that is not finite, and a negative
-// power of an integer have no value: the constraint counts as broken and the condition as not true. In
-// a part without parameters such a fault is an error of the definition. And, or and conditionals go from
-// left to right and stop where the result is certain, so that "n != 0 and m % n == 0" is safe; every other
-// operator takes its operands from left to right and stops at the first that has no value or is unknown.
+// Integers have 64 bits. A division by zero, an overflow, a float that is not finite, and a negative power of an integer have no
+// value: the constraint then counts as broken, and the condition as not true. In a part without parameters this is an error of
+// the definition. And, or and conditionals are evaluated from left to right and stop when the result is certain, so that "n != 0
+// and m % n == 0" is safe. Every other operator evaluates its operands from left to right and stops at the first that has no
+// value or is unknown.
 //
-// An expression that needs the value of an inactive parameter is unknown, in the three-valued logic of
-// Kleene: "x > 3 or packed" is true where packed is, whether or not x is active. A constraint excludes a
-// point only where it is definitely false; a condition that is unknown means inactive.
+// An expression that needs the value of an inactive parameter is unknown, in the three-valued logic of Kleene: "x > 3 or packed"
+// is true where packed is, whether or not x is active. A constraint excludes a point only where it is definitely false; a
+// condition that is unknown means inactive.
 //
 // A [Formula] is an expression, in the same grammar, that computes a number from named ones. There all numbers are floats and
 // may be written as in Go, truth values count as 1 and 0, any number but 0 is true, and text has no place.
 //
 // # The diagram
 //
-// The points are the paths of a layered multi-valued decision diagram [Bryant, "Graph-based algorithms
-// for Boolean function manipulation", IEEE Transactions on Computers C-35(8), 1986; Bergman et al.,
-// "Decision Diagrams for Optimization", 2016]. Layer i decides parameter i. Its nodes are what the checks
-// that are still open demand of the parameters from i on; nodes that demand the same are one. Each node
-// counts its completions, which gives the number of points, the i-th point, the index of a point and uniform
-// random points, without a list of them. pyATF's chain of trees [Rasch, Schulze, Steuwer, Gorlatch, "Efficient
-// auto-tuning of parallel programs with interdependent tuning parameters via auto-tuning framework
-// (ATF)", ACM TACO 18(1), 2021] has the same aim and keeps one tree for each group of dependent
-// parameters; a diagram needs no groups, and shares equal subtrees. Neighbouring edges to one child are
-// stored as one run, so that a parameter that nothing tests costs the same for 2 values or 2^40.
+// The points are the paths of a layered multi-valued decision diagram [Bryant, "Graph-based algorithms for Boolean function
+// manipulation", IEEE Transactions on Computers C-35(8), 1986; Bergman et al., "Decision Diagrams for Optimization", 2016]. Layer
+// i decides parameter i. A node stands for what the open checks still require of the parameters from i on; nodes with the same
+// requirements are merged. Each node counts its completions. This gives the number of points, the i-th point, the index of a
+// point and uniform random points, without a list of them. The chain of trees of pyATF [Rasch, Schulze, Steuwer, Gorlatch,
+// "Efficient auto-tuning of parallel programs with interdependent tuning parameters via auto-tuning framework (ATF)", ACM TACO
+// 18(1), 2021] has the same purpose and keeps one tree for each group of dependent parameters; a diagram needs no groups, and
+// shares equal subtrees. Neighbouring edges to the same child are stored as one run, so that a parameter that no check reads
+// costs the same for 2 values as for 2^40.
 //
-// Every constraint, cut at its ands, and every condition is an automaton of its own over the parameters that
-// it reads. Its state after some of them, a residue, is told by the values of the parts of the expression that
-// are wholly bound: after a and b, "a * b * c <= 64" knows a * b alone. Interval bounds over what is open tell
-// residues that can no longer fail, which are dropped, from those that can no longer pass, which are cut off;
-// the residues before the last parameter are told by the values that they leave it. What a residue becomes is
-// worked out once, when it is first asked for, as a list of ranges: comparisons and products are cut by halving,
-// multiples and divisors are computed. The diagram is the product of the automata: a node is a vector of
-// residues, and making an edge is looking up each of them.
+// Every constraint, split at its ands, and every condition is an automaton over the parameters that it reads. Its state after
+// some of them is called a residue. Residues are distinguished by the values of those parts of the expression that are fully
+// bound: after a and b, "a * b * c <= 64" knows only a * b. Interval bounds over the open parameters find residues that can no
+// longer fail, which are dropped, and residues that can no longer pass, which are cut off. Before the last parameter, residues
+// are distinguished by the values that they allow for it. The successors of a residue are computed once, when they are first
+// needed, as a list of ranges: comparisons and products by halving ranges, multiples and divisors directly. The diagram is the
+// product of the automata: a node is a vector of residues, and making an edge means looking up each of them.
 //
-// Where the diagram would exceed two million edges and evaluations, the constraints that widen it most, and if
-// need be conditions, are left out. Points are then drawn from what the diagram has and rejected where they break
-// the rest, which keeps the draw uniform, and enumerated by depth-first search; Len, Size, At and Index are
-// not available, and Estimate says which share of the draws is accepted.
+// Where the diagram would exceed two million edges and evaluations, the constraints that widen it most are left out, and
+// conditions too if necessary. Points are then drawn from the smaller diagram, and rejected where they break the rest, which
+// keeps the draw uniform; enumeration is a depth-first search. Len, Size, At and Index are not available then, and Estimate says
+// which share of the draws is accepted.
 //
-// Counting and drawing by counts are as for binary diagrams in Knuth, "The Art of Computer Programming",
-// volume 4A, section 7.1.4.
+// Counting, and drawing by counts, work as for binary diagrams in Knuth, "The Art of Computer Programming", volume 4A, section
+// 7.1.4.
 package space

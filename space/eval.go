@@ -18,11 +18,11 @@ const (
 	isFault
 )
 
-// fine is the state of an operand that has a value. It shares its number with isFalse, which no
-// operand's state otherwise uses.
+// fine is the state of an operand that has a value. It has the same number as isFalse, which is not otherwise a state of
+// operands.
 const fine = isFalse
 
-// The compiled form of an expression of each type. An operand's state is fine, isUnknown or isFault.
+// Compiled expressions of each type. An operand's state is fine, isUnknown or isFault.
 type (
 	boolFunc   func(ords []int) truth
 	intFunc    func(ords []int) (int64, truth)
@@ -30,15 +30,14 @@ type (
 	stringFunc func(ords []int) (string, truth)
 )
 
-// compiler turns a checked tree into closures. It evaluates subtrees without parameters once, and
-// reports those that fault.
+// compiler turns a checked tree into closures. It evaluates subtrees without parameters once, and reports faults in these.
 type compiler struct {
 	src   string
 	scope *scope
 	err   error
 }
 
-// constant says that n reads no parameter.
+// constant reports whether n reads no parameter.
 func (n *node) constant() bool {
 	if n.op == opName {
 		return false
@@ -224,7 +223,7 @@ func compareWith[A, B any](x func([]int) (A, truth), y func([]int) (B, truth), o
 	}
 }
 
-// compareIntFloat compares exactly, where converting i to a float could round. It returns -1, 0 or 1.
+// compareIntFloat compares exactly, because converting i to a float could round. It returns -1, 0 or 1.
 func compareIntFloat(i int64, f float64) int {
 	switch {
 	case f >= 1<<63:
@@ -253,8 +252,7 @@ func truthOf(b bool) truth {
 	return isFalse
 }
 
-// compareInts is the comparison that nearly all constraints end in, so that it has a short way for a
-// constant on the right.
+// compareInts is what nearly all constraints come down to, so it has a fast path for a constant on the right.
 func (k *compiler) compareInts(a, b *node, cmp string) boolFunc {
 	x, table := k.int(a), comparisonTables[cmp]
 	if b.op == opInt {
@@ -648,7 +646,7 @@ func modFloat(a, b float64) float64 {
 	return r
 }
 
-// floorDivFloat is Python's: what the exact remainder leaves, divided, so that 1.0 // 0.1 is 9 although 1.0 / 0.1
+// floorDivFloat is Python's: it subtracts the exact remainder before it divides, so that 1.0 // 0.1 is 9 although 1.0 / 0.1
 // rounds to 10.
 func floorDivFloat(a, b float64) float64 {
 	r := math.Mod(a, b)
@@ -659,7 +657,7 @@ func floorDivFloat(a, b float64) float64 {
 	return math.Round(q)
 }
 
-// powInt has no answer for a negative exponent, because an integer expression must stay one.
+// powInt has no result for a negative exponent, because the result must be an integer.
 func powInt(a, b int64) (int64, truth) {
 	if b < 0 {
 		return 0, isFault

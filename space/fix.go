@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Fix returns the space of those points that have the given values, written as in keys, wherever the parameters of
-// these names are active. The values are also the defaults there. The error names what is no parameter, no value of
-// one, or leaves no point.
+// Fix returns the space of the points that have the given values, written as in keys, wherever the named parameters are active.
+// The values also become the defaults of these parameters. It is an error if a parameter or a value does not exist, or if no
+// point is left.
 func (s *Space) Fix(values map[string]string) (*Space, error) {
 	params, constraints := slices.Clone(s.params), s.Constraints()
 	fixed := make(map[int]int, len(values)) // ordinals by parameter

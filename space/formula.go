@@ -76,11 +76,13 @@ func (f Formula) Mentions() []Mention {
 // value is needed, as are a division by zero and a result that is not finite.
 func (f Formula) Value(of map[string]float64) (float64, error) {
 	x, err := f.at(f.root, of)
-	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
-		err = fmt.Errorf("%s has no finite value", f.src)
+	if err == nil && math.IsInf(x, 0) {
+		err = f.infinite()
 	}
 	return x, err
 }
+
+func (f Formula) infinite() error { return fmt.Errorf("%s has no finite value", f.src) }
 
 // at computes the part of a formula below n. Truth values are 1 and 0, and any number but 0 is true.
 func (f Formula) at(n *node, of map[string]float64) (float64, error) {
@@ -150,7 +152,11 @@ func (f Formula) apply(n *node, x []float64) (float64, error) {
 			return 0, fmt.Errorf("%s divides by zero", f.src)
 		}
 	}
-	return floatOps[n.op](x[0], x[1]), nil
+	v := floatOps[n.op](x[0], x[1])
+	if math.IsNaN(v) {
+		return 0, f.infinite() // a comparison with it would mean nothing
+	}
+	return v, nil
 }
 
 func oneIf(b bool) float64 {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// intervals gathers ranges of ordinals, of which many repeat.
+// intervals collects ranges of ordinals, of which many are duplicates.
 type intervals struct {
 	list   [][2]int
-	sorted int // how many of the list are sorted and apart
+	sorted int // the part of the list that is sorted and without overlaps
 }
 
 func (s *intervals) add(lo, hi int) {
@@ -32,7 +32,7 @@ func (s *intervals) merge() {
 	s.list, s.sorted = out, len(out)
 }
 
-// total is how many ordinals the ranges have together.
+// total is the number of ordinals in all ranges.
 func (s *intervals) total() int {
 	s.merge()
 	n := 0

@@ -11,19 +11,18 @@ import (
 // maxExprBytes bounds the text of an expression.
 const maxExprBytes = 1 << 16
 
-// ExprError says what is wrong with an expression, and where.
+// ExprError describes an error in an expression, with its position.
 type ExprError struct {
 	// Expr is the whole expression.
 	Expr string
-	// Column is where the fault is, in characters from 1. It is one past the end where something is
-	// missing there.
+	// Column is the position of the error, in characters from 1. It is one past the end where something is missing there.
 	Column int
 	// Reason says what is wrong.
 	Reason string
 }
 
-// Error returns the reason, then the expression on a line of its own, and below it a caret at the
-// column. White space in the expression is shown as single blanks.
+// Error returns the reason, then the expression on a line of its own, and below it a caret at the column. White space in the
+// expression is shown as single spaces.
 func (e *ExprError) Error() string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {

@@ -16,7 +16,7 @@ import (
 type ConstraintError struct {
 	// Constraint is the text of the constraint.
 	Constraint string
-	// Values are the values that it reads, as in a key.
+	// Values are the values of the parameters that it reads, as in a key.
 	Values string
 }
 
@@ -25,11 +25,11 @@ func (e *ConstraintError) Error() string {
 	return fmt.Sprintf("constraint %s is broken by %s", e.Constraint, e.Values)
 }
 
-// absent marks a parameter that was not given.
+// absent marks a parameter without a given value.
 const absent = math.MinInt
 
-// assemble makes a point of the given ordinals. A missing active parameter takes its default, or is an
-// error where the caller is strict; an inactive one that is given is an error.
+// assemble makes a point of the given ordinals. A missing active parameter takes its default, or is an error if strict is set; an
+// inactive one that is given is an error.
 func (s *Space) assemble(given []int, strict bool) (Point, error) {
 	ords := make([]int, len(s.params))
 	for i := range s.params {
@@ -77,8 +77,8 @@ func (s *Space) broken(ords []int, limit int) []error {
 	return broken
 }
 
-// fit applies the conditions to ordinals from outside: inactive parameters become -1. The error names
-// an active parameter whose ordinal is outside its domain.
+// fit applies the conditions to ordinals given by a caller: inactive parameters become -1. The error names an active parameter
+// whose ordinal is outside its domain.
 func (s *Space) fit(ords []int) ([]int, error) {
 	if len(ords) != len(s.params) {
 		return nil, fmt.Errorf("%d ordinals for %d parameters", len(ords), len(s.params))
@@ -95,9 +95,8 @@ func (s *Space) fit(ords []int) ([]int, error) {
 	return out, nil
 }
 
-// FromOrdinals returns the point with the given ordinals, one a parameter; those of inactive parameters
-// are ignored. The error names the parameter whose ordinal is outside its domain, or is a
-// *ConstraintError.
+// FromOrdinals returns the point with the given ordinals, one for each parameter; those of inactive parameters are ignored. The
+// error names the parameter whose ordinal is outside its domain, or is a *ConstraintError.
 func (s *Space) FromOrdinals(ords []int) (Point, error) {
 	out, err := s.fit(ords)
 	if err != nil {
@@ -109,8 +108,8 @@ func (s *Space) FromOrdinals(ords []int) (Point, error) {
 	return Point{s, out}, nil
 }
 
-// Explain returns everything that keeps the ordinals from being a point, joined in one error: each
-// constraint that they break is a *ConstraintError. It returns nil for a point.
+// Explain returns every reason why the ordinals are not a point, joined in one error: each broken constraint is a
+// *ConstraintError. It returns nil for a point.
 func (s *Space) Explain(ords []int) error {
 	out, err := s.fit(ords)
 	if err != nil {
@@ -119,9 +118,9 @@ func (s *Space) Explain(ords []int) error {
 	return errors.Join(s.broken(out, math.MaxInt)...)
 }
 
-// Complete makes a point of ordinals whose activity may be wrong: an inactive parameter loses its
-// value, an active one without (a negative ordinal) takes its default. It is false where a constraint is
-// broken, or an ordinal is past the end of its domain.
+// Complete makes a point of ordinals that may have values for the wrong parameters: an inactive parameter loses its value, and an
+// active one without a value (a negative ordinal) takes its default. It returns false where a constraint is broken, or an ordinal
+// is past the end of its domain.
 func (s *Space) Complete(ords []int) (Point, bool) {
 	out, ok := s.complete(ords)
 	if !ok {
@@ -152,7 +151,7 @@ type settler struct {
 	tries int
 }
 
-// from settles the parameters i and later. It returns false where a constraint stays broken.
+// from determines the parameters i and later. It returns false where a constraint remains broken.
 func (t *settler) from(i int) bool {
 	for ; i < len(t.ords); i++ {
 		switch {
@@ -170,7 +169,7 @@ func (t *settler) from(i int) bool {
 	return !t.s.unlisted(t.ords)
 }
 
-// choose settles an open parameter: its default first, then its values in order.
+// choose determines an open parameter: it tries its default first, then its values in order.
 func (t *settler) choose(i int) bool {
 	t.ords[i] = t.s.defaults[i]
 	if t.passes(i) && t.from(i+1) {
@@ -198,10 +197,9 @@ func (t *settler) passes(i int) bool {
 	return true
 }
 
-// Make returns the point with the given values: Go numbers, strings, bools or Values by parameter name.
-// Missing active parameters take their defaults. The error names the parameter that does not exist
-// (and the nearest that does), has a value of the wrong kind or outside its domain, or is inactive; or
-// it is a *ConstraintError.
+// Make returns the point with the given values: Go numbers, strings, bools or Values by parameter name. Missing active parameters
+// take their defaults. The error names a parameter that does not exist (and the nearest one that does), that has a value of the
+// wrong kind or outside its domain, or that is inactive; or it is a *ConstraintError.
 func (s *Space) Make(values map[string]any) (Point, error) {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -257,8 +255,8 @@ func (s *Space) appendKey(b []byte, ords []int) []byte {
 	return b
 }
 
-// Parse returns the point with the given key, the inverse of Point.Key. The parameters may stand in any
-// order; each active one has to be there. The error names what is wrong, as that of Make does.
+// Parse returns the point with the given key, the inverse of Point.Key. The parameters may be in any order, and each active one
+// must be present. Errors are like those of Make.
 func (s *Space) Parse(key string) (Point, error) {
 	given := s.nothing()
 	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -307,8 +305,8 @@ func cutPair(key, rest string) (name, text, after string, err error) {
 	return name, text, after, nil
 }
 
-// KeyTexts returns the values of a key, as they are written, by the names of their parameters. The space of the key need
-// not be known; Parameter.ParseValue reads a value.
+// KeyTexts returns the values in a key, as they are written, by the names of their parameters. It does not need the space of the
+// key; Parameter.ParseValue reads a value.
 func KeyTexts(key string) (map[string]string, error) {
 	out := map[string]string{}
 	twice := ""
@@ -340,8 +338,8 @@ func SplitKey(key string, pair func(name, text string)) error {
 	return nil
 }
 
-// GuessValue reads a value of a key where its parameter is not known: an integer, a float, true or false, where it
-// looks like one, else a string.
+// GuessValue reads a value of a key whose parameter is unknown: as an integer, a float or a boolean if it looks like one,
+// otherwise as a string.
 func GuessValue(text string) Value {
 	if text == "true" || text == "false" {
 		return BoolValue(text == "true")

@@ -2,24 +2,24 @@ package space
 
 // The names of metrics that mean the same in every kernel.
 const (
-	// MetricBound is what the full cost of a point cannot fall below, said by its cheapest score. A search need not look further at
-	// a point whose bound is no better than what it has.
+	// MetricBound is a lower bound of the full cost of a point, known from its cheapest score. A search can skip a point whose
+	// bound is no better than the best cost it has.
 	MetricBound = "bound"
 	// MetricThreads is how many threads the code of a candidate has.
 	MetricThreads = "threads"
-	// MetricMaxError and MetricErrorShare are those of kernels.Deviation.
+	// MetricMaxError and MetricErrorShare are the numbers of kernels.Deviation.
 	MetricMaxError   = "max_error"
 	MetricErrorShare = "error_share"
-	// MetricSamples is how many samples a time was estimated from, MetricRuns how many runs of a command a cost was.
+	// MetricSamples is the number of samples behind a time, MetricRuns the number of runs of a command behind a cost.
 	MetricSamples = "samples"
 	MetricRuns    = "runs"
-	// MetricSpread is how far samples are apart, relative to what was made of them.
+	// MetricSpread is the spread of the samples, relative to the result.
 	MetricSpread = "spread"
-	// MetricUnverified is 1 where a time was taken on a machine that was not as it should be, and else 0.
+	// MetricUnverified is 1 for a time that was measured while the machine was not in the required state, and otherwise 0.
 	MetricUnverified = "unverified"
-	// MetricValue is what a command's metric was, where that is to be maximised and the cost is its inverse.
+	// MetricValue is the number that a command reported, if it is to be maximised and the cost is its inverse.
 	MetricValue = "value"
-	// Rates, in 10^9 a second: floating-point operations, other operations, bytes.
+	// Rates, in 10^9 per second: floating-point operations, other operations, bytes.
 	MetricGFLOPS = "gflops"
 	MetricGOPS   = "gops"
 	MetricGBS    = "gbs"

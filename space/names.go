@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the member of want that got most likely stands for, or "" where none is near. It
-// ignores case and counts insertions, deletions, substitutions and swaps of neighbours (the optimal
-// string alignment distance); one edit is allowed for every three characters, and at least one, but not
-// as many as would change every character. The first of several equally near members wins.
+// Nearest returns the member of want that got is most likely a misspelling of, or "" where none is near. It ignores case and
+// counts insertions, deletions, substitutions and swaps of neighbours (the optimal string alignment distance). One edit is
+// allowed for every three characters, and at least one, but fewer than would change every character. Of equally near members the
+// first wins.
 func Nearest(got string, want []string) string {
 	limit := max(1, len(got)/3)
 	best, bestDistance := "", limit+1

@@ -13,26 +13,26 @@ type Neighbourhood uint8
 const (
 	// Adjacent changes one active parameter to the next or the previous value of its domain.
 	Adjacent Neighbourhood = iota
-	// AnyValue changes one active parameter to any other value. In a domain of more than 1024 values it
-	// tries the values at a distance of a power of two, and both ends.
+	// AnyValue changes one active parameter to any other value. In a domain of more than 1024 values it tries the values at
+	// distances that are powers of two, and both ends.
 	AnyValue
-	// Pairs changes two active parameters to other values at once: the moves that constraints such as x * y <= 1024 or
-	// x % y == 0 leave where neither parameter can change much alone. Of wide domains it tries what AnyValue does.
+	// Pairs changes two active parameters to other values at once. Such moves remain where constraints such as x * y <= 1024 or x
+	// % y == 0 allow little change of one parameter alone. In wide domains it tries the same values as AnyValue.
 	Pairs
 )
 
-// wideDomain is the largest domain of which AnyValue tries every value.
+// wideDomain is the largest domain in which AnyValue tries every value.
 const wideDomain = 1024
 
-// repairTries is how many values of newly active parameters Neighbours tries beside their defaults.
+// repairTries is how many values of newly active parameters Neighbours tries besides their defaults.
 const repairTries = 1024
 
-// Neighbours returns the points that differ from p in one active parameter, or two, as hood says, in the order
-// of the parameters and then of the changed ordinals. They are distinct and valid. A parameter that the
-// change makes inactive loses its value; one that it makes active takes its default, or, where that
-// breaks a constraint, the first value that fits, which may need a bounded search; with Pairs, the first
-// value that the constraints up to there allow, and none where that proves wrong later. There may be thousands of Pairs;
-// Neighbour draws one. Neighbours panics where p does not belong to s.
+// Neighbours returns the points that differ from p in one active parameter, or in two, as hood says, in the order of the
+// parameters and then of the changed ordinals. They are distinct and valid. A parameter that the change makes inactive loses its
+// value. One that it makes active takes its default or, where that breaks a constraint, the first value that fits, which may need
+// a bounded search. With Pairs it takes the first value that the constraints so far allow; if a later constraint rules that out,
+// the neighbour is left out. There may be thousands of Pairs; Neighbour draws a single one. Neighbours panics where p does not
+// belong to s.
 func (s *Space) Neighbours(p Point, hood Neighbourhood) []Point {
 	if !s.same(p.space) {
 		panic(fmt.Sprintf("space: Neighbours: the point %q does not belong to space %q", p.Key(), s.name))
@@ -58,7 +58,7 @@ func (s *Space) Neighbours(p Point, hood Neighbourhood) []Point {
 	return points
 }
 
-// moves lists the ordinals to change o to, ascending.
+// moves lists the ordinals that o may change to, ascending.
 func moves(o, size int, hood Neighbourhood) []int {
 	var out []int
 	switch {
@@ -93,12 +93,12 @@ func moves(o, size int, hood Neighbourhood) []int {
 	return out
 }
 
-// trail is a point's path through the diagram, with what it takes to leave the path and return to it.
+// trail is a point's path through the diagram, with what is needed to leave the path and return to it.
 type trail struct {
 	s     *Space
 	point []int
 	nodes []int32 // the node of each layer on the path
-	ords  []int   // the path that is being tried
+	ords  []int   // the path being tried
 }
 
 // trail returns the path of a point of s.
@@ -112,9 +112,9 @@ func (s *Space) trail(p Point) *trail {
 	return t
 }
 
-// along goes on from a node of layer i to the node of layer end with the values of the point, as far as the parameters
-// are still active; those that have become active take their default, or the first value that the node has. It writes
-// the ordinals, and returns false where a constraint forbids a value.
+// along continues from a node of layer i to the node of layer end with the values of the point, while the parameters are still
+// active; those that have become active take their default, or the first value that the node has. It writes the ordinals, and
+// returns false where a constraint forbids a value.
 func (t *trail) along(i int, node int32, end int) (int32, bool) {
 	for ; i < end; i++ {
 		l := &t.s.diagram.layers[i]
@@ -123,11 +123,11 @@ func (t *trail) along(i int, node int32, end int) (int32, bool) {
 		if r == nil {
 			first := &l.runs[l.first[node]]
 			switch {
-			case ord < 0: // The parameter has become active.
+			case ord < 0: // the parameter has become active
 				if ord = t.s.defaults[i]; l.follow(node, ord) == nil {
 					ord = first.lo
 				}
-			case first.lo < 0: // It has become inactive.
+			case first.lo < 0: // the parameter has become inactive
 				ord = -1
 			default:
 				return 0, false
@@ -140,7 +140,7 @@ func (t *trail) along(i int, node int32, end int) (int32, bool) {
 	return node, true
 }
 
-// finish is along to the end, with the checks that the diagram lacks.
+// finish is along to the end, followed by the checks that the diagram lacks.
 func (t *trail) finish(i int, node int32) bool {
 	_, ok := t.along(i, node, len(t.point))
 	return ok && (!t.s.partial || t.s.accepts(t.ords))
@@ -149,8 +149,8 @@ func (t *trail) finish(i int, node int32) bool {
 // pairs lists the points that differ in two parameters.
 func (s *Space) pairs(p Point) []Point {
 	t := s.trail(p)
-	// reaches remembers whether a node of a layer leads to a point with the values of p. It cannot tell where the diagram
-	// lacks a check, which reads earlier parameters.
+	// reaches caches whether a node of a layer leads to a point with the values of p. It is not valid where the diagram lacks a
+	// check, because that reads earlier parameters.
 	type place struct {
 		layer int
 		node  int32
@@ -227,16 +227,16 @@ func changed(p, q []int) (first, second int) {
 	return first, first
 }
 
-// fewOptions is how many values of the first of a pair Neighbour looks at, and manyOptions how many it does where that
-// has found nothing for any pair.
+// fewOptions is how many values of the first parameter of a pair Neighbour tries, and manyOptions how many if that found nothing
+// for any pair.
 const fewOptions, manyOptions = 8, wideDomain
 
-// Neighbour returns a random one of the Neighbours of p. It draws the parameter, or the pair, and then a value, or a pair
-// of values, of those that the diagram allows; where there are none it draws another parameter or pair. So every
-// neighbour can be drawn, those of parameters with few of them more often. It takes microseconds, also where there are
-// many neighbours. Unlike Neighbours it tries all values of wide domains, but only the first value that fits of
-// parameters that become active. It is false where p has no such neighbour, or, where the diagram does not have all constraints, none was
-// found; it panics where p does not belong to s.
+// Neighbour returns a random one of the Neighbours of p. It draws the parameter, or the pair, and then a value, or a pair of
+// values, among those that the diagram allows; where there are none it draws another parameter or pair. So every neighbour can be
+// drawn; those of parameters with few neighbours are more likely. It takes microseconds, even where there are many neighbours.
+// Unlike Neighbours it tries all values of wide domains, but for parameters that become active only the first value that fits. It
+// returns false where p has no such neighbour or, where the diagram lacks constraints, where it found none. It panics where p
+// does not belong to s.
 func (s *Space) Neighbour(p Point, hood Neighbourhood, r *rand.Rand) (Point, bool) {
 	if !s.same(p.space) {
 		panic(fmt.Sprintf("space: Neighbour: the point %q does not belong to space %q", p.Key(), s.name))
@@ -265,8 +265,8 @@ func (s *Space) Neighbour(p Point, hood Neighbourhood, r *rand.Rand) (Point, boo
 	return Point{}, false
 }
 
-// pair changes two of the parameters. It tries every pair once at most, in the order of a random permutation of their
-// numbers that is drawn only as far as it is needed.
+// pair changes two of the parameters. It tries every pair at most once, in the order of a random permutation that is generated
+// only as far as needed.
 func (t *trail) pair(active []int, limit int, r *rand.Rand) bool {
 	pairs := len(active) * (len(active) - 1) / 2
 	var swapped map[int]int
@@ -299,7 +299,7 @@ func shuffle(list []int, r *rand.Rand) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// option is a stretch of values to which a parameter may change, all of which lead to one child.
+// option is a stretch of values for a parameter that all lead to one child.
 type option struct {
 	first, second int // the ordinal of the first parameter of a pair; the lowest of the last one
 	n             int
@@ -326,7 +326,7 @@ func (t *trail) options(i int, node int32, o int, list []option) []option {
 	return list
 }
 
-// take draws values from the list by weight until one makes a point; what fails goes off the list.
+// take draws values from the list by weight until one makes a point, and removes those that fail.
 func (t *trail) take(list []option, r *rand.Rand, try func(o option, ord int) bool) bool {
 	total := 0
 	for _, o := range list {
@@ -348,7 +348,7 @@ func (t *trail) take(list []option, r *rand.Rand, try func(o option, ord int) bo
 			list = list[:len(list)-1]
 			continue
 		}
-		// Which values of the stretch the missing checks refuse is not known; half of it goes.
+		// It is unknown which values of the stretch the missing checks reject; half of it is removed.
 		list[at].n -= (o.n + 1) / 2
 		if u < (o.n+1)/2 {
 			list[at].second += (o.n + 1) / 2
@@ -381,7 +381,8 @@ func (t *trail) one(i int, hood Neighbourhood, r *rand.Rand) bool {
 	})
 }
 
-// two changes parameters i and j, which is later. It looks at so many values of i at most, drawn where there are more.
+// two changes parameters i and j, where j is later. It tries at most a limited number of values of i, drawn at random where there
+// are more.
 func (t *trail) two(i, j, limit int, r *rand.Rand) bool {
 	copy(t.ords, t.point)
 	firsts := t.options(i, t.nodes[i], t.point[i], nil)
@@ -425,7 +426,7 @@ func (t *trail) two(i, j, limit int, r *rand.Rand) bool {
 	}
 	return t.take(list, r, func(o option, ord int) bool {
 		t.ords[i] = o.first
-		// The way between the two may have changed what is active.
+		// The values between the two may have changed which parameters are active.
 		l := &t.s.diagram.layers[i]
 		node, ok := t.along(i+1, l.follow(t.nodes[i], o.first).child, j)
 		if !ok {

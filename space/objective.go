@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Objective says which of two outcomes is better. Whatever ranks outcomes asks it, so that what a search looks for is said in one
-// place. The zero value looks for the least cost.
+// Objective says which of two outcomes is better. Everything that ranks outcomes uses it, so that the goal of a search is defined
+// in one place. The zero value looks for the least cost.
 type Objective struct{}
 
-// Value returns what a strategy minimises: the cost in the kernel's unit, +Inf where the outcome failed. Values of different
-// fidelities do not compare.
+// Value returns what a strategy minimises: the cost in the kernel's unit, or +Inf for a failed outcome. Values of different
+// fidelities are not comparable.
 func (Objective) Value(o Outcome) float64 {
 	if o.Status != OK {
 		return math.Inf(1)
@@ -18,8 +18,8 @@ func (Objective) Value(o Outcome) float64 {
 	return o.Cost
 }
 
-// Less reports whether a is better than b. A right outcome is better than any other, one of a dearer fidelity than one of a
-// cheaper, and of two at the same fidelity the one of the lesser value. Two that failed are equal.
+// Less reports whether a is better than b. A right outcome is better than a failed one; an outcome of a dearer fidelity is better
+// than one of a cheaper fidelity; at the same fidelity, the lower value is better. Failed outcomes are equal.
 func (j Objective) Less(a, b Outcome) bool {
 	if a.Status != OK || b.Status != OK {
 		return a.Status == OK && b.Status != OK
@@ -30,7 +30,7 @@ func (j Objective) Less(a, b Outcome) bool {
 	return j.Value(a) < j.Value(b)
 }
 
-// Compare orders entries, the best first, and of equal ones the one that was asked first.
+// Compare orders entries, the best first; of equal ones, the one that was asked for first.
 func (j Objective) Compare(a, b Entry) int {
 	switch {
 	case j.Less(a.Outcome, b.Outcome):
@@ -41,5 +41,5 @@ func (j Objective) Compare(a, b Entry) int {
 	return cmp.Compare(a.Number, b.Number)
 }
 
-// Reaches reports whether an outcome counts and is no worse than a target, in the kernel's unit.
+// Reaches reports whether an outcome counts and is at least as good as a target, in the kernel's unit.
 func (j Objective) Reaches(o Outcome, target float64) bool { return o.Counts() && j.Value(o) <= target }

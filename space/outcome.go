@@ -67,7 +67,7 @@ type Metric struct {
 	Value float64 `json:"value"`
 }
 
-// Outcome is what became of one trial.
+// Outcome is the result of one trial.
 type Outcome struct {
 	Status Status `json:"status"`
 	// Cost is the primary score, in the kernel's unit; see Objective. It is meaningful and
@@ -83,7 +83,7 @@ type Outcome struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Reason says in one line why Status is not OK.
 	Reason string `json:"reason,omitempty"`
-	// By names what measured it, where that is not the machine of the run: a worker on another one. No strategy may read it.
+	// By names the machine that measured the outcome, if it is not the machine of the run. No strategy may read it.
 	By string `json:"by,omitempty"`
 }
 
@@ -92,8 +92,8 @@ func Fail(status Status, format string, args ...any) Outcome {
 	return Outcome{Status: status, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Validate reports an outcome that cannot be believed or kept: no status, a cost or metric that is not
-// finite, metrics without a name, or not ordered by it.
+// Validate reports an outcome that cannot be valid: without a status, with a cost or metric that is not finite, or with metrics
+// that have no name or are not sorted by name.
 func (o Outcome) Validate() error {
 	switch {
 	case o.Status == StatusUnset || int(o.Status) >= len(statusNames):
@@ -121,7 +121,7 @@ func (o Outcome) Validate() error {
 // Finite reports a number that is neither NaN nor infinite.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Counts reports whether an outcome is right and of full fidelity, so that it may be what a search has found.
+// Counts reports whether an outcome is right and of full fidelity, so that it may become the result of a search.
 func (o Outcome) Counts() bool { return o.Status == OK && o.Fidelity == 0 }
 
 // Proposal is a point that a strategy wants evaluated, and how thoroughly.
@@ -137,8 +137,8 @@ type Trial struct {
 	Proposal
 }
 
-// Progress is all that a strategy may know of the budget. It is read once at each batch barrier and
-// written to the journal, so that a replay shows the strategy the same.
+// Progress is all that a strategy may know of the budget. It is read once at each batch barrier and written to the journal, so
+// that a replay shows the strategy the same.
 type Progress struct {
 	// Told is the number of outcomes told so far.
 	Told int `json:"told"`

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// PackedLen returns the length of a packed point: the bits that the ordinals of all parameters take, in bytes.
+// PackedLen returns the length in bytes of a packed point: the bits for the ordinals of all parameters, rounded up.
 func (s *Space) PackedLen() int {
 	n := 0
 	for i := range s.params {
@@ -15,17 +15,17 @@ func (s *Space) PackedLen() int {
 	return (n + 7) / 8
 }
 
-// packedBits is how many bits hold the ordinals of a parameter, and that it is inactive.
+// packedBits is how many bits encode the ordinals of a parameter, and that it is inactive.
 func packedBits(p *Parameter) int { return bits.Len(uint(p.Len())) }
 
-// AppendPacked appends the point in its shortest form: Space.PackedLen bytes, from which Space.Unpack makes it again. Two
-// points of a space are equal where their bytes are.
+// AppendPacked appends the point in its shortest form: Space.PackedLen bytes, which Space.Unpack converts back. Two points of a
+// space are equal if and only if these bytes are equal.
 func (p Point) AppendPacked(b []byte) []byte {
-	held, n := uint64(0), 0 // bits that wait for a byte
+	held, n := uint64(0), 0 // bits that do not fill a byte yet
 	for i, o := range p.ords {
 		w := packedBits(&p.space.params[i])
 		v := uint64(o + 1)
-		if n+w > 64 { // at most 7 bits wait
+		if n+w > 64 { // at most 7 bits are pending
 			b = append(b, byte(held|v<<n))
 			held, v, w, n = v>>(8-n), 0, w-(8-n), 0
 		}
@@ -41,7 +41,7 @@ func (p Point) AppendPacked(b []byte) []byte {
 	return b
 }
 
-// Unpack returns the point of which b is the packed form. It panics where b has another length: then it is none.
+// Unpack returns the point whose packed form is b. It panics where b has the wrong length.
 func (s *Space) Unpack(b []byte) Point {
 	if len(b) != s.PackedLen() {
 		panic(fmt.Sprintf("space: Unpack of %d bytes: points of space %q take %d", len(b), s.name, s.PackedLen()))

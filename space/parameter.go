@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Bounds on definitions. They keep hostile input from costing more than it is worth; no tuning space
-// known to us comes near them.
+// Limits on definitions. They keep hostile input from using too many resources; no known tuning space comes near them.
 const (
 	maxParameters  = 1024
 	maxConstraints = 4096
@@ -40,8 +39,8 @@ func (t Type) String() string {
 	return fmt.Sprintf("type(%d)", uint8(t))
 }
 
-// Parameter is one thing that may vary. Its domain is an ordered list of values; the place of a value
-// in that list, from 0, is its ordinal.
+// Parameter is one thing that may vary. Its domain is an ordered list of values; the position of a value in that list, from 0, is
+// its ordinal.
 type Parameter struct {
 	// Name is an identifier of ASCII letters, digits and underscores that is no keyword of the
 	// expression language. It is unique in a space.
@@ -50,8 +49,8 @@ type Parameter struct {
 	Doc string
 	// Type is the form of the domain; it must be set.
 	Type Type
-	// From and To bound the domain of an int or pow2 parameter, both inclusive, and are zero for the
-	// other types. To need not be a multiple of Step away from From.
+	// From and To are the inclusive bounds of an int or pow2 parameter, and are zero for the other types. To - From need not be a
+	// multiple of Step.
 	From, To int64
 	// Step is the distance between the values of an int parameter, at least 1. It is zero for the
 	// other types.
@@ -59,13 +58,13 @@ type Parameter struct {
 	// Values is the domain of an enum: at least one value, all different and all of one kind. Integers
 	// beside floats become floats.
 	Values []Value
-	// Default is the value that a point takes where nothing else is asked; nil means the first.
+	// Default is the value of a point if nothing else is given; nil means the first.
 	Default *Value
 	// When is the condition under which the parameter is active, an expression over parameters
 	// declared before it. Empty means always.
 	When string
 
-	// line is where the parameter stands in a YAML file, 0 where it does not.
+	// line is the line of the parameter in a YAML file, 0 where there is none.
 	line int
 }
 
@@ -179,8 +178,8 @@ func (p *Parameter) at(i int) Value {
 	return p.Values[i]
 }
 
-// Ordinal returns the place of v in the domain. An integer stands for the equal float, and a float
-// without a fraction for the equal integer, because JSON and YAML do not keep them apart.
+// Ordinal returns the position of v in the domain. An integer matches the equal float, and a float without a fraction the equal
+// integer, because JSON and YAML do not distinguish them.
 func (p Parameter) Ordinal(v Value) (int, bool) {
 	v = v.as(p.kind())
 	switch p.Type {
@@ -216,7 +215,7 @@ func (p *Parameter) kind() kind {
 	return kindNone
 }
 
-// as converts between integers and floats where that loses nothing, and returns v itself elsewhere.
+// as converts between integers and floats where that is exact, and otherwise returns v itself.
 func (v Value) as(k kind) Value {
 	switch {
 	case v.kind == kindInt && k == kindFloat && int64(float64(v.int())) == v.int() && abs64(v.int()) <= 1<<53:
@@ -325,8 +324,8 @@ func (p Parameter) Domain() string {
 
 func isPow2(n int64) bool { return n > 0 && n&(n-1) == 0 }
 
-// normalise returns p with its own copy of the values, all of one kind, and the ordinal of the
-// default; or what is wrong with the definition.
+// normalise returns p with its own copy of the values, all of one kind, and the ordinal of the default; or an error in the
+// definition.
 func (p Parameter) normalise() (Parameter, int, error) {
 	p.line = 0
 	if err := checkName(p.Name); err != nil {
@@ -418,7 +417,7 @@ func normaliseValues(in []Value) ([]Value, error) {
 	return values, nil
 }
 
-// checkName refuses what the expression language could not name.
+// checkName rejects names that the expression language cannot use.
 func checkName(name string) error {
 	switch {
 	case name == "":

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds on the shape of an expression: how deep the parser recurses, and how high the tree may get by
-// long chains of operators that nest to the left.
+// Limits on the shape of an expression: how deep the parser recurses, and how high the tree may get by long chains of operators
+// that nest to the left.
 const (
 	maxParseDepth = 200
 	maxTreeHeight = 1000

@@ -9,11 +9,11 @@ import (
 // Round is a batch and what is known of its trials.
 type Round struct {
 	Batch   Batch
-	Entries []Entry // by trial number; those that are missing are not known
+	Entries []Entry // by trial number; missing ones are not known
 }
 
-// Rounds gives the batches of a history in order. An entry that is in no batch is left out. The error is always nil: a
-// history that is read from a file has others.
+// Rounds yields the batches of a history in order. An entry that is in no batch is left out. The error is always nil; only a
+// history that is read from a file has errors.
 func (h History) Rounds() iter.Seq2[Round, error] {
 	return func(yield func(Round, error) bool) {
 		numbers := slices.Sorted(maps.Keys(h.Entries))

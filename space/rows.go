@@ -11,21 +11,21 @@ import (
 
 // RowError says that a row of FromRows cannot be a point.
 type RowError struct {
-	Row int // its place in the list, from 0
+	Row int // its position in the list, from 0
 	Err error
 }
 
 // Error names the row, counted from 1.
 func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row+1, e.Err) }
 
-// Unwrap returns what is wrong with the row.
+// Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// FromRows returns the space whose points are exactly the given rows: a list of ordinals each, one a parameter. It is
-// for spaces that were measured elsewhere, whose constraints are not known. The parameters cannot have conditions.
-// What is wrong with one row, such as that it is there twice, is a *RowError.
+// FromRows returns the space whose points are exactly the given rows: each is a list of ordinals, one for each parameter. It is
+// for spaces that were measured elsewhere and whose constraints are unknown. The parameters cannot have conditions. An error in
+// one row, for instance that it is a duplicate, is a *RowError.
 //
-// The order of the rows does not matter: the points have the canonical order that they have in any space.
+// The order of the rows does not matter: the points have the same canonical order as in any space.
 func FromRows(name string, params []Parameter, rows [][]int) (*Space, error) {
 	s, err := fromRows(name, params, rows)
 	if err != nil {
@@ -73,12 +73,12 @@ func fromRows(name string, params []Parameter, rows [][]int) (*Space, error) {
 	return s, s.findFirst()
 }
 
-// diagramOf returns the diagram of the rows, which are distinct, in the given ascending order. Layers are made from
-// the last one up, so that equal subtrees become one node.
+// diagramOf returns the diagram of the rows, which are distinct and ascending in the given order. It makes layers from the last
+// one up, so that equal subtrees are merged.
 func diagramOf(n int, rows [][]int, order []int) *diagram {
 	d := &diagram{layers: make([]layer, n)}
-	// A group is the rows that agree in the parameters before the layer; it begins at a place in order, and node
-	// stands for what follows.
+	// A group is the rows that agree in the parameters before the layer. It begins at a position in order; node is the node for
+	// the rest of these rows.
 	type group struct {
 		begin int
 		node  int32
@@ -144,11 +144,11 @@ func (s *Space) digestRows(rows [][]int, order []int) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Listed reports whether the space was made by FromRows: its points are a list, which neither constraints nor the YAML
-// form describe.
+// Listed reports whether the space was made by FromRows: its points are a list, which cannot be described by constraints or in
+// the YAML form.
 func (s *Space) Listed() bool { return s.listed }
 
-// unlisted reports ordinals that are no row of a space of rows.
+// unlisted reports ordinals that are not a row of such a space.
 func (s *Space) unlisted(ords []int) bool {
 	if !s.listed {
 		return false

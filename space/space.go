@@ -16,11 +16,10 @@ import (
 
 // limits bounds the work of New and of sampling.
 type limits struct {
-	// edges is how many edges the diagram may have, before equal neighbours are bundled. An edge costs
-	// a few constraint evaluations in New and at most 32 bytes.
+	// edges is how many edges the diagram may have, before neighbouring equal ones are bundled. An edge costs a few constraint
+	// evaluations in New and at most 32 bytes.
 	edges int
-	// steps is how many assignments New tries in search of a first point, where the diagram does not
-	// have all constraints.
+	// steps is how many assignments New tries in search of a first point, where the diagram lacks constraints.
 	steps int
 	// draws is how many draws Sample rejects before it gives up.
 	draws int
@@ -42,11 +41,11 @@ type Space struct {
 	byLast [][]*check
 
 	diagram *diagram
-	// rejects has, for each parameter, the checks that the diagram lacks and that are decided once it
-	// is bound. partial says that there are any.
+	// rejects has, for each parameter, the checks that the diagram lacks and that are decided once it is bound. partial says that
+	// there are any.
 	rejects [][]*check
 	partial bool
-	// listed says that the points are those of the diagram, and that no constraint describes them.
+	// listed says that the points are exactly those of the diagram, and that no constraints describe them.
 	listed bool
 
 	limits      limits
@@ -54,8 +53,7 @@ type Space struct {
 	fingerprint string
 }
 
-// definitionError is what is wrong with one parameter or constraint, so that the YAML form can add
-// its line.
+// definitionError is an error in one parameter or constraint, so that the YAML form can add its line.
 type definitionError struct {
 	parameter, constraint int // -1 where the error is elsewhere
 	label                 string
@@ -65,10 +63,9 @@ type definitionError struct {
 func (e *definitionError) Error() string { return e.label + ": " + e.err.Error() }
 func (e *definitionError) Unwrap() error { return e.err }
 
-// New returns the space of the given parameters, in that order, and constraints, which are expressions
-// in the language of the package documentation. The error names the parameter or constraint that makes
-// no sense; faults in an expression are an *ExprError. A space without any point is an error as well,
-// which names the constraints at fault as far as that is known.
+// New returns the space of the given parameters, in that order, and constraints, which are expressions in the language of the
+// package documentation. The error names the parameter or constraint that is wrong; an error in an expression is an *ExprError. A
+// space without any point is an error as well, which names the conflicting constraints as far as they are known.
 func New(name string, params []Parameter, constraints ...string) (*Space, error) {
 	return newSpace(name, params, constraints, defaultLimits)
 }
@@ -126,7 +123,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 		s.sizes = append(s.sizes, normal.Len())
 		s.defaults = append(s.defaults, ord)
 	}
-	// Conditions are compiled once all names are known, so that one that looks ahead is told so.
+	// Conditions are compiled once all names are known, so that the error for one that names a later parameter says so.
 	for i, p := range s.params {
 		if p.When == "" {
 			continue
@@ -157,7 +154,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 	return s, nil
 }
 
-// checkText refuses free text that YAML could not carry.
+// checkText rejects free text that YAML cannot represent.
 func checkText(what, text string) error {
 	if len(text) > maxExprBytes {
 		return fmt.Errorf("its %s is longer than %d bytes", what, maxExprBytes)
@@ -168,7 +165,7 @@ func checkText(what, text string) error {
 	return nil
 }
 
-// digest hashes what decides which points there are and how they are numbered.
+// digest hashes everything that determines the points and their numbers.
 func (s *Space) digest() string {
 	var b strings.Builder
 	for i := range s.params {
@@ -192,9 +189,10 @@ func (s *Space) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// buildDiagram compiles the space. Where the whole does not fit the limit it leaves to rejection the constraint whose own
-// automaton is too large, or else the heaviest that is open at the widest point; then the next, until the rest does fit;
-// and, should the conditions alone not fit, the heaviest of those. What is left without any is one chain of runs.
+// buildDiagram compiles the space. Where the whole exceeds the limit, it leaves one constraint to rejection: the one whose own
+// automaton is too large, or else the heaviest of those that are open at the widest place. It repeats this until the rest fits.
+// If the conditions alone do not fit, it leaves out the heaviest of those in the same way. Without any checks the diagram is one
+// chain of runs.
 func (s *Space) buildDiagram() {
 	m := newMachines(s)
 	var kept []*check
@@ -246,8 +244,8 @@ func (s *Space) buildDiagram() {
 	s.finish(d, nil, loose)
 }
 
-// compileBudget is how many times the edges of the largest diagram buildDiagram may examine over all its
-// attempts, for the constraints and again for the conditions.
+// compileBudget limits the edges that buildDiagram may examine over all its attempts, as a multiple of the edges of the largest
+// diagram; it applies once for the constraints and again for the conditions.
 const compileBudget = 4
 
 // finish keeps the diagram and lists the checks that it lacks.
@@ -283,7 +281,7 @@ func (s *Space) heaviest(kept []*check, at int) int {
 	return best
 }
 
-// heaviestCondition is heaviest for the conditions that are not loose yet; it returns their parameter.
+// heaviestCondition is heaviest for the conditions that are still in the diagram; it returns their parameter.
 func (s *Space) heaviestCondition(loose []bool, at int) int {
 	best, most := -1, -1.0
 	for i, e := range s.when {
@@ -306,7 +304,7 @@ func (s *Space) combinations(params []int) float64 {
 	return sum
 }
 
-// findFirst finds the default point, or says why the space has none.
+// findFirst finds the default point, or reports why the space has none.
 func (s *Space) findFirst() error {
 	if ords, ok := s.complete(s.defaults); ok {
 		s.first = ords
@@ -325,7 +323,7 @@ func (s *Space) findFirst() error {
 	if w.steps >= 0 {
 		return s.explainEmpty()
 	}
-	// A random draw finds a point where the first in order is hidden behind a long barren stretch.
+	// A random draw finds a point if the first one in order comes after a long stretch without points.
 	if p, err := s.Sample(rand.New(rand.NewPCG(1, 1))); err == nil {
 		s.first = p.ords
 		return nil
@@ -336,8 +334,8 @@ func (s *Space) findFirst() error {
 // Name returns the name of the space.
 func (s *Space) Name() string { return s.name }
 
-// Parameters returns the parameters in order. Enums of mixed numbers have become floats. The lists of
-// values must not be changed.
+// Parameters returns the parameters in order. Enums with both integers and floats have only floats. The lists of values must not
+// be changed.
 func (s *Space) Parameters() []Parameter { return slices.Clone(s.params) }
 
 // Parameter returns the parameter of that name.
@@ -387,8 +385,8 @@ func (s *Space) Product() *big.Int {
 	return product
 }
 
-// Len returns the number of points. It is not known, and ok is false, where the diagram of all
-// constraints would be too large, or the number does not fit a uint64.
+// Len returns the number of points. ok is false where it is unknown because the diagram of all constraints would be too large,
+// and where the number does not fit a uint64.
 func (s *Space) Len() (n uint64, ok bool) {
 	if n = s.diagram.len(); s.partial || n == saturated {
 		return 0, false
@@ -396,9 +394,8 @@ func (s *Space) Len() (n uint64, ok bool) {
 	return n, true
 }
 
-// At returns the point with index i, in [0, Len()), in canonical order: by the ordinal of the first
-// parameter, then of the second, and so on, with inactive before all values. It panics where i is out
-// of range or Len is not known.
+// At returns the point with index i, in [0, Len()), in canonical order: by the ordinal of the first parameter, then of the
+// second, and so on, with inactive before all values. It panics where i is out of range or Len is unknown.
 func (s *Space) At(i uint64) Point {
 	n, ok := s.Len()
 	if !ok {
@@ -412,8 +409,7 @@ func (s *Space) At(i uint64) Point {
 	return Point{s, ords}
 }
 
-// Index returns the index of p, the inverse of At. It is false where p does not belong to s, or Len is
-// not known.
+// Index returns the index of p, the inverse of At. It returns false where p does not belong to s, or Len is unknown.
 func (s *Space) Index(p Point) (uint64, bool) {
 	if _, ok := s.Len(); !ok || !s.same(p.space) {
 		return 0, false
@@ -421,10 +417,9 @@ func (s *Space) Index(p Point) (uint64, bool) {
 	return s.diagram.index(p.ords)
 }
 
-// Sample returns a random point. Every point is equally likely: exactly where Len is known or the number
-// of points before rejection fits a uint64, else up to the rounding of a float64 at each parameter.
-// Where the diagram does not have all constraints, a draw that breaks one is rejected; the error says
-// that a million draws in a row were.
+// Sample returns a random point. Every point is equally likely: exactly where Len is known or the number of points before
+// rejection fits a uint64, otherwise up to the rounding of a float64 at each parameter. Where the diagram lacks constraints, a
+// draw that breaks one is rejected; after a million rejections in a row Sample returns an error.
 func (s *Space) Sample(r *rand.Rand) (Point, error) {
 	ords := make([]int, len(s.params))
 	for range s.limits.draws {
@@ -448,7 +443,7 @@ func (s *Space) accepts(ords []int) bool {
 	return true
 }
 
-// All goes through the points in canonical order, one at a time, whether or not Len is known.
+// All yields the points in canonical order, whether or not Len is known.
 func (s *Space) All() iter.Seq[Point] {
 	return func(yield func(Point) bool) {
 		w := &walker{s: s, ords: make([]int, len(s.params)), steps: -1}
@@ -457,12 +452,11 @@ func (s *Space) All() iter.Seq[Point] {
 	}
 }
 
-// walker goes through the paths of the diagram depth first, and leaves a path as soon as a check that
-// the diagram lacks fails.
+// walker visits the paths of the diagram depth first, and leaves a path as soon as a check that the diagram lacks fails.
 type walker struct {
 	s     *Space
 	ords  []int
-	steps int // assignments left to try; negative from the start means no limit
+	steps int // assignments left to try; a negative initial value means no limit
 	found bool
 	yield func() bool
 }
@@ -496,9 +490,8 @@ func (w *walker) walk(i int, node int32) bool {
 	return true
 }
 
-// Default returns the point where every parameter has its default, or, where a constraint excludes
-// that, the first point in canonical order (in a space too large to search, some point, always the
-// same).
+// Default returns the point where every parameter has its default. Where a constraint excludes that, it returns the first point
+// in canonical order; in a space too large to search, it returns some point, always the same.
 func (s *Space) Default() Point { return Point{s, s.first} }
 
 // active reports whether parameter i is active, given the ordinals of those before it.

@@ -20,8 +20,8 @@ const (
 	kindFloat
 	kindString
 	kindBool
-	// kindBad marks a Go value that no parameter can take; its text is the name of the Go type. It
-	// lets WithDefault chain without an error result: New reports it.
+	// kindBad marks a Go value that no parameter can take; its text is the name of the Go type. So WithDefault needs no error
+	// result and can be chained: New reports the error.
 	kindBad
 )
 
@@ -53,7 +53,7 @@ func FloatValue(v float64) Value {
 // unprintable characters.
 func StringValue(v string) Value { return Value{kind: kindString, text: v} }
 
-// BoolValue returns a truth value.
+// BoolValue returns a boolean value.
 func BoolValue(v bool) Value {
 	if v {
 		return Value{kind: kindBool, bits: 1}
@@ -92,7 +92,7 @@ func ValueOf(v any) (Value, error) {
 	return Value{}, fmt.Errorf("a value cannot be a %T", v)
 }
 
-// parseNumber reads an integer, or a float where the text has a point or an exponent.
+// parseNumber reads an integer, or a float if the text has a point or an exponent.
 func parseNumber(text string) (Value, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return IntValue(n), nil
@@ -123,8 +123,8 @@ func (v Value) int() int64     { return int64(v.bits) }
 func (v Value) float() float64 { return math.Float64frombits(v.bits) }
 func (v Value) bool() bool     { return v.bits != 0 }
 
-// String returns the canonical text of v as it stands in keys. Floats always have a point or an
-// exponent. A string is quoted only where it is empty or holds a space, a quote, a backslash, or '='.
+// String returns the canonical text of v, as in keys. Floats always have a point or an exponent. A string is quoted only if it is
+// empty or contains a space, a quote, a backslash, or '='.
 func (v Value) String() string { return string(v.appendText(nil)) }
 
 func (v Value) appendText(b []byte) []byte {
@@ -170,7 +170,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// validate says what keeps v out of every domain.
+// validate says why no domain can contain v.
 func (v Value) validate() error {
 	switch v.kind {
 	case kindNone:

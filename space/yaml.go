@@ -12,22 +12,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Document is the YAML form of a space. Files of other packages embed it as a field, or read one alone
-// with Read. Unknown fields, and fields given twice, are errors that name the line.
+// Document is the YAML form of a space. Files of other packages embed it as a field, or Read reads it alone. Unknown fields, and
+// fields given twice, are errors that name the line.
 type Document struct {
 	Name        string
 	Parameters  []Parameter
 	Constraints []string
 
-	// lines has where each constraint stands, 0 where it does not come from a file.
+	// lines has the line of each constraint, 0 where it does not come from a file.
 	lines []int
 }
 
-// Read reads a space from its YAML form, which has to be alone in r. Each error names the line, and the
-// nearest right field or type where a wrong one is given.
+// Read reads a space in its YAML form, which must be all of r. Each error names the line, and the nearest correct field or type
+// where a wrong one is given.
 func Read(r io.Reader) (*Space, error) { return read(r, defaultLimits) }
 
-// maxFileBytes bounds the size of a file: what it takes in memory is a hundred times that.
+// maxFileBytes limits the size of a file: in memory it takes a hundred times that.
 const maxFileBytes = 2 << 20
 
 func read(r io.Reader, limits limits) (*Space, error) {
@@ -77,8 +77,8 @@ func (d Document) space(limits limits) (*Space, error) {
 	return nil, fmt.Errorf("line %d: %w", line, err)
 }
 
-// WithLines returns a copy of d whose errors name the given lines of a file in another format, one a parameter and one a
-// constraint.
+// WithLines returns a copy of d whose errors name the given lines of a file in another format: one for each parameter, and one
+// for each constraint.
 func (d Document) WithLines(parameters, constraints []int) Document {
 	d.Parameters, d.lines = slices.Clone(d.Parameters), constraints
 	for i := range min(len(parameters), len(d.Parameters)) {
@@ -92,7 +92,7 @@ func (s *Space) Document() Document {
 	return Document{Name: s.name, Parameters: s.Parameters(), Constraints: s.Constraints()}
 }
 
-// Write writes s in its YAML form. Read returns a space with the same fingerprint. A space of FromRows has no such form.
+// Write writes s in its YAML form. Read returns a space with the same fingerprint. A space of FromRows has no YAML form.
 func (s *Space) Write(w io.Writer) error {
 	if s.listed {
 		return fmt.Errorf("space %q is a list of rows, which the YAML form cannot hold", s.name)
@@ -136,7 +136,7 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 	return f, nil
 }
 
-// resolve follows an alias to what it stands for.
+// resolve follows an alias to its target.
 func resolve(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode && node.Alias != nil {
 		return node.Alias
@@ -153,7 +153,7 @@ func (f *fields) fail(name, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
-// text reads a string field; a number or a boolean may stand there without quotes.
+// text reads a string field; a number or a boolean may be written without quotes.
 func (f *fields) text(name string) (string, error) {
 	n := f.at[name]
 	if n == nil {
@@ -208,7 +208,7 @@ func scalar(n *yaml.Node) (Value, error) {
 			return Value{}, fmt.Errorf("line %d: %s does not fit a 64-bit integer", n.Line, n.Value)
 		case "!!float":
 			var v float64
-			// The YAML package takes an integer that is too large for a float, which would round it.
+			// The YAML package reads an integer that is too large as a float, which would round it.
 			if !strings.ContainsAny(n.Value, ".eE") {
 				return Value{}, fmt.Errorf("line %d: %s does not fit a 64-bit integer", n.Line, n.Value)
 			}
@@ -265,8 +265,8 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads the fields name, doc, type, from, to, step, values, default and when. Type is one
-// of int (step is 1 where it is missing), pow2, enum and bool.
+// UnmarshalYAML reads the fields name, doc, type, from, to, step, values, default and when. Type is one of int (step defaults to
+// 1), pow2, enum and bool.
 func (p *Parameter) UnmarshalYAML(node *yaml.Node) error {
 	f, err := readFields(node, "parameter", "name", "type", "from", "to", "step", "values", "default", "when", "doc")
 	if err != nil {
@@ -321,7 +321,7 @@ func (p *Parameter) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// readRange reads from, to and step, and says which of them the type needs or does not take.
+// readRange reads from, to and step, and reports which of them the type needs or does not take.
 func (p *Parameter) readRange(f *fields) error {
 	for _, field := range []struct {
 		name  string
@@ -404,12 +404,12 @@ func addField(mapping *yaml.Node, name string, value *yaml.Node) {
 	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, value)
 }
 
-// textNode is a string; where a plain one would read as another type it is quoted.
+// textNode is a string, quoted where it would otherwise read as another type.
 func textNode(text string) *yaml.Node {
 	n := new(yaml.Node)
 	n.SetString(text)
 	if n.Style == yaml.LiteralStyle {
-		// A block of lines cannot stand in a mapping on one line, and loses some white space.
+		// A block scalar is not allowed in a mapping on one line, and loses some white space.
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

@@ -77,7 +77,7 @@ func main() {
 	began := time.Now()
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default returns, so that a second one ends tune at once.
+	// After the first signal the default handling returns, so that a second one ends tune at once.
 	context.AfterFunc(ctx, stop)
 	host := native.NewHost(native.HostOptions{})
 	a := &app{
@@ -93,8 +93,8 @@ func main() {
 	os.Exit(code)
 }
 
-// terminalWidth returns the columns of the terminal on stderr. It is asked anew for every line, because users
-// change the size of their windows.
+// terminalWidth returns the columns of the terminal on standard error. It is called for every line, because users resize their
+// windows.
 func terminalWidth() int {
 	w, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil || w < 1 {
@@ -106,8 +106,8 @@ func terminalWidth() int {
 // app is one invocation of the command.
 type app struct {
 	stdin io.Reader
-	// What is written to stdout and stderr is fit to be shown, once run has begun. raw is standard output as it is, for
-	// files, and live standard error for lines that change.
+	// Text written to stdout and stderr is made safe to show once run has begun. raw is unfiltered standard output, for files;
+	// live is standard error for lines that change.
 	stdout, stderr io.Writer
 	raw, live      io.Writer
 	environ        []string
@@ -120,7 +120,7 @@ type app struct {
 	width          func() int // columns of the terminal; nil where there is none
 }
 
-// exitError is an end that is not a failure of tune. An error without a text was reported already.
+// exitError is an end that is not a failure of tune. An error without a text has been reported already.
 type exitError struct {
 	code int
 	err  error

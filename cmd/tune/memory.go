@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// limitMemory makes the collector spare: it works harder when the memory of tune comes near a limit, which is a quarter of
-// the machine's memory, or three quarters of what the control group allows where that is less: compilers and workers live
-// there too. Whoever sets GOMEMLIMIT or GOGC decides that instead.
+// limitMemory makes the garbage collector work harder when tune's memory comes near a limit: a quarter of the machine's memory,
+// or three quarters of what the control group allows if that is less, because compilers and workers need memory too. GOMEMLIMIT
+// and GOGC override it.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := memoryLimit(os.DirFS("/")); limit > 0 {
@@ -28,11 +28,12 @@ func limitMemory() {
 	}
 }
 
-// garbageRoom is how much garbage may lie about where the heap is large, in bytes.
+// garbageRoom is how many bytes of garbage may accumulate when the heap is large.
 const garbageRoom = 512 << 20
 
-// gcPercent is how much garbage may gather before the collector runs, as a share of what is alive. Every candidate is a few
-// megabytes of garbage: to collect less often nearly doubles their rate, and costs little while the heap is small.
+// gcPercent is how much garbage may accumulate before the collector runs, as a share of the live heap. Every candidate makes a
+// few megabytes of garbage: collecting less often nearly doubles the rate of candidates, and costs little while the heap is
+// small.
 func gcPercent(live uint64) int {
 	if live == 0 {
 		return 400

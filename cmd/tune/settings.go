@@ -25,8 +25,8 @@ import (
 	"tune/space"
 )
 
-// settings are the tool's settings for a run, from flags, the environment, a preset or file that is named, the files that
-// tune looks for, and the defaults, in this order of precedence.
+// settings are the tool's settings for a run. In order of precedence they come from flags, the environment, a preset or file
+// named by --config, the files that tune looks for, and the defaults.
 type settings struct {
 	kernel   string
 	shape    string
@@ -37,8 +37,8 @@ type settings struct {
 	out      string
 	dir      string
 	data     string
-	// texts are the values as users write them, by key, of those that are set. from says where each comes from, for errors; a
-	// default has no place.
+	// texts are the values that are set, as users write them, by key. from says where each comes from, for errors; a default has
+	// no source.
 	texts, from map[string]string
 }
 
@@ -63,8 +63,8 @@ func (s settings) checkStrategy() error {
 	return s.blame("strategy", err)
 }
 
-// setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own
-// conversions would read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
+// setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own conversions would
+// read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
 type setting struct {
 	key   string
 	usage string

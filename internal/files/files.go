@@ -19,11 +19,11 @@ const (
 	Settings = 4 << 20   // a preset, a schedule, the settings of a run, the list of a saved kernel
 	YAML     = 2 << 20   // a space, a kernel: in memory they are a hundred times as large
 	Text     = 64 << 20  // a source, a program
-	Earlier  = 256 << 20 // what a run began with
+	Earlier  = 256 << 20 // earlier measurements that a run started from
 	Data     = 1 << 30   // measurements, the elements of buffers
 )
 
-// LimitError says that a file is larger than what is read of its kind.
+// LimitError says that a file is larger than the limit for its kind.
 type LimitError struct {
 	Path  string
 	Limit int64 // bytes
@@ -46,8 +46,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Read returns the content of a regular file, or what comes out of a pipe, of at most limit bytes. The path may lead
-// anywhere: it is the user's own.
+// Read returns the content of a regular file or a pipe, of at most limit bytes. The path may lead anywhere, because the user has
+// given it.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -57,9 +57,9 @@ func Read(path string, limit int64) ([]byte, error) {
 	return readAll(f, path, limit)
 }
 
-// Open opens a regular file or a pipe. It does not wait for somebody to write to a pipe.
+// Open opens a regular file or a pipe. It does not wait for a process to write to a pipe.
 func Open(path string) (*os.File, error) {
-	// What is no file is not even opened: to open a device or a terminal may do something.
+	// Other kinds are not even opened: opening a device or a terminal may have an effect.
 	if info, err := os.Stat(path); err != nil {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			at.Op = "open"
@@ -83,7 +83,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// readable reports what is no regular file and no pipe.
+// readable reports what is neither a regular file nor a pipe.
 func readable(path string, info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:
@@ -117,7 +117,7 @@ func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Dir is a directory whose files may have been written by somebody else. What it reads is below it.
+// Dir is a directory whose files somebody else may have written. It reads only files below it.
 type Dir struct {
 	path string
 }
@@ -183,12 +183,12 @@ func (d Dir) explain(name string, err error) error {
 		return err
 	}
 	if _, no := at.Err.(syscall.Errno); !no && !errors.Is(err, fs.ErrNotExist) {
-		return &OutsideError{d.path, name} // the only error of its own that package os has for a root
+		return &OutsideError{d.path, name} // the only error of package os for a root that has no other type
 	}
 	return &fs.PathError{Op: "open", Path: d.Path(name), Err: at.Err}
 }
 
-// OutsideError says that a name leads out of the directory that it is to be in.
+// OutsideError says that a name leads out of its directory.
 type OutsideError struct{ Dir, Name string }
 
 func (e *OutsideError) Error() string {
@@ -203,8 +203,8 @@ func Beside(name string) error {
 	return nil
 }
 
-// OpenToChange opens a regular file to change it, with flags of package os. It follows no symbolic link and opens nothing
-// else: in a directory from elsewhere those would have another file written.
+// OpenToChange opens a regular file to change it, with flags of package os. It follows no symbolic link and opens nothing else:
+// in a directory from elsewhere a link could make tune write to another file.
 func OpenToChange(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
 	if errors.Is(err, syscall.ELOOP) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON writes the hidden characters in a JSON text as escapes, which say the same: encoding/json leaves DEL, C1 and
-// bidirectional controls as they are. Line ends and tabs stand between values, where they are no part of a text.
+// JSON writes the hidden characters in a JSON text as escapes, which mean the same: encoding/json leaves DEL, C1 and
+// bidirectional controls as they are. Line ends and tabs between values are kept, because they are not part of a string.
 func JSON(text []byte) []byte {
 	var b strings.Builder
 	changed := false

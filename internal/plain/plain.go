@@ -17,14 +17,14 @@ import (
 const replacement = '\uFFFD'
 
 // sequence matches the escape sequences of terminals (ECMA-48): strings such as the title of a window (OSC, DCS, PM, APC, SOS),
-// control sequences such as colours (CSI), and the short ones. Compilers print colours, so that they are removed rather
-// than replaced. A string has an end, or it is none, and only its introducer goes.
+// control sequences such as colours (CSI), and the short ones. Compilers print colours, so sequences are removed and not
+// replaced. Of a string without an end only the introducer is removed.
 var sequence = regexp.MustCompile(`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})` +
 	`|(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
 	`|\x1b[ -/]*[0-~]`)
 
-// Line returns a text as one line: without escape sequences, with spaces for line ends and tabs, and with U+FFFD for every
-// other character that is not to be shown.
+// Line returns a text as one line: without escape sequences, with spaces for line ends and tabs, and with U+FFFD for every other
+// character that is not safe to show.
 func Line(s string) string {
 	if clean(s, "") {
 		return s
@@ -46,7 +46,7 @@ func Text(s string) string {
 	return strings.Map(keepLines, strings.ReplaceAll(remove(s), "\r\n", "\n"))
 }
 
-// keepLines is shown for a text of several lines. A carriage return, which would have the rest written over the line, is a
+// keepLines is shown for a text of several lines. A carriage return, which would let the rest overwrite the line, becomes a
 // space.
 func keepLines(r rune) rune {
 	switch r {
@@ -58,8 +58,8 @@ func keepLines(r rune) rune {
 	return shown(r)
 }
 
-// remove takes the escape sequences out, and makes the text valid UTF-8. What is left of a sequence that was cut in two by
-// another one is looked at again.
+// remove takes escape sequences out, and makes the text valid UTF-8. Removing one sequence may join the parts of another, so the
+// result is checked again.
 func remove(s string) string {
 	s = strings.ToValidUTF8(s, string(replacement))
 	for {
@@ -91,8 +91,8 @@ func shown(r rune) rune {
 	return r
 }
 
-// Hidden reports a character that changes how a text is shown instead of being shown: control characters (C0, DEL, C1) and
-// format characters, bidirectional overrides among them, and separators of lines. Line ends and tabs are among them.
+// Hidden reports whether a character changes how a text is shown instead of being shown: control characters (C0, DEL, C1), format
+// characters including bidirectional overrides, and line separators. Line ends and tabs count too.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -100,8 +100,8 @@ func Hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs) && r != '\u00ad'
 }
 
-// Writer passes text on to w as Text would make it, but for escape sequences, of which only the escape is replaced: a
-// sequence may come in pieces. Flush writes what is left of a character that was begun. Goroutines may share it.
+// Writer passes text on to w as Text would make it, except that of an escape sequence only the escape character is replaced,
+// because a sequence may arrive in pieces. Flush writes the rest of an incomplete character. Goroutines may share it.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer

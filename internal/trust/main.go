@@ -1,5 +1,4 @@
-// Command trust shows what tune's promises are worth: it tries kernels that cheat and honest ones on it, and says what became
-// of each.
+// Command trust tests tune's promises: it tries kernels that cheat, and honest ones, and reports what became of each.
 //
 //	go run ./internal/trust             all of it, as make trust does
 //	go run ./internal/trust cheats      the table of cheats and honest kernels
@@ -8,8 +7,7 @@
 //	go run ./internal/trust cheats --only own-clock,honest-short
 //	go run ./internal/trust cheats --quick
 //
-// The exit status is 1 where something is not as it should be. docs/trust.md says how to read the tables, and how to add a
-// kernel.
+// The exit status is 1 if any result is not as it should be. docs/trust.md says how to read the tables, and how to add a kernel.
 package main
 
 import (
@@ -78,8 +76,8 @@ func runCheats(ctx context.Context, w io.Writer, o options) error {
 	return err
 }
 
-// runPower holds many short contests to see how often they err, which does not depend on their length, and fewer long ones to
-// see how often they find a gain.
+// runPower holds many short contests to measure how often they err, which does not depend on their length, and fewer long ones to
+// measure how often they find a gain.
 func runPower(ctx context.Context, w io.Writer, o options) error {
 	errs, gains := 500, 40
 	if o.Quick {

@@ -1,5 +1,4 @@
-// Package all lists the built-in kernels. It is apart from package kernels because each kernel imports
-// that.
+// Package all lists the built-in kernels. It is separate from package kernels because each kernel imports that package.
 package all
 
 import (

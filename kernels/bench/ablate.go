@@ -1,5 +1,5 @@
-// Package bench judges kernels: it measures what a search finds beside installed libraries, and what the choices of a space are
-// worth.
+// Package bench judges kernels: it measures the result of a search beside installed libraries, and how much each choice of a
+// space contributes.
 package bench
 
 import (
@@ -19,13 +19,13 @@ import (
 	"tune/space"
 )
 
-// Ablate measures what the choices of a space are worth: it searches the whole space, and then the space without
-// one of them, with the same seeds and budget. Costs have to be exact, because those of different runs are compared.
+// Ablate measures how much the choices of a space contribute: it searches the whole space, and then the space without one choice
+// at a time, with the same seeds and budget. Costs have to be exact, because costs of different runs are compared.
 type Ablate struct {
 	Kernel   kernels.Kernel
 	Shape    kernels.Shape
 	Strategy string // as strategies.Parse reads it
-	// Off are the choices to do without: each fixes some parameters to a value, as it is written in keys.
+	// Off are the choices to leave out: each fixes some parameters to values, written as in keys.
 	Off    []map[string]string
 	Seeds  []uint64
 	Budget search.Budget // of each search
@@ -34,7 +34,7 @@ type Ablate struct {
 	Observe func(done, total int)
 }
 
-// Ablation is what became of the searches of one space.
+// Ablation is the result of the searches of one space.
 type Ablation struct {
 	Fixed map[string]string `json:"fixed,omitempty"` // nil for the whole space
 	// Best has the best cost of each seed's search, and Evaluations how many outcomes it had, cheap ones included.
@@ -43,7 +43,7 @@ type Ablation struct {
 	Median      float64   `json:"median"`
 }
 
-// Choice is what was fixed, as name=value with spaces between; "" for the whole space.
+// Choice returns what was fixed, as name=value separated by spaces; "" for the whole space.
 func (a Ablation) Choice() string {
 	var fixed []string
 	for _, name := range slices.Sorted(maps.Keys(a.Fixed)) {
@@ -65,7 +65,7 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What cannot be fixed is said before the first search.
+	// Choices that cannot be fixed are reported before the first search.
 	off := append([]map[string]string{nil}, b.Off...)
 	problems := make([]kernels.Problem, len(off))
 	for i, values := range off {

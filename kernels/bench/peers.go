@@ -23,43 +23,42 @@ type Peers struct {
 	Shapes []kernels.Shape
 	// Tune searches at a shape, in a new run directory.
 	Tune  func(ctx context.Context, shape kernels.Shape, dir string) (Tuned, error)
-	Seed  uint64   // of the searches, so that results are checked on inputs that they have not met
+	Seed  uint64   // of the searches; results are then checked on inputs that the searches did not use
 	Names []string // of libraries; none means all that the kernel knows and finds
-	// Limit is about how long the measurement of a shape takes; 0 means 20 s.
+	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
 }
 
-// Tuned is what a search has come to.
+// Tuned is the result of a search.
 type Tuned struct {
 	Key         string // of the point that was exported
 	Evaluations int
 }
 
-// Row is what came of one shape.
+// Row is the result for one shape.
 type Row struct {
 	Shape   string `json:"shape"`
 	Threads int    `json:"threads"`
-	// Rate is what the kernel is compared by, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its part of the
-	// measured peak of the threads' cores; 0 where that is not known.
+	// Rate is the kernel's rate, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its share of the measured peak of the cores
+	// that the threads use; 0 where that is unknown.
 	Rate      float64 `json:"rate"`
 	Unit      string  `json:"unit"`
 	PeakShare float64 `json:"peak_share"`
 	// GFLOPS is in billions of floating-point operations a second; 0 where the kernel does not count them.
 	GFLOPS float64 `json:"gflops,omitempty"`
-	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, in Unit too.
+	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, also in Unit.
 	Peers    map[string]float64 `json:"peers"`
 	Baseline float64            `json:"baseline"`
-	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than
-	// it the result is, the median of paired measurements, with its 95 % interval.
+	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than it the result is:
+	// the median of paired measurements, with its 95 % interval.
 	BestPeer string  `json:"best_peer"`
 	Ratio    float64 `json:"ratio"`
 	Low      float64 `json:"ratio_low"`
 	High     float64 `json:"ratio_high"`
 	// RatioBaseline is the same against the baseline.
 	RatioBaseline float64 `json:"ratio_baseline"`
-	// SerialRatio is the same against the best point of one thread that the search found, with its interval, where
-	// the shape allows more threads than one; 0 where the search met no such point. It is 1 where the result is that
-	// point itself.
+	// SerialRatio is the same against the best point with one thread that the search found, with its interval, where the shape
+	// allows several threads; 0 where the search found no such point, and 1 where the result is that point.
 	SerialRatio float64 `json:"serial_ratio,omitempty"`
 	SerialLow   float64 `json:"serial_ratio_low,omitempty"`
 	SerialHigh  float64 `json:"serial_ratio_high,omitempty"`
@@ -69,21 +68,21 @@ type Row struct {
 	Key         string  `json:"point"`
 }
 
-// The names of rivals that are no libraries.
+// The names of rivals that are not libraries.
 const (
 	baselineName = "baseline"
 	serialName   = "serial"
 )
 
-// rival is what a result is measured beside.
+// rival is a candidate that a result is measured beside.
 type rival struct {
 	name      string
 	candidate kernels.Candidate
 }
 
-// Run tunes and measures one shape after another, and hands each row over as soon as it is known.
+// Run tunes and measures one shape after another, and passes on each row as soon as it is known.
 func (b Peers) Run(ctx context.Context, row func(Row) error) error {
-	// A wrong name is told before anything is tuned.
+	// A wrong name is reported before anything is tuned.
 	for _, shape := range b.Shapes {
 		problem, err := b.Kernel.Problem(shape)
 		if err != nil {
@@ -167,7 +166,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	return r, r.fill(s.Info, score, rivals, final)
 }
 
-// fill reads the rates and ratios off the comparison of a result, which has the given score, with its rivals.
+// fill sets the rates and ratios from the comparison of a result with its rivals; score is the result's.
 func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final kernels.Final) error {
 	metric, rate := rateOf(info, score)
 	work := rate * score.Cost // billions of operations or bytes a call, times a billion
@@ -178,7 +177,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			if rivals[i].name == baselineName {
 				return fmt.Errorf("%s: %w", baselineName, c.Err)
 			}
-			continue // a library that dies here is none to compare with
+			continue // a library that fails here is not compared with
 		}
 		r.Rate = work / c.Baseline
 		switch rivals[i].name {
@@ -191,7 +190,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 		default:
 			r.Peers[rivals[i].name] = work / c.Cost
 		}
-		// The baseline comes after the libraries, and counts as one where there is none.
+		// The baseline follows the libraries, and counts as one where there is none.
 		if best < 0 || rivals[i].name != baselineName && c.Ratio > final.Comparisons[best].Ratio {
 			best = i
 		}
@@ -241,7 +240,7 @@ func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([
 	return append(out, rival{baselineName, baseline}), nil
 }
 
-// serial returns the best point of one thread that the search in a run directory has met and that is right on the inputs of the
+// serial returns the best point with one thread that the search in a run directory found and that is right on the inputs of the
 // seeds, with its key; nil where there is none.
 func (b Peers) serial(ctx context.Context, s *kernels.Opened, dir string, seeds []uint64) (kernels.Candidate, string, error) {
 	run, err := results.Read(dir)
@@ -268,11 +267,10 @@ func (b Peers) serial(ctx context.Context, s *kernels.Opened, dir string, seeds 
 	return nil, "", nil
 }
 
-// inverse returns the ratio of a comparison with its interval the other way round: how many times faster the one that
-// stood as its baseline is.
+// inverse inverts the ratio of a comparison and its interval: it returns how many times faster the baseline of the comparison is.
 func inverse(c kernels.Comparison) (ratio, low, high float64) {
 	if c.Ratio <= 0 {
-		return 0, 0, 0 // no pair could be believed
+		return 0, 0, 0 // no plausible pair
 	}
 	if c.Low > 0 && c.High > 0 {
 		low, high = 1/c.High, 1/c.Low

@@ -1,4 +1,4 @@
-// Package catalog finds the kernels that runs and schedules are of: tune's own, a user's, of which a run directory keeps a
+// Package catalog finds the kernels of runs and schedules: tune's own kernels, users' kernels, of which a run directory keeps a
 // copy, and measured spaces, whose file it keeps.
 package catalog
 
@@ -20,27 +20,26 @@ import (
 	"tune/results"
 )
 
-// Catalog says where to look. The zero value knows tune's own kernels and lets a kernel of the user's run wherever its copy
-// stands.
+// Catalog says where to look. The zero value knows tune's own kernels, and lets every user's kernel run.
 type Catalog struct {
 	// Host is the machine that kernels in C are compiled and run on.
 	Host *native.Host
 	// Table holds the kernels that need no file; nil means tune's own.
 	Table kernels.Table
-	// MayRun is asked before a user's kernel is handed out that stands in a run directory, which may have been made elsewhere. Its
-	// error refuses the kernel. nil refuses none: see results.MadeHere.
+	// MayRun is called before a user's kernel from a run directory is returned, as that may have been made elsewhere. An error
+	// refuses the kernel. nil refuses none: see results.MadeHere.
 	MayRun func(k *user.Kernel, dir string) error
-	// RunsDir is the folder that run directories are in by default, where the run of a schedule is looked for; "" is "runs".
+	// RunsDir is the default folder of run directories, where the run of a schedule is searched for; "" is "runs".
 	RunsDir string
 }
 
-// Found is a table with the kernel that was found in it. Close ends what that kernel has started.
+// Found is a table with the kernel that was found. Close ends what that kernel has started.
 type Found struct {
 	kernels.Table
 	own *user.Kernel
 }
 
-// Close closes the user's kernel that was found, if it is one.
+// Close closes the user's kernel, if one was found.
 func (o *Found) Close() error {
 	if o.own == nil {
 		return nil
@@ -48,7 +47,7 @@ func (o *Found) Close() error {
 	return o.own.Close()
 }
 
-// GivenError says that what the caller names is not what it takes.
+// GivenError says that a file given by the caller is of no use here.
 type GivenError struct {
 	What string // "config" or "data"
 	Err  error
@@ -83,8 +82,8 @@ func (c Catalog) Lookup(name string) (kernels.Kernel, error) {
 	return c.table().Lookup(name)
 }
 
-// OfRun returns the kernels that a run directory may have been made with: those of the table, and the one that it holds a copy
-// of. run says whether its candidates are to run, so that MayRun is asked.
+// OfRun returns the kernels that a run directory may have been made with: those of the table, and the one that the directory has
+// a copy of. run says that its candidates are to run, so that MayRun is called.
 func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 	data, err := recorded.Open(dir)
 	if err == nil {
@@ -98,7 +97,7 @@ func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 		return &Found{Table: c.table()}, nil
 	}
 	if err != nil {
-		return nil, cmp.Or(results.CheckBegun(dir), err) // it may be half a copy
+		return nil, cmp.Or(results.CheckBegun(dir), err) // the copy may be incomplete
 	}
 	if run {
 		if err := c.mayRun(k, dir); err != nil {
@@ -117,7 +116,7 @@ func (c Catalog) open(dir string) (*user.Kernel, error) {
 	return k.On(c.Host), nil
 }
 
-// mayRun asks whether a kernel may run, and closes it where it may not.
+// mayRun asks whether a kernel may run, and closes it if not.
 func (c Catalog) mayRun(k *user.Kernel, dir string) error {
 	if c.MayRun == nil {
 		return nil
@@ -129,9 +128,9 @@ func (c Catalog) mayRun(k *user.Kernel, dir string) error {
 	return nil
 }
 
-// OfSchedule returns the kernels that the schedule in a file may be of: those of the table, and a user's that it was made with.
-// That is the one of the file config where it is given, else the copy in the run's directory, which is looked for beside the
-// schedule and in RunsDir. data is the file of the measurements that the schedule is of, "" to look for it.
+// OfSchedule returns the kernels that the schedule in a file may be of: those of the table, and the user's kernel that it was
+// made with. That is the one in the file config if it is given, and otherwise the copy in the run's directory, which is searched
+// for beside the schedule and in RunsDir. data is the file of the schedule's measurements; "" searches for it.
 func (c Catalog) OfSchedule(path, config, data string) (*Found, error) {
 	s, err := results.ReadSchedule(path)
 	if err != nil {
@@ -185,7 +184,7 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		if err != nil {
 			return nil, err
 		}
-		// A run of the same name may have been of another kernel.
+		// Another run of the same name may have another kernel.
 		if info := k.Info(); run != dir && (info.Name != s.Kernel || info.Version != s.KernelVersion) {
 			k.Close()
 			continue
@@ -200,14 +199,14 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		path, err, strings.Join(looked, ", "))
 }
 
-// runsOf lists where the run directory of a schedule may be: the schedule's own directory, beside it, and where runs are by
-// default.
+// runsOf lists where the run directory of a schedule may be: the schedule's own directory, beside it, and the default folder of
+// runs.
 func (c Catalog) runsOf(s results.Schedule, dir string) []string {
 	return []string{dir, filepath.Join(dir, s.Run), filepath.Join(filepath.Dir(dir), s.Run), filepath.Join(cmp.Or(c.RunsDir, "runs"), s.Run)}
 }
 
-// ofData returns the kernel of a schedule's measurements: the given file, or where that is "" the copy in the run's directory,
-// or the file that they came from.
+// ofData returns the kernel of a schedule's measurements: the given file, or for "" the copy in the run's directory, or the file
+// that they came from.
 func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
 	holds := func(k *recorded.Kernel) bool { return k.Info().Version == s.KernelVersion }
 	if file != "" {
@@ -231,7 +230,7 @@ func (c Catalog) ofData(s results.Schedule, dir, file string) (*Found, error) {
 		}
 	}
 	looked := "the run's directory"
-	// The path is what somebody named once. It is followed below where tune runs, and nowhere else.
+	// Somebody else may have written this path. It is followed only below the working directory.
 	if s.Data != nil && filepath.IsLocal(s.Data.Path) {
 		if data, err := files.In(".").Read(s.Data.Path, files.Data); err == nil {
 			if k, err := recorded.New(s.Data.Path, data); err == nil && holds(k) {

@@ -74,7 +74,7 @@ type suite struct {
 	exact   bool
 }
 
-// evaluate returns the outcome of a point, which has to be one that can be believed.
+// evaluate returns the outcome of a point, which has to be plausible.
 func (s suite) evaluate(t *testing.T, p space.Point) space.Outcome {
 	t.Helper()
 	return s.evaluateAt(t, p, 0)
@@ -135,8 +135,8 @@ func (s suite) sample(t *testing.T) []space.Point {
 	return points
 }
 
-// points: every point is right, or cannot be built and says why. A generator may refuse a point, but it
-// may not generate a program that is wrong.
+// points: every point is right, or cannot be built and says why. A generator may refuse a point, but must not generate a wrong
+// program.
 func (s suite) points(t *testing.T) {
 	for i, p := range s.sample(t) {
 		out := s.evaluate(t, p)
@@ -159,8 +159,8 @@ func (s suite) points(t *testing.T) {
 	}
 }
 
-// artifacts: a point builds to the same files twice, and a loaded program checks and scores as the built
-// one does.
+// artifacts: a point builds to the same files twice, and a loaded program passes the same check and has the same score as the
+// built one.
 func (s suite) artifacts(t *testing.T) {
 	load := s.problem.Traits().Load
 	points := s.sample(t)[:sampled/3]
@@ -218,7 +218,7 @@ func (s suite) artifacts(t *testing.T) {
 	}
 }
 
-// traits: what the traits say holds at the presets.
+// traits: the problem does what its traits say, at the presets.
 func (s suite) traits(t *testing.T) {
 	traits := s.problem.Traits()
 	if err := traits.Validate(); err != nil {
@@ -297,8 +297,8 @@ func render(t *testing.T, c kernels.Candidate) []file {
 	return files
 }
 
-// patience is how long an evaluation may go on after its context is done. It is generous because test
-// machines are busy; a kernel that ignores its context takes longer.
+// patience is how long an evaluation may continue after its context ended. It is generous because test machines are busy; a
+// kernel that ignores its context takes longer.
 const patience = 10 * time.Second
 
 // canceled: a context that is done ends an evaluation with its error, not with an outcome.

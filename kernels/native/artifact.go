@@ -13,7 +13,7 @@ import (
 	"tune/kernels/native/cc"
 )
 
-// A saved kernel is the text of its source after a comment that says how it was compiled:
+// A saved kernel is its source text after a comment that says how it was compiled:
 //
 //	// tune kernel {"format":1,"lang":"c","compiler":"gcc","flags":["-O2"],"threads":1,"point":"mr=6 nr=16"}
 //	// …
@@ -52,7 +52,7 @@ func (c *candidate) command() []string {
 	return cc.Command(c.source.Lang, compiler, c.source.Flags, programName(c.source.Lang), builtObject)
 }
 
-// Artifacts are the source, compilable as it stands, a header, and how to build.
+// Artifacts are the source, which compiles without further files, a header, and how to build them.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{
 		{Name: programName(c.source.Lang), Write: c.writeProgram},
@@ -75,7 +75,7 @@ func (c *candidate) writeProgram(w io.Writer) error {
 	return err
 }
 
-// Load reads a saved source. It is compiled, as its own comment says, when it is checked.
+// Load reads a saved source. Checking it compiles it in the way that its comment says.
 func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 	text, err := io.ReadAll(io.LimitReader(r, mostText+1))
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 	return p.Wrap(Source{Lang: h.Lang, Text: string(rest), Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point), nil
 }
 
-// asked returns the case of the asked shape.
+// asked returns the case at the asked shape.
 func (c *candidate) asked() (Case, error) {
 	cases, err := c.problem.cases.of(context.Background(), c.problem.spec, c.point, c.seed)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *candidate) writeHeader(w io.Writer) error {
 	return err
 }
 
-// build is how the saved source is compiled and called, for programs to read.
+// build says how the saved source is compiled and called, for programs to read.
 type build struct {
 	Lang     string        `json:"lang"`
 	Compiler string        `json:"compiler"`

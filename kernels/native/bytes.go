@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// AsBytes returns the bytes of numbers in the machine's order. They share memory.
+// AsBytes returns numbers as bytes in the machine's order. They share memory.
 func AsBytes[T ~float32 | ~int8](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
-// AsFloats returns the floats in bytes of the machine's order. They share memory where it is aligned.
+// AsFloats returns bytes in the machine's order as floats. They share memory where it is aligned.
 func AsFloats(b []byte) []float32 {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%4 == 0 {

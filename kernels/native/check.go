@@ -13,30 +13,30 @@ import (
 	"tune/space"
 )
 
-// caseCache keeps the cases of the last classes and seeds, because their references are dear.
+// caseCache keeps the cases of recent classes and seeds, because their references are expensive to compute.
 type caseCache struct {
 	mu      sync.Mutex
-	entries []*caseEntry // the last used first
+	entries []*caseEntry // the most recently used first
 }
 
 type caseEntry struct {
 	class string
 	seed  uint64
-	done  chan struct{} // closed when the rest is there
+	done  chan struct{} // closed when the other fields are set
 	cases []Case
 	err   error
 	bytes int // of its buffers; guarded by the mutex of the cache
 }
 
-// caseEntries is how many sets of cases are kept at the most: those of the search, and those of a check at the end.
-// Large ones are kept while they have fewer than caseBytes together, and the last one always.
+// caseEntries is how many sets of cases are kept at most: those of the search, and those of a check at the end. Several large
+// sets are kept only while they have fewer than caseBytes together; the last one is always kept.
 const (
 	caseEntries = 4
 	caseBytes   = 1 << 30
 )
 
-// of returns the cases of a point. Points of one class wait for each other instead of computing the same. What a
-// context has ended is not kept.
+// of returns the cases of a point. Points of one class wait for each other instead of computing the same cases. Work that a
+// context has interrupted is not kept.
 func (cc *caseCache) of(ctx context.Context, spec Spec, p space.Point, seed uint64) ([]Case, error) {
 	classer, ok := spec.(CaseClasser)
 	if !ok {
@@ -59,7 +59,7 @@ func (cc *caseCache) of(ctx context.Context, spec Spec, p space.Point, seed uint
 		if !isDone(e.err) {
 			return e.cases, e.err
 		}
-		// The context of the one that computed it ended, and not this one.
+		// The context of the other caller ended, not this one.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func isDone(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// entry returns the entry of a class and seed, and whether the caller has to fill it in.
+// entry returns the entry of a class and seed, and whether the caller has to fill it.
 func (cc *caseCache) entry(class string, seed uint64) (e *caseEntry, mine bool) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -86,7 +86,7 @@ func (cc *caseCache) entry(class string, seed uint64) (e *caseEntry, mine bool) 
 	return e, mine
 }
 
-// settle removes an entry that was ended, and makes room for one that was not.
+// settle removes an entry that was interrupted, and makes room for a complete one.
 func (cc *caseCache) settle(e *caseEntry, ended bool) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -94,7 +94,7 @@ func (cc *caseCache) settle(e *caseEntry, ended bool) {
 		cc.entries = slices.DeleteFunc(cc.entries, func(other *caseEntry) bool { return other == e })
 		return
 	}
-	// The operands tell well enough what an entry takes, its reference included.
+	// The buffers are a good estimate of the size of an entry with its reference.
 	for _, c := range e.cases {
 		for _, b := range c.Buffers {
 			e.bytes += b.Bytes()
@@ -110,20 +110,20 @@ func (cc *caseCache) settle(e *caseEntry, ended bool) {
 	})
 }
 
-// repeatSeconds is how long a call may take to be made twice in a check. Longer ones are repeated when they are timed,
-// where they are not behind (see verifyTimed).
+// repeatSeconds is how short a call must be for a check to make it twice. Longer calls are repeated during timing, if the
+// candidate is not far behind (see verifyTimed).
 const repeatSeconds = 0.05
 
-// A call of the asked case that takes so many times as long as one of the best candidate is ended, but none that is short:
-// such a candidate cannot win, and to wait for it can cost what is left of a budget. A check shares the machine with
-// others, so that the bound is far from what a race of timed candidates would take.
+// A call of the asked case is ended when it takes this many times as long as a call of the best candidate, unless it is short:
+// such a candidate cannot win, and waiting for it may use up the budget. Checks share the machine with each other, so the bound
+// is far above the one that ends the timing of slow candidates.
 const (
 	hopelessCall = 10
 	shortCall    = time.Second
 )
 
-// patience returns how long a call of the asked case may take. The baseline, which all is compared with, is never cut
-// short.
+// patience returns how long a call of the asked case may take. The baseline is never cut short, because everything is compared
+// with it.
 func (c *candidate) patience() time.Duration {
 	p := c.problem
 	p.mu.Lock()
@@ -180,8 +180,8 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	})
 }
 
-// checkCase calls the loaded candidate on a case and verifies what it wrote. It returns how many seconds the first call
-// took, which is ended after some time.
+// checkCase calls the loaded candidate on a case and verifies what it wrote. It returns how many seconds the first call took. A
+// call that takes too long is ended.
 func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within time.Duration) (took float64, err error) {
 	start := time.Now()
 	if err := w.CallWithin(ctx, one.Dims, within); err != nil {
@@ -195,7 +195,7 @@ func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within ti
 	if err := c.verify(one, w.Outputs()); err != nil || took > repeatSeconds {
 		return took, err
 	}
-	// A candidate that keeps something between calls is right just once.
+	// A candidate that keeps something between calls may be right only the first time.
 	first := make([][]byte, len(one.Buffers))
 	for i, b := range w.Outputs() {
 		if one.Buffers[i].Mode != In {
@@ -207,7 +207,7 @@ func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within ti
 	}
 	for i, b := range w.Outputs() {
 		if one.Buffers[i].Mode != In && !bytes.Equal(first[i], b) {
-			// Threads may add up in another order.
+			// Threads may add up in a different order.
 			err := c.verify(one, w.Outputs())
 			if r := kernels.AsRejection(err); r != nil {
 				err = kernels.Reject(r.Status, "in the second call: %s", r.Reason)
@@ -218,7 +218,7 @@ func (c *candidate) checkCase(ctx context.Context, w runner, one Case, within ti
 	return took, nil
 }
 
-// kernelFault reports whether an error is the candidate's and not the tuner's.
+// kernelFault reports whether an error is the fault of the candidate and not of tune.
 func kernelFault(err error) bool { return kernels.AsRejection(err) != nil }
 
 // Outputs runs a point once on a case and returns copies of all its buffers, in order. It does not verify them. It is

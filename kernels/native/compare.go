@@ -14,22 +14,22 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// entrant is a candidate in a comparison, with a worker of its own.
+// entrant is a candidate in a comparison, with its own worker.
 type entrant struct {
 	c *candidate
 	w runner
 	m *meter
 	o worker.Options // of its worker
-	// known is the meter of its last worker, which says how long a call takes.
+	// known is the meter of its last worker, which knows how long a call takes.
 	known *meter
-	// perCall is about how many seconds a call takes; it outlives the worker.
+	// perCall is roughly how many seconds a call takes; it outlives the worker.
 	perCall float64
 }
 
 func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
-// Compare measures finalists in turns with the baseline, each in a fresh worker, of which there is a new one for each round of a
-// series that confirms. Where one of them has several threads all are timed by the wall, so that the ratios are of one clock.
+// Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
+// workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
@@ -77,19 +77,19 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	return final, err
 }
 
-// rounds is one comparison under way.
+// rounds is a comparison in progress.
 type rounds struct {
 	timing.Series
 	watch
 	problem  *Problem
 	entrants []*entrant // the baseline first
-	turns    float64    // seconds of a turn of bursts
+	turns    float64    // seconds of a turn that is cut into bursts
 
 	opened []runner
-	peaked *rateProbe // a loop of the problem's operations alone; nil where there is none
+	peaked *rateProbe // a loop of only the problem's operations; nil where there is none
 	peak   *meter     // of that loop
 	ops    float64    // of a call of it
-	peaks  []float64  // seconds a call of it, by round
+	peaks  []float64  // seconds a call of that loop, by round
 }
 
 func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *rounds {
@@ -123,7 +123,7 @@ func (r *rounds) start(ctx context.Context, o worker.Options) (runner, error) {
 	return w, err
 }
 
-// open starts the workers of what the machine is probed by, and finds out how long each entrant takes.
+// open starts the workers that probe the machine, and finds out how long a call of each entrant takes.
 func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error {
 	for i, e := range r.entrants {
 		e.o = o
@@ -158,8 +158,8 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 	return err
 }
 
-// time finds out once more how long the calls of each entrant take, in turns: one that was met by somebody else's work while its
-// worker began would have samples of fewer calls than the others, of which the first calls are a greater part.
+// time measures again, in turns, how long a call of each entrant takes. An entrant whose worker started while other work
+// disturbed it would otherwise have samples of fewer calls than the others, in which the slower first calls weigh more.
 func (r *rounds) time(ctx context.Context) error {
 	if r.Peak {
 		return nil
@@ -236,9 +236,9 @@ func paces(times []float64) []float64 {
 	return out
 }
 
-// plan says how many turns an entrant has in a round, and of what length. Short ones see the same bursts of what others do on
-// the other hardware thread of the core. But long calls are dear, threads have to settle after each turn, and what is compared
-// with the peak is measured in one go.
+// plan decides how many turns an entrant has in a round, and how long they are. Short turns expose all entrants to the same
+// bursts of other work on the core. But long calls are expensive, threads need time to settle after each turn, and what is
+// compared with the peak is measured without a break.
 func (r *rounds) plan() {
 	apart := !r.threaded && !r.Peak
 	for i, e := range r.entrants {
@@ -255,7 +255,7 @@ func (r *rounds) plan() {
 	}
 }
 
-// enter starts the worker of an entrant, and finds out how long it takes. An error is none of a finalist's.
+// enter starts the worker of an entrant, and finds out how long its calls take. An error is not the finalist's fault.
 func (r *rounds) enter(ctx context.Context, i int) error {
 	e := r.entrants[i]
 	if r.Out(i) {
@@ -278,7 +278,7 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 		return nil
 	}
 	if r.threaded && m.threads == 1 {
-		m.threads = 2 // by the same clock as the others
+		m.threads = 2 // timed by the same clock as the others
 		m.ready = nil
 	}
 	e.m, e.perCall = m, m.perCall
@@ -307,8 +307,8 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 	return nil
 }
 
-// renew gives each entrant a new worker where the series is to confirm: how lucky the places are that a process has in memory
-// is otherwise the luck of all of its pairs.
+// renew gives each entrant a new worker in a confirming series. Otherwise the luck of one process's memory layout would affect
+// all of its pairs.
 func (r *rounds) renew(ctx context.Context) error {
 	for i := range r.entrants {
 		if i == 0 && r.Once() {
@@ -324,7 +324,7 @@ func (r *rounds) renew(ctx context.Context) error {
 			return err
 		}
 		if e := r.entrants[i]; e.m != nil && !e.m.long() {
-			e.m.ready = nil // another entrant has begun since
+			e.m.ready = nil // another entrant has started since
 		}
 	}
 	r.settle(ctx)
@@ -345,10 +345,10 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 	return s.Fast * nanoseconds, err
 }
 
-// nanoseconds are those of a second.
+// nanoseconds in a second.
 const nanoseconds = 1e9
 
-// begin looks at the machine, and at its peak where the baseline is first.
+// begin checks the machine before a round, and measures its peak where the baseline is first.
 func (r *rounds) begin(ctx context.Context, round int) error {
 	if r.Confirm && round > 0 {
 		if err := r.renew(ctx); err != nil {
@@ -364,7 +364,7 @@ func (r *rounds) begin(ctx context.Context, round int) error {
 	return r.measurePeak(ctx)
 }
 
-// end looks at the machine again, and at its peak where the baseline was last.
+// end checks the machine after a round, and measures its peak where the baseline was last.
 func (r *rounds) end(ctx context.Context, _ int) error {
 	if r.Backward() {
 		if err := r.measurePeak(ctx); err != nil {
@@ -375,8 +375,8 @@ func (r *rounds) end(ctx context.Context, _ int) error {
 	return nil
 }
 
-// measurePeak runs the loop of the problem's operations beside the turn of the baseline, which is first in one round and last
-// in the next; once, where the baseline is so slow that it has one turn.
+// measurePeak runs the loop of the problem's operations beside the turn of the baseline, which is first in one round and last in
+// the next. It runs the loop once where the baseline is so slow that it has a single turn.
 func (r *rounds) measurePeak(ctx context.Context) error {
 	base := r.entrants[0]
 	if r.peak == nil || base.slow() && len(r.peaks) > 0 {
@@ -390,8 +390,8 @@ func (r *rounds) measurePeak(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until the threads of an entrant have given up their core, so that they are neither in the way of the next one
-// nor taken for somebody else's: after a call they look out for another for a while, those of OpenBLAS for 2^26 cycles.
+// settle waits until the threads of an entrant have released their cores, so that they neither disturb the next entrant nor are
+// mistaken for other load: after a call they spin for a while, those of OpenBLAS for 2^26 cycles.
 func (r *rounds) settle(ctx context.Context) {
 	if !r.threaded {
 		return
@@ -403,7 +403,7 @@ func (r *rounds) settle(ctx context.Context) {
 	}
 }
 
-// shortTurn is how many samples make one turn, where calls are not too slow for that.
+// shortTurn is how many samples make one turn, unless calls are too slow for that.
 const shortTurn = 4
 
 func (m *meter) turnSamples() int {
@@ -413,16 +413,16 @@ func (m *meter) turnSamples() int {
 	return shortTurn
 }
 
-// turnOf measures an entrant once, by n samples. On a busy machine single ones scatter ten times as much as some of them
-// together. A summary without cost says that none of them can be believed.
+// turnOf measures an entrant once, by n samples. On a busy machine single samples vary ten times as much as the summary of
+// several. A summary without a cost says that no sample is plausible.
 func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 	m.cool()
 	s, err := m.sample(ctx, n)
 	return timing.Summarise(s, m.floor), err
 }
 
-// peakShare returns the median over the rounds that count of the baseline's rate, against the rate that each of its
-// cores had to give just then; 0 where that is not known.
+// peakShare returns the baseline's rate over the peak rate of its cores at the same time, as a median over the rounds that count;
+// 0 where that is unknown.
 func (r *rounds) peakShare() float64 {
 	base := r.Costs(0)
 	var shares []float64
@@ -440,7 +440,7 @@ func (r *rounds) peakShare() float64 {
 	return timing.Quantile(slices.Sorted(slices.Values(shares)), 0.5)
 }
 
-// final sums up. What was measured last is verified first.
+// final sums up, after it has verified what was measured last.
 func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 	for i := range r.entrants {
 		if err := r.leave(ctx, i); err != nil {

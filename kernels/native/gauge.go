@@ -12,26 +12,26 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// gauge measures how fast the core that times is just now, by a loop of fixed work. The cores of a virtual machine are
-// often the two hardware threads of one real core, or are shared with other machines: work on the other one makes a
-// candidate take up to twice as long, the CPU clock notwithstanding, and such a phase may last for seconds.
+// gauge measures the current speed of the core used for timing, by a loop of fixed work. The cores of a virtual machine are often
+// two hardware threads of one physical core, or are shared with other machines. Work on the other one makes a candidate take up
+// to twice as long, even by the CPU clock, and such a phase may last for seconds.
 type gauge struct {
 	so   string    // the compiled probes
-	m    *meter    // nil before it is needed
+	m    *meter    // nil until it is needed
 	seen []float64 // the last turns, in seconds a call
-	// spent is the time that candidates have taken, and waited what of it they have waited for the core.
+	// spent is the time that candidates have taken; waited is the part of it spent waiting for the core.
 	spent, waited time.Duration
 }
 
 const (
 	gaugeSeen  = 512  // turns that are remembered
-	gaugeFirst = 40   // turns that begin the memory
+	gaugeFirst = 40   // turns before the first judgement
 	gaugeSlow  = 1.10 // how much slower than in good moments the core may be
 )
 
-// How long one candidate waits for a core that is slow, and what the first may wait together; after that no more than half of the
-// time goes by in waiting. Of 100 spans of half a second 95 have a moment in which nobody else uses the core, of 100 spans of a
-// fiftieth of a second 60 (two virtual cores of an EPYC).
+// How long one candidate may wait for a slow core, and the total time for which waiting is free; after that at most half of the
+// time is spent on waiting. On two virtual cores of an EPYC, 95 of 100 spans of half a second had a moment in which nobody else
+// used the core, but only 60 of 100 spans of a fiftieth of a second.
 const (
 	gaugePatience = 500 * time.Millisecond
 	gaugeCredit   = 2 * time.Second
@@ -42,9 +42,8 @@ func (g *gauge) patience() time.Duration {
 	return min(gaugePatience, gaugeCredit+g.spent-2*g.waited)
 }
 
-// slowed reports whether the core is slower than it was seen to be. Where it is, and wait says so, it looks again until the
-// core is fast or patience ends. It is called by the one that times. A gauge that fails is no candidate's fault: the next look
-// begins with a new one.
+// slowed reports whether the core is slower than it is known to be. With wait, it looks again until the core is fast or patience
+// ends. Only the goroutine that times may call it. A failing gauge is not the candidate's fault: the next look starts a new one.
 func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, error) {
 	g := &h.gauge
 	if g.m == nil {
@@ -74,11 +73,11 @@ func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, e
 	return slow, err
 }
 
-// errGauge says that the gauge cannot tell.
+// errGauge says that the gauge does not work.
 var errGauge = errors.New("the gauge failed")
 
-// look takes n turns and remembers them. Where the last one is slow, and wait says so, it takes more until one is fast or
-// patience ends, of which it remembers the fastest: the memory is one of candidates, not of time.
+// look takes n turns and remembers them. Where the last one is slow and wait is set, it takes more until one is fast or patience
+// ends, and remembers the fastest of these, so that the memory does not fill up during one slow phase.
 func (g *gauge) look(take func(n int) ([]float64, error), n int, wait bool, now func() time.Time) (slow bool, err error) {
 	s, err := take(n)
 	if err != nil {
@@ -103,7 +102,7 @@ func (g *gauge) look(take func(n int) ([]float64, error), n int, wait bool, now 
 	return slow, nil
 }
 
-// restless reports whether the core is slow now and then, by the turns that are remembered.
+// restless reports whether the core is slow now and then, judged by the remembered turns.
 func (g *gauge) restless() bool {
 	const share = 20 // one in so many
 	slow := 0
@@ -127,10 +126,10 @@ func (g *gauge) remember(s float64) {
 // slow reports whether a turn is a slow one.
 func (g *gauge) slow(s float64) bool { return s > g.limit() }
 
-// limit returns what a turn takes that is not a slow one, at the most.
+// limit returns the longest time of a turn that is not slow.
 func (g *gauge) limit() float64 {
 	sorted := slices.Sorted(slices.Values(g.seen))
-	// Not the very best: the clock may have lied about it.
+	// Not the minimum: the clock may have been wrong there.
 	return gaugeSlow * timing.Quantile(sorted, 0.1)
 }
 

@@ -20,28 +20,28 @@ import (
 type HostOptions struct {
 	// CacheDir holds the compiled objects; "" means the cache of this user.
 	CacheDir string
-	// Compilers to use; nil finds those that are installed.
+	// Compilers to use; nil searches for installed ones.
 	Compilers []cc.Compiler
 	// Executable is the binary that workers start; "" means this one, whose main must call worker.Main.
 	Executable string
 }
 
-// Host is the machine that native kernels are compiled, checked and timed on: compilers, workers, and the right to time. A process
-// needs one, which all kernels are given: what two of them measure at once is wrong. Goroutines may share it.
+// Host is the machine that native kernels are compiled, checked and timed on: compilers, workers, and the right to time. A
+// process must have only one, which all kernels are given: two that measure at once disturb each other. Goroutines may share it.
 type Host struct {
 	options HostOptions
 	core    int   // that serial candidates are timed on
 	cores   []int // that they are checked on
 
-	token chan struct{}       // held by the one that times
+	token chan struct{}       // held by the goroutine that times
 	gauge gauge               // belongs to the holder of the token
-	noise *semaphore.Weighted // held in part by checks, and whole by what needs the machine to itself
+	noise *semaphore.Weighted // held in part by checks, and completely by work that needs the machine to itself
 	slots chan int            // of checks
 
 	mu    sync.Mutex
 	tools *cc.Toolchain
 	idle  map[worker.Options][]runner
-	kept  []runner // that Close ends besides
+	kept  []runner // further workers for Close to end
 	peak  *Peaks
 	spent map[string]time.Duration
 	done  bool
@@ -74,7 +74,7 @@ func NewHost(o HostOptions) *Host {
 		slots: make(chan int, cpu.Cores()), idle: map[worker.Options][]runner{}, spent: map[string]time.Duration{},
 	}
 	h.cores = cpu.Allowed()
-	// Interrupts and most programs prefer the first core.
+	// Interrupts and most programs prefer the first core, so the last one is used for timing.
 	h.core = h.cores[len(h.cores)-1]
 	for i := range cap(h.slots) {
 		h.slots <- i
@@ -103,7 +103,7 @@ func (h *Host) Toolchain(ctx context.Context) (*cc.Toolchain, error) {
 	return h.tools, nil
 }
 
-// Close ends the workers that wait for work. Those at work end with it. Nothing may be measured after it.
+// Close ends the idle workers. Busy ones end when their work does. Nothing may be measured after it.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	idle := h.idle
@@ -134,7 +134,7 @@ func (h *Host) Spent() map[string]time.Duration {
 	return spent
 }
 
-// clock begins to count time for a purpose, until the function that it returns is called.
+// clock starts to count time for a purpose; the function that it returns stops it.
 func (h *Host) clock(purpose string) func() {
 	start := time.Now()
 	return func() {
@@ -152,19 +152,19 @@ func (h *Host) retire(w runner) {
 	w.Close()
 }
 
-// company says whom a candidate may share a process with.
+// company says with which candidates a candidate may share a process.
 type company bool
 
-// What ran in a process before may have harmed it without a trace, for worse and for better. Whoever is to be believed
-// without a second look runs alone.
+// An earlier candidate may have changed a process unnoticed, to a later one's disadvantage or advantage. A candidate whose result
+// must be reliable the first time runs alone.
 const (
 	shared company = false
 	alone  company = true
 )
 
-// borrow calls f with a worker that may have served others, and keeps it for the next one. A worker replaces its own
-// process where a candidate has harmed it, so that a rejection is no reason to part with it. Nobody is rejected on the word
-// of a process that others have run in: f is then called once more, in a fresh one.
+// borrow calls f with a worker that may have served other candidates, and keeps it for the next one. A worker replaces its own
+// process where a candidate has harmed it, so that it is kept after a rejection too. A rejection counts only from a process in
+// which no other candidate has run: otherwise f is called once more, in a fresh one.
 func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f func(runner) error) error {
 	o.Executable = h.options.Executable
 	h.mu.Lock()
@@ -174,7 +174,7 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f fun
 	}
 	h.mu.Unlock()
 	if w == nil {
-		// The worker outlives the one that it is started for, so that its context must too.
+		// The worker outlives the call that starts it, and so must its context.
 		var err error
 		if w, err = h.start(context.WithoutCancel(ctx), o); err != nil {
 			return err
@@ -204,7 +204,7 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f fun
 	return err
 }
 
-// check calls f with a worker to check a candidate in. Nothing is timed meanwhile.
+// check calls f with a worker to check a candidate in. Nothing is timed at the same time.
 func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, with company, f func(runner) error) error {
 	if err := h.noise.Acquire(ctx, 1); err != nil {
 		return err
@@ -225,7 +225,8 @@ func (h *Host) check(ctx context.Context, threads int, limits worker.Limits, wit
 	return h.borrow(ctx, o, with, f)
 }
 
-// Beside waits until nothing is timed, and keeps it so until release is called, for work that others may do at the same time.
+// Beside waits until nothing is timed, and keeps timing from starting until release is called. Several callers may do such work
+// at once.
 func (h *Host) Beside(ctx context.Context) (release func(), err error) {
 	if err := h.noise.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -247,8 +248,8 @@ func (h *Host) Alone(ctx context.Context) (release func(), err error) {
 	return func() { h.noise.Release(noiseAll); <-h.token }, nil
 }
 
-// timed calls f when nothing else is timed, no check is under way, and the compilers are stopped: all else that tune
-// does would slow what is measured even from another core (see gauge). It hands f the options of workers to time in.
+// timed calls f while nothing else is timed, no check is in progress, and the compilers are stopped: all other work of tune would
+// slow down the measurement, even from another core (see gauge). It passes f the options for workers that time.
 func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
 	waited := h.clock("wait")
 	select {
@@ -261,7 +262,7 @@ func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f f
 	if err != nil {
 		return err
 	}
-	// Nothing can be compiled once the compilers are stopped, so that the gauge must be there before.
+	// Nothing can be compiled once the compilers are stopped, so that the gauge must be compiled before.
 	if h.gauge.so, err = h.probe(ctx); err != nil {
 		return err
 	}

@@ -9,13 +9,13 @@ import (
 	"tune/kernels/native/cpu"
 )
 
-// Machine is what generated code depends on beside the problem.
+// Machine is what generated code depends on besides the problem.
 type Machine struct {
 	// Arch is the architecture, as runtime.GOARCH names it.
 	Arch string
-	// Compilers are the names of those that are installed, the preferred one first; at least one.
+	// Compilers are the names of the installed compilers, the preferred one first; at least one.
 	Compilers []string
-	// ISAs are the instruction sets of the CPU, by the names that package cpu gives them.
+	// ISAs are the instruction sets of the CPU, named as in package cpu.
 	ISAs []string
 	// Cache is the size of the last-level cache in bytes.
 	Cache int64
@@ -24,10 +24,10 @@ type Machine struct {
 // findTime bounds the search for compilers.
 const findTime = time.Minute
 
-// errNoHost says that a kernel was given no machine to measure on.
+// errNoHost says that a kernel has no machine to measure on.
 var errNoHost = errors.New("native: there is no host to compile and run on: see native.NewHost")
 
-// Machine describes the machine of the host. It fails where that has no C compiler, and where there is no host.
+// Machine describes the machine of the host. It fails where the machine has no C compiler, and for a nil host.
 func (h *Host) Machine() (Machine, error) {
 	if h == nil {
 		return Machine{}, errNoHost

@@ -10,17 +10,18 @@ import (
 	"tune/kernels/native/cpu"
 )
 
-// Sizer is implemented by a Spec that knows the buffers of its asked shape before its cases are made. New refuses what the
-// machine has no room for: a process that asks for more than there is gets killed, and others with it.
+// Sizer is implemented by a Spec that knows the buffers of its asked shape before its cases are made. New refuses a shape for
+// which the machine has too little memory: the system kills processes when memory runs out, and not only the one that asked for
+// it.
 type Sizer interface {
-	// Sizes returns the buffers of the asked case, and the bytes of the inputs and references that are kept for a seed.
+	// Sizes returns the buffers of the asked case, and the bytes of the inputs and references that are kept for each seed.
 	Sizes() (buffers []Buffer, kept int64)
 }
 
-// Needs estimates the bytes of all that exists at once, at the end of a run: the cases of two seeds, of which each takes
-// the bytes kept, and the variants that calls are timed on; the shared memory of the workers that have checked; and that of the
-// baseline, of each finalist and of the serial point that may join them, with the copies or places that they are timed on.
-// cold says whether these exceed the last-level cache.
+// Needs estimates how many bytes exist at once at the end of a run: the cases of two seeds, each with the kept bytes, and the
+// variants of their inputs for timed calls; the shared memory of the workers that check; and that of the workers for the
+// baseline, each finalist and the serial point that may join them, with the copies or places that calls are timed on. cold says
+// whether the buffers exceed the last-level cache.
 func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	var shared, read int64
 	for _, b := range buffers {
@@ -34,14 +35,14 @@ func Needs(buffers []Buffer, kept int64, cold bool, finalists int) int64 {
 	if cold {
 		copies = coldCopies(int(shared))
 	}
-	// A worker that times has the buffers, the evidence of a call, and the copies.
+	// A worker that times holds the buffers, the evidence of calls, and the copies.
 	return 2*kept + fewVariants*(read+kept) + int64(cpu.Cores())*shared + int64(finalists+2)*(2+int64(copies))*shared
 }
 
-// manyFinalists is more than anyone compares.
+// manyFinalists is more than any caller compares.
 const manyFinalists = 16
 
-// finalistsIn returns how many finalists there is room for beside the baseline; an error where there is none for one.
+// finalistsIn returns how many finalists there is memory for beside the baseline; an error where there is not enough for one.
 func finalistsIn(buffers []Buffer, kept int64, cold bool) (int, error) {
 	least := Needs(buffers, kept, cold, 1)
 	spare, ok := spareMemory()
@@ -55,8 +56,7 @@ func finalistsIn(buffers []Buffer, kept int64, cold bool) (int, error) {
 	return 1 + int(min((spare-least)/max(each, 1), manyFinalists-1)), nil
 }
 
-// Room returns an error where the machine has not so many bytes to spare. Where the system does not say what it has,
-// there is none.
+// Room returns an error where the machine has less than this many bytes to spare, and nil where the system does not say.
 func Room(needs int64) error {
 	spare, ok := spareMemory()
 	if !ok || needs <= spare {
@@ -73,7 +73,7 @@ func (e *RoomError) Error() string {
 	return fmt.Sprintf("to check and compare kernels on it needs about %.1f GB of memory, this machine has %.1f GB to spare", float64(e.Needs)/giga, float64(e.Spare)/giga)
 }
 
-// spareMemory returns the bytes that can be had without swapping, or ok = false where that is not known: what Linux calls
+// spareMemory returns how many bytes can be had without swapping, or ok = false where that is unknown: what Linux calls
 // available, or less where a control group is limited to less.
 func spareMemory() (spare int64, ok bool) {
 	data, err := os.ReadFile("/proc/meminfo")
@@ -91,13 +91,13 @@ func spareMemory() (spare int64, ok bool) {
 		if err != nil {
 			return 0, false
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no limit
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" means no limit
 		return n, err == nil
 	}
 	limit, limited := number("/sys/fs/cgroup/memory.max")
 	used, known := number("/sys/fs/cgroup/memory.current")
 	if limited && known && (!ok || limit-used < spare) {
-		// Files that are cached count as used, and are given back.
+		// Cached files count as used, but their memory is available.
 		spare, ok = max(limit-used, 0), true
 		if stat, err := os.ReadFile("/sys/fs/cgroup/memory.stat"); err == nil {
 			for line := range bytes.Lines(stat) {

@@ -54,13 +54,13 @@ func (e Elem) C() string {
 	return [...]string{"void", "float", "double", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}[e]
 }
 
-// Mode says what a kernel does with a buffer.
+// Mode says how a kernel uses a buffer.
 type Mode uint8
 
 // The modes of a buffer.
 const (
-	In    Mode = iota + 1 // read only: a write to it is a fault
-	Out                   // written; what it holds before is arbitrary
+	In    Mode = iota + 1 // read only: writing to it is a fault
+	Out                   // written; its content before the call is arbitrary
 	InOut                 // read and written
 )
 
@@ -78,71 +78,70 @@ type Buffer struct {
 // Bytes returns the size of the buffer.
 func (b Buffer) Bytes() int { return b.Len * b.Elem.Size() }
 
-// Source is generated code, and how it is compiled. It exports one function with C linkage,
+// Source is generated code, with how to compile it. It exports one function with C linkage,
 //
 //	void tune_kernel(void *const *args, const int64_t *dims);
 //
-// where args[i] is the first element of the i-th buffer, aligned to 64 bytes, and dims are the dimensions of the
-// case. It may be called many times; it must not keep anything between calls but its threads.
+// where args[i] is the first element of the i-th buffer, aligned to 64 bytes, and dims are the dimensions of the case. It may be
+// called many times, and must keep nothing between calls except its threads.
 type Source struct {
 	Lang     string   // "c" or "c++"
 	Text     string   // one translation unit
-	Compiler string   // "gcc" or "clang"; "" takes the first that is installed
-	Flags    []string // of the compiler, without those for a shared object
-	Threads  int      // that a call uses; 0 means 1. More than one are timed by wall time
-	// Header is a C header for those who use the kernel, exported beside the text. "" takes one that declares
-	// tune_kernel and says what its arguments are.
+	Compiler string   // "gcc" or "clang"; "" means the first that is installed
+	Flags    []string // for the compiler, without those for a shared object
+	Threads  int      // how many a call uses; 0 means 1. More than one are timed by wall clock
+	// Header is a C header for users of the kernel, exported beside the text. "" means one that declares tune_kernel and
+	// describes its arguments.
 	Header string
 }
 
-// Case is one problem to check a candidate on: the asked shape, or another that it claims to support.
+// Case is one problem to check a candidate on: the asked shape, or another one that it claims to support.
 type Case struct {
 	Name    string // for messages, e.g. "M=37 N=41 K=5"
 	Dims    []int64
 	Buffers []Buffer
 	// Inputs holds the content of In and InOut buffers, in the machine's byte order, nil for Out.
 	Inputs [][]byte
-	// Verify compares the buffers after a call with the reference, and returns how far off they are. Where that is
-	// too far it returns a *kernels.Rejection with status WrongAnswer that names the worst element, its value and
-	// the wanted one.
+	// Verify compares the buffers after a call with the reference, and returns how large the errors are. Where they are too large
+	// it returns a *kernels.Rejection with status WrongAnswer that names the worst element, its value and the expected one.
 	Verify func(buffers [][]byte) (kernels.Deviation, error)
-	// Agree compares what two calls of so many threads wrote from the same inputs, where they may differ: threads may add
-	// up in any order. It returns a rejection where they differ by more than the tolerance; nil wants the same bytes.
+	// Agree compares the results of two calls from the same inputs, with this number of threads, where they may differ because
+	// threads add up in any order. It returns a rejection where they differ by more than the tolerance; nil requires the same
+	// bytes.
 	Agree func(threads int, got, want [][]byte) error
 }
 
-// CaseClasser is implemented by a Spec whose cases are the same for many points, so that the problem keeps them, by
-// class and seed, instead of asking for them at every check. Points of the same class have the same cases. A Spec
-// without it is asked each time, and does well to remember what is dear.
+// CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,
+// instead of asking for them at every check; points of the same class have the same cases. A Spec without it is asked each time,
+// and should cache what is expensive.
 type CaseClasser interface {
 	CaseClass(space.Point) string
 }
 
-// Work is what one call at the asked shape does, for rates and for telling impossible times.
+// Work is what one call at the asked shape does. It is used for rates and to detect impossible times.
 type Work struct {
 	Ops     float64 // arithmetic operations, a multiply-add counted as two; 0 where not stated
 	OpsName string  // "GFLOP/s" or "GOP/s"
-	Bytes   float64 // memory traffic at the least; 0 where not stated
-	// MinSeconds is a time that no right call can be below on this machine; 0 where there is no roof.
+	Bytes   float64 // minimum memory traffic; 0 where not stated
+	// MinSeconds is a time below which no right call can be on this machine; 0 where there is no such bound.
 	MinSeconds float64
-	// Roof refuses times that the processor cannot reach: below what Ops take at its peak, Bytes or, without them, the
-	// buffers of the asked case at the rate of the nearest cache.
+	// Roof rejects times that the processor cannot reach: below the time for Ops at its peak rate, or for Bytes (without them,
+	// the buffers of the asked case) at the rate of the first-level cache.
 	Roof bool
-	// Cold asks for timing with the operands out of the caches: calls rotate over copies of the
-	// buffers that together exceed the last-level cache.
+	// Cold asks for timing with the operands out of the caches: calls rotate over copies of the buffers that together exceed the
+	// last-level cache.
 	Cold bool
 }
 
-// Spec is what a family of native kernels provides at one shape. Everything else (compiling, isolating, checking,
-// timing, exporting) is done by the problem that New makes of it.
+// Spec is what a family of native kernels provides for one shape. The problem that New makes of it does everything else:
+// compiling, isolating, checking, timing, exporting.
 type Spec interface {
 	Space() *space.Space
 	Presets() []kernels.Preset // the first is the baseline
 	// Generate writes the code of a point. A point that cannot be generated is a *kernels.Rejection.
 	Generate(space.Point) (Source, error)
-	// Cases returns the problems that a point's code is checked on, with inputs drawn from seed; the
-	// first is the asked shape, on which it is timed too. It ends early, with the error of the context, where that is
-	// done: references may take long.
+	// Cases returns the problems that a point's code is checked on, with inputs drawn from seed. The first is the asked shape,
+	// which is also timed. References may take long, so Cases returns early, with the error of the context, when that is done.
 	Cases(ctx context.Context, p space.Point, seed uint64) ([]Case, error)
 	// Work describes one call at the asked shape.
 	Work() Work

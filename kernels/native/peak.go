@@ -11,14 +11,14 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// Peaks are the highest rates that one core of this machine was seen to reach, in operations a second, a multiply-add
-// counted as two.
+// Peaks are the highest rates that one core of this machine has reached so far, in operations a second; a multiply-add counts as
+// two.
 type Peaks struct {
 	F32 float64 // multiply-adds of single precision
 	I8  float64 // dot products of unsigned with signed bytes (VNNI); 0 where the processor has none
 	L1  float64 // bytes a second that are read from the nearest cache
 
-	f32, i8 *rateProbe // those that reached them; nil where none did
+	f32, i8 *rateProbe // the probes that reached them; nil where none did
 }
 
 //go:embed probe/peak.c
@@ -30,7 +30,7 @@ const (
 	probeIssue     = 0  // a fixed number of independent additions
 )
 
-// rateProbe is one that does nothing but one kind of work.
+// rateProbe is a probe that does only one kind of work.
 type rateProbe struct {
 	id   int
 	ops  float64 // or bytes that are read
@@ -47,7 +47,7 @@ const (
 )
 
 var rateProbes = []rateProbe{
-	{1, 12 * 4 * 2, ofFloats},  // four lanes, in whatever way the compiler can
+	{1, 12 * 4 * 2, ofFloats},  // four lanes, by whatever instructions the compiler chooses
 	{2, 12 * 8 * 2, ofFloats},  // AVX2 and FMA
 	{3, 24 * 16 * 2, ofFloats}, // AVX-512
 	{4, 12 * 32 * 2, ofBytes},  // AVX-VNNI
@@ -121,8 +121,7 @@ func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	return peaks, nil
 }
 
-// probeRate returns the operations a second of a probe: those of its fastest samples, but one, because the clock may
-// lie once.
+// probeRate returns the operations a second of a probe, from its second fastest sample, because the clock may be wrong once.
 func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (float64, error) {
 	m, err := newProbe(ctx, w, so, id, timing.SampleSeconds)
 	if err != nil {
@@ -138,10 +137,10 @@ func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (f
 	return ops * probeIterations / s[min(1, len(s)-1)], nil
 }
 
-// probeCase is the one buffer that probes write to, so that no compiler leaves their work out.
+// probeCase is the single buffer that probes write to, so that no compiler removes their work.
 var probeCase = Case{Name: "probe", Buffers: []Buffer{{Name: "sink", Elem: U32, Len: 1024, Mode: Out}}, Inputs: [][]byte{nil}}
 
-// newProbe returns a meter of a probe in a worker, whose samples take length, in seconds.
+// newProbe returns a meter of a probe in a worker; its samples take length, in seconds.
 func newProbe(ctx context.Context, w runner, so string, id int, length float64) (*meter, error) {
 	if err := mapCase(w, probeCase); err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func probeMeter(ctx context.Context, w runner, id int, length float64) (*meter, 
 	m := newMeterOf(w)
 	m.length = length
 	m.dims, m.calls, m.wall = []int64{int64(id), probeIterations}, 16, worker.DefaultLimits().Wall
-	m.uses = anyThreads // Nobody is to be blamed for what the system does beside tune's own code.
+	m.uses = anyThreads // Activity of the system beside tune's own code is nobody's fault.
 	s, err := m.sample(ctx, 2)
 	if err != nil {
 		return nil, err
@@ -170,8 +169,8 @@ func probeMeter(ctx context.Context, w runner, id int, length float64) (*meter, 
 	return m, nil
 }
 
-// lengthen makes the samples of a probe as long as those of another meter: what comes round every few milliseconds, such
-// as the clock of the machine under a virtual one, hits no sample of one and every sample of the other otherwise.
+// lengthen makes the samples of a probe as long as those of another meter. Otherwise an event that recurs every few milliseconds,
+// such as the host's timer under a virtual machine, would hit every sample of one and none of the other.
 func (m *meter) lengthen(other *meter) {
 	most := 20 * timing.SampleSeconds / float64(other.turnSamples()) // a tenth of a second a turn
 	m.calls = max(1, int(min(other.perCall*float64(other.calls), most)/m.perCall))

@@ -19,14 +19,14 @@ import (
 type Options struct {
 	// Host to compile and run on. It must be set.
 	Host *Host
-	// Limits of a candidate. Zero fields take the worker's own, but for the time of a call, which grows
-	// with the work: a right candidate may be a plain loop.
+	// Limits of a candidate. Zero fields take the worker's defaults, except for the time of a call, which grows with the work,
+	// because a right candidate may be a plain loop.
 	Limits worker.Limits
 	// CompileTime bounds one compilation; 0 means a minute.
 	CompileTime time.Duration
 }
 
-// Problem is what New makes of a Spec. Its candidates are compiled and called in processes.
+// Problem is the problem that New makes of a Spec. Its candidates are compiled and called in processes.
 type Problem struct {
 	spec   Spec
 	host   *Host
@@ -34,15 +34,15 @@ type Problem struct {
 	// compileTime bounds one compilation; 0 is the toolchain's bound.
 	compileTime time.Duration
 	work        Work
-	most        int // how many finalists the memory of this machine has room for beside the baseline
-	// traffic is how many bytes a call reads, or writes where that is more, at the asked shape, where the spec is a Sizer.
+	most        int // how many finalists fit into the memory of this machine beside the baseline
+	// traffic is how many bytes a call reads or writes at the asked shape, whichever is more, where the spec is a Sizer.
 	traffic  int
-	integers bool // whether it works on any
+	integers bool // whether any of its buffers has integers
 	cases    caseCache
 	varied   variantCache
 
 	mu   sync.Mutex
-	best float64 // the cost of the fastest candidate that was timed to the end, in seconds a call; 0 before
+	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
 }
 
 var (
@@ -51,7 +51,7 @@ var (
 	_ kernels.Isolator = (*candidate)(nil)
 )
 
-// New makes a problem of a spec. The result is a *Problem. It needs no compiler before the first Build.
+// New makes a problem of a spec. The result is a *Problem. It needs no compiler until the first Build.
 func New(spec Spec, o Options) (kernels.Problem, error) {
 	if o.Host == nil {
 		return nil, errNoHost
@@ -86,14 +86,14 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 		p.limits.CPU = max(patience, p.limits.Wall)
 	}
 	if p.limits.Wall == 0 {
-		// On a machine that others use too a call gets less than one core.
+		// On a shared machine a call gets less than one core.
 		p.limits.Wall = 2 * p.limits.CPU
 	}
 	return p, nil
 }
 
-// callPatience returns how long a call may take: what a plain loop needs at a rate that no loop falls below on a
-// machine of this century, within bounds.
+// callPatience returns how long a call may take: the time of a plain loop at a rate that every machine of this century exceeds,
+// within bounds.
 func callPatience(w Work) time.Duration {
 	const opsRate, byteRate = 2e8, 2e8
 	const least, most = 10 * time.Second, 3 * time.Minute
@@ -107,7 +107,7 @@ func (p *Problem) Space() *space.Space { return p.spec.Space() }
 // Presets returns the named points of the spec, the baseline first.
 func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 
-// Traits says that candidates are compiled, measured beside each other, and read back from what was exported.
+// Traits says that candidates are compiled, compared by measuring them side by side, and loaded from exports.
 func (p *Problem) Traits() kernels.Traits {
 	return kernels.Traits{
 		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most,
@@ -133,8 +133,8 @@ func (p *Problem) Build(ctx context.Context, point space.Point) (kernels.Candida
 	return c, c.compile(ctx)
 }
 
-// Wrap makes a candidate of a source, which need not be what the point generates: it is checked on the cases of the
-// point, and may be a library's routine that others are compared with. It is compiled when it is first used.
+// Wrap makes a candidate of a source, which may differ from what the point generates: it is checked on the cases of the point,
+// and may be a library's routine for comparison. It is compiled when it is first used.
 func (p *Problem) Wrap(source Source, point space.Point) kernels.Candidate {
 	if source.Lang == "" {
 		source.Lang = "c"
@@ -149,7 +149,7 @@ type candidate struct {
 	source  Source
 	so      string  // path of the object; "" before it is compiled
 	alone   company // whether it runs in processes of its own
-	seed    uint64  // of the inputs that it was checked on last
+	seed    uint64  // of the inputs of its last check
 	took    float64 // seconds of its first call on the asked case of that check, roughly
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
@@ -158,11 +158,11 @@ type candidate struct {
 // Isolate makes each check and each timing use a fresh process from now on.
 func (c *candidate) Isolate() { c.alone = alone }
 
-// isBaseline reports whether this is what others are compared with.
+// isBaseline reports whether this is the candidate that others are compared with.
 func (c *candidate) isBaseline() bool { return c.point.Equal(c.problem.spec.Presets()[0].Point) }
 
-// company says whom the candidate may share a process with. The baseline has none: all costs are compared with its own, and
-// where it fails there is no run.
+// company says with which candidates this one may share a process. The baseline runs alone: all costs are compared with its own,
+// and if it fails there is no run.
 func (c *candidate) company() company {
 	if c.isBaseline() {
 		return alone
@@ -184,7 +184,7 @@ func (c *candidate) verify(one Case, buffers [][]byte) error {
 
 func (c *candidate) threads() int { return max(c.source.Threads, 1) }
 
-// compile makes the object, again where it has gone from the cache.
+// compile makes the object, and makes it again where it is no longer in the cache.
 func (c *candidate) compile(ctx context.Context) error {
 	if c.so != "" {
 		if _, err := os.Stat(c.so); err == nil {
@@ -205,7 +205,7 @@ func (c *candidate) compile(ctx context.Context) error {
 	return err
 }
 
-// checkSymbols looks at what an object defines after the link: tune_kernel, a function, and no other name of tune's.
+// checkSymbols checks the symbols of a linked object: it must define the function tune_kernel, and no other name of tune's.
 func checkSymbols(so string) error {
 	f, err := elf.Open(so)
 	if err != nil {
@@ -222,7 +222,7 @@ func checkSymbols(so string) error {
 			continue
 		}
 		if s.Name == "tune_pack" {
-			continue // what lays out the operands of a kernel, for those who call it
+			continue // it lays out the operands of a kernel for callers
 		}
 		if s.Name != "tune_kernel" {
 			return kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)

@@ -9,7 +9,7 @@ import (
 	"tune/space"
 )
 
-// Rates that every core exceeds by far, in operations and bytes a second: a time that is right even for them needs no
+// Rates that every core is far below, in operations and bytes a second. A time that is possible even at these rates needs no
 // probe.
 const (
 	lowOps   = 4e9
@@ -19,13 +19,13 @@ const (
 // peakTries is how often the peak is measured before a candidate is refused because of it.
 const peakTries = 3
 
-// roof is what no call can be shorter than, and why.
+// roof is the least time of a call, with the reason.
 type roof struct {
 	seconds float64
 	why     string
 }
 
-// underRoof refuses a time that cannot be, in seconds a call, where the problem wants that.
+// underRoof rejects an impossible time, in seconds a call, where the problem wants that.
 func (c *candidate) underRoof(ctx context.Context, cost float64) error {
 	p := c.problem
 	if !p.work.Roof || cost >= p.roofAt(Peaks{F32: lowOps, L1: lowBytes}, 1).seconds {
@@ -48,12 +48,12 @@ func (c *candidate) underRoof(ctx context.Context, cost float64) error {
 	}
 }
 
-// roofAt returns the roof of so many threads at some rates.
+// roofAt returns the roof for a number of threads at the given rates.
 func (p *Problem) roofAt(peaks Peaks, threads int) roof {
 	n := float64(threads)
 	r := roof{float64(p.traffic) / peaks.L1 / n, fmt.Sprintf("reading its inputs, or writing its outputs, at the %.0f GB/s of the nearest cache", peaks.L1*n/1e9)}
 	if p.work.Bytes > 0 {
-		// What is stated may be read or written, and a core does both at once.
+		// The stated bytes may be read or written, and a core does both at once.
 		rate := 2 * peaks.L1 * n
 		r = roof{p.work.Bytes / rate, fmt.Sprintf("moving the stated bytes at the %.0f GB/s of the nearest cache", rate/1e9)}
 	}

@@ -22,32 +22,32 @@ type meter struct {
 	c        *candidate
 	w        runner
 	dims     []int64
-	threads  int // by which clock: one is timed by the CPU time of its thread
+	threads  int // decides the clock: with one thread it is the CPU time of that thread
 	uses     int // threads that a call uses
 	bytes    int // of the buffers
-	inputs   int // of those that are read
+	inputs   int // of the buffers that are read
 	inPlace  bool
 	cold     bool
-	floor    float64       // seconds that no call can be below
+	floor    float64       // the least possible seconds of a call
 	wall     time.Duration // limit of a call
 	variants *variants
 	rng      *rand.Rand
 
-	length  float64   // seconds that a sample takes at least
+	length  float64   // the least length of a sample, in seconds
 	perCall float64   // seconds, roughly
-	warm    bool      // whether the last calls were made a moment ago
-	calls   int       // of a sample
-	ready   []float64 // samples of that many calls that were taken on the way and are not used yet
+	warm    bool      // whether calls were made a moment ago
+	calls   int       // in a sample
+	ready   []float64 // unused samples of that many calls, from calibration
 
-	restless bool // whether others slow the core now and then
+	restless bool // whether other work slows the core now and then
 
-	doubts   int       // requests in a row that looked like that
-	fresh    bool      // whether every timed call is made on inputs that are wholly new, and timed by itself
-	whole    []float64 // seconds a call of those that were, before
+	doubts   int       // consecutive requests that looked stale
+	fresh    bool      // whether every timed call has completely new inputs, and is timed by itself
+	whole    []float64 // seconds a call of whole stretches, in earlier requests
 	evidence evidence
 }
 
-// newMeterOf returns a meter of a candidate of one thread that reads nothing.
+// newMeterOf returns a meter of a candidate with one thread and no inputs.
 func newMeterOf(w runner) *meter {
 	var seed [16]byte
 	crand.Read(seed[:]) // it never fails
@@ -57,8 +57,8 @@ func newMeterOf(w runner) *meter {
 	}
 }
 
-// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. known is the meter of
-// the same candidate in a worker like this one, which has found that out before; nil for none.
+// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. known is a meter of the
+// same candidate in a similar worker, which has found that out before; nil for none.
 func (c *candidate) newMeter(ctx context.Context, w runner, length float64, known *meter) (*meter, error) {
 	p := c.problem
 	v, err := p.varied.of(ctx, p, c)
@@ -91,18 +91,18 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, know
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
-		// The call of the check stands for the warm-up.
+		// The call of the check was the warm-up.
 		m.perCall, m.warm = c.took, true
 	}
 	return m, m.calibrate(ctx)
 }
 
-// longCalls is how many times as long as a sample need be a call is that counts as long.
+// longCalls is how many times the needed length of a sample a call must take to count as long.
 const longCalls = 10
 
-// calibrate finds out how many calls make a sample. The first calls are slower than the rest, one call may be shorter
-// than the clock can tell, and a single sample may be wrong in either way, so that two have to agree; but one that is
-// long is dear, and can hardly be too long by mistake.
+// calibrate finds out how many calls make a sample. The first calls are slower than the rest, one call may be too short for the
+// clock, and a single sample may be wrong in either direction; so two have to agree. A long call is not repeated: it is
+// expensive, and hardly ever much too long by mistake.
 func (m *meter) calibrate(ctx context.Context) error {
 	const tries, agree, growth = 10, 4, 100
 	for range tries {
@@ -133,8 +133,8 @@ func (m *meter) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// coldCopies returns how many copies of the buffers exceed the last-level cache so far that none of it is left there
-// when its turn comes again.
+// coldCopies returns how many copies of the buffers it takes to evict a copy completely from the last-level cache before its next
+// turn.
 func coldCopies(bytes int) int {
 	const most = 1 << 30 // bytes
 	total := 1 + bytes
@@ -142,9 +142,9 @@ func coldCopies(bytes int) int {
 	return max(min(copies+1, most/total), 1)
 }
 
-// warmPlaces returns how many places in memory the samples take turns with. What fits the second-level cache gets so many
-// that the turns of a comparison hardly come back to one: how lucky a place is decides there. What does not fit would find
-// less of itself in the outer caches at each change, and its luck is the same in all places.
+// warmPlaces returns the number of places in memory that samples use in turn. Buffers that fit the second-level cache get so many
+// that the turns of a comparison rarely use one again, because there the speed depends on the place. Larger buffers would find
+// less of themselves in the outer caches at each change of place, and are equally fast in all places.
 func warmPlaces(bytes, l2 int) int {
 	const most, room = 64, 32 << 20
 	if bytes >= l2 {
@@ -167,8 +167,8 @@ func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
 	return append(slices.Clip(s), more...), err
 }
 
-// windowSeconds is how long calls are timed as one, where a call is shorter. What it takes to read the clock, a fiftieth of
-// that, is taken off.
+// windowSeconds is the length of a stretch of short calls that is timed as one. The time to read the clock, about a fiftieth of
+// that, is subtracted.
 const windowSeconds = 10e-6
 
 // request returns the timing of n samples.
@@ -185,7 +185,7 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 	case m.cold:
 		t.Cold, t.Copies = true, coldCopies(m.bytes)
 	case m.inPlace:
-		// Each call of a stretch needs a copy with its input, and they are all to stay in the second cache.
+		// Each call of a stretch needs a copy with its input, and all copies are to stay in the second-level cache.
 		t.Copies = max(1, min(t.Window, mostInPlace, l2/2/max(m.bytes, 1)))
 		t.Window = t.Copies
 	}
@@ -194,15 +194,15 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 		t.Touch = m.bytes <= outer
 		t.Sparse = m.bytes > l2 && !m.long() && !m.fresh
 	}
-	// The copies are each called once to warm up, unless that would take longer than a sample and tell nothing new. To
-	// change what the buffers hold takes less than to read and write them at the rate of a slow memory.
+	// Each copy is called once to warm up, unless that would take longer than a sample and add nothing. Changing the content of
+	// the buffers takes less time than reading and writing them at the rate of a slow memory.
 	const slowMemory = 1e9
 	expect := timing.Seconds(m.perCall*float64(n*m.calls+t.Copies) + float64(n*(m.calls/t.Window+2)*m.inputs+t.Copies*t.Places*m.bytes)/slowMemory)
 	t.Limit = 20*expect + m.wall
 	return t
 }
 
-// mostInPlace is how many copies of a buffer that is read and written are called on in turn.
+// mostInPlace is how many copies of an InOut buffer are used in turn.
 const mostInPlace = 256
 
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
@@ -218,11 +218,11 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		m.doubts = 0
 		return t.Seconds, nil
 	}
-	// One that was disturbed looks like that too.
+	// A disturbed call looks the same.
 	if m.doubts++; m.doubts < staleRequests {
 		return t.Seconds, nil
 	}
-	// From here on every call is timed that has to do the work.
+	// From here on only calls that must do the whole work are timed.
 	m.fresh, m.ready = true, nil
 	if t, err = m.w.Time(ctx, m.request(n, clock)); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	return t.Seconds, m.weigh(t.Evidence, t.Seconds)
 }
 
-// mostCalls bounds the calls of a sample where each one needs inputs of its own.
+// mostCalls bounds the calls of a sample where each call needs inputs of its own.
 func (m *meter) mostCalls() int {
 	if m.inPlace || m.fresh {
 		return 2048
@@ -240,19 +240,19 @@ func (m *meter) mostCalls() int {
 	return math.MaxInt
 }
 
-// How much longer the first call on new inputs may take than those that follow, because of the caches and of what the
-// processor foresees of branches: so many calls, and what it takes to get the buffers from the second cache.
+// How much longer the first call on new inputs may take than the following ones, because of caches and branch prediction: this
+// many calls, and the time to load the buffers from the second-level cache.
 const (
 	staleCalls    = 2
 	staleSeconds  = 1e-6
 	staleRate     = 16e9 // bytes a second
-	staleShort    = 1.25 // what is less may be the clock
+	staleShort    = 1.25 // a smaller ratio may be an error of the clock
 	staleRequests = 2
 	staleWhole    = 2
 )
 
-// stale reports whether calls are much faster on inputs that are nearly those of the call before. A result of an earlier
-// call that is taken again is seen in what was written where that depends on all inputs; here it is seen where it does not.
+// stale reports whether calls are much faster when their inputs are nearly those of the call before. Reusing an earlier result is
+// usually detected in the outputs; this detects it where the outputs do not depend on all inputs.
 func (m *meter) stale(t worker.Timing) bool {
 	if m.fresh || !m.variants.vary {
 		return false
@@ -282,22 +282,21 @@ func (m *meter) shuffle(list []worker.Evidence) {
 
 func (m *meter) slow() bool { return m.perCall >= timing.Slow }
 
-// cool says that others have worked since the last sample. What they have put into the caches is soon replaced, as
-// long calls go.
+// cool says that other work ran since the last sample. For long calls the resulting cache misses hardly matter.
 func (m *meter) cool() { m.warm = m.warm && m.long() }
 
-// long reports whether a call is so long that single samples say a lot and cost a lot.
+// long reports whether calls are so long that single samples are reliable and expensive.
 func (m *meter) long() bool { return m.perCall >= longCalls*timing.SampleSeconds }
 
-// estimate is what timing a candidate came to.
+// estimate is the result of timing a candidate.
 type estimate struct {
 	timing.Summary
 	unverified bool
-	stopped    bool // early, because it is behind
+	stopped    bool // early, because the candidate is behind
 }
 
-// takeTurns takes n turns of SampleSeconds each, in seconds a call. What others do on the core comes and goes within a turn, so
-// that it is cut into short samples, and is what the fastest of them say.
+// takeTurns takes n turns of SampleSeconds each, in seconds a call. Other work on the core comes and goes within a turn, so a
+// turn is cut into short samples, and its result is that of the fastest of them.
 func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
 	short := m.bursts(timing.SampleSeconds)
 	s, err := m.sample(ctx, n*short)
@@ -307,7 +306,7 @@ func (m *meter) takeTurns(ctx context.Context, n int) ([]float64, error) {
 	return inTurns(s, short, m.floor), nil
 }
 
-// inTurns returns what turns of so many samples come to; 0 is a turn whose samples all are below floor.
+// inTurns groups samples into turns and returns the result of each; 0 is a turn whose samples are all below floor.
 func inTurns(samples []float64, short int, floor float64) (turns []float64) {
 	for turn := range slices.Chunk(samples, short) {
 		turns = append(turns, timing.Summarise(turn, floor).Fast)
@@ -315,12 +314,12 @@ func inTurns(samples []float64, short int, floor float64) (turns []float64) {
 	return turns
 }
 
-// bursts returns how many samples make a turn of so many seconds.
+// bursts returns how many samples make a turn of the given seconds.
 func (m *meter) bursts(seconds float64) int {
 	return int(math.Round(min(max(seconds/(m.perCall*float64(m.calls)), 1), max(seconds/m.length, 1))))
 }
 
-// measure takes turns until there are enough, or until the candidate is behind the best; 0 is no best.
+// measure takes turns until there are enough, or until the candidate is behind best; 0 means no best.
 func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, error) {
 	var e estimate
 	var err error
@@ -335,8 +334,8 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 	return e, nil
 }
 
-// doubt is for a candidate whose samples are mostly impossible. The clock of the wall has the last word, and what it
-// says is not taken as more than the machine can do.
+// doubt handles a candidate whose samples are mostly impossible: it measures again by the wall clock, and limits the result to
+// what the machine can do.
 func (m *meter) doubt(ctx context.Context, want int, e *estimate) error {
 	short := m.bursts(timing.SampleSeconds)
 	s, err := m.sampleBy(ctx, want*short, worker.Wall)
@@ -351,7 +350,7 @@ func (m *meter) doubt(ctx context.Context, want int, e *estimate) error {
 	return nil
 }
 
-// idleTries is how often a measurement by the wall is made until it had the machine to itself.
+// idleTries is how often a wall-clock measurement is repeated until the machine was idle.
 const idleTries = 3
 
 // Score times the candidate on the asked shape.
@@ -408,12 +407,12 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	return p.score(e, c.threads()), nil
 }
 
-// fairTries is how often a candidate is measured while the core is slow.
+// fairTries is how often a candidate is measured again because the core is slow.
 const fairTries = 6
 
-// fairly measures, and measures again where the core is slow before or after that, as soon as it is fast, unless the candidate is
-// hopeless even so. The best of the measurements stands; where the core stays slow it is marked. One that was stopped after a few
-// turns may have met a slow moment between two looks: where the core has many, it has a second chance.
+// fairly measures a candidate. Where the core was slow before or after, it waits for the core and measures again, unless the
+// candidate is hopeless anyway. The best measurement stands; if the core stays slow it is marked. A candidate that was stopped
+// after a few turns may have met a slow moment unnoticed: on a core that has many, it gets a second chance.
 func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(wait bool) (bool, error), restless func() bool) (estimate, error) {
 	before, err := slowed(false)
 	if err != nil {
@@ -421,7 +420,7 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 	}
 	m.restless = restless()
 	e, err := m.verified(ctx, want, best)
-	// Long calls average over slow phases, if there are enough of them.
+	// Long calls average over slow phases, if there are enough calls.
 	single := e.stopped && e.Kept == 1
 	for try := 1; err == nil && (m.perCall < timing.Slow/10 || single) && (best <= 0 || e.Cost <= timing.Hopeless*best); try++ {
 		slow, err := slowed(false)
@@ -453,8 +452,8 @@ func (m *meter) fairly(ctx context.Context, want int, best float64, slowed func(
 	return e, err
 }
 
-// verified measures, and for wall times sees to it that the machine was idle before and after. Where it never is, the
-// best of the measurements stands and is marked. So is a call that is too slow to be timed more than once.
+// verified measures, and for wall times requires that the machine was idle before and after. Where it never is, the best of the
+// measurements stands and is marked. So does a call that is too slow to be timed twice.
 func (m *meter) verified(ctx context.Context, want int, best float64) (estimate, error) {
 	if m.threads <= 1 {
 		e, err := m.measure(ctx, want, best)
@@ -500,7 +499,7 @@ func awaitIdle(ctx context.Context) bool {
 	return false
 }
 
-// score makes a score of an estimate.
+// score converts an estimate to a score.
 func (p *Problem) score(e estimate, threads int) kernels.Score {
 	unverified := 0.0
 	if e.unverified {

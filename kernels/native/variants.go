@@ -14,20 +14,19 @@ import (
 	"tune/space"
 )
 
-// Varier is implemented by a Spec that can make the asked case alone, for any seed. Candidates are timed on several
-// variants of it in turn, so that none gains from what it has kept of earlier calls. Without it the first of Cases is
-// taken, and all others are made in vain.
+// Varier is implemented by a Spec that can make the asked case alone, for any seed. Candidates are timed on several variants of
+// it in turn, so that a candidate gains nothing by keeping results of earlier calls. Without it, all of Cases are made and only
+// the first is used.
 type Varier interface {
-	// Variant returns the asked case with the inputs of a seed, which need not be those of Cases: where nothing is drawn
-	// there, inputs may vary here.
+	// Variant returns the asked case with inputs drawn from a seed. They need not be distributed like those of Cases: where Cases
+	// has constant inputs, these may vary.
 	Variant(ctx context.Context, p space.Point, seed uint64) (Case, error)
-	// VariantClass names what Variant depends on beside the seed.
+	// VariantClass names what Variant depends on besides the seed.
 	VariantClass(p space.Point) string
 }
 
 // Drawer is implemented by a Varier that can draw the inputs of a variant without its reference. Calls are then timed on many
-// more contents than those whose references are known, so that neither a table of results nor the processor's foresight of
-// branches learns them.
+// more contents than those with a known reference, so that neither a table of results nor branch prediction can learn them.
 type Drawer interface {
 	// Draw returns the inputs of the variant of a seed.
 	Draw(ctx context.Context, p space.Point, seed uint64) ([][]byte, error)
@@ -37,21 +36,21 @@ type Drawer interface {
 type variants struct {
 	cases []Case // without their inputs
 	pool  *worker.Pool
-	vary  bool // whether they differ at all
+	vary  bool // whether they differ
 }
 
-// How many variants there are: three of small inputs.
+// The number of variants; small inputs have three.
 const (
 	fewVariants    = 2
 	manyVariants   = 3
 	smallVariants  = 8 << 20 // bytes of inputs of one
 	variantClasses = 4       // that are kept
-	// Contents without a reference are drawn up to so many, and as long as all together have so many bytes.
+	// Contents without a reference are drawn up to this number and this many bytes in total.
 	mostContents  = 512
 	contentsBytes = 8 << 20
 )
 
-// variantCache keeps the variants of the last classes. All of a problem's come from one seed, that of its first check.
+// variantCache keeps the variants of recent classes. All variants of a problem come from one seed, that of its first check.
 type variantCache struct {
 	mu     sync.Mutex
 	seed   uint64
@@ -106,8 +105,8 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	return made, nil
 }
 
-// vary makes the variants that a candidate is timed on, before its turn comes: their references may have to be compiled,
-// and take long.
+// vary makes the variants for timing a candidate before its turn comes: their references may have to be compiled, and may take
+// long.
 func (c *candidate) vary(ctx context.Context) error {
 	h := c.problem.host
 	if err := h.noise.Acquire(ctx, 1); err != nil {
@@ -118,7 +117,7 @@ func (c *candidate) vary(ctx context.Context) error {
 	return err
 }
 
-// newVariants makes the variants of a seed, and more contents where they can be drawn alone; draw may be nil.
+// newVariants makes the variants of a seed, and further contents where they can be drawn without a reference; draw may be nil.
 func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func(seed uint64) ([][]byte, error)) (*variants, error) {
 	v := &variants{}
 	var inputs [][][]byte
@@ -163,7 +162,7 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 		inputs = append(inputs, more)
 	}
 	buffers := workerBuffers(v.cases[0].Buffers)
-	v.cases[0].Inputs = inputs[0] // to call it with
+	v.cases[0].Inputs = inputs[0] // for calls on it
 	var err error
 	v.pool, err = worker.NewPool(buffers, inputs, len(v.cases))
 	return v, err
@@ -178,13 +177,13 @@ func variantSeed(seed uint64, n int) uint64 {
 	return z ^ z>>31
 }
 
-// evidence is what timed calls of a candidate have shown.
+// evidence is what verification has found out about the timed calls of a candidate.
 type evidence struct {
-	whole int // calls on a variant that were verified against its reference
-	seen  int // calls on parts of several that came by
+	whole int // calls on a single variant that were verified against its reference
+	seen  int // calls on a mix of variants that were offered
 	kept  []worker.Evidence
-	bytes int // of those
-	// fast are those of the fastest samples, by how long a call took: what was skipped is found there.
+	bytes int // bytes of the kept calls
+	// fast are calls of the fastest samples, by the time of a call: skipped work would be found there.
 	fast []fastCall
 }
 
@@ -194,17 +193,17 @@ type fastCall struct {
 	seconds float64 // a call
 }
 
-// What is kept of calls on parts of several variants, to be repeated afresh.
+// Limits for the calls on mixed variants that are kept, to be repeated in a fresh process.
 const (
 	mostKept      = 32
 	mostFast      = 3
 	mostKeptBytes = 256 << 20
-	// More than fewKept, and more than one of the fastest, are kept only up to so many bytes.
+	// More than fewKept calls, and more than one of the fastest, are kept only up to this many bytes.
 	fewKept   = 8
 	manyBytes = 64 << 20
 )
 
-// keepFast keeps a call where it is of one of the fastest samples.
+// keepFast keeps a call if it is of one of the fastest samples.
 func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 	at, _ := slices.BinarySearchFunc(e.fast, seconds, func(f fastCall, s float64) int { return cmp.Compare(f.seconds, s) })
 	size := sizeOf(one)
@@ -228,11 +227,11 @@ func clone(one worker.Evidence) worker.Evidence {
 	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAll(one.Given), Wrote: cloneAll(one.Wrote)}
 }
 
-// keep keeps a call, or another one in its place, so that each has the same chance.
+// keep keeps a call, perhaps in place of another one, so that each has the same chance.
 func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 	size := sizeOf(one)
 	if size > mostKeptBytes {
-		return // Those on one variant have to do.
+		return // those on one variant are enough
 	}
 	e.seen++
 	at := len(e.kept)
@@ -259,7 +258,7 @@ func cloneAll(list [][]byte) [][]byte {
 	return out
 }
 
-// weigh verifies calls that worked on one variant, and keeps the others. seconds are those of a call, by sample.
+// weigh verifies calls on a single variant, and keeps the others. seconds are those of a call, by sample.
 func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	for _, one := range list {
 		if m.c == nil {
@@ -290,13 +289,13 @@ func (m *meter) weigh(list []worker.Evidence, seconds []float64) error {
 	return nil
 }
 
-// afreshSeconds bounds how long calls are repeated afresh; one is repeated in any case.
+// afreshSeconds bounds how long calls are repeated in a fresh process; one is repeated in any case.
 const afreshSeconds = 0.02
 
-// verifyTimed repeats calls that were timed, and verifies that they wrote the same when nothing can have been kept from
-// calls before them: the candidate is loaded anew. A call of the asked case is verified before that, where none of those
-// that were timed could be: a candidate may be right in the first calls and wrong in the thousandth. behind says that the
-// candidate has lost already, so that calls of seconds are not worth it.
+// verifyTimed loads the candidate anew, so that nothing can be left of earlier calls, repeats some of the timed calls, and
+// verifies that they write the same again. Before that, it verifies a call of the asked case if no timed call could be verified:
+// a candidate may be right in its first calls and wrong in the thousandth. behind says that the candidate has lost already, so
+// that calls of seconds are not worth repeating.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	if err := m.verifyAgain(ctx, behind); err != nil {
 		return err
@@ -332,7 +331,7 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 	return nil
 }
 
-// verifyAgain verifies one more call, where no timed one was verified against a reference.
+// verifyAgain verifies one more call, where no timed call was verified against a reference.
 func (m *meter) verifyAgain(ctx context.Context, behind bool) error {
 	if m.evidence.whole > 0 || behind && m.slow() {
 		return nil
@@ -348,7 +347,7 @@ func (m *meter) verifyAgain(ctx context.Context, behind bool) error {
 	return err
 }
 
-// agree compares what a timed call wrote with what the same call wrote afresh.
+// agree compares what a timed call wrote with what the same call wrote in a fresh process.
 func (c Case) agree(threads int, timed, fresh [][]byte) error {
 	for i, b := range c.Buffers {
 		if b.Mode == In || slices.Equal(timed[i], fresh[i]) {
@@ -371,8 +370,8 @@ func (c Case) agree(threads int, timed, fresh [][]byte) error {
 	return nil
 }
 
-// AgreeF32 returns an Agree for the floats of one buffer: those of several threads differ by no more than
-// abs + rel·|want|, or both are NaN; those of one are the same.
+// AgreeF32 returns an Agree for the floats of one buffer. With several threads values may differ by abs + rel·|want|, or both are
+// NaN; with one thread they must be equal.
 func AgreeF32(buffer int, abs, rel float64) func(threads int, got, want [][]byte) error {
 	return func(threads int, got, want [][]byte) error {
 		if threads == 1 {

@@ -13,18 +13,18 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// watch looks at the machine before and after each round of a comparison, and says which rounds count.
+// watch checks the machine before and after each round of a comparison, and decides which rounds count.
 type watch struct {
 	drift    *meter    // of a loop of fixed work; nil where there is none
-	probes   []float64 // what it took, by round
-	threaded bool      // whether entrants use more than one core
-	strict   bool      // whether rounds of a slow core do not count, because something is measured beside the pairs
-	quiet    []bool    // by round: whether the machine was found idle before and after, where threads need that
-	calm     bool      // whether it was after the last round
+	probes   []float64 // the time of that loop, by round
+	threaded bool      // whether entrants use several cores
+	strict   bool      // whether rounds on a slow core do not count, because something is measured beside the pairs
+	quiet    []bool    // by round: whether the machine was idle before and after, where threads need that
+	calm     bool      // whether it was idle after the last round
 	before   timing.Load
 }
 
-// idle reports whether the machine has nothing else to do, which only the rounds of threads need.
+// idle reports whether the machine has nothing else to do. Only rounds with threads need that.
 func (w *watch) idle(ctx context.Context) bool { return !w.threaded || timing.Idle(ctx) }
 
 // begin is called before a round.
@@ -47,8 +47,8 @@ func (w *watch) end(ctx context.Context) {
 	w.calm = after
 }
 
-// swift returns a function that tells the rounds without a slow phase of the core: candidates suffer differently in
-// one, so that the others tell more.
+// swift returns a function that reports the rounds without a slow phase of the core. Slow phases affect candidates differently,
+// so that the other rounds are more reliable.
 func (w *watch) swift() func(round int) bool {
 	if len(w.probes) == 0 {
 		return func(int) bool { return false }
@@ -61,8 +61,8 @@ func (w *watch) swift() func(round int) bool {
 
 func (w *watch) isQuiet(round int) bool { return w.quiet[round] }
 
-// counted returns how many of the first n rounds are as they should be. The sides of a pair suffer alike, so that it need not wait
-// for the core to be fast, unless the peak is measured beside it.
+// counted returns how many of the first n rounds are good. Both sides of a pair suffer alike from a slow core, so that pairs
+// count even then, unless the peak is measured beside them.
 func (w *watch) counted(n int) int {
 	if w.strict {
 		return count(w.swift(), n)
@@ -70,14 +70,14 @@ func (w *watch) counted(n int) int {
 	return count(w.isQuiet, n)
 }
 
-// counting returns the function that tells which of the first n rounds count: those that were quiet where there are
-// enough of them, and otherwise all, unverified.
+// counting returns the function that reports which of the first n rounds count: the quiet ones if there are enough, and otherwise
+// all, marked as unverified.
 func (w *watch) counting(n int) (counts func(round int) bool, unverified bool) {
 	swift := w.swift()
 	enough := min(n, timing.LeastPairs)
 	swiftEnough := enough
 	if !w.strict {
-		swiftEnough = max(enough, 2*n/3) // more pairs tell more, even slow ones
+		swiftEnough = max(enough, 2*n/3) // more pairs, even slow ones, give a better result
 	}
 	switch {
 	case count(swift, n) >= swiftEnough:
@@ -111,10 +111,10 @@ func (w *watch) state() kernels.MachineState {
 	return s
 }
 
-// Run runs a series of entrants that are no candidates of a native problem, such as processes, and may use all cores. Between
-// rounds it looks at the machine as [Problem.Compare] does, and rounds count for which that was idle. The state says what was seen.
-// On a machine without a C compiler the speed of the core is not looked at. The entrants' turns hold the machine by
-// [Host.Alone].
+// Run runs a series of entrants that are not candidates of a native problem, such as processes, and may use all cores. It checks
+// the machine between rounds as [Problem.Compare] does, and only rounds on an idle machine count. The state describes the
+// machine. On a machine without a C compiler the speed of the core is not checked. Entrants reserve the machine for their turns
+// by [Host.Alone].
 func (h *Host) Run(ctx context.Context, s *timing.Series) (kernels.MachineState, error) {
 	w := &watch{threaded: true, before: timing.ReadLoad()}
 	switch tools, err := h.Toolchain(ctx); {
@@ -135,7 +135,7 @@ func (h *Host) Run(ctx context.Context, s *timing.Series) (kernels.MachineState,
 	return w.state(), err
 }
 
-// probe starts a worker that the drift of the core is seen by.
+// probe starts a worker that measures the drift of the core.
 func (w *watch) probe(ctx context.Context, h *Host, tools *cc.Toolchain) (stop func() error, err error) {
 	so, err := buildProbe(ctx, tools)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package recorded makes a measured search space a kernel: an evaluation looks up what the configuration was measured
-// to cost. The points are the rows of the file, neither more nor less; a configuration that failed has the status of
-// its reason. The seconds that a row once took to compile and to measure are the time that its evaluation takes, so that
-// a search of it goes by simulated time (see kernels.Traits), and is the same on every machine.
+// Package recorded turns a measured search space into a kernel: an evaluation looks up the measured cost of a configuration. The
+// points are exactly the rows of the file; a configuration that failed has the status of its reason. An evaluation takes, in
+// simulated time, the seconds that compiling and measuring the row once took (see kernels.Traits), so that a search is the same
+// on every machine.
 //
-// The forms that a file may have are those of package exchange.
+// Package exchange describes the formats of the file.
 package recorded
 
 import (
@@ -29,7 +29,7 @@ import (
 // Name is the name of the kernel.
 const Name = "recorded"
 
-// Doc says in a line what the kernel is.
+// Doc describes the kernel in one line.
 const Doc = "a search space that was measured before, from the file given by --data"
 
 // Kernel is one file of measurements.
@@ -103,7 +103,7 @@ func (k *Kernel) Save(runDir string) error {
 	if err != nil {
 		return err
 	}
-	// The description comes last: where it stands, the file does.
+	// The description is written last: where it exists, the file does.
 	for _, f := range []struct {
 		name string
 		data []byte
@@ -121,8 +121,7 @@ func (k *Kernel) Save(runDir string) error {
 
 const listName = "data.json"
 
-// Open reads the kernel that Save has put into a run directory. A directory without one is an error that is
-// fs.ErrNotExist.
+// Open reads the kernel that Save copied into a run directory. A directory without one is an error that is fs.ErrNotExist.
 func Open(runDir string) (*Kernel, error) {
 	dir := filepath.Join(runDir, savedDir)
 	in := files.In(runDir)
@@ -132,7 +131,7 @@ func Open(runDir string) (*Kernel, error) {
 	}
 	fail := func(err error) (*Kernel, error) {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New(err.Error()) // which is not that of a run of another kernel
+			err = errors.New(err.Error()) // must not look like a directory of another kernel
 		}
 		return nil, fmt.Errorf("%s: the saved data cannot be read: %w", dir, err)
 	}
@@ -203,7 +202,7 @@ func newProblem(f *exchange.File) (*Problem, error) {
 // Space holds the rows.
 func (p *Problem) Space() *space.Space { return p.space }
 
-// Presets are the first valid configuration and the best one. A search may not begin with either.
+// Presets are the first valid configuration and the best one. A search must not start from either.
 func (p *Problem) Presets() []kernels.Preset { return slices.Clone(p.presets) }
 
 // Optimum returns the least cost of all configurations.
@@ -218,7 +217,7 @@ func (p *Problem) Row(point space.Point) *exchange.Row {
 	return &p.file.Rows[p.rows[at]]
 }
 
-// Lookup returns what became of a point, without the seconds that looking it up takes.
+// Lookup returns the outcome of a point, without the seconds that the look-up takes.
 func (p *Problem) Lookup(point space.Point) space.Outcome {
 	r := p.Row(point)
 	if r == nil {
@@ -227,8 +226,7 @@ func (p *Problem) Lookup(point space.Point) space.Outcome {
 	return r.Outcome
 }
 
-// Traits says that nothing of what was measured is here to be checked, and has what the file says of itself and of the time
-// that evaluations took.
+// Traits says that nothing is checked here, and passes on what the file says about the machine and about the time of evaluations.
 func (p *Problem) Traits() kernels.Traits {
 	return kernels.Traits{
 		Checking: kernels.NotChecked,
@@ -255,7 +253,7 @@ type candidate struct {
 	row     *exchange.Row
 }
 
-// Check finds nothing wrong: who measured the configuration checked it.
+// Check always passes: the configuration was checked when it was measured.
 func (c *candidate) Check(ctx context.Context, _ uint64) error { return ctx.Err() }
 
 // Score returns the cost, with the spread of the repeats where the file has it.

@@ -8,14 +8,14 @@ import (
 	"tune/space"
 )
 
-// estimate is the candidate of the cheapest fidelity: what is known of a point's program without making it. There is
-// nothing to check in it, and nothing to export: only full scores count as results.
+// estimate is the candidate of the cheapest fidelity: what is known about a point's program without generating it. There is
+// nothing to check and nothing to export, because only full scores count as results.
 type estimate vector.Bound
 
 // Check has nothing to check.
 func (estimate) Check(ctx context.Context, _ uint64) error { return ctx.Err() }
 
-// Score returns a forecast of the cycles. The metric bound is what they cannot fall below.
+// Score returns a forecast of the cycles. The metric bound is a lower bound of them.
 func (e estimate) Score(context.Context, int) (kernels.Score, error) {
 	b := vector.Bound(e)
 	return kernels.Score{Cost: b.Forecast(), Metrics: []space.Metric{{Name: space.MetricBound, Value: float64(b.Cycles())}}}, nil

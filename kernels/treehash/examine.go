@@ -7,19 +7,18 @@ import (
 	"tune/sim"
 )
 
-// Examination is what a program did on one tree.
+// Examination is the result of running a program on one tree.
 type Examination struct {
 	Result sim.Result
 	Usage  sim.Usage
 	Bound  sim.Bound
-	// Values and Indices say which item is wrong first; nil where all are right.
+	// Values and Indices name the first wrong item; nil where all are right.
 	Values, Indices error
-	// Warnings are what the machine executes but a generator hardly means.
+	// Warnings are things that the machine executes but a generator probably did not intend.
 	Warnings []sim.Warning
 }
 
-// Examine runs a program, from wherever it comes, on the tree of a seed, with pauses off. The error is a
-// *sim.Fault.
+// Examine runs a program from any source on the tree of a seed, with pauses off. The error is a *sim.Fault.
 func Examine(p *sim.Program, s tree.Shape, seed uint64, lim sim.Limits) (Examination, error) {
 	if err := s.Validate(); err != nil {
 		return Examination{}, err

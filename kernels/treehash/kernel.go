@@ -57,9 +57,9 @@ type problem struct {
 type family struct {
 	name, doc  string
 	parameters []space.Parameter
-	// build makes the program of a point, a quick one where the fidelity is that.
+	// build makes the program of a point; at a cheap fidelity it makes one quickly.
 	build func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error)
-	// bound says what is known of the cycles of build's program without making it; nil where the family is so fast that
+	// bound returns what is known about the cycles of build's program without making it; nil where the family is so fast that
 	// this saves nothing.
 	bound func(p space.Point) (vector.Bound, error)
 	// passes and explain are those of kernels.Traits; nil where the family has none.
@@ -67,7 +67,8 @@ type family struct {
 	explain func(ctx context.Context, w io.Writer, p space.Point, pass string) error
 }
 
-// families lists the generators of a shape, whose programs store the indices too where they are an output. A family is added here and nowhere else.
+// families lists the generators of a shape; their programs also store the indices where these are an output. New families are
+// added only here.
 func families(s tree.Shape, indices bool) []family {
 	return []family{
 		{
@@ -105,8 +106,8 @@ func DescribePasses() string { return vector.DescribePasses() }
 
 // presets are the named points of every shape, the baseline first.
 //
-// A search begins with one more, "vector": the defaults of the vector family. It is there so that the shortest run ends
-// with a program that is right; that it is not good is what the search is for.
+// A search starts from one more, "vector": the defaults of the vector family. It ensures that even the shortest run ends with a
+// program that is right; making it good is the job of the search.
 var presets = []struct{ name, doc, values string }{
 	{
 		"baseline", "one item at a time and one slot a bundle",
@@ -173,16 +174,16 @@ const (
 	quickly  = 4
 )
 
-// The cheap fidelities: a program whose schedule was improved for a short time only, and a forecast from lower bounds,
-// which takes no schedule. A family without bounds builds its program there too.
+// The cheap fidelities: a program whose schedule was improved for a short time only, and a forecast from lower bounds, which
+// needs no schedule. A family without bounds builds its program at the latter too.
 const (
 	quick = 1 + iota
 	bounded
 	levels = bounded
 )
 
-// Traits are the cheap fidelities, of which the forecast does not depend on the knobs of schedules, and programs that can
-// be read and explained.
+// Traits are the cheap fidelities, and programs that can be loaded and explained. The forecast does not depend on the knobs of
+// schedules.
 func (p *problem) Traits() kernels.Traits {
 	return kernels.Traits{
 		Levels: levels, BuildAt: p.buildAt, Blind: vector.ScheduleKnobs(),

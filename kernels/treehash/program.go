@@ -23,15 +23,15 @@ type checker struct {
 	runners sync.Pool // of *runner
 }
 
-// runner is what a run needs and the next one can use again.
+// runner is the reusable state of a run.
 type runner struct {
 	machine sim.Machine
 	mem     []uint32
 }
 
 func newChecker(s tree.Shape, indices bool) *checker {
-	// The baseline takes 36 cycles for an item and round, and a few for the header and constants. A
-	// program that takes four times as long has lost its way.
+	// The baseline takes 36 cycles for an item and round, and a few for the header and constants. A program that takes four times
+	// as long is stuck.
 	const slack = 4
 	return &checker{
 		shape:   s,
@@ -86,8 +86,8 @@ type candidate struct {
 	cycles  int       // of the first check that passed; 0 before it
 }
 
-// Check runs the program with pauses off and compares the outputs with the reference. Its cycles may not
-// depend on the inputs, since a score stands for all of them.
+// Check runs the program with pauses off and compares the outputs with the reference. Its cycles must not depend on the inputs,
+// because one score stands for all of them.
 func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -115,9 +115,9 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	return nil
 }
 
-// doubleWrites rejects a program in which two slots of a bundle write one word, even where the answer is
-// right, because the contract of the machine forbids to rely on which lands last. It takes several times as
-// long as a run, so only programs that were read are put to it; those of our generators are in the tests.
+// doubleWrites rejects a program in which two slots of a bundle write the same word, even where the answer is right, because the
+// specification of the machine forbids relying on the order of these writes. The check takes several times as long as a run, so
+// that it is used only for loaded programs; tests cover those of our generators.
 func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 	warnings, err := sim.LintRun(p, c.inputs.Get(seed).Image, sim.Limits{Cycles: c.limit})
 	if err != nil {
@@ -132,9 +132,9 @@ func (c *checker) doubleWrites(p *sim.Program, seed uint64) error {
 	return nil
 }
 
-// Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The
-// metrics are the slots that it executed on each engine, and as floor the cycles that the busiest engine needs
-// for them at the least. At the cheapest fidelity, where a search asks for a bound, it has that name.
+// Score returns the cycles of a program that has passed a check, which are exact at every fidelity. The metrics are the slots
+// that it executed on each engine, and floor, the minimum of cycles that the busiest engine needs for them. At the cheapest
+// fidelity that minimum is called bound, because a search looks for that name.
 func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
 	if err := ctx.Err(); err != nil {
 		return kernels.Score{}, err
@@ -180,7 +180,7 @@ func (c *checker) profile(code *sim.Code) ([]int, error) {
 // traceSeed draws the inputs of profiles and traces.
 const traceSeed = 0
 
-// traceCycles is where a trace ends. The viewers take no pleasure in longer ones.
+// traceCycles limits the length of a trace. Longer ones are hard on the viewers.
 const traceCycles = 1 << 12
 
 // Artifacts are the program in the exchange format and a trace for a browser.

@@ -8,7 +8,7 @@ import (
 	"tune/space"
 )
 
-// mostBaselines bounds how many points may be the baseline.
+// mostBaselines limits how many points may be the baseline.
 const mostBaselines = 32
 
 // baselines returns the points that may be the baseline, in the order in which they are tried: the default, those that differ
@@ -17,7 +17,7 @@ const mostBaselines = 32
 func (p *SourceProblem) baselines() []space.Point {
 	s := p.spec.space
 	out := []space.Point{s.Default()}
-	changed := []int{-1} // the last parameter in which each of them differs
+	changed := []int{-1} // the last parameter in which each of them differs from the default
 	for at := 0; at < len(out); at++ {
 		ords := out[at].Ordinals()
 		for i, parameter := range s.Parameters() {
@@ -39,8 +39,8 @@ func (p *SourceProblem) baselines() []space.Point {
 	return out
 }
 
-// Settle makes the first of the points that may be the baseline, and that is right on the inputs of a seed, the first preset.
-// Where the default fails in another way than by a wrong answer, or none is right, it stays the default.
+// Settle makes the first of these points that is right on the inputs of a seed the first preset. The default stays where it fails
+// in another way than by a wrong answer, and where none is right.
 func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

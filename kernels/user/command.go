@@ -27,14 +27,14 @@ type commandProblem struct {
 	constants map[string]int
 	here      string // the directory of the kernel's file
 
-	// host is held alone by who measures a time, or works in the directory that all share, and beside others by who does
-	// anything else: what runs beside a measurement would disturb it.
+	// host is held Alone while a time is measured, and where all candidates share a directory; it is held Beside others for
+	// anything else. Other work would disturb a measurement.
 	host *native.Host
 
 	mu    sync.Mutex
 	best  float64           // cost of the best candidate so far, where times are measured; 0 for none
-	owner *commandCandidate // whose build is in the shared directory; guarded by being alone
-	own   scratch           // the directories of candidates that have one each
+	owner *commandCandidate // the candidate whose build is in the shared directory; guarded by holding the host alone
+	own   scratch           // the directories of candidates that have their own
 }
 
 func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
@@ -50,15 +50,15 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 // Space returns the points.
 func (p *commandProblem) Space() *space.Space { return p.space }
 
-// Presets returns the baseline: the defaults of all parameters.
+// Presets returns the baseline: the default of every parameter.
 func (p *commandProblem) Presets() []kernels.Preset { return baselinePreset(p.space) }
 
 func baselinePreset(s *space.Space) []kernels.Preset {
 	return []kernels.Preset{{Name: "baseline", Doc: "the default of every parameter", Point: s.Default()}}
 }
 
-// Traits says that candidates are processes, that the file's own command says whether they are right, where it has one, and
-// that those whose metric differs from run to run are compared side by side.
+// Traits says that candidates are processes, that the file's check command, if there is one, decides whether they are right, and
+// that candidates with a noisy metric are compared side by side.
 func (p *commandProblem) Traits() kernels.Traits {
 	t := kernels.Traits{Launches: true, Checking: kernels.CheckCommand}
 	if p.c.check == nil {
@@ -81,7 +81,7 @@ func (p *commandProblem) Build(ctx context.Context, point space.Point) (kernels.
 // shared reports whether all candidates run in one directory.
 func (p *commandProblem) shared() bool { return !p.c.own }
 
-// exclusive reports whether a candidate needs the machine for itself while it runs.
+// exclusive reports whether a candidate needs the machine to itself while it runs.
 func (p *commandProblem) exclusive() bool { return p.shared() || !p.c.metric.exact }
 
 // commandCandidate is a command with the values of one point.
@@ -90,13 +90,13 @@ type commandCandidate struct {
 	point space.Point
 	texts texts
 
-	dir     string    // of its own, where it has one
-	samples []float64 // that no score has counted yet
+	dir     string    // its own directory, if it has one
+	samples []float64 // not yet used in a score
 	scored  bool
 }
 
-// Check builds and runs the candidate, and then runs the check command. That is in this order because the check looks at
-// what the run has left. The number that the run gave counts for the score that follows.
+// Check builds and runs the candidate, and then runs the check command, in this order because the check looks at the output of
+// the run. The number from that run is used in the following score.
 func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 	return c.with(ctx, func() error {
 		if err := c.sample(ctx); err != nil {
@@ -116,8 +116,8 @@ func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 		if c.scored {
 			return nil
 		}
-		// The first time, all samples are taken while the directory is this candidate's: another one may
-		// need it before the score is asked for.
+		// The first time, all samples are taken while the directory is this candidate's: another candidate may need it before the
+		// score is asked for.
 		c.scored = true
 		return c.fill(ctx)
 	})
@@ -139,7 +139,7 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "%v", err)
 	}
 	if m.exact && values[0] != values[len(values)-1] {
-		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the metric is said to be exact, and runs of one point gave %v and %v", values[0], values[len(values)-1])
+		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the file says that the metric is exact, but two runs of one point gave %v and %v", values[0], values[len(values)-1])
 	}
 	score := kernels.Score{Cost: cost}
 	if m.maximise {
@@ -173,8 +173,8 @@ func (c *commandCandidate) fill(ctx context.Context) error {
 	return nil
 }
 
-// behind reports whether no more samples are worth their time: after two runs at more than 1.25 times the cost of the best,
-// after six at more than 1.05 times.
+// behind reports whether more samples are a waste: after two runs at more than 1.25 times the cost of the best, after six at more
+// than 1.05 times.
 func (c *commandCandidate) behind() bool {
 	n := len(c.samples)
 	c.p.mu.Lock()
@@ -204,7 +204,7 @@ func (c *commandCandidate) sample(ctx context.Context) error {
 		if path = name; !filepath.IsAbs(name) {
 			path = filepath.Join(c.directory(), name)
 		}
-		// A file of an earlier run must not pass for one of this.
+		// A file of an earlier run must not be taken for one of this run.
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the file of the metric: %w", err)
 		}
@@ -243,7 +243,7 @@ func (c *commandCandidate) sample(ctx context.Context) error {
 	return nil
 }
 
-// values returns the texts of the point, and those of this candidate's place.
+// values returns the texts of the point, and the paths of this candidate's directory.
 func (c *commandCandidate) values() texts {
 	out := texts{"here": c.p.here}
 	for name, v := range c.texts {
@@ -271,7 +271,7 @@ func (l *line) expand(values texts) []string {
 	return expandAll(l.words, values)
 }
 
-// environment returns the variables that the file sets.
+// environment returns the environment variables that the file sets.
 func (c *commandCandidate) environment() []string {
 	var out []string
 	values := c.values()
@@ -295,7 +295,7 @@ func (c *commandCandidate) run(ctx context.Context, what string, l *line, values
 	}.run(ctx)
 }
 
-// with calls f where the candidate is built and may run.
+// with calls f while the candidate is built and may run.
 func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 	if c.p.shared() {
 		release, err := c.p.host.Alone(ctx)
@@ -376,7 +376,7 @@ func (f copied) content(values texts) []byte {
 	return []byte(text)
 }
 
-// Artifacts returns the commands as a shell script, and the files that have values in them.
+// Artifacts returns the commands as a shell script, and the files that have values inserted.
 func (c *commandCandidate) Artifacts() ([]kernels.Artifact, error) {
 	script := c.script()
 	out := []kernels.Artifact{{Name: "command.sh", Write: func(w io.Writer) error {
@@ -396,7 +396,7 @@ func (c *commandCandidate) Artifacts() ([]kernels.Artifact, error) {
 	return out, nil
 }
 
-// script writes the build and the command for sh.
+// script writes the build and the run command for sh.
 func (c *commandCandidate) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s\nset -e\n", c.point.Key())

@@ -138,7 +138,7 @@ func TestCommandOutcomes(t *testing.T) {
 		{"slow build", "{build: sleep 400, run: echo 1, limits: {build: 200ms}}", space.Timeout, 0, "the build ran past its limit"},
 		{"failing check", "{run: echo 1, check: echo off by one; exit 1}", space.WrongAnswer, 0, "the check ended with status 1: off by one"},
 		{"slow check", "{run: echo 1, check: sleep 400, limits: {check: 200ms}}", space.Timeout, 0, "the check ran past its limit"},
-		{"not exact", "{run: 'date +%N', metric: {exact: true, repeats: 3}}", space.WrongAnswer, 0, "the metric is said to be exact"},
+		{"not exact", "{run: 'date +%N', metric: {exact: true, repeats: 3}}", space.WrongAnswer, 0, "the file says that the metric is exact"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			command := test.command

@@ -8,7 +8,7 @@ import (
 	"tune/space"
 )
 
-// compare runs finalists and the baseline in turns, each of which is a process of its own. The machine is looked at between rounds.
+// compare runs finalists and the baseline in turns, each turn in a new process. The machine is checked between rounds.
 func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	all, err := timing.Candidates[*commandCandidate](baseline, finalists)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	return final, nil
 }
 
-// metrics are those of a cost that a number of runs came to. A number to maximise is the inverse of its cost.
+// metrics returns the metrics for a cost from a number of runs. A number to maximise is the inverse of its cost.
 func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space.Metric {
 	metrics := []space.Metric{{Name: space.MetricRuns, Value: float64(runs)}, {Name: space.MetricSpread, Value: spread}}
 	if p.c.metric.maximise {
@@ -42,7 +42,7 @@ func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space
 	return metrics
 }
 
-// once runs the candidate, built where it has to be, and returns the cost of that run.
+// once runs the candidate, after building it if necessary, and returns the cost of that run.
 func (c *commandCandidate) once(ctx context.Context) (cost float64, err error) {
 	err = c.with(ctx, func() error {
 		kept := c.samples

@@ -41,7 +41,7 @@ func lookupType(name string) ctype {
 
 func floating(e native.Elem) bool { return e == native.F32 || e == native.F64 }
 
-// wholeRange returns the least and the greatest value of an integer type, as float64, within 2^53.
+// wholeRange returns the range of an integer type, as float64, within 2^53.
 func wholeRange(e native.Elem) (low, high float64) {
 	switch e {
 	case native.I8:
@@ -62,7 +62,7 @@ func wholeRange(e native.Elem) (low, high float64) {
 	return -1 << 53, 1 << 53
 }
 
-// keywords of C and C++, and macros that the wrapper needs: a #define of one would break the source.
+// keywords of C and C++, and macros that the wrapper needs: a #define of one of them would break the source.
 var keywords = map[string]bool{
 	"auto": true, "break": true, "case": true, "char": true, "const": true, "continue": true, "default": true, "do": true,
 	"double": true, "else": true, "enum": true, "extern": true, "float": true, "for": true, "goto": true, "if": true,

@@ -18,7 +18,7 @@ import (
 	"tune/space"
 )
 
-// definition is what a file says.
+// definition is the content of a kernel file.
 type definition struct {
 	name, doc string
 	shape     []kernels.Field
@@ -28,7 +28,7 @@ type definition struct {
 	settings  *yaml.Node // of the tool; nil where there are none
 }
 
-// definedSpace is a space whose expressions may name constants of the shape.
+// definedSpace is a space whose expressions may use constants of the shape.
 type definedSpace struct {
 	name        string
 	parameters  []space.Parameter
@@ -38,10 +38,10 @@ type definedSpace struct {
 // source is a kernel in C or C++.
 type source struct {
 	name      string // of the file, for messages and line directives
-	textLine  int    // where the text stands in the kernel's own file: the number of lines before it; 0 where it does not
+	textLine  int    // the number of lines before the text in the kernel's own file; 0 where the source has its own file
 	text      template
 	language  string
-	define    bool // parameters are #defines, rather than places in the text
+	define    bool // whether parameters are #defines, and not placeholders in the text
 	defined   map[string]bool
 	function  string
 	arguments []argument
@@ -52,10 +52,10 @@ type source struct {
 	ops       expr // the zero expr where not stated
 	bytes     expr
 	cold      bool
-	asIs      bool // inputs that are not drawn stay as they are in timed calls too
-	fast      bool // no time is too short to be believed
+	asIs      bool // whether constant and file inputs stay unchanged in timed calls
+	fast      bool // whether even implausibly short times are accepted
 	limits    sourceBounds
-	// Where the function and its arguments stand in the file.
+	// The position of the function and its arguments in the file.
 	functionNode, argumentsNode node
 }
 
@@ -70,7 +70,7 @@ type argument struct {
 	ctype  ctype
 	scalar bool
 	value  expr // of a scalar
-	node   node // where it stands in the file
+	node   node // its position in the file
 	// The rest is of buffers.
 	length    expr
 	mode      native.Mode
@@ -78,7 +78,7 @@ type argument struct {
 	tolerance tolerance
 }
 
-// fill is what a buffer holds before a call.
+// fill says what a buffer holds before a call.
 type fill struct {
 	kind     fillKind
 	low      expr // of a range
@@ -102,16 +102,16 @@ type tolerance struct {
 	absolute, relative float64 // both 0: exact
 }
 
-// reference is what a right result is: that of a function, or the content of files.
+// reference says what a right result is: that of a function, or the content of files.
 type reference struct {
-	name     string // of the file, "" for the tuned one
+	name     string // of the file, "" for the tuned source
 	text     template
 	language string
 	function string
-	node     node              // where its name stands in the file
+	node     node              // the position of its name in the file
 	outputs  map[string][]byte // by argument, in the machine's byte order; nil where there is a function
-	// flags replace those that it is compiled with by itself, where flagsGiven says so; parameters are the values, as in
-	// keys, that the file states for it.
+	// flags replace the default flags of the reference, where flagsGiven is set; parameters are the values that the file states
+	// for it, written as in keys.
 	flags      []template
 	flagsGiven bool
 	parameters map[string]string
@@ -123,7 +123,7 @@ type command struct {
 	run, build, check *line
 	directory         string // relative to the file
 	environment       []variable
-	own               bool // each candidate has a directory of its own, with these files
+	own               bool // each candidate has its own directory with copies of these files
 	files             []copied
 	metric            metric
 	limits            commandBounds
@@ -133,7 +133,7 @@ type command struct {
 type line struct {
 	shell  bool
 	words  []template
-	places []quoting // of the parts of the only word, where it is a text for the shell
+	places []quoting // for each part of the only word, where it is a text for the shell
 }
 
 type variable struct {
@@ -141,13 +141,13 @@ type variable struct {
 	value template
 }
 
-// copied is a file that every candidate gets.
+// copied is a file that every candidate gets a copy of.
 type copied struct {
 	name  string // relative to where the commands run
 	mode  fs.FileMode
-	text  template // where it is one
+	text  template // its content as a template, if it is one
 	data  []byte
-	fixed bool // whether it is data
+	fixed bool // whether it is copied unchanged
 }
 
 type commandBounds struct {
@@ -171,8 +171,8 @@ func isKernelNode(root *yaml.Node) bool {
 	return false
 }
 
-// IsKernel reports whether the text of a YAML file is that of a kernel, rather than settings of the tool: whether it has
-// the keys source, command or space, or kernel as a mapping.
+// IsKernel reports whether the text of a YAML file describes a kernel, and not settings of the tool: whether it has the keys
+// source, command or space, or kernel as a mapping.
 func IsKernel(data []byte) bool {
 	var doc yaml.Node
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
@@ -181,7 +181,7 @@ func IsKernel(data []byte) bool {
 	return isKernelNode(doc.Content[0])
 }
 
-// most is the greatest default bound of a constant of the shape.
+// most is the default upper bound of a constant of the shape.
 const most = 1 << 40
 
 // define reads the whole file.
@@ -213,7 +213,7 @@ func (r *reader) define(root node, w world) *definition {
 	}
 	if n, ok := f.at["run"]; ok {
 		if n.Kind != yaml.MappingNode {
-			r.fault(n, "want settings such as budget: 90s, a line each")
+			r.fault(n, "want settings, one on each line, such as budget: 90s")
 		} else {
 			d.settings = n.Node
 		}
@@ -279,7 +279,7 @@ func constants(fields []kernels.Field, s kernels.Shape) map[string]int {
 	return out
 }
 
-// names are what texts and expressions of a file may mention.
+// names are the names that texts and expressions of a file may use.
 type names struct {
 	constants  []string
 	parameters []space.Parameter
@@ -287,7 +287,7 @@ type names struct {
 	numeric    []string
 	used       map[string]bool
 	compilers  []string // that the file lists
-	// broken says that some parameters could not be read, so that an unknown name may be one of theirs.
+	// broken says that some parameters could not be read, so that an unknown name may be one of them.
 	broken bool
 }
 
@@ -317,7 +317,7 @@ func (r *reader) names(n node, e expr, ns *names) bool {
 	return fine
 }
 
-// constantExpr reads an expression over constants alone.
+// constantExpr reads an expression over constants only.
 func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 	e, ok := f.expr(name)
 	if !ok {
@@ -351,7 +351,7 @@ func (r *reader) namedExpr(f *fields, name string, ns *names) (expr, bool) {
 	return e, true
 }
 
-// template reads a text with places for values.
+// template reads a text with placeholders for values.
 func (r *reader) template(n node, ns *names, also ...string) template {
 	t := parseTemplate(n.Value)
 	known := append(ns.all(), also...)
@@ -364,7 +364,7 @@ func (r *reader) template(n node, ns *names, also ...string) template {
 	return t
 }
 
-// fileTemplate reads the text of a file with places for values; its faults are in that file.
+// fileTemplate reads the text of a file with placeholders for values; its faults refer to that file.
 func (r *reader) fileTemplate(file, path, text string, ns *names, also ...string) template {
 	t := parseTemplate(text)
 	known := append(ns.all(), also...)
@@ -385,7 +385,7 @@ var spaceObject = &object{"space", []field{
 	{name: "constraints", form: formOther},
 }}
 
-// space reads the parameters and constraints. known says whether all constants of the shape could be read.
+// space reads the parameters and constraints. known says whether all constants of the shape were read.
 func (r *reader) space(root *fields, d *definition, known bool) *names {
 	ns := &names{used: map[string]bool{}, broken: !known}
 	for _, f := range d.shape {
@@ -421,7 +421,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 			r.fault(valueOf(ns.nodes[i], "name"), "%s is a constant of the shape already", p.Name)
 			ns.broken = true
 		case p.Name == "seed" || p.Name == "here" || strings.HasPrefix(p.Name, "tune_"):
-			r.fault(valueOf(ns.nodes[i], "name"), "%s has a meaning of its own: choose another name", p.Name)
+			r.fault(valueOf(ns.nodes[i], "name"), "%s is a reserved name: choose another one", p.Name)
 		}
 	}
 	var constraints []node
@@ -443,7 +443,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 
 func isText(v space.Value) bool { _, ok := v.Any().(string); return ok }
 
-// valueOf returns the value of a field of a mapping, or the mapping.
+// valueOf returns the node of a field's value, or of the mapping where the field is missing.
 func valueOf(n node, name string) node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
@@ -453,8 +453,7 @@ func valueOf(n node, name string) node {
 	return n
 }
 
-// checkSpace makes the space with the constants as parameters of one value, so that expressions are checked as they
-// stand in the file.
+// checkSpace makes the space with the constants as parameters of one value, so that expressions are checked exactly as written.
 func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []node) bool {
 	params := constantParameters(d.shape)
 	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
@@ -473,7 +472,7 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 		params = more
 	}
 	if len(r.faults) > before {
-		return false // constraints may name a parameter that is at fault
+		return false // constraints may name a wrong parameter
 	}
 	for _, c := range constraints {
 		if _, err := space.New(d.space.name, params, c.Value); err != nil {
@@ -497,11 +496,11 @@ func constantParameters(shape []kernels.Field) []space.Parameter {
 	return out
 }
 
-// spacePrefix is what package space says about where a fault is, which the position says better.
+// spacePrefix is the place that package space puts into its errors; the position in the file says it better.
 var spacePrefix = regexp.MustCompile(`^space "(?:[^"\\]|\\.)*": (?:(?:parameter (?:"(?:[^"\\]|\\.)*"|\d+)|constraint \d+): )?`)
 
-// spaceFault reports an error of package space about a node, or where it is a fault in an expression, about that place in
-// the node's field.
+// spaceFault reports an error of package space about a node. For an error in an expression, the position is inside the node's
+// field.
 func (r *reader) spaceFault(n node, name string, err error) {
 	if bad, ok := errors.AsType[*space.ExprError](err); ok {
 		if name != "" {
@@ -515,8 +514,8 @@ func (r *reader) spaceFault(n node, name string, err error) {
 
 var spaceLine = regexp.MustCompile(`^line (\d+): `)
 
-// locate finds the place of an error of package space, which names lines, in a node: the scalar on that line that the
-// error names, or else the first thing there.
+// locate finds the position of an error of package space, which names lines, in a node: the scalar on that line that the error
+// names, or else the first node there.
 func (r *reader) locate(n node, err error) Fault {
 	text := err.Error()
 	at := r.at(n, "%s", text)

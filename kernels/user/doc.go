@@ -1,8 +1,8 @@
-// Package user makes kernels of YAML files, so that tune tunes the programs of its users: a C or C++ function, or any
-// command that prints a number.
+// Package user makes kernels from YAML files, so that users can tune their own programs: a C or C++ function, or any command that
+// prints a number.
 //
-// A file says what may vary (the space, in the form of package space), how the values get into the program, how to
-// tell a right result from a wrong one, and what to measure:
+// A file says what may vary (the space, in the form of package space), how the values get into the program, how to tell a right
+// result from a wrong one, and what to measure:
 //
 //	kernel:
 //	  name: sum
@@ -20,28 +20,28 @@
 //	  reference: {function: sum_plain}
 //	run: {budget: 1m}               # settings of the tool; optional
 //
-// The path of a file:
+// A file is processed as follows:
 //
-//  1. [Load] reads it, and every file that it names. What is wrong comes as [Faults]: all of it, each with its file, line,
-//     column and field. schema.go is the table of all fields; the published JSON schema is written from it.
-//  2. [Kernel.Problem] evaluates the expressions at a shape and makes the space. Compilers that are not installed are left
-//     out of it.
-//     The arguments of a source are held against its functions before a run: see [SourceProblem.Examine].
-//  3. A source becomes one translation unit a point: the parameters as #defines or put in for {{name}}, the user's text, and
-//     a wrapper that package native calls. A command becomes a process of its own, limited as native candidates are.
-//  4. [Kernel.Save] copies the file, and all that it names, into a run directory; [Open] reads that copy, so that a run can
-//     be resumed and verified whatever has become of the originals.
+//  1. [Load] reads it, and every file that it names. Errors come as [Faults]: all at once, each with its file, line,
+//     column and field. schema.go is the table of all fields, from which the published JSON schema is generated.
+//  2. [Kernel.Problem] evaluates the expressions at a shape and makes the space, without compilers that are not
+//     installed. Before a run, the arguments of a source are compared with its functions: see [SourceProblem.Examine].
+//  3. For each point, a source becomes one translation unit: the parameters as #defines or inserted for {{name}}, the
+//     user's text, and a wrapper that package native calls. A command becomes a separate process, limited as native
+//     candidates are.
+//  4. [Kernel.Save] copies the file, and all files that it names, into a run directory. [Open] reads that copy, so that
+//     a run can be resumed and verified even if the originals have changed or gone.
 //
 // # Values in text
 //
 // {{name}} stands for the value of a parameter or of a constant of the shape. Integers and floats are written in decimal,
-// truth values as 1 and 0, texts as they are. A parameter that is inactive at a point leaves nothing behind; a word of a
-// command, or a compiler flag, that names an inactive parameter is left out as a whole.
+// booleans as 1 and 0, texts unchanged. A parameter that is inactive at a point is replaced by nothing; a word of a command, or a
+// compiler flag, that names an inactive parameter is left out completely.
 //
 // # What is right
 //
-// The reference is compiled apart from all points: with strict flags, and with values that neither the order of an enum nor
-// a default changes. See the fields flags and parameters of reference.
+// The reference is compiled once, separately from all points: with strict flags, and with values that do not depend on the order
+// of an enum or on a default. See the fields flags and parameters of reference.
 //
 // # Expressions
 //

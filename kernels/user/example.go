@@ -14,8 +14,7 @@ type File struct {
 	Text []byte
 }
 
-// Example returns a commented example that can be run as it is: of a source, or of a command. The first file is the
-// kernel's.
+// Example returns a commented example that runs without changes, for a source or for a command. The first file is the kernel's.
 func Example(command bool) []File {
 	names := []string{"kernel.yaml", "kernel.c"}
 	if command {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a file.
+// Fault is one error in a file.
 type Fault struct {
 	File   string
-	Line   int    // from 1; 0 where the fault is of the file as a whole
+	Line   int    // from 1; 0 where the fault concerns the whole file
 	Column int    // in characters, from 1; 0 where only the line is known
 	Field  string // the path of the field, such as source.arguments[1].type; may be empty
 	Text   string // what is wrong
@@ -34,10 +34,10 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Faults is everything that is wrong with a file, in the order in which it stands there.
+// Faults are all errors in a file, in the order of their positions.
 type Faults []Fault
 
-// Error returns one fault a line.
+// Error returns the faults, one on each line.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -46,10 +46,10 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxFaults bounds what is told of one file: beyond it nobody reads on.
+// maxFaults limits the faults that are shown of one file.
 const maxFaults = 50
 
-// sorted returns the faults in order, each once, those of the main file first.
+// sorted returns the faults in order and without duplicates, those of the main file first.
 func (fs Faults) sorted(main string) Faults {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		other := func(f Fault) int {

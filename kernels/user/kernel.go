@@ -23,18 +23,18 @@ import (
 
 // Kernel is a kernel that a user has described in a file.
 type Kernel struct {
-	path     string // of the file, as it was named
-	dir      string // of the original file, absolute: where its commands run
+	path     string // of the file, as the user named it
+	dir      string // the absolute directory of the original file, where its commands run
 	text     []byte
 	files    []loaded
 	d        *definition
 	warnings Faults
 	version  string
-	saved    []string // the paths of its copies in a run directory, for one that Open has read
+	saved    []string // the paths of the copies in a run directory, for a kernel read by Open
 	host     *native.Host
 
 	mu     sync.Mutex
-	closes []func() error // of the problems made of it
+	closes []func() error // of the problems made from it
 }
 
 // loaded is a file that the kernel's file names.
@@ -44,16 +44,16 @@ type loaded struct {
 	data []byte
 }
 
-// world is where the files come from that a kernel's file names.
+// world provides the files that a kernel's file names.
 type world interface {
 	// read returns a file's content. Its errors name it.
 	read(name string) ([]byte, fs.FileMode, error)
 	exists(name string) bool
-	// directory reports a directory that is not there.
+	// directory reports a directory that does not exist.
 	directory(name string) error
 }
 
-// disk is the world below a directory. It keeps what it has read.
+// disk is the world below a directory. It caches what it has read.
 type disk struct {
 	dir   string
 	files []loaded
@@ -78,13 +78,13 @@ func (d *disk) read(name string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if d.total += int64(len(data)); d.total > files.Data {
-		return nil, 0, fmt.Errorf("%s: with it the files of the kernel have more than %s, the most that is read of one", d.path(name), files.Size(files.Data))
+		return nil, 0, fmt.Errorf("%s: with this file, the files of the kernel are larger than %s together, the limit for one kernel", d.path(name), files.Size(files.Data))
 	}
 	d.files = append(d.files, loaded{name, mode, data})
 	return data, mode, nil
 }
 
-// limitOf returns the most bytes that a file may have: one of source text has fewer than one of numbers.
+// limitOf returns the maximum size of a file in bytes: source text is smaller than files of numbers.
 func limitOf(name string) int64 {
 	if languages[filepath.Ext(name)] != "" {
 		return files.Text
@@ -92,7 +92,7 @@ func limitOf(name string) int64 {
 	return files.Data
 }
 
-// readFile reads a regular file. A pipe is none: it would be empty the second time.
+// readFile reads a regular file, and no pipe, which would be empty the second time.
 func readFile(path string, limit int64) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -123,7 +123,7 @@ func (d *disk) directory(name string) error {
 	return err
 }
 
-// Load reads the kernel of a file, with all files that it names. What is wrong with them is a Faults.
+// Load reads the kernel in a file, with all files that it names. Errors in them are Faults.
 func Load(path string) (*Kernel, error) {
 	text, _, err := readFile(path, files.YAML)
 	if err != nil {
@@ -183,7 +183,7 @@ func read(path string, text []byte, w world) (*Kernel, error) {
 	return k, nil
 }
 
-// try makes the problem of the default shape, so far as that needs neither a compiler nor a process.
+// try makes the problem at the default shape, as far as that needs neither a compiler nor a process.
 func (r *reader) try(k *Kernel, root node) {
 	shape, err := kernels.ParseShape(k.d.shape, "")
 	if err != nil {
@@ -234,7 +234,7 @@ func (r *reader) try(k *Kernel, root node) {
 	}
 }
 
-// hash identifies what decides which program a point builds to.
+// hash identifies everything that decides which program a point builds to.
 func (k *Kernel) hash() string {
 	h := sha256.New()
 	h.Write(k.text)
@@ -257,10 +257,10 @@ func (k *Kernel) Info() kernels.Info {
 	return info
 }
 
-// Warnings returns what is odd about the file and yet no fault.
+// Warnings returns what looks wrong in the file but is not an error.
 func (k *Kernel) Warnings() []Fault { return k.warnings }
 
-// Settings returns the mapping of the tool's settings that the file embeds under run, nil where it has none.
+// Settings returns the settings of the tool that the file has under run, nil where it has none.
 func (k *Kernel) Settings() *yaml.Node { return k.d.settings }
 
 // Path returns the name of the file that the kernel was read from.
@@ -290,7 +290,7 @@ func (k *Kernel) Close() error {
 	return err
 }
 
-// On has the kernel compiled and run on a host, and returns the kernel. It is called before Problem.
+// On sets the host that the kernel is compiled and run on, and returns the kernel. Call it before Problem.
 func (k *Kernel) On(h *native.Host) *Kernel {
 	k.host = h
 	return k
@@ -305,8 +305,8 @@ func (k *Kernel) onClose(f func() error) {
 // savedDir is the folder of a run directory that holds the kernel.
 const savedDir = "kernel"
 
-// listPath is the path, in a run directory, of the list of a saved kernel. It says all of what the kernel starts: it holds the
-// sums of the other files.
+// listPath is the path, in a run directory, of the list of a saved kernel. The list covers everything that the kernel starts,
+// because it has the checksums of the other files.
 var listPath = filepath.Join(savedDir, "kernel.json")
 
 // CopyDir returns where Save puts its copy of a kernel in a run directory.
@@ -315,17 +315,17 @@ func CopyDir(runDir string) string { return filepath.Join(runDir, savedDir) }
 // savedFormat is the format of the list of a saved kernel.
 const savedFormat = 1
 
-// saved is the list of a saved kernel: what stands where.
+// saved is the list of a saved kernel: its files and their places.
 type saved struct {
 	Format    int         `json:"format"`
-	File      string      `json:"file"`      // the name of the kernel's file, as it was given
-	Directory string      `json:"directory"` // of the original: commands run there
+	File      string      `json:"file"`      // the name of the kernel's file, as the user gave it
+	Directory string      `json:"directory"` // of the original; commands run there
 	Files     []savedFile `json:"files"`     // the kernel's file first
 }
 
 type savedFile struct {
 	Name   string      `json:"name"`  // as the kernel's file names it
-	Saved  string      `json:"saved"` // beside the list
+	Saved  string      `json:"saved"` // the name of the copy beside the list
 	Mode   fs.FileMode `json:"mode"`
 	SHA256 string      `json:"sha256"`
 }

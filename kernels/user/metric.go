@@ -14,7 +14,7 @@ import (
 	"tune/space"
 )
 
-// metric is the number to tune a command by.
+// metric is the number by which a command is tuned.
 type metric struct {
 	from     string
 	pattern  *regexp.Regexp
@@ -53,8 +53,8 @@ func (m metric) costUnit() string {
 	return unit
 }
 
-// cost turns a number into a cost, of which less is better. The inverse of a number to maximise keeps ratios: twice the
-// rate costs half.
+// cost turns a number into a cost, of which less is better. A number to maximise is inverted, which keeps ratios: twice the rate
+// costs half.
 func (m metric) cost(v float64) (float64, error) {
 	switch {
 	case !space.Finite(v):
@@ -91,7 +91,7 @@ func parseNumber(text, what string) (float64, error) {
 	return v, nil
 }
 
-// excerpt shows a text in a message.
+// excerpt shortens a text for a message.
 func excerpt(text string) string {
 	const most = 80
 	return strconv.Quote(plain.Clip(text, most))
@@ -142,7 +142,7 @@ func parseJSONPath(text string) ([]step, error) {
 	return steps, nil
 }
 
-// walk reads JSON: all that was printed, or where that is none its last line.
+// walk reads JSON: all of the output or, where that is not JSON, its last line.
 func (m metric) walk(output string) (float64, error) {
 	doc, err := decodeJSON(output)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tune/kernels"
 )
 
-// Plan says what the kernel has compiled and run, for somebody who decides whether it may: lines that are fit for a
-// terminal. Values of a point stand as {{name}}; those that are texts follow.
+// Plan lists what the kernel compiles and runs, for a user who decides whether it may. The lines are safe for terminals. Values
+// of a point are shown as {{name}}; the values that are texts follow.
 func (k *Kernel) Plan() []string {
 	var out []string
 	add := func(what, format string, args ...any) {
@@ -94,7 +94,7 @@ func (k *Kernel) Plan() []string {
 	return slices.Clip(out)
 }
 
-// text writes a command line with its places.
+// text writes a command line with its placeholders.
 func (l *line) text() string {
 	var words []string
 	for _, w := range l.words {

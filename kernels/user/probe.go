@@ -12,18 +12,18 @@ import (
 	"tune/kernels/native"
 )
 
-// probeSeeds draw the inputs that a reference is tried on.
+// probeSeeds draw the inputs for trying a reference.
 var probeSeeds = []uint64{1, 2, 3}
 
-// probeBytes is how much may be kept of the calls of a probe, besides the call of a check.
+// probeBytes limits what is kept of the calls of a probe, besides the calls of a check.
 const probeBytes = 2 << 30
 
-// probePoints is how many random points the reference is built at besides, to see whether its parameters matter.
+// probePoints is how many further random points the reference is built at, to see whether its parameters matter.
 const probePoints = 2
 
-// Probe tries the reference on some inputs at the asked shape, and says what is odd about its results, so that a check
-// shows less than it seems to: they are the same whatever is read, or hold no numbers, or depend on parameters. An error
-// is one of the reference, or of ctx.
+// Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
+// to: results that are the same for all inputs, that are not numbers, or that depend on parameters. An error is one of the
+// reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil {
@@ -69,7 +69,7 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	return r.warnings.sorted(s.path), nil
 }
 
-// odd says what is odd about the content of buffer i after each of some calls, or "".
+// odd says what is odd about the content of buffer i after each of some calls, or returns "".
 func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string {
 	first := results[0][i]
 	size := b.Elem.Size()
@@ -104,8 +104,8 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 	return ""
 }
 
-// probeParameters warns where the reference gives other results at other points than it does with the values that it is
-// compiled with, and the file does not say that it means these.
+// probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled
+// with, unless the file states these values.
 func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want [][]byte) error {
 	ref := s.s.reference
 	if len(ref.parameters) > 0 {
@@ -115,11 +115,11 @@ func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []nat
 	for range probePoints {
 		p, err := s.space.Sample(rng)
 		if err != nil {
-			return nil // a space that can hardly be drawn from
+			return nil // points of this space are hard to draw
 		}
 		c, err := s.s.shapeCase(p, s.constants)
 		if err != nil || !slices.Equal(c.dims, s.asked.dims) || !slices.Equal(c.buffers, s.asked.buffers) {
-			continue // another call
+			continue // a different call
 		}
 		got, err := s.compute(ctx, s.s.standardAt(p, s.standard.compiler, s.constants), cases)
 		if ctx.Err() != nil {

@@ -95,7 +95,7 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 	return l
 }
 
-// shellLine reads a command line that is a text for the shell. A place where a value cannot be quoted may only stand for
+// shellLine reads a command line that is a text for the shell. A placeholder where a value cannot be quoted may only stand for
 // values that need no quotes.
 func (r *reader) shellLine(n node, ns *names, also ...string) *line {
 	t := r.template(n, ns, also...)
@@ -112,7 +112,7 @@ func (r *reader) shellLine(n node, ns *names, also ...string) *line {
 	return &line{shell: true, words: []template{t}, places: places}
 }
 
-// unsafe reports whether a place may stand for a text that the shell does not take as it is, and which.
+// unsafe reports whether a placeholder may stand for a text that the shell would interpret, and returns that text.
 func (ns *names) unsafe(name string) (unsafe bool, which string) {
 	if name == "here" {
 		return true, "of here, which is a path,"
@@ -127,10 +127,10 @@ func (ns *names) unsafe(name string) (unsafe bool, which string) {
 			}
 		}
 	}
-	return false, "" // what is no text is a number
+	return false, "" // a number is safe
 }
 
-// copied reads a file that every candidate gets.
+// copied reads a file that every candidate gets a copy of.
 func (r *reader) copied(c *command, n node, file string, isTemplate bool, ns *names, w world) {
 	data, mode, err := w.read(file)
 	if err != nil {
@@ -139,10 +139,10 @@ func (r *reader) copied(c *command, n node, file string, isTemplate bool, ns *na
 	}
 	name := filepath.Clean(file)
 	if !filepath.IsLocal(name) {
-		name = filepath.Base(name) // what is not below the file comes beside the rest
+		name = filepath.Base(name) // a file from elsewhere is copied under its base name
 	}
 	if slices.ContainsFunc(c.files, func(o copied) bool { return o.name == name }) {
-		r.fault(n, "a file %s is there already", name)
+		r.fault(n, "another file is copied to %s already: rename one of them", name)
 		return
 	}
 	out := copied{name: name, mode: mode & fs.ModePerm, data: data, fixed: true}
@@ -161,7 +161,7 @@ func (r *reader) metric(f *fields) metric {
 	printed := m.from == fromOutput || m.from == fromStderr
 	only := func(name string, fine bool, what string) {
 		if f.has(name) && !fine {
-			r.fault(f.at[name], "it goes with from: %s, and this one is from: %s", what, m.from)
+			r.fault(f.at[name], "it needs from: %s, but this metric has from: %s", what, m.from)
 		}
 	}
 	only("pattern", printed, "output or stderr")
@@ -172,7 +172,7 @@ func (r *reader) metric(f *fields) metric {
 		r.fault(f.node, "the field file is missing: %s", metricObject.lookup("file").doc)
 	}
 	if m.exact && (m.from == fromTime || m.from == fromCPU) {
-		r.fault(f.at["exact"], "no time is exact")
+		r.fault(f.at["exact"], "times are never exact: leave exact out")
 	}
 	if f.has("pattern") && f.has("json") {
 		r.fault(f.at["json"], "there is a pattern already, on line %d: want one of the two", f.at["pattern"].Line)

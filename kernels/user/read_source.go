@@ -19,7 +19,7 @@ import (
 	"tune/space"
 )
 
-// languages by the suffix of a file.
+// languages by file suffix.
 var languages = map[string]string{
 	".c": "c", ".h": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".hpp": "c++", ".hh": "c++",
 }
@@ -73,8 +73,8 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	return s
 }
 
-// setDefined says which parameters become #defines: those that the source or the reference names, and those that nothing
-// else does, which a header from elsewhere may use. A parameter of the flags alone is none.
+// setDefined decides which parameters become #defines: those that the source or the reference names, and those that nothing
+// names, because a header from elsewhere may use them. A parameter that only the flags name is not defined.
 func (r *reader) setDefined(s *source, ns *names) {
 	s.defined = map[string]bool{}
 	words := map[string]bool{}
@@ -116,7 +116,7 @@ func (r *reader) function(f *fields, name string) string {
 	return text
 }
 
-// sourceText reads the tuned source, with what it includes from beside it.
+// sourceText reads the tuned source, with the files beside it that it includes.
 func (r *reader) sourceText(f *fields, s *source, w world) string {
 	switch {
 	case f.has("file") && f.has("text"):
@@ -174,7 +174,7 @@ var (
 	oncePattern    = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*$`)
 )
 
-// checkDefines looks for parameters whose #define would break the source, or be undone by it.
+// checkDefines looks for parameters whose #define would break the source, or that the source redefines.
 func (r *reader) checkDefines(file, text string, ns *names) {
 	for i, p := range ns.parameters {
 		n := valueOf(ns.nodes[i], "name")
@@ -199,7 +199,7 @@ func (r *reader) checkDefines(file, text string, ns *names) {
 	}
 }
 
-// hasFunction looks for a function in a source.
+// hasFunction searches a source for a function.
 func (r *reader) hasFunction(f *fields, field, name, file, text string) {
 	name = name[strings.LastIndexByte(name, ':')+1:]
 	words := wordPattern.FindAllString(text, -1)
@@ -215,11 +215,11 @@ func (r *reader) hasFunction(f *fields, field, name, file, text string) {
 	r.fault(f.at[field], "%s has no function %q%s", file, name, space.DidYouMean(name, calls))
 }
 
-// maxIncludes bounds how much #include "…" may bring in.
+// maxIncludes limits the size of what #include "…" brings in.
 const maxIncludes = 200
 
-// inline returns the text of a file with the files that it includes by #include "…" and that stand beside it in its place,
-// so that one text is all of the source: what is compiled, hashed, saved and exported.
+// inline replaces each #include "…" of a file beside the source by its text. The result is the whole source: the text that is
+// compiled, hashed, saved and exported.
 func inline(name string, w world) (string, error) {
 	seen := map[string]bool{}
 	count := 0
@@ -248,7 +248,7 @@ func inline(name string, w world) (string, error) {
 				inner = filepath.Join(filepath.Dir(name), inner)
 			}
 			if slices.Contains(open, inner) || !w.exists(inner) {
-				continue // it is the compiler's to find, or guards itself against being included twice
+				continue // the compiler finds it, or it guards itself against being included twice
 			}
 			if count++; count > maxIncludes {
 				return "", fmt.Errorf("%s includes more than %d files", name, maxIncludes)
@@ -267,7 +267,7 @@ func inline(name string, w world) (string, error) {
 	return expand(name, []string{filepath.Clean(name)})
 }
 
-// argument reads one argument; ok is false where its name cannot be relied on.
+// argument reads one argument; ok is false where its name could not be read.
 func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	f := r.fields(n, argumentObject)
 	a.node, a.name = n, f.line("name")
@@ -304,7 +304,7 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	if f.has("tolerance") {
 		a.tolerance = r.tolerance(f.at["tolerance"])
 	} else {
-		a.tolerance.absolute, a.tolerance.relative = -1, -1 // that of the reference
+		a.tolerance.absolute, a.tolerance.relative = -1, -1 // as in the reference
 	}
 	return a, a.name != ""
 }
@@ -352,7 +352,7 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 		return out
 	}
 	if g.has("integers") && !g.has("random") {
-		r.fault(g.at["integers"], "it says how random numbers are drawn")
+		r.fault(g.at["integers"], "it applies to random numbers: leave it out, or write random: [from, to]")
 	}
 	out.integers = g.truth("integers")
 	switch {
@@ -391,7 +391,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 	}
 	if ext := filepath.Ext(name); ext != ".txt" && ext != ".csv" {
 		if len(data) == 0 || len(data)%elem.Size() != 0 {
-			r.fault(n, "%s has %d bytes, which is no number of elements of %d bytes", name, len(data), elem.Size())
+			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes", name, len(data), elem.Size())
 			return nil
 		}
 		return data
@@ -407,7 +407,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 		out.Write(b)
 	}
 	if out.Len() == 0 {
-		r.fault(n, "%s holds no number", name)
+		r.fault(n, "%s contains no number", name)
 	}
 	return out.Bytes()
 }
@@ -439,7 +439,7 @@ func encodeText(text string, elem native.Elem) ([]byte, error) {
 	return encode(nil, float64(v), elem), nil
 }
 
-// encode appends an element, in the machine's byte order. An integer has to be in the range of its type.
+// encode appends an element, in the machine's byte order. An integer must be in the range of its type.
 func encode(b []byte, v float64, elem native.Elem) []byte {
 	switch elem {
 	case native.F32:
@@ -456,7 +456,7 @@ func encode(b []byte, v float64, elem native.Elem) []byte {
 	return binary.NativeEndian.AppendUint64(b, uint64(int64(v)))
 }
 
-// reference reads what a right result is.
+// reference reads how to tell a right result.
 func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w world) {
 	ref := &s.reference
 	if f.has("tolerance") {
@@ -477,12 +477,12 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	case f.has("outputs"):
 		for _, name := range []string{"function", "file", "shapes", "flags", "parameters"} {
 			if f.has(name) {
-				r.fault(f.at[name], "the files of outputs are the reference already")
+				r.fault(f.at[name], "outputs takes the place of a reference function: leave this field out")
 			}
 		}
 		r.outputs(f.at["outputs"], s, w)
 	case f.node.Node != nil && f.node.Content != nil && !f.mentions("function") && !f.mentions("outputs"):
-		r.fault(f.node, "want a function, or files of outputs, to compare with")
+		r.fault(f.node, "want function: a function to compare with, or outputs: files of expected results")
 	case f.has("file"):
 		ref.name = f.line("file")
 		var text string
@@ -498,7 +498,7 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
-			r.fault(n, "the source has the constant %s put in, so that it fits one shape only", baked)
+			r.fault(n, "the source contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
 		}
 		for _, e := range r.list(n) {
 			shape := map[string]int{}
@@ -517,10 +517,10 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	}
 }
 
-// optionPattern is a line of a source that sets options of the compiler, of those that a reference must not have.
+// optionPattern matches a line of a source that sets compiler options which a reference must not have.
 var optionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*pragma[ \t]+(GCC[ \t]+optimize\b|clang[ \t]+fp\b|float_control\b|STDC[ \t]+FP_CONTRACT[ \t]+ON\b)|__attribute__[ \t]*\(\([^()]*\boptimize(__)?[ \t]*\(|\bgnu::optimize[ \t]*\(`)
 
-// optionsInside warns of a source that gives the reference options which its flags withhold.
+// optionsInside warns of a source that sets options which the reference's flags leave out.
 func (r *reader) optionsInside(f *fields, s *source) {
 	text, file := s.reference.text.src, s.reference.name
 	if file == "" {
@@ -530,13 +530,13 @@ func (r *reader) optionsInside(f *fields, s *source) {
 	if at == nil || s.reference.outputs != nil {
 		return
 	}
-	// The text may have others put in, which begin with line directives.
+	// The text may include other files, which begin with line directives.
 	r.warn(f.position("function"), "%s has %q, which may hold for the reference too, whatever its flags are: keep the reference in a file without it",
 		file, strings.TrimSpace(text[at[0]:at[1]]))
 }
 
-// standard reads what the reference is compiled with. A parameter that is named here alone is still one that makes no
-// difference to candidates.
+// standard reads the flags and parameters of the reference. A parameter that is named only here still makes no difference to
+// candidates.
 func (r *reader) standard(f *fields, ref *reference, ns *names) {
 	used := maps.Clone(ns.used)
 	defer func() { ns.used = used }()
@@ -570,7 +570,7 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 	}
 }
 
-// parseValue reads a value of a parameter of the file, of which a space knows whether its numbers are whole.
+// parseValue reads a value of a parameter. The parameter's domain decides whether a number is whole.
 func parseValue(p space.Parameter, text string) (space.Value, error) {
 	p.When = ""
 	if sp, err := space.New("", []space.Parameter{p}); err == nil {
@@ -579,7 +579,7 @@ func parseValue(p space.Parameter, text string) (space.Value, error) {
 	return p.ParseValue(text)
 }
 
-// scalarText returns a scalar as a value of package space is written.
+// scalarText returns a scalar written as a value of package space.
 func scalarText(n node) (text string, ok bool) {
 	var any any
 	if n.Kind != yaml.ScalarNode || n.Decode(&any) != nil {
@@ -596,13 +596,13 @@ func (r *reader) flags(f *fields, ns *names) []template {
 	for i, text := range texts {
 		out = append(out, r.template(nodes[i], ns))
 		if strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
-			r.fault(nodes[i], "tune says itself what the compiler makes: leave %s out", text)
+			r.fault(nodes[i], "tune sets this itself, to make a shared object: leave %s out", text)
 		}
 	}
 	return out
 }
 
-// constantsIn returns a constant that the text of a source holds, or "".
+// constantsIn returns a constant of the shape that the text of a source uses, or "".
 func constantsIn(s *source, ns *names) string {
 	for _, t := range append([]template{s.text}, s.flags...) {
 		for _, m := range t.names() {
@@ -626,7 +626,7 @@ func (r *reader) outputs(n node, s *source, w world) {
 			writable = append(writable, a.name)
 		}
 		if a.mode != native.Out && a.fill.kind == fillRandom {
-			r.fault(n, "argument %s is filled with random numbers, of which no file knows the result: give it a fill of its own", a.name)
+			r.fault(n, "argument %s has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}", a.name)
 		}
 	}
 	for _, p := range r.pairs(n, "arguments to files") {

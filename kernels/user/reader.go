@@ -16,7 +16,7 @@ import (
 	"tune/space"
 )
 
-// reader collects what is wrong with a file while it is read.
+// reader collects the faults of a file while reading it.
 type reader struct {
 	file     string
 	faults   Faults
@@ -50,7 +50,7 @@ func (r *reader) faultInside(n node, offset int, format string, args ...any) {
 	f := r.at(n, format, args...)
 	switch {
 	case n.Node == nil || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		// Where the lines of a block begin is not known.
+		// The position where the lines of a block scalar begin is unknown.
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		f.Column += 1 + utf8.RuneCountInString(n.Value[:min(offset, len(n.Value))])
 	default:
@@ -59,7 +59,7 @@ func (r *reader) faultInside(n node, offset int, format string, args ...any) {
 	r.faults = append(r.faults, f)
 }
 
-// resolve follows an alias to what it stands for.
+// resolve follows an alias to its target.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -100,7 +100,7 @@ func (r *reader) fields(n node, table *object) *fields {
 			}
 			r.fault(at, "a %s has no field %q%s", table.what, key.Value, hint)
 		case f.has(key.Value):
-			r.fault(at, "it stands on line %d already", f.at[key.Value].Line)
+			r.fault(at, "it is on line %d already: leave one of the two out", f.at[key.Value].Line)
 		case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 			r.fault(at, "it has no value: remove the line, or write one")
 		default:
@@ -115,7 +115,7 @@ func (r *reader) fields(n node, table *object) *fields {
 	return f
 }
 
-// mentions reports whether a field stands in the file, with a value or without.
+// mentions reports whether a field is in the file, with a value or without.
 func (f *fields) mentions(name string) bool {
 	for i := 0; i+1 < len(f.node.Content); i += 2 {
 		if resolve(f.node.Content[i]).Value == name {
@@ -134,7 +134,7 @@ func (n node) child(name string) string {
 
 func (f *fields) has(name string) bool { _, ok := f.at[name]; return ok }
 
-// node returns the node of a field. Of one that is missing it has the position of the mapping.
+// node returns the node of a field. For a missing field it has the position of the mapping.
 func (f *fields) position(name string) node {
 	if n, ok := f.at[name]; ok {
 		return n
@@ -165,7 +165,7 @@ func (r *reader) text(n node, options []string) string {
 	case n.Value == "":
 		r.fault(n, "it is empty")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
-		r.fault(n, "it holds characters that no text has")
+		r.fault(n, "it contains a NUL character or invalid UTF-8: remove it")
 	default:
 		return n.Value
 	}
@@ -182,7 +182,7 @@ func (f *fields) line(name string) string {
 	return text
 }
 
-// list returns the elements of a field.
+// list returns the elements of a list field.
 func (f *fields) list(name string) []node {
 	n, ok := f.at[name]
 	if !ok {
@@ -198,7 +198,7 @@ func (r *reader) list(n node) []node {
 	}
 	const most = 1000
 	if len(n.Content) > most {
-		r.fault(n, "%d elements are more than %d", len(n.Content), most)
+		r.fault(n, "there are %d elements, and at most %d are allowed", len(n.Content), most)
 		return nil
 	}
 	out := make([]node, len(n.Content))
@@ -218,14 +218,14 @@ func (f *fields) texts(name string) (out []string, nodes []node) {
 	return out, nodes
 }
 
-// pair is an element of a mapping with names that the user chose.
+// pair is an element of a mapping whose keys the user chooses.
 type pair struct {
 	name  string
 	key   node
 	value node
 }
 
-// pairs reads a mapping with any names.
+// pairs reads a mapping with arbitrary keys.
 func (r *reader) pairs(n node, what string) []pair {
 	if n.Node == nil {
 		return nil
@@ -243,7 +243,7 @@ func (r *reader) pairs(n node, what string) []pair {
 			at.path = n.path
 			r.fault(at, "want a name")
 		case slices.ContainsFunc(out, func(p pair) bool { return p.name == key.Value }):
-			r.fault(at, "it is given twice")
+			r.fault(at, "it is given twice: leave one of the two out")
 		default:
 			out = append(out, pair{key.Value, at, node{value, at.path}})
 		}
@@ -251,7 +251,7 @@ func (r *reader) pairs(n node, what string) []pair {
 	return out
 }
 
-// whole reads an integer; ok is false where it is missing or none.
+// whole reads an integer; ok is false where it is missing or not an integer.
 func (f *fields) whole(name string, low, high int64) (v int64, ok bool) {
 	n, ok := f.at[name]
 	if !ok {
@@ -355,8 +355,8 @@ func (r *reader) expr(n node) (expr, bool) {
 // syntaxLine finds the line in an error of the YAML package.
 var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
 
-// syntaxFault turns an error of the YAML package into a fault. It knows lines only, so that the column is that of the
-// first character of the line.
+// syntaxFault turns an error of the YAML package into a fault. The package reports only lines, so the column is that of the first
+// character of the line.
 func syntaxFault(file string, data []byte, err error) Fault {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	f := Fault{File: file}

@@ -17,11 +17,11 @@ import (
 	"tune/space"
 )
 
-// strictFlags end the command line of a reference, so that they hold whatever came before: no fused multiply-adds, and no
+// strictFlags end the command line of a reference, so that they override whatever came before: no fused multiply-adds, and no
 // other freedom with floating point.
 var strictFlags = []string{"-O2", "-fno-fast-math", "-ffp-contract=off"}
 
-// loose is a compiler flag that sets a level of optimisation, or what the compiler may make of floating point.
+// loose matches compiler flags that set a level of optimisation, or relax floating point.
 var loose = regexp.MustCompile(`^(-O.*` +
 	`|-f(no-)?(fast-math|unsafe-math-optimizations|associative-math|reciprocal-math|finite-math-only|signed-zeros|trapping-math` +
 	`|math-errno|rounding-math|signaling-nans|cx-limited-range|cx-fortran-rules|single-precision-constant|float-store` +
@@ -30,8 +30,8 @@ var loose = regexp.MustCompile(`^(-O.*` +
 	`|-m(no-)?(fpmath|recip|daz-ftz|fused-madd|fp-ret-in-387)(=.*)?|-mpc(32|64|80)` +
 	`|-menable-(unsafe-fp-math|no-infs|no-nans)|-mreassociate)$`)
 
-// strict returns the flags with which code is compiled that others are held against: those of flags that it may need to be
-// compiled at all (paths, definitions, the standard, instructions, libraries), and then strictFlags.
+// strict returns the flags for compiling reference code: those of flags that the code may need to compile (paths, definitions,
+// the standard, instructions, libraries), and then strictFlags.
 func strict(flags []string) []string {
 	var out []string
 	for _, f := range flags {
@@ -40,14 +40,14 @@ func strict(flags []string) []string {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1] == "-Xclang" {
-			out = out[:n-1] // which handed the flag on
+			out = out[:n-1] // it passed the flag on
 		}
 	}
 	return append(out, strictFlags...)
 }
 
-// canonical returns the space with the values of each enum in order of their size, and without defaults. Its first point
-// does not depend on the order in which a file lists values.
+// canonical returns the space with the values of each enum sorted, and without defaults. Its first point does not depend on the
+// order in which a file lists values.
 func (d definedSpace) canonical() definedSpace {
 	d.parameters = slices.Clone(d.parameters)
 	for i := range d.parameters {
@@ -67,15 +67,15 @@ func compareValues(a, b space.Value) int {
 	return strings.Compare(valueText(a), valueText(b)) // false, which is 0, comes before true
 }
 
-// standard is how the reference of a source is built: the same for all points, and for all orders of values.
+// standard is how the reference of a source is built: the same for all points, and for every order of values.
 type standard struct {
 	point    space.Point // of the canonical space
 	compiler string      // "" for the preferred one
 	flags    []string
 }
 
-// standardOf returns how the reference is built at a shape: with the values that the file states for it, and for the other
-// parameters, in their order, the smallest that a point has.
+// standardOf returns how the reference is built at a shape: with the values that the file states for it, and for each other
+// parameter, in order, the smallest value that a point has.
 func (s *source) standardOf(d definedSpace, constants map[string]int, compilers []string) (standard, error) {
 	var more []space.Parameter
 	if s.choosesCompiler() {
@@ -113,9 +113,9 @@ func (s *source) standardAt(p space.Point, compiler string, constants map[string
 	return out
 }
 
-// Reference says what the results of candidates are compared with.
+// Reference describes what the results of candidates are compared with.
 type Reference struct {
-	Function string   `json:"function,omitempty"` // "" where it is files of outputs
+	Function string   `json:"function,omitempty"` // "" where files of outputs are used
 	Compiler string   `json:"compiler,omitempty"` // "" for the first that is installed
 	Flags    []string `json:"flags,omitempty"`
 	Point    string   `json:"parameters,omitempty"` // the values that it is compiled with, as a key
@@ -138,7 +138,7 @@ func (s *sourceSpec) Reference() Reference {
 	return Reference{s.s.reference.function, s.standard.compiler, s.standard.flags, s.standard.point.Key()}
 }
 
-// referenceError says that the reference is at fault, and, where that may depend on how it is built, how that is changed.
+// referenceError says that the reference is at fault and, where that may depend on how it is built, how to change that.
 func (s *sourceSpec) referenceError(err error) error {
 	if r := kernels.AsRejection(err); r != nil && s.s.reference.outputs == nil {
 		return fmt.Errorf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
@@ -154,7 +154,7 @@ func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.
 			for _, b := range c.buffers {
 				data := outputs[b.Name]
 				if b.Mode != native.In && len(data) != b.Bytes() {
-					return nil, fmt.Errorf("the file of buffer %s holds %d elements, and the buffer %d", b.Name, len(data)/b.Elem.Size(), b.Len)
+					return nil, fmt.Errorf("the file of buffer %s holds %d elements, but the buffer has %d", b.Name, len(data)/b.Elem.Size(), b.Len)
 				}
 				out[i] = append(out[i], data)
 			}
@@ -164,7 +164,7 @@ func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.
 	return s.compute(ctx, s.standard, cases)
 }
 
-// referenceTime bounds one call of a reference, which may be slow.
+// referenceTime limits one call of a reference, which may be slow.
 const referenceTime = 2 * time.Minute
 
 // referenceProgram returns the text that holds the reference function, with the values of a point, and its language.
@@ -175,13 +175,13 @@ func (s *sourceSpec) referenceProgram(p space.Point) (pr program, language strin
 	}
 	pr = s.s.program(ref.text, ref.name, p, s.constants)
 	if !s.s.define {
-		pr.body = ref.text.src // places are those of the tuned source
+		pr.body = ref.text.src // positions refer to the tuned source
 	}
 	return pr, ref.language
 }
 
-// compute calls the reference function in a worker, because it is as little to be trusted as a candidate. The results are
-// the contents of all buffers that it may write.
+// compute calls the reference function in a worker, because it is not more trustworthy than a candidate. The results are the
+// contents of all buffers that it may write.
 func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out [][][]byte, err error) {
 	pr, language := s.referenceProgram(by.point)
 	tools, err := s.host.Toolchain(ctx)

@@ -17,10 +17,10 @@ import (
 	"tune/space"
 )
 
-// job is one command to run. A supervisor process ends it, and all that it has started, when its time is over and when
-// tune dies.
+// job is one command to run. A supervisor process ends it, with everything that it has started, when its time is up and when tune
+// dies.
 type job struct {
-	what   string // it is, for messages: "the build"
+	what   string // for messages: "the build"
 	words  []string
 	dir    string
 	env    []string
@@ -30,12 +30,12 @@ type job struct {
 	file   int64 // bytes of the largest file
 }
 
-// ended is how a job came to its end.
+// ended is how a job ended.
 type ended struct{ worker.Result }
 
 func (e ended) ok() bool { return e.Code == 0 && e.Signal == "" }
 
-// describe says how a command ended that did not end well, with the last line that it printed.
+// describe says how a failed command ended, with the last line that it printed.
 func (e ended) describe(what string) string {
 	text := what + " ended with status " + strconv.Itoa(e.Code)
 	if e.Signal != "" {
@@ -61,7 +61,7 @@ func lastLine(text string) string {
 // run runs the job. One that exceeds a limit, or has no program, is a *kernels.Rejection.
 func (j job) run(ctx context.Context) (ended, error) {
 	if len(j.words) == 0 {
-		return ended{}, kernels.Reject(space.Invalid, "%s has no word left at this point", j.what)
+		return ended{}, kernels.Reject(space.Invalid, "%s is empty at this point: every word of it names an inactive parameter", j.what)
 	}
 	path := j.words[0]
 	if strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
@@ -70,7 +70,7 @@ func (j job) run(ctx context.Context) (ended, error) {
 	r, err := worker.Run(ctx, worker.Command{
 		Path: path, Args: j.words[1:], Dir: j.dir, Env: j.env, Core: -1,
 		Limits: worker.Limits{
-			// The limit of CPU time is for what escapes the wall clock; threads use it up faster.
+			// The wall clock is the main limit; CPU time catches what escapes it, and several threads use it up faster.
 			Wall: j.wall, CPU: j.wall*time.Duration(runtime.NumCPU()) + time.Second,
 			Memory: j.memory, Output: j.output, File: j.file,
 		},

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// form is the form of a field's value.
+// form is the kind of a field's value.
 type form uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	formExpr          // see expr.go
 	formObject        // a mapping with the fields of field.object
 	formList          // of field.element
-	formOther         // read by hand; field.schema says what may stand there
+	formOther         // read by special code; field.schema describes it
 )
 
 // field is one field of a mapping.
@@ -32,10 +32,10 @@ type field struct {
 	schema    string
 }
 
-// object is a mapping with known fields. The tables below are all that the reader accepts, and what the JSON schema is
-// written from.
+// object is a mapping with known fields. The tables below define everything that the reader accepts; the JSON schema is generated
+// from them.
 type object struct {
-	what   string // it is, in errors
+	what   string // its name in errors
 	fields []field
 }
 
@@ -63,7 +63,7 @@ const (
 )
 
 var fileObject = &object{"kernel file", []field{
-	{name: "kernel", doc: "what the kernel is", form: formObject, object: kernelObject},
+	{name: "kernel", doc: "the name and the shape of the kernel", form: formObject, object: kernelObject},
 	{name: "space", doc: "what may vary: parameters and constraints, which may name constants of the shape", form: formOther, required: true, schema: spaceSchema},
 	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
 	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
@@ -71,59 +71,59 @@ var fileObject = &object{"kernel file", []field{
 }}
 
 var kernelObject = &object{"kernel", []field{
-	{name: "name", doc: "the name in reports and run directories; by default that of the file", form: formText},
+	{name: "name", doc: "the name in reports and run directories; by default the name of the file", form: formText},
 	{name: "doc", doc: "one line", form: formText},
 	{name: "shape", doc: "constants of the problem by name: a default, or a mapping with default, from, to and doc; tune run --shape changes them", form: formOther,
 		schema: `{"type": "object", "additionalProperties": {"oneOf": [{"type": "integer"}, SHAPE]}}`},
 }}
 
 var shapeObject = &object{"shape constant", []field{
-	{name: "default", doc: "the value where --shape says nothing", form: formWhole, required: true},
+	{name: "default", doc: "the value if --shape does not set another", form: formWhole, required: true},
 	{name: "from", doc: "the least value; 1 by default", form: formWhole},
 	{name: "to", doc: "the greatest value; 2^40 by default", form: formWhole},
 	{name: "doc", doc: "one line", form: formText},
 }}
 
 var sourceObject = &object{"source", []field{
-	{name: "file", doc: "the C or C++ file, relative to this one; this or text. What it includes by #include \"…\" and is found beside it becomes part of it", form: formText},
+	{name: "file", doc: "the C or C++ file, relative to this one; give file or text. Files beside it that it includes by #include \"…\" become part of it", form: formText},
 	{name: "text", doc: "the source itself", form: formText},
-	{name: "language", doc: "by default what the name of the file says", form: formText, options: []string{"c", "c++"}},
+	{name: "language", doc: "by default the language that the suffix of the file says", form: formText, options: []string{"c", "c++"}},
 	{name: "parameters", doc: "how values get into the source: by a #define for each parameter (the default), or in place of {{name}}, which may name constants of the shape too", form: formText, options: []string{"define", "template"}},
 	{name: "function", doc: "the name of the function to tune", form: formText, required: true},
-	{name: "arguments", doc: "of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
-	{name: "reference", doc: "what a right result is", form: formObject, required: true, object: referenceObject},
-	{name: "compilers", doc: "gcc, clang; of several, those installed are values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
-	{name: "flags", doc: "compiler flags, which may hold {{name}}; a flag is cut at blanks after that. -O3 -march=native by default", form: formList, element: &field{form: formText}},
-	{name: "threads", doc: "that a call uses, an expression; 1 by default. More than one are timed by wall time", form: formExpr},
-	{name: "vary", doc: "where no input is drawn, timed calls work on floats that differ from the constants and files by up to a quarter, so that no result can be kept; false where the function is right for these very numbers alone", form: formTruth},
-	{name: "trusted", doc: "fast: times are believed that are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak of this machine", form: formText, options: []string{"fast"}},
+	{name: "arguments", doc: "the arguments of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
+	{name: "reference", doc: "how to tell a right result: a function or files to compare with", form: formObject, required: true, object: referenceObject},
+	{name: "compilers", doc: "gcc, clang, or both. With both, the installed ones become the values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
+	{name: "flags", doc: "compiler flags, which may contain {{name}}; a flag that contains spaces after that becomes several. -O3 -march=native by default", form: formList, element: &field{form: formText}},
+	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
+	{name: "vary", doc: "if no input is random, timed calls get floats that differ by up to a quarter from the constants and files, so that reusing earlier results does not pay. Set false if the function is right only for exactly these numbers", form: formTruth},
+	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
 	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
 	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},
 }}
 
 var argumentObject = &object{"argument", []field{
-	{name: "name", doc: "for messages, and for fill and outputs", form: formText, required: true},
-	{name: "type", doc: "of the elements of a buffer, or of a scalar", form: formText, required: true, options: typeNames()},
-	{name: "length", doc: "of a buffer, in elements: an expression", form: formExpr},
+	{name: "name", doc: "a name for messages, and for reference.outputs", form: formText, required: true},
+	{name: "type", doc: "the type of the elements of a buffer, or of a scalar", form: formText, required: true, options: typeNames()},
+	{name: "length", doc: "the length of a buffer in elements: an expression", form: formExpr},
 	{name: "access", doc: "what the function does with a buffer: read, write, or update (both)", form: formText, options: []string{"read", "write", "update"}},
-	{name: "fill", doc: "what a buffer holds before a call, where it is read; seeded random numbers by default", form: formObject, object: fillObject},
-	{name: "value", doc: "of a scalar: an expression", form: formExpr},
-	{name: "tolerance", doc: "of this buffer, in place of that of the reference", form: formOther, schema: toleranceSchema},
+	{name: "fill", doc: "the content of a buffer that is read, before a call; seeded random numbers by default", form: formObject, object: fillObject},
+	{name: "value", doc: "the value of a scalar: an expression", form: formExpr},
+	{name: "tolerance", doc: "the tolerance of this buffer, instead of that of the reference", form: formOther, schema: toleranceSchema},
 }}
 
 var fillObject = &object{"fill", []field{
-	{name: "random", doc: "a range [from, to]: uniform in [from, to) for floating point, whole numbers with both ends for integers", form: formList, element: &field{form: formExpr}},
-	{name: "integers", doc: "whole numbers in the range, in a floating-point buffer", form: formTruth},
+	{name: "random", doc: "a range [from, to]: uniform in [from, to) for floating point, uniform whole numbers including both ends for integers", form: formList, element: &field{form: formExpr}},
+	{name: "integers", doc: "true: only whole numbers of the range, in a floating-point buffer", form: formTruth},
 	{name: "constant", doc: "one number for every element", form: formExpr},
-	{name: "file", doc: "the elements: numbers in text where the name ends in .txt or .csv, bytes in the machine's order else", form: formText},
+	{name: "file", doc: "a file with the elements: numbers as text if the name ends in .txt or .csv, otherwise bytes in the machine's order", form: formText},
 }}
 
 var referenceObject = &object{"reference", []field{
-	{name: "function", doc: "a function with the same arguments; the tuned one itself stands for what it is with the values of parameters and flags below", form: formText},
+	{name: "function", doc: "a function with the same arguments. It may be the tuned function itself, which is then compiled with the parameters and flags below", form: formText},
 	{name: "file", doc: "the C or C++ file that holds it; by default the tuned source", form: formText},
-	{name: "outputs", doc: "files of the expected elements by the name of the buffer, in place of a function; every fill has to be constant or a file then", form: formOther, schema: `{"type": "object", "additionalProperties": {"type": "string"}}`},
-	{name: "flags", doc: "all compiler flags of the function, which may hold {{name}}. By default those of the source without levels of optimisation and fast math, and then -O2 -fno-fast-math -ffp-contract=off", form: formList, element: &field{form: formText}},
-	{name: "parameters", doc: "the values that the function is compiled with, by the name of the parameter. By default the smallest that a point has (of texts the first in the alphabet, of truth values false, of compilers gcc), one parameter after another: neither defaults nor the order of values matter", form: formOther, schema: mapSchema},
+	{name: "outputs", doc: "files of the expected elements by name of the buffer, instead of a function. Every fill must then be a constant or a file", form: formOther, schema: `{"type": "object", "additionalProperties": {"type": "string"}}`},
+	{name: "flags", doc: "all compiler flags for the function, which may contain {{name}}. By default the flags of the source without optimisation levels and fast math, followed by -O2 -fno-fast-math -ffp-contract=off", form: formList, element: &field{form: formText}},
+	{name: "parameters", doc: "the values that the function is compiled with, by name of the parameter. By default the smallest that a point has, one parameter after another (for texts the first in the alphabet, for booleans false, for compilers gcc): neither defaults nor the order of values matter", form: formOther, schema: mapSchema},
 	{name: "tolerance", doc: "exact, or a mapping with absolute and relative: |got - want| <= absolute + relative*|want|. By default exact for integers, 1e-6 and 1e-5 for float, 1e-12 and 1e-10 for double", form: formOther, schema: toleranceSchema},
 	{name: "shapes", doc: "further shapes to check every candidate on: a list of mappings from constants to numbers", form: formOther, schema: `{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}}`},
 }}
@@ -136,38 +136,38 @@ var toleranceObject = &object{"tolerance", []field{
 const toleranceSchema = `{"oneOf": [{"const": "exact"}, TOLERANCE]}`
 
 var workObject = &object{"metric", []field{
-	{name: "operations", doc: "of one call, an expression over the shape: reported as GFLOP/s", form: formExpr},
-	{name: "bytes", doc: "that one call moves, an expression over the shape: reported as GB/s", form: formExpr},
-	{name: "cold", doc: "time with the buffers out of the caches", form: formTruth},
+	{name: "operations", doc: "operations of one call, an expression over the shape: reported as GFLOP/s", form: formExpr},
+	{name: "bytes", doc: "bytes that one call reads and writes, an expression over the shape: reported as GB/s", form: formExpr},
+	{name: "cold", doc: "true: time calls with the buffers out of the caches", form: formTruth},
 }}
 
 var sourceLimits = &object{"limits", []field{
 	{name: "compile", doc: "time for one compilation, with a unit", form: formDuration},
-	{name: "call", doc: "time for one call, with a unit; one that takes ten times as long as the best, and over a second, is ended too", form: formDuration},
+	{name: "call", doc: "time for one call, with a unit. A call that takes more than a second and ten times as long as the best is ended anyway", form: formDuration},
 	{name: "memory", doc: "address space, with a unit: 4GiB", form: formSize},
 }}
 
 var commandObject = &object{"command", []field{
-	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for values, which are quoted in a text for the shell; for a value of several words set a variable by environment, and write $NAME; a word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
-	{name: "build", doc: "a command that makes the program, before it is run", form: formOther, schema: lineSchema},
-	{name: "check", doc: "a command that ends with status 0 where the result of run, which comes before it, is right; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
-	{name: "directory", doc: "where the commands run, relative to this file; its own directory by default. Candidates share it, so that they run one after another", form: formText},
-	{name: "files", doc: "files to copy into a directory of its own for each candidate, where its commands run; builds go in parallel then", form: formList, element: &field{form: formText}},
-	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced", form: formList, element: &field{form: formText}},
-	{name: "environment", doc: "variables to set, which may hold {{name}}", form: formOther, schema: mapSchema},
+	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
+	{name: "build", doc: "a command that builds the program, before it is run", form: formOther, schema: lineSchema},
+	{name: "check", doc: "a command that runs after run, and ends with status 0 if the result is right; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
+	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
+	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel", form: formList, element: &field{form: formText}},
+	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
+	{name: "environment", doc: "environment variables to set, which may contain {{name}}", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
 	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
 }}
 
 var metricObject = &object{"metric", []field{
-	{name: "from", doc: "output or stderr (a number printed there), time (wall) or cpu (of all its processes) in ns, both with some 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
-	{name: "pattern", doc: "a regular expression whose last match holds the number, in its first group where it has one; by default the last line is the number", form: formText},
-	{name: "json", doc: "where the number stands in JSON, such as benchmarks[0].real_time", form: formText},
-	{name: "file", doc: "whose size is the metric, relative to where the command runs", form: formText},
-	{name: "unit", doc: "of the number, for reports", form: formText},
-	{name: "goal", doc: "minimise (the default) or maximise; the cost of a number to maximise, which has to be above 0, is 1 over it", form: formText, options: []string{"minimise", "maximise"}},
-	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 1 where exact", form: formWhole},
-	{name: "exact", doc: "the same point always has the same number; false by default", form: formTruth},
+	{name: "from", doc: "where the number comes from: output or stderr (a number printed there), time (wall clock) or cpu (CPU time of all its processes), in ns and including about 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
+	{name: "pattern", doc: "a regular expression whose last match is the number, or its first group if it has one; by default the last line is the number", form: formText},
+	{name: "json", doc: "the path of the number in JSON output, such as benchmarks[0].real_time", form: formText},
+	{name: "file", doc: "the file whose size is the metric, relative to where the command runs", form: formText},
+	{name: "unit", doc: "the unit of the number, for reports", form: formText},
+	{name: "goal", doc: "minimise (the default) or maximise; a number to maximise must be above 0, and its cost is 1 divided by it", form: formText, options: []string{"minimise", "maximise"}},
+	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 1 if exact", form: formWhole},
+	{name: "exact", doc: "true: the same point always has the same number; false by default", form: formTruth},
 }}
 
 var commandLimits = &object{"limits", []field{
@@ -175,7 +175,7 @@ var commandLimits = &object{"limits", []field{
 	{name: "build", doc: "time for the build, with a unit; 5m by default", form: formDuration},
 	{name: "check", doc: "time for the check, with a unit; 1m by default", form: formDuration},
 	{name: "memory", doc: "private memory of each process; 8GiB by default", form: formSize},
-	{name: "output", doc: "what a command may print; 1MiB by default", form: formSize},
+	{name: "output", doc: "how much a command may print; 1MiB by default", form: formSize},
 	{name: "file", doc: "the largest file that it may write; 4GiB by default", form: formSize},
 }}
 
@@ -209,7 +209,7 @@ func Schema() []byte {
 	schema = append(schema, member{"oneOf", json.RawMessage(`[{"required": ["source"]}, {"required": ["command"]}]`)})
 	text, err := json.Marshal(schema)
 	if err != nil {
-		panic(err) // the tables hold a schema that is no JSON
+		panic(err) // the tables hold invalid JSON
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
@@ -304,7 +304,7 @@ func (f *field) jsonSchema() members {
 			text = string(bytes.ReplaceAll([]byte(text), []byte(name), inner))
 		}
 	}
-	// A schema that is written out joins the description.
+	// A schema given as JSON is merged with the description.
 	var rest map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &rest); err != nil {
 		panic(err)

@@ -11,21 +11,21 @@ import (
 	"syscall"
 )
 
-// scratch holds the directories of candidates. A candidate has no end of its own, so that the directories used last are
-// kept and the others removed; a candidate that comes back is built again.
+// scratch holds the directories of candidates. Nothing says when a candidate is no longer needed, so the most recently used
+// directories are kept and the others removed; a candidate that is used again is built again.
 type scratch struct {
 	mu   sync.Mutex
 	root string
 	next int
-	held []*commandCandidate // that have a directory, the one used last at the end
+	held []*commandCandidate // those with a directory, the most recently used last
 	busy map[*commandCandidate]bool
 }
 
-// keep is how many directories stay while nobody works in them: those of the candidates being evaluated and exported.
+// keep is how many unused directories stay: those of the candidates being evaluated and exported.
 const keep = 16
 
-// enter makes sure that the candidate has a directory, and calls make where it is new. The directory stays at least until
-// leave is called.
+// enter makes sure that the candidate has a directory, and calls make in a new one. The directory stays at least until leave is
+// called.
 func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), err error) {
 	s.mu.Lock()
 	if s.busy == nil {
@@ -109,7 +109,7 @@ func (s *scratch) close() error {
 
 const scratchPrefix = "tune-kernel-"
 
-// removeStale removes what processes left that were killed.
+// removeStale removes what killed processes left.
 func removeStale(temp string) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {
@@ -124,7 +124,7 @@ func removeStale(temp string) {
 		}
 		p, err := os.FindProcess(pid)
 		if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-			os.RemoveAll(filepath.Join(temp, e.Name())) // which fails for those of other users
+			os.RemoveAll(filepath.Join(temp, e.Name())) // this fails for files of other users
 		}
 	}
 }

@@ -6,23 +6,22 @@ import (
 	"tune/kernels"
 )
 
-// A text that is run by sh -c is a program, and a value in it must stay a value: one such as "a; rm -rf x" is to be a word
-// with a semicolon. So each place is quoted for where it stands: bare, or within the user's own quotes. There are places
-// where no quoting is right, because the shell reads the text there twice or by other rules. There only values may stand
-// that need none.
+// A text that is run by sh -c is a program, but a value in it must remain a value: "a; rm -rf x" must become a word with a
+// semicolon. So each placeholder is quoted for its context: bare, or within the user's own quotes. In some contexts no quoting is
+// right, because the shell reads the text twice or by other rules. Only values that need no quotes are allowed there.
 
-// quoting is where in a shell's text a place stands.
+// quoting is the context of a placeholder in a shell's text.
 type quoting uint8
 
 const (
 	bare    quoting = iota
 	double          // within "…"
 	single          // within '…'
-	nowhere         // where no quoting keeps every value a value
+	nowhere         // no quoting works for every value
 )
 
-// shellPlaces returns where each place of a command line stands, and for those that stand nowhere why: a part that is no
-// place has neither. It follows the token rules of the shell command language (POSIX.1-2024, 2.2 and 2.3).
+// shellPlaces returns the context of each placeholder in a command line, and for the context nowhere the reason; parts that are
+// no placeholder have neither. It follows the token rules of the shell command language (POSIX.1-2024, 2.2 and 2.3).
 func shellPlaces(t template) (places []quoting, reasons []string) {
 	places, reasons = make([]quoting, len(t.parts)), make([]string, len(t.parts))
 	s := shellScan{stack: []opening{wholeText}}
@@ -37,18 +36,18 @@ func shellPlaces(t template) (places []quoting, reasons []string) {
 	return places, reasons
 }
 
-// shellScan is where a reader of a shell's text is.
+// shellScan is the state of reading a shell's text.
 type shellScan struct {
-	stack  []opening // what waits for its end, at least the text itself
+	stack  []opening // constructs that are open, at least the text itself
 	escape bool      // a backslash came last
 	dollar bool      // a dollar sign came last
 	less   bool      // a < came last
 	word   bool      // within a word, where # begins no comment
 	recent string    // the word so far
-	lost   string    // why nothing that follows can be told, "" where it can
+	lost   string    // why the context of everything that follows is unknown, "" where it is known
 }
 
-// opening is what waits for its end.
+// opening is an open construct.
 type opening uint8
 
 const (
@@ -63,7 +62,7 @@ const (
 	comment
 )
 
-// noPlace says why no quoting is right in some openings.
+// noPlace says why no quoting works in some constructs.
 var noPlace = map[opening]string{
 	backticks:  "it stands between backticks, whose text the shell reads twice",
 	expansion:  "it stands in ${…}",
@@ -75,14 +74,14 @@ func (s *shellScan) top() opening   { return s.stack[len(s.stack)-1] }
 func (s *shellScan) push(o opening) { s.stack = append(s.stack, o) }
 func (s *shellScan) pop()           { s.stack = s.stack[:len(s.stack)-1] }
 
-// lose says that nothing that follows can be told.
+// lose says that the context of everything that follows is unknown.
 func (s *shellScan) lose(why string) {
 	if s.lost == "" {
 		s.lost = why
 	}
 }
 
-// place returns where a place stands that comes now.
+// place returns the context of a placeholder at the current position.
 func (s *shellScan) place() (quoting, string) {
 	switch {
 	case s.lost != "":
@@ -117,7 +116,7 @@ func (s *shellScan) read(text string) {
 // step follows one character. paren says that the next one is an opening parenthesis.
 func (s *shellScan) step(r rune, paren bool) {
 	if s.escape {
-		s.escape, s.word = false, s.word || r != '\n' // an escaped line end is none at all
+		s.escape, s.word = false, s.word || r != '\n' // an escaped newline is removed
 		return
 	}
 	dollar, less := s.dollar, s.less
@@ -195,7 +194,7 @@ func (s *shellScan) step(r rune, paren bool) {
 	}
 }
 
-// command follows a character of a command, outside of all quotes.
+// command processes a character of a command, outside of all quotes.
 func (s *shellScan) command(r rune, less bool) {
 	switch {
 	case r == '"':
@@ -216,7 +215,7 @@ func (s *shellScan) command(r rune, less bool) {
 		s.word, s.recent = false, ""
 	case r == ')':
 		top := s.top()
-		if top != wholeText { // where a pattern of a case ends
+		if top != wholeText { // the end of a pattern of a case
 			s.pop()
 		}
 		s.word, s.recent = top == substitution, ""
@@ -231,14 +230,14 @@ func (s *shellScan) command(r rune, less bool) {
 	}
 }
 
-// shellSafe reports whether a value means itself wherever it stands in a shell's text.
+// shellSafe reports whether a value needs no quotes anywhere in a shell's text.
 func shellSafe(value string) bool { return value == "" || kernels.ShellWord(value) == value }
 
-// shellQuote writes a value for where it stands.
+// shellQuote quotes a value for its context.
 func shellQuote(value string, where quoting) string {
 	switch {
 	case shellSafe(value) || where == nowhere:
-		return value // the latter were refused unless they are safe
+		return value // for the context nowhere, unsafe values were refused before
 	case where == double:
 		return strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(value)
 	case where == single:
@@ -247,7 +246,7 @@ func shellQuote(value string, where quoting) string {
 	return kernels.ShellWord(value)
 }
 
-// expandShell puts the values in, quoted for where they stand. An empty one leaves nothing.
+// expandShell inserts the values, quoted for their contexts. An empty one leaves nothing.
 func expandShell(t template, places []quoting, values texts) string {
 	var b strings.Builder
 	for i, p := range t.parts {
@@ -257,7 +256,7 @@ func expandShell(t template, places []quoting, values texts) string {
 		}
 		text := shellQuote(values[p.name], places[i])
 		if text == "" && places[i] == bare && i+1 < len(t.parts) && strings.HasPrefix(t.parts[i+1].text, "#") {
-			text = "''" // or else a comment began
+			text = "''" // otherwise a comment would begin here
 		}
 		b.WriteString(text)
 	}

@@ -19,22 +19,21 @@ import (
 	"tune/space"
 )
 
-// signature is a function as the compiler sees it.
+// signature is a function's type as the compiler sees it.
 type signature struct {
 	parameters []dwarf.Type
-	lines      []int  // of the parameters, where they are known: as many, or none
-	line       int    // of the function; 0 where it is not known
-	file       string // that it stands in; "" where it is not known
+	lines      []int  // of the parameters, where they are known: either all or none
+	line       int    // of the function; 0 where it is unknown
+	file       string // the function's file; "" where it is unknown
 	open       bool   // it takes any number of arguments
 }
 
-// examinedPoints is how many random points the tuned function is examined at beside the baseline, in case its type depends
-// on parameters.
+// examinedPoints is how many random points the tuned function is examined at besides the baseline, in case its type depends on
+// parameters.
 const examinedPoints = 3
 
-// Examine holds the arguments of the file against the functions: how many there are, what buffers point to and whether
-// that is const, and whether scalars arrive as they are. What is wrong is a Faults. A function that does not compile is
-// left to those who build it.
+// Examine compares the arguments of the file with the functions: their number, the types and const of pointers, and whether
+// scalars keep their values. Errors are Faults. Functions that do not compile are reported elsewhere, when they are built.
 func (s *sourceSpec) Examine(ctx context.Context) error {
 	r := &reader{file: s.path}
 	all := []examined{s.tunedAt(s.space.Default())}
@@ -48,7 +47,7 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 	for range examinedPoints {
 		p, err := s.space.Sample(rng)
 		if err != nil {
-			break // a space that can hardly be drawn from
+			break // points of this space are hard to draw
 		}
 		e := s.tunedAt(p)
 		e.at = " with " + p.Key()
@@ -79,7 +78,7 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 	return nil
 }
 
-// prepare compiles what is going to be read, side by side. Those who read it find out what is wrong.
+// prepare compiles, in parallel, what will be examined. Errors are found by those who use the results.
 func (s *sourceSpec) prepare(ctx context.Context, all []examined) {
 	var wait sync.WaitGroup
 	for _, e := range all {
@@ -105,7 +104,7 @@ type examined struct {
 	compiler string
 	program  program
 	flags    []string
-	at       string // which point, for messages; "" where it does not matter
+	at       string // a point, for messages; "" where it does not matter
 }
 
 func (s *sourceSpec) examine(ctx context.Context, r *reader, e examined) error {
@@ -122,7 +121,7 @@ func (s *sourceSpec) examine(ctx context.Context, r *reader, e examined) error {
 	return nil
 }
 
-// head returns the beginning of a unit with the program of a function.
+// head returns the start of a unit with the program of a function.
 func (e examined) head() string {
 	return unitHead(e.program.body) + "#line 1 \"tune_parameters\"\n" + e.program.header + e.program.line + e.program.body + "\n#line 1 \"tune_signature\"\n"
 }
@@ -132,21 +131,21 @@ func (e examined) described() string {
 	return e.head() + fmt.Sprintf("__attribute__((used)) __typeof__(&%[1]s) tune_signature = &%[1]s;\n", e.function)
 }
 
-// build compiles a text with what a function is compiled with.
+// build compiles a text with the flags and compiler of a function.
 func (s *sourceSpec) build(ctx context.Context, e examined, text string, more ...string) (so string, err error) {
 	tools, err := s.host.Toolchain(ctx)
 	if err != nil {
 		return "", err
 	}
-	// What a debugger reads would be left out by -s and by other -g.
+	// -s and other -g flags would leave out the debugging information.
 	flags := slices.DeleteFunc(slices.Clone(e.flags), func(f string) bool {
 		return f == "-s" || f == "-w" || f == "-Wl,-s" || strings.HasPrefix(f, "-g") || strings.HasPrefix(f, "-flto")
 	})
 	return tools.BuildWithin(ctx, s.s.limits.compile, e.language, text, e.compiler, append(flags, more...))
 }
 
-// signature reads the type of a function from what the compiler writes for debuggers. A function that cannot be named by
-// itself, being a macro or one of several, is a rejection, and so is a text that does not compile.
+// signature reads the type of a function from the debugging information of the compiler. A name that is not one function, such as
+// a macro or an overloaded name, is a rejection, and so is a text that does not compile.
 func (s *sourceSpec) signature(ctx context.Context, e examined) (signature, error) {
 	so, err := s.build(ctx, e, e.described(), "-g")
 	if err != nil {
@@ -159,12 +158,12 @@ func (s *sourceSpec) signature(ctx context.Context, e examined) (signature, erro
 	defer file.Close()
 	data, err := file.DWARF()
 	if err != nil {
-		return signature{}, kernels.Reject(space.CompileFailed, "the compiler describes no types: %v", err)
+		return signature{}, kernels.Reject(space.CompileFailed, "the compiler wrote no debugging information, from which tune reads types: %v", err)
 	}
 	return readSignature(data, e.function[strings.LastIndexByte(e.function, ':')+1:])
 }
 
-// readSignature finds the type of the variable tune_signature, and where the function of a name stands that has it.
+// readSignature finds the type of the variable tune_signature, and the position of the named function with that type.
 func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 	var found *dwarf.FuncType
 	var places []signature
@@ -173,7 +172,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 	for {
 		entry, err := entries.Next()
 		if err != nil {
-			return sig, kernels.Reject(space.CompileFailed, "what the compiler says of types cannot be read: %v", err)
+			return sig, kernels.Reject(space.CompileFailed, "the debugging information of the compiler cannot be read: %v", err)
 		}
 		if entry == nil {
 			break
@@ -185,7 +184,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 			if at, ok := entry.Val(dwarf.AttrType).(dwarf.Offset); ok && entry.Val(dwarf.AttrName) == "tune_signature" {
 				t, err := data.Type(at)
 				if err != nil {
-					return sig, kernels.Reject(space.CompileFailed, "the type of the function cannot be read: %v", err)
+					return sig, kernels.Reject(space.CompileFailed, "the type of the function cannot be read from the debugging information: %v", err)
 				}
 				if p, ok := plainType(t).(*dwarf.PtrType); ok {
 					found, _ = plainType(p.Type).(*dwarf.FuncType)
@@ -209,7 +208,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 		}
 		sig.parameters = append(sig.parameters, t)
 	}
-	// A definition without a prototype says more than its type. Of several functions of the name one may fit.
+	// A definition without a prototype tells more than its type. Of several functions with the name one may match.
 	old := sig.open && len(sig.parameters) == 0
 	places = slices.DeleteFunc(places, func(p signature) bool { return !old && len(p.parameters) != len(sig.parameters) })
 	if len(places) == 1 {
@@ -221,7 +220,7 @@ func readSignature(data *dwarf.Data, name string) (sig signature, err error) {
 	return sig, nil
 }
 
-// readPlace reads where a function stands, with its parameters.
+// readPlace reads the position of a function and of its parameters.
 func readPlace(data *dwarf.Data, unit, entry *dwarf.Entry) (signature, error) {
 	var out signature
 	if line, ok := entry.Val(dwarf.AttrDeclLine).(int64); ok {
@@ -264,8 +263,7 @@ func readPlace(data *dwarf.Data, unit, entry *dwarf.Entry) (signature, error) {
 	}
 }
 
-// judge compares the arguments with the parameters of a function. It reports whether there are parameters of which it cannot
-// tell.
+// judge compares the arguments with the parameters of a function. It reports whether it could not judge some of the parameters.
 func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 	place := func(i int) string {
 		line, file := sig.line, sig.file
@@ -302,8 +300,8 @@ func areListed(n int) string {
 	return fmt.Sprintf("%d are listed", n)
 }
 
-// judge says what is wrong with an argument that is handed to a parameter of a type, and in which of its fields; text is ""
-// where nothing is. known is false where it cannot tell.
+// judge says what is wrong with passing an argument to a parameter of a type, and names the field that is wrong; text is "" where
+// nothing is. known is false where it cannot tell.
 func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 	t = plainType(t)
 	pointer, isPointer := t.(*dwarf.PtrType)
@@ -355,7 +353,7 @@ func (a argument) judge(t dwarf.Type) (field, text string, known bool) {
 	return "", "", true
 }
 
-// advice names the type to write in the file for a type of C.
+// advice names the type to write in the file for a C type.
 func advice(t dwarf.Type) string {
 	base := plainType(t)
 	for _, c := range ctypes {
@@ -366,13 +364,13 @@ func advice(t dwarf.Type) string {
 	return ", which a file has no name for; take another in the source, or void *"
 }
 
-// holds reports whether a buffer of elements may be read as one of a type.
+// holds reports whether a buffer of elements may be read as elements of a C type.
 func holds(e native.Elem, t dwarf.Type) (fits, known bool) {
 	switch t := t.(type) {
 	case *dwarf.VoidType:
 		return true, true
 	case *dwarf.CharType:
-		// Whether a plain char has a sign is the compiler's choice.
+		// The compiler decides whether a plain char is signed.
 		if t.Name == "char" && (e == native.I8 || e == native.U8) {
 			return true, true
 		}
@@ -390,7 +388,7 @@ func holds(e native.Elem, t dwarf.Type) (fits, known bool) {
 	return exactly(e, t)
 }
 
-// exactly reports whether elements and a type are the same but for their name.
+// exactly reports whether an element type and a C type are the same apart from their names.
 func exactly(e native.Elem, t dwarf.Type) (fits, known bool) {
 	number, signed, isFloat, ok := numeric(t)
 	if !ok {
@@ -399,7 +397,7 @@ func exactly(e native.Elem, t dwarf.Type) (fits, known bool) {
 	return number == int64(e.Size()) && isFloat == floating(e) && (isFloat || signed == hasSign(e)), true
 }
 
-// carries reports whether each value of an element type has the same value in a scalar type.
+// carries reports whether a scalar type can hold each value of an element type unchanged.
 func carries(e native.Elem, t dwarf.Type) (fits, known bool) {
 	switch t.(type) {
 	case *dwarf.BoolType, *dwarf.EnumType:
@@ -416,14 +414,14 @@ func carries(e native.Elem, t dwarf.Type) (fits, known bool) {
 	case floating(e):
 		return isFloat && size >= own, true
 	case isFloat:
-		return size > own, true // double holds 32 bits, float 16
+		return size > own, true // double holds 32-bit integers, float 16-bit ones
 	case hasSign(e):
 		return signed && size >= own, true
 	}
 	return size > own || size == own && !signed, true
 }
 
-// numeric describes a type of numbers. Those of two bytes that are no halves of IEEE are none.
+// numeric describes a type of numbers. Two-byte types other than IEEE halves are no numbers here.
 func numeric(t dwarf.Type) (size int64, signed, isFloat, ok bool) {
 	switch t := t.(type) {
 	case *dwarf.IntType, *dwarf.CharType:
@@ -454,14 +452,14 @@ func plainType(t dwarf.Type) dwarf.Type {
 	}
 }
 
-// typeText writes a type as C does, so far as it needs no brackets.
+// typeText writes a type as C does, if it needs no parentheses.
 func typeText(t dwarf.Type) string {
 	switch t := t.(type) {
 	case nil, *dwarf.VoidType:
 		return "void"
 	case *dwarf.QualType:
 		if _, pointer := t.Type.(*dwarf.PtrType); pointer {
-			return typeText(t.Type) // what is restrict or const itself is so inside of the function alone
+			return typeText(t.Type) // restrict and const of the parameter itself matter only inside the function
 		}
 		return t.Qual + " " + typeText(t.Type)
 	case *dwarf.PtrType:
@@ -481,8 +479,8 @@ func typeText(t dwarf.Type) string {
 	return "of another kind"
 }
 
-// mismatches makes errors of what C warns about where a call does not fit a function: in the lines that follow alone, because
-// the user's own may be as they like.
+// mismatches turns the compiler's warnings about a call that does not fit a function into errors. They apply only to the lines
+// that follow, because the user's own code may have such warnings.
 var mismatches = func() string {
 	text := "#pragma GCC diagnostic ignored \"-Wpragmas\"\n#pragma GCC diagnostic ignored \"-Wunknown-warning-option\"\n"
 	for _, w := range []string{"incompatible-pointer-types", "discarded-qualifiers", "incompatible-pointer-types-discards-qualifiers",
@@ -492,7 +490,7 @@ var mismatches = func() string {
 	return text
 }()
 
-// tryCall lets the compiler say whether a function can be called with the arguments, where its type says too little.
+// tryCall asks the compiler whether a function can be called with the arguments, where its type tells too little.
 func (s *sourceSpec) tryCall(ctx context.Context, r *reader, e examined) error {
 	text := s.s.unit(e.program, e.language, e.function, 1)
 	if e.language == "c" {
@@ -503,7 +501,7 @@ func (s *sourceSpec) tryCall(ctx context.Context, r *reader, e examined) error {
 	if rejected == nil {
 		return err
 	}
-	// What is wrong may be the source itself, which whoever builds it tells.
+	// The source itself may be wrong, which is reported when it is built.
 	if _, err := s.build(ctx, e, e.head()); err != nil {
 		if kernels.AsRejection(err) != nil {
 			return nil

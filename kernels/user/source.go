@@ -20,7 +20,7 @@ import (
 // maxBuffers bounds the bytes of all buffers of one call.
 const maxBuffers = 16 << 30
 
-// argumentError is a fault of an argument at one shape.
+// argumentError is an error in an argument at one shape.
 type argumentError struct {
 	index int
 	field string
@@ -30,16 +30,16 @@ type argumentError struct {
 func (e *argumentError) Error() string { return e.err.Error() }
 func (e *argumentError) Unwrap() error { return e.err }
 
-// call is what a function is called with at one shape, but for the content of the buffers.
+// call holds the arguments of a function at one shape, without the content of the buffers.
 type call struct {
 	values  values
 	name    string // of the shape, for messages
 	dims    []int64
 	buffers []native.Buffer
-	index   []int // of the argument of each buffer
+	index   []int // for each buffer, the index of its argument
 }
 
-// shapeCase evaluates the arguments at a point and a shape. An error is an *argumentError.
+// shapeCase evaluates the arguments at a point and a shape. Its errors are *argumentError.
 func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error) {
 	c := call{values: pointValues(p, constants), name: shapeName(constants)}
 	total := 0.0
@@ -65,7 +65,7 @@ func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error
 	return c, nil
 }
 
-// kept returns the bytes that are kept of a call for a seed: as many as its buffers have.
+// kept returns how many bytes of a call are kept for each seed: the size of its buffers.
 func (c call) kept() (n int64) {
 	for _, b := range c.buffers {
 		n += int64(b.Bytes())
@@ -73,7 +73,7 @@ func (c call) kept() (n int64) {
 	return n
 }
 
-// room returns an error where the machine has no room for a call; an *argumentError, about the largest buffer.
+// room returns an error where the machine has too little memory for a call: an *argumentError about the largest buffer.
 func (s *source) room(c call) error {
 	largest := -1
 	for i, b := range c.buffers {
@@ -112,7 +112,7 @@ func scalarBits(a argument, v values) (int64, error) {
 	return a.value.whole(v, low, high)
 }
 
-// inputs draws the content of the buffers that are read: nil for the others. Without generate it only says what is wrong.
+// inputs draws the content of the buffers that are read; it is nil for the others. Without generate it only checks.
 func (s *source) inputs(c call, seed uint64, generate bool) ([][]byte, error) {
 	out := make([][]byte, len(c.buffers))
 	for i, b := range c.buffers {
@@ -139,7 +139,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	switch a.fill.kind {
 	case fillFile:
 		if len(a.fill.data) != b.Bytes() {
-			return nil, fmt.Errorf("%s holds %d elements, and the buffer %d", a.fill.name, len(a.fill.data)/b.Elem.Size(), b.Len)
+			return nil, fmt.Errorf("%s holds %d elements, but the buffer has %d", a.fill.name, len(a.fill.data)/b.Elem.Size(), b.Len)
 		}
 		return a.fill.data, nil
 	case fillConstant:
@@ -173,7 +173,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	case !generate:
 		return nil, nil
 	}
-	// Each buffer has a stream of its own, so that an argument more or less changes no other.
+	// Each buffer has its own random stream, so that adding or removing an argument changes no other.
 	h := fnv.New64a()
 	h.Write([]byte(a.name + " " + c.name))
 	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
@@ -188,7 +188,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	return content, nil
 }
 
-// fixed reports whether a call has the same inputs whatever the seed is.
+// fixed reports whether a call has the same inputs for every seed.
 func (s *source) fixed(c call) bool {
 	for i, b := range c.buffers {
 		a := s.arguments[c.index[i]]
@@ -204,8 +204,8 @@ func (s *source) fixed(c call) bool {
 	return true
 }
 
-// scale multiplies the elements of inputs that are floats by numbers from 0.75 to 1.25, and reports whether there are
-// any. It leaves the inputs of the file alone.
+// scale multiplies the float elements of inputs by numbers from 0.75 to 1.25, and reports whether there are any. It copies the
+// inputs of the file first.
 func (s *source) scale(c call, inputs [][]byte, seed uint64) (scaled bool) {
 	rng := rand.New(rand.NewPCG(seed, 0x7363616c65))
 	for i, b := range c.buffers {
@@ -246,7 +246,7 @@ func (s *source) work(constants map[string]int) (native.Work, error) {
 	return w, nil
 }
 
-// verify compares the buffers of a call with what they should hold.
+// verify compares the buffers of a call with the expected ones.
 func (s *source) verify(c call, got, want [][]byte) (d kernels.Deviation, worst error) {
 	most := 1.0
 	for i, b := range c.buffers {
@@ -277,8 +277,8 @@ func (t tolerance) note() string {
 	return fmt.Sprintf(" ± %g ± %g·|want|", t.absolute, t.relative)
 }
 
-// compare returns the element that is furthest off, by how many times its tolerance, and how many are off. It adds those
-// that are within their tolerance to d.
+// compare returns the element with the largest error relative to its tolerance, and how many elements are wrong. It adds those
+// within their tolerance to d.
 func compare(got, want []byte, elem native.Elem, t tolerance, d *kernels.Deviation) (at int, excess float64, count int) {
 	size := elem.Size()
 	exact := t == tolerance{} && !floating(elem)
@@ -332,7 +332,7 @@ func decode(b []byte, elem native.Elem) float64 {
 	return float64(binary.NativeEndian.Uint64(b))
 }
 
-// show is one element as text.
+// show writes one element as text.
 func show(b []byte, elem native.Elem, i int) string {
 	b = b[i*elem.Size() : (i+1)*elem.Size()]
 	switch elem {
@@ -346,14 +346,14 @@ func show(b []byte, elem native.Elem, i int) string {
 	return fmt.Sprintf("%v", decode(b, elem))
 }
 
-// program is the text of a candidate in its parts.
+// program is the text of a candidate, in parts.
 type program struct {
 	header string // the #defines
-	body   string // the user's source, with the values in it
+	body   string // the user's source, with the values inserted
 	line   string // the line directive before it
 }
 
-// program puts the values of a point into a source.
+// program inserts the values of a point into a source.
 func (s *source) program(t template, name string, p space.Point, constants map[string]int) program {
 	out := program{body: t.src, line: fmt.Sprintf("#line 1 %q\n", filepath.Base(name))}
 	if !s.define {
@@ -372,13 +372,13 @@ func (s *source) program(t template, name string, p space.Point, constants map[s
 	return out
 }
 
-// compilerParameter is the parameter whose values are the compilers of the file that are installed.
+// compilerParameter is the parameter whose values are the installed compilers of the file.
 const compilerParameter = "compiler"
 
 func (s *source) choosesCompiler() bool { return len(s.compilers) > 1 }
 
-// unitHead returns what begins each translation unit, before the user's text: what that asks the system's headers for has to come
-// before the first of them.
+// unitHead returns the start of each translation unit. Macros in the user's text that select system features must come before the
+// first header.
 func unitHead(text string) string {
 	var b strings.Builder
 	for _, line := range featureMacro.FindAllString(text, -1) {
@@ -391,10 +391,10 @@ func unitHead(text string) string {
 // unitCall begins the part of a unit that calls the function.
 const unitCall = "#line 1 \"tune_kernel\"\n"
 
-// featureMacro finds the definitions that select what headers declare; see feature_test_macros(7).
+// featureMacro matches the definitions that select what headers declare; see feature_test_macros(7).
 var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURCE|DEFAULT_SOURCE|POSIX_SOURCE|POSIX_C_SOURCE|XOPEN_SOURCE|ISOC11_SOURCE|FILE_OFFSET_BITS)\b[^\n]*`)
 
-// unit returns the translation unit that calls a function of a program in the way of package native: buffers in args,
+// unit returns the translation unit that calls a function of a program with the interface of package native: buffers in args,
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
 	var b strings.Builder
@@ -419,14 +419,14 @@ func (s *source) unit(pr program, language, function string, threads int) string
 		}
 		word := fmt.Sprintf("(%s)tune_dims[%d]", a.ctype.c, scalars)
 		if floating(a.ctype.elem) {
-			// A float lies in the low bytes of its 64 bits.
+			// A float is in the low bytes of its 64 bits.
 			fmt.Fprintf(&b, "\tunion { int64_t bits; %s value; } tune_scalar_%d;\n\ttune_scalar_%d.bits = tune_dims[%d];\n", a.ctype.c, scalars, scalars, scalars)
 			word = fmt.Sprintf("tune_scalar_%d.value", scalars)
 		}
 		words = append(words, word)
 		scalars++
 	}
-	// By itself OpenMP would take every core, and a call that is said to use one would be timed by the CPU time of one.
+	// By default OpenMP would use every core, and a call that claims one thread would be timed by the CPU time of one.
 	fmt.Fprintf(&b, "#ifdef _OPENMP\n\tomp_set_num_threads(%d);\n#endif\n", threads)
 	fmt.Fprintf(&b, "\t%s(%s);\n\t(void)tune_args; (void)tune_dims;\n}\n", function, strings.Join(words, ", "))
 	return b.String()
@@ -452,8 +452,8 @@ func (s *source) flagsOf(p space.Point, constants map[string]int) []string {
 	return out
 }
 
-// ownSymbols binds the calls of a source to its own functions. By itself a shared object would take a function of the C
-// library where that has one of the same name (step, index, y0), and would inline none that is not static.
+// ownSymbols binds the calls in a source to its own functions. Otherwise a shared object would call a function of the C library
+// with the same name (step, index, y0), and would inline no function that is not static.
 var ownSymbols = []string{"-fno-semantic-interposition", "-Wl,-Bsymbolic"}
 
 // threadsOf returns how many threads a call of a point uses.

@@ -22,10 +22,10 @@ type sourceSpec struct {
 	host      *native.Host
 	path      string // of the kernel's file
 	constants map[string]int
-	// shapes are all that candidates are checked on, the asked one first, each with the space that says which
-	// points exist there.
+	// shapes are all shapes that candidates are checked on, the asked one first, each with the space of the points that exist
+	// there.
 	shapes []checkShape
-	asked  call // at the asked shape, of its first point
+	asked  call // at the asked shape, for its first point
 	work   native.Work
 	limits worker.Limits
 	info   kernels.Info
@@ -58,8 +58,7 @@ func newSourceProblem(k *Kernel, constants map[string]int) (kernels.Problem, err
 	return &SourceProblem{Problem: p.(*native.Problem), spec: spec}, nil
 }
 
-// SourceProblem is a native problem that also knows the file that it is of: it can be examined, and another point may
-// become its baseline.
+// SourceProblem is a native problem that also knows its file: it can be examined, and another point may become its baseline.
 type SourceProblem struct {
 	*native.Problem
 	spec *sourceSpec
@@ -68,14 +67,14 @@ type SourceProblem struct {
 	baseline space.Point // where Settle has found one; zero before
 }
 
-// Traits are those of the native problem, with what the file says of checks, arguments and the baseline.
+// Traits returns the traits of the native problem, with those that the file decides: checking, Examine and the baseline.
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
 	t.Checking, t.Examine, t.Baselines, t.Settle = p.checking(), p.Examine, p.baselines, p.Settle
 	return t
 }
 
-// Examine holds the arguments of the file against the functions that they are for. What is wrong is a Faults.
+// Examine compares the arguments of the file with the functions that they are for. Errors are Faults.
 func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
 
 // checking says whether the inputs of checks differ.
@@ -178,7 +177,7 @@ func installed(names []string) ([]string, error) {
 // Space returns the points at the asked shape.
 func (s *sourceSpec) Space() *space.Space { return s.space }
 
-// Sizes returns the buffers of the asked shape, and what is kept of them for a seed.
+// Sizes returns the buffers of the asked shape, and the bytes that are kept of them for each seed.
 func (s *sourceSpec) Sizes() ([]native.Buffer, int64) { return s.asked.buffers, s.asked.kept() }
 
 // Presets returns the baseline.
@@ -187,7 +186,7 @@ func (s *sourceSpec) Presets() []kernels.Preset { return baselinePreset(s.space)
 // Work describes one call.
 func (s *sourceSpec) Work() native.Work { return s.work }
 
-// Generate puts the values of a point into the source.
+// Generate inserts the values of a point into the source.
 func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 	threads, err := s.s.threadsOf(p, s.constants)
 	if err != nil {
@@ -230,7 +229,7 @@ func atShape(constants map[string]int) string {
 	return " at " + shapeName(constants)
 }
 
-// calls returns what a point is called with at each shape where it exists.
+// calls returns the calls of a point at each shape where the point exists.
 func (s *sourceSpec) calls(p space.Point) ([]call, error) {
 	var out []call
 	for i, shape := range s.shapes {
@@ -248,7 +247,7 @@ func (s *sourceSpec) calls(p space.Point) ([]call, error) {
 	return out, nil
 }
 
-// CaseClass names the calls of a point: those with the same lengths and scalars share inputs and references.
+// CaseClass identifies the calls of a point: points with the same lengths and scalars share inputs and references.
 func (s *sourceSpec) CaseClass(p space.Point) string {
 	calls, err := s.calls(p)
 	if err != nil {
@@ -273,7 +272,7 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 	return b.String()
 }
 
-// Cases draws the inputs of a point's calls and has the reference compute what they should come to.
+// Cases draws the inputs of a point's calls and lets the reference compute the expected results.
 func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	calls, err := s.calls(p)
 	if err != nil {
@@ -295,7 +294,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		return nil, ended
 	}
 	if err != nil {
-		// What is wrong with the reference is no candidate's fault, so that a rejection must not pass.
+		// A fault of the reference is not the candidate's, so a rejection must not be returned.
 		return nil, s.referenceError(err)
 	}
 	for i, c := range calls {
@@ -304,9 +303,9 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	return cases, nil
 }
 
-// Variant returns the asked shape with the inputs of a seed, for calls that are timed. Where the file draws none, the
-// inputs that are floats vary by up to a quarter all the same; what a file says that they lead to then holds no more, so
-// that nothing but two calls of a candidate on the same inputs can be compared.
+// Variant returns the asked shape with the inputs of a seed, for timed calls. Where the file draws no inputs, the float inputs
+// still vary by up to a quarter. The outputs stated in the file do not apply then; only two calls of a candidate on the same
+// inputs can be compared.
 func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
 	c, err := s.s.shapeCase(p, s.constants)
 	if err != nil {
@@ -357,7 +356,7 @@ func (s *sourceSpec) draw(c call, seed uint64) (inputs [][]byte, scaled bool, er
 	return inputs, scaled, nil
 }
 
-// VariantClass names the call at the asked shape, as CaseClass does.
+// VariantClass identifies the call at the asked shape, as CaseClass does.
 func (s *sourceSpec) VariantClass(p space.Point) string { return s.CaseClass(p) }
 
 func mapBuffers(w *worker.Worker, c native.Case) error {

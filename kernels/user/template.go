@@ -9,20 +9,20 @@ import (
 	"tune/space"
 )
 
-// template is a text with places for values, {{name}}.
+// template is a text with placeholders for values, {{name}}.
 type template struct {
 	src   string
 	parts []part
 }
 
-// part is a stretch of text, or where name is set a place for its value.
+// part is a stretch of text or, where name is set, a placeholder.
 type part struct {
 	text   string
 	name   string
-	offset int // of the place in the text, in bytes
+	offset int // of the placeholder in the text, in bytes
 }
 
-// placePattern asks for a name, because {{1,2},{3,4}} is C.
+// placePattern requires a name inside the braces, because {{1,2},{3,4}} is C.
 var placePattern = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}`)
 
 func parseTemplate(src string) template {
@@ -41,7 +41,7 @@ func parseTemplate(src string) template {
 	return t
 }
 
-// names returns the places, in order.
+// names returns the names of the placeholders, in order.
 func (t template) names() []mention {
 	var out []mention
 	for _, p := range t.parts {
@@ -52,10 +52,10 @@ func (t template) names() []mention {
 	return out
 }
 
-// texts are what places stand for; an inactive parameter is missing.
+// texts are the values of placeholders; an inactive parameter is missing.
 type texts map[string]string
 
-// expand puts the values in. whole is false where a place had none.
+// expand inserts the values. whole is false where a placeholder had none.
 func (t template) expand(values texts) (text string, whole bool) {
 	var b strings.Builder
 	whole = true
@@ -82,7 +82,7 @@ func expandAll(ts []template, values texts) []string {
 	return out
 }
 
-// valueText is a value as it is put into a text.
+// valueText is a value as it is inserted into a text.
 func valueText(v space.Value) string {
 	switch x := v.Any().(type) {
 	case string:

@@ -1,5 +1,5 @@
-// Package chart draws how well strategies do over the evaluations that they spend: a curve for each, with the band that
-// most seeds are in, a panel for each space. WriteRun draws how the best cost of one run fell over time.
+// Package chart draws how well strategies do over the evaluations that they spend: a panel for each space, and a curve for each
+// strategy with the band that holds most seeds. WriteRun draws how the best cost of one run fell over time.
 package chart
 
 import (
@@ -22,8 +22,8 @@ type Panel struct {
 	Curves []Curve
 }
 
-// Curve is what one strategy reaches after each evaluation, from the first on. Low and High bound the band, and are as
-// long as Mean.
+// Curve is the result of one strategy after each evaluation, from the first on. Low and High bound the band, and are as long as
+// Mean.
 type Curve struct {
 	Name            string
 	Mean, Low, High []float64
@@ -32,8 +32,7 @@ type Curve struct {
 // Formats are what Write can draw.
 var Formats = []string{"svg", "png"}
 
-// The colours of curves, which can be told apart also by readers who do not see all colours [Okabe and Ito, "Color
-// universal design", 2008].
+// The colours of the curves. They can also be told apart by colour-blind readers [Okabe and Ito, "Color universal design", 2008].
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xB2, 0xFF}, {0xD5, 0x5E, 0x00, 0xFF}, {0x00, 0x9E, 0x73, 0xFF}, {0xCC, 0x79, 0xA7, 0xFF},
 	{0xE6, 0x9F, 0x00, 0xFF}, {0x56, 0xB4, 0xE9, 0xFF}, {0x6B, 0x6B, 0x6B, 0xFF}, {0xB2, 0xA4, 0x00, 0xFF},
@@ -86,7 +85,7 @@ func Write(w io.Writer, format string, panels []Panel) error {
 	return err
 }
 
-// plot makes the axes of a panel. The first of a page has the legend.
+// plot makes the axes of a panel. The first panel of a page has the legend.
 func (p Panel) plot(legend bool) (*plot.Plot, error) {
 	out := plot.New()
 	out.Title.Text = plain.Line(p.Title)
@@ -137,8 +136,7 @@ func (p Panel) plot(legend bool) (*plot.Plot, error) {
 	return out, nil
 }
 
-// shownFrom is the evaluation from which on the vertical axis has room for the whole band: before it everything is
-// possible.
+// shownFrom is the evaluation from which on the vertical axis fits the whole band: before it, results vary too much to show.
 const shownFrom = 10
 
 // logTicks labels …, 0.5, 1, 2, 5, 10, 20, … of a logarithmic axis.

@@ -9,8 +9,8 @@ import (
 	"tune/space"
 )
 
-// parseOpen parses a text that ends too early, where all that it lacks is the end of a cache whose tuner was stopped:
-// Kernel Tuner writes a comma after each entry, and the closing braces when it ends.
+// parseOpen parses a text that ends too early, if it lacks only the end of a cache whose tuner was stopped: Kernel Tuner writes a
+// comma after each entry, and the closing braces when it ends.
 func parseOpen(text string) (node, error) {
 	if !strings.Contains(text, `"cache"`) {
 		return node{}, errEnds
@@ -22,10 +22,10 @@ func parseOpen(text string) (node, error) {
 	return parse(text + "}")
 }
 
-// errorKey is the key of tune's own words for a failure. Kernel Tuner passes over it.
+// errorKey is the key for tune's own description of a failure. Kernel Tuner ignores it.
 const errorKey = "error"
 
-// cacheTimes are the times of an entry that an evaluation took.
+// cacheTimes are the times in an entry that add up to an evaluation.
 var cacheTimes = []string{"compile_time", "verification_time", "benchmark_time", "framework_time"}
 
 // readCache reads a cache of Kernel Tuner.
@@ -44,7 +44,7 @@ func (f *File) readCache(root *node) error {
 		}
 	}
 	if f.Objective == "" {
-		f.Objective = "time" // what Kernel Tuner minimises where nothing else is asked
+		f.Objective = "time" // Kernel Tuner's default objective
 	}
 	if at := root.get("objective"); at != nil {
 		if err := checkObjective(f.Objective, at, "objective"); err != nil {
@@ -67,7 +67,7 @@ func (f *File) readCache(root *node) error {
 			return err
 		}
 	}
-	// The rest of the file is kept beside the rows, with an empty cache to say where they belong.
+	// The rest of the file is kept beside the rows, with an empty cache to mark where they belong.
 	f.origin = &node{kind: kindObject, keys: root.keys, items: slices.Clone(root.items)}
 	*f.origin.get("cache") = node{kind: kindObject}
 	return nil
@@ -100,8 +100,8 @@ func (f *File) readParameters(root, cache *node) error {
 	return nil
 }
 
-// collect makes the domain of a parameter of the values that the entries have: numbers in ascending order, anything
-// else in the order of the entries.
+// collect makes the domain of a parameter from the values in the entries: numbers in ascending order, anything else in the order
+// of the entries.
 func collect(name string, at *node, entries []node, value func(*node) *node) (space.Parameter, error) {
 	var values []space.Value
 	seen := map[space.Value]bool{}
@@ -150,7 +150,7 @@ func numberOf(v space.Value) float64 {
 	return 0
 }
 
-// ordinals finds the values of a configuration in the domains.
+// ordinals finds the positions of a configuration's values in the domains.
 func (f *File) ordinals(n *node, path string) ([]int, error) {
 	out := make([]int, len(f.Parameters))
 	for i := range f.Parameters {
@@ -180,7 +180,7 @@ func (f *File) readEntry(r *Row, n *node, path string) (err error) {
 	if r.Outcome.Seconds, err = f.readCacheTimes(r, n, path); err != nil {
 		return err
 	}
-	// Later versions name the error beside the objective, or instead of it.
+	// Later versions name the error beside the objective, or in its place.
 	if e := n.get("__error__"); e != nil && e.kind == kindString && e.str() != "" {
 		r.fail(failed(e.str()), e.str())
 		return nil
@@ -196,8 +196,8 @@ func (f *File) readEntry(r *Row, n *node, path string) (err error) {
 	return f.readCost(r, value, join(path, f.Objective))
 }
 
-// readCacheTimes reads the times of an entry, which are in milliseconds. The time that the search itself took does not
-// count: the search that reads this file takes its own.
+// readCacheTimes reads the times of an entry, which are in milliseconds. The time of the original search itself does not count:
+// the search that reads this file takes its own.
 func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, err error) {
 	for _, name := range cacheTimes {
 		ms, err := amount(n, path, name, 1e-3)
@@ -220,8 +220,8 @@ func (f *File) readCacheTimes(r *Row, n *node, path string) (seconds float64, er
 	return seconds / 1e3, nil
 }
 
-// writeKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time become milliseconds there. There is no
-// newline at its end: Kernel Tuner takes a file whose last characters are not the two braces for one to be closed.
+// writeKernelTuner writes a cache file of Kernel Tuner. Costs in a unit of time are written in milliseconds. There is no newline
+// at the end, because Kernel Tuner takes a file that does not end with the two braces for an unfinished one.
 func (f *File) writeKernelTuner(w io.Writer, rows Rows) error {
 	head := f.cacheHead()
 	return emit(w, func(e emitter) error {
@@ -251,7 +251,7 @@ func (f *File) writeKernelTuner(w io.Writer, rows Rows) error {
 	})
 }
 
-// cacheHead makes all of a cache but its entries.
+// cacheHead makes everything in a cache but its entries.
 func (f *File) cacheHead() *node {
 	if f.originFormat == KernelTuner && f.origin != nil {
 		return f.origin
@@ -272,7 +272,7 @@ func (f *File) cacheHead() *node {
 	return head.set("objective", textNode(f.objective()))
 }
 
-// objective returns the name that other tuners give the objective: a time is called that.
+// objective returns the name of the objective for other tuners: "time" for a time.
 func (f *File) objective() string {
 	if _, ok := secondsIn(f.Unit); ok {
 		return "time"

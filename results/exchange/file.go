@@ -32,7 +32,7 @@ const (
 // Formats lists the formats.
 func Formats() []Format { return []Format{Recorded, KernelTuner, T4} }
 
-// File is a measured search space, whatever form it was read in.
+// File is a measured search space in any of the formats.
 type File struct {
 	Path   string // where it was read; "" for one made in memory
 	SHA256 string // of the content of the file as it is on disk, in hexadecimal
@@ -50,25 +50,25 @@ type File struct {
 	text   string // that was read, for the places of errors
 	root   *node  // the whole of a recorded file
 	origin *node  // the whole of a file, without its rows
-	// originFormat is the format of origin and of each row's own origin: that of the file, or, where a recorded file
-	// keeps the entries of another, the format of those.
+	// originFormat is the format of origin and of each row's own origin: the format of the file or, where a recorded file keeps
+	// the entries of another format, that one.
 	originFormat Format
 }
 
-// Row is one configuration and what became of it.
+// Row is one configuration and its result.
 type Row struct {
 	Ordinals []int // of its values, one a parameter
-	// Outcome is the mean of the objective as its cost, or why there is none. Its seconds are those that it took to
-	// compile and to measure the configuration, 0 where the file does not say.
+	// Outcome has the mean of the objective as its cost, or the reason why there is none. Its seconds are the time to compile and
+	// measure the configuration, 0 where the file does not give it.
 	Outcome space.Outcome
 	// Repeats are the single measurements, in order, in the file's unit; nil where the file has none.
 	Repeats []float64
-	// Stats are the least, the median, the greatest and the standard deviation of the repeats, for files that keep
-	// nothing else of them; nil elsewhere.
+	// Stats are the minimum, the median, the maximum and the standard deviation of the repeats, for files that keep only these;
+	// otherwise nil.
 	Stats *[4]float64
-	// CompileSeconds is the part of the seconds that compiling took; 0 where the file does not say.
+	// CompileSeconds is the part of the seconds spent on compiling; 0 where the file does not give it.
 	CompileSeconds float64
-	// Timestamp is when it was measured, as the file says it; "" where it does not.
+	// Timestamp is when it was measured, as written in the file; "" where it is not given.
 	Timestamp string
 
 	off    int    // where it stands in the text
@@ -77,10 +77,10 @@ type Row struct {
 	key    string // of that entry in a cache, with its quotes
 }
 
-// Error is what is wrong with a file.
+// Error describes an error in a file.
 type Error struct {
 	File   string
-	Line   int // from 1; 0 where the fault has no place
+	Line   int // from 1; 0 where the error has no place
 	Column int // from 1, in characters
 	Field  string
 	Text   string
@@ -98,7 +98,7 @@ func (e *Error) Error() string {
 	return s + ": " + e.Text
 }
 
-// fieldFault is a fault of a field.
+// fieldFault is an error in a field.
 type fieldFault struct {
 	fault
 	field string
@@ -109,8 +109,8 @@ func wrong(n *node, field, format string, args ...any) error {
 	return &fieldFault{fault{n.off, fmt.Sprintf(format, args...)}, field}
 }
 
-// The bounds on the content of a file. What is compressed may be this many times as large as it is on disk, or else
-// ordinary: measurements compress to a tenth, and a bomb to a thousandth.
+// Limits for the content of a file. A compressed file may expand by this factor, or to an ordinary size: measurements compress to
+// a tenth, a decompression bomb to a thousandth.
 const (
 	largest      = files.Data
 	mostExpanded = 50
@@ -126,8 +126,8 @@ func Open(path string) (*File, error) {
 	return Read(path, data)
 }
 
-// Read reads the content of a file, compressed or not. The path is for errors, and names a space that has no name.
-// What is wrong with it is an *Error.
+// Read reads the content of a file, compressed or not. The path is for errors, and names a space that has no name. Errors in the
+// content are an *Error.
 func Read(path string, data []byte) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, SHA256: hex.EncodeToString(sum[:])}
@@ -142,8 +142,8 @@ func Read(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// IsSpace reports whether the content of a file, compressed or not, is of the T1 format, which describes a space and
-// holds no measurements. Package t1 reads it.
+// IsSpace reports whether the content of a file, compressed or not, is in the T1 format, which describes a space without
+// measurements. Package t1 reads it.
 func IsSpace(data []byte) bool {
 	text, err := Expand(data)
 	if err != nil {
@@ -153,7 +153,7 @@ func IsSpace(data []byte) bool {
 	return err == nil && root.get("ConfigurationSpace") != nil && root.get("results") == nil
 }
 
-// Expand decompresses what is compressed, and returns anything else as it is.
+// Expand decompresses compressed content, and returns anything else unchanged.
 func Expand(data []byte) (string, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if len(data) > largest {
@@ -169,7 +169,7 @@ func Expand(data []byte) (string, error) {
 		}
 		return io.Copy(to, io.LimitReader(z, limit+1))
 	}
-	// It is counted before any of it is kept.
+	// The size is checked before any of it is kept.
 	n, err := expand(io.Discard)
 	switch {
 	case err != nil:
@@ -188,7 +188,7 @@ func Expand(data []byte) (string, error) {
 	return b.String(), nil
 }
 
-// locate makes an *Error of a fault, with its line and column.
+// locate makes an *Error from a fault, with its line and column.
 func (f *File) locate(err error) error {
 	e := &Error{File: f.Path, Text: err.Error()}
 	off := -1
@@ -268,7 +268,7 @@ func (f *File) makeSpace() (*space.Space, error) {
 	return s, err
 }
 
-// Slim drops what only writing the file again needs: its text, and what nobody knows of it.
+// Slim drops what is needed only to write the file again: its text and unknown keys.
 func (f *File) Slim() {
 	f.text, f.root, f.origin = "", nil, nil
 	for i := range f.Rows {
@@ -299,7 +299,7 @@ func (f *File) Best() *Row {
 	return best
 }
 
-// member returns a member of an object that has to be there, of the kind.
+// member returns a member that an object must have, of the given kind.
 func member(n *node, path, name string, want kind) (*node, error) {
 	m := n.get(name)
 	if m == nil {
@@ -333,7 +333,7 @@ func text(n *node, path, name string) (string, error) {
 // mostSeconds is more than any time that was measured: ten years.
 const mostSeconds = 10 * 365 * 24 * 3600
 
-// checkTime reports a time that nobody has measured. unit is its unit, in seconds.
+// checkTime reports a time that cannot be a measurement. unit is its unit, in seconds.
 func checkTime(n *node, path string, v, unit float64) error {
 	switch {
 	case !(v >= 0):
@@ -413,10 +413,10 @@ func valueNode(v space.Value) node {
 	return node{kind: kindNumber, raw: v.String()}
 }
 
-// parameter makes a parameter of its values, and says what is wrong with them.
+// parameter makes a parameter from its values, or reports what is wrong with them.
 func parameter(name string, values []space.Value, at *node, path string) (space.Parameter, error) {
 	p := space.Values(name, values...)
-	// A space of this parameter alone shows whether it can be one.
+	// Making a space with this parameter alone validates it.
 	s, err := space.New("check", []space.Parameter{p})
 	if err != nil {
 		for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
@@ -427,7 +427,7 @@ func parameter(name string, values []space.Value, at *node, path string) (space.
 	return s.Parameters()[0], nil
 }
 
-// failed says what status the reason of a failure stands for.
+// failed returns the status for the reason of a failure.
 func failed(reason string) space.Status {
 	r := strings.ToLower(reason)
 	for _, s := range space.Statuses() {
@@ -451,11 +451,11 @@ func failed(reason string) space.Status {
 	return space.Crashed
 }
 
-// oldFailure is the time that early versions of Kernel Tuner gave to a configuration that failed.
+// oldFailure is the time that early versions of Kernel Tuner recorded for a configuration that failed.
 const oldFailure = 1e20
 
-// readCost reads the value of the objective: a finite number, or text that says why there is none. A time is neither
-// negative nor beyond all measure: a search would take such a one for the best, or never end.
+// readCost reads the value of the objective: a finite number, or text that says why there is none. A time must not be negative or
+// absurdly large: a search would take such a time for the best, or never end.
 func (f *File) readCost(r *Row, n *node, path string) error {
 	switch n.kind {
 	case kindNumber:
@@ -488,7 +488,7 @@ func (r *Row) fail(status space.Status, reason string) {
 	r.Outcome.Seconds = seconds
 }
 
-// largerIsBetter lists objectives of Kernel Tuner that are no costs.
+// largerIsBetter lists objectives of Kernel Tuner that are not costs.
 var largerIsBetter = []string{"GFLOP/s", "TFLOP/s", "GB/s", "TB/s", "GFLOPS/W", "TFLOPS/W", "GFLOP/J", "TFLOP/J"}
 
 func checkObjective(name string, at *node, path string) error {
@@ -498,10 +498,10 @@ func checkObjective(name string, at *node, path string) error {
 	return nil
 }
 
-// unitOf returns the unit of an objective that a file gives none for.
+// unitOf returns the unit of an objective for which a file gives none.
 func unitOf(objective string) string {
 	if objective == "time" || objective == "" {
-		return "ms" // what Kernel Tuner measures in
+		return "ms" // Kernel Tuner's unit
 	}
 	return objective
 }
@@ -511,7 +511,7 @@ func secondsIn(unit string) (seconds float64, ok bool) {
 	switch strings.ToLower(unit) {
 	case "s", "second", "seconds":
 		return 1, true
-	case "ms", "millisecond", "milliseconds", "milisecond", "miliseconds": // the files have either spelling
+	case "ms", "millisecond", "milliseconds", "milisecond", "miliseconds": // files use either spelling
 		return 1e-3, true
 	case "us", "µs", "microsecond", "microseconds":
 		return 1e-6, true
@@ -521,8 +521,7 @@ func secondsIn(unit string) (seconds float64, ok bool) {
 	return 0, false
 }
 
-// Spread returns the least, the median, the greatest and the standard deviation of the repeats; nil where the file
-// does not say.
+// Spread returns the minimum, the median, the maximum and the standard deviation of the repeats; nil where the file has none.
 func (r *Row) Spread() *[4]float64 {
 	if r.Stats != nil || len(r.Repeats) == 0 {
 		return r.Stats

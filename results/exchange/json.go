@@ -29,8 +29,8 @@ const (
 
 var kindNames = [...]string{"null", "a truth value", "a number", "a string", "a list", "an object"}
 
-// node is a JSON value that keeps how it was written: the text of its numbers and strings, the order of its keys, and
-// its place. So a file that is read and written again has every value as it was, with the keys that nobody knows.
+// node is a JSON value that keeps how it was written: the text of its numbers and strings, the order of its keys, and its
+// position. So a file that is read and written again keeps every value as it was, with unknown keys.
 type node struct {
 	kind  kind
 	off   int    // where it begins in the text
@@ -49,7 +49,7 @@ type key struct {
 // deepest bounds how deep values may nest; the formats need four levels.
 const deepest = 64
 
-// parser reads one JSON text. Beside the standard it takes NaN and Infinity, which Python writes.
+// parser reads one JSON text. In addition to the standard it accepts NaN and Infinity, which Python writes.
 type parser struct {
 	text  string
 	at    int
@@ -59,8 +59,8 @@ type parser struct {
 // mostNodes bounds the values of a text. Each takes some 80 bytes in memory, and may take two in the text.
 const mostNodes = 1 << 24
 
-// many is how many values a list or object has before room is made for the rest at once: a list that grows leaves several
-// times its size behind.
+// many is how many values a list or object has before room is reserved for the rest at once: a list that grows step by step
+// leaves several times its size as garbage.
 const many = 1 << 12
 
 // rest counts the values that follow in a list or object whose text goes on here.
@@ -89,7 +89,7 @@ func (p *parser) rest() int {
 	return count
 }
 
-// fault is what is wrong at a place of a text.
+// fault is an error at a position of a text.
 type fault struct {
 	off  int
 	text string
@@ -257,7 +257,7 @@ func (p *parser) separator(end byte) (done bool, err error) {
 	return false, p.fail("want a comma or %q, not %q", string(end), firstRune(p.text[p.at:]))
 }
 
-// quoted reads a string: as it is written, and what it says.
+// quoted reads a string, and returns its text and its value.
 func (p *parser) quoted() (raw, value string, err error) {
 	begin := p.at
 	escaped := false
@@ -381,11 +381,11 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// str returns what a string says. It is no part of the text, so that it does not keep that in memory.
+// str returns the value of a string. It is a copy, so that it does not keep the whole text in memory.
 func (n *node) str() string {
 	s := n.raw[1 : len(n.raw)-1]
 	if strings.IndexByte(s, '\\') >= 0 {
-		s, _ = unescape(s) // the parser did so before
+		s, _ = unescape(s) // the parser has validated it
 		return s
 	}
 	return strings.Clone(s)
@@ -400,7 +400,7 @@ func (n *node) float() float64 {
 	return v
 }
 
-// The constructors of nodes that stand nowhere yet.
+// Constructors of nodes without a position.
 
 func textNode(s string) node {
 	var b strings.Builder
@@ -459,8 +459,7 @@ func (n *node) set(name string, v node) *node {
 	return n
 }
 
-// emitter writes nodes with the separators of Python's json module, so that a file that it wrote comes out byte for
-// byte.
+// emitter writes nodes with the separators of Python's json module, so that a file that Python wrote comes out byte for byte.
 type emitter struct {
 	w *bufio.Writer
 }
@@ -519,8 +518,8 @@ func (e emitter) indented(n *node, unit, indent string) {
 	e.w.WriteByte(end)
 }
 
-// members writes an object, with a text before each member and one before its end; one writes the value of a member. In a
-// line of its own an object has a blank between its members.
+// members writes an object, with a text before each member and one before its end; one writes the value of a member. On a line of
+// its own an object has a space between its members.
 func (e emitter) members(n *node, before, end string, one func(i int) error) error {
 	e.w.WriteByte('{')
 	for i := range n.items {
@@ -553,7 +552,7 @@ func (e emitter) list(rows Rows, before, end string, one func(*Row)) error {
 	return e.w.WriteByte(']')
 }
 
-// separate writes what stands before element i.
+// separate writes what comes before element i.
 func (e emitter) separate(i int, before string) {
 	switch {
 	case i > 0 && before == "":

@@ -184,8 +184,7 @@ func (f *File) readRow(r *Row, n *node, path string) error {
 	return nil
 }
 
-// readOrigin reads the original entry beside a row of a recorded file: for Kernel Tuner's [key, entry], for T4 the
-// entry itself.
+// readOrigin reads the original entry beside a row of a recorded file: for Kernel Tuner [key, entry], for T4 the entry itself.
 func (f *File) readOrigin(r *Row, n *node, path string) error {
 	if f.originFormat == KernelTuner {
 		if n.kind != kindArray || len(n.items) != 2 || n.items[0].kind != kindString || n.items[1].kind != kindObject {
@@ -269,7 +268,7 @@ func (r *Row) costNode() node {
 	return floatNode(r.Outcome.Cost)
 }
 
-// reason says why there is no cost, in words that failed reads as the status.
+// reason returns the reason why there is no cost, in words that failed maps back to the status.
 func (r *Row) reason() string {
 	o := r.Outcome
 	switch {
@@ -281,7 +280,7 @@ func (r *Row) reason() string {
 	return o.Reason
 }
 
-// readTimes reads what an original entry says of the time that it took, and returns the sum in seconds.
+// readTimes reads the times in an original entry, and returns their sum in seconds.
 func (f *File) readTimes(r *Row, n *node, path string) (seconds float64, err error) {
 	if f.originFormat == T4 {
 		return f.readT4Times(r, n, path)

@@ -9,7 +9,7 @@ import (
 	"tune/space"
 )
 
-// The invalidities of T4, and the statuses that they stand for.
+// T4's kinds of invalidity, and the corresponding statuses.
 var invalidities = []struct {
 	name   string
 	status space.Status
@@ -73,7 +73,7 @@ func (f *File) readT4(root *node) error {
 	return nil
 }
 
-// readResult reads what became of a configuration.
+// readResult reads the result of a configuration.
 func (f *File) readResult(r *Row, n *node, path string) (err error) {
 	objective := "time"
 	if list := n.get("objectives"); list != nil && list.kind == kindArray && len(list.items) > 0 {
@@ -146,7 +146,7 @@ func (f *File) readResult(r *Row, n *node, path string) (err error) {
 	return f.readCost(r, value, join(path, "measurements"))
 }
 
-// checkTimeUnit reports a unit of the times that is not known.
+// checkTimeUnit reports an unknown unit of time.
 func (f *File) checkTimeUnit() error {
 	m := f.origin.get("metadata")
 	if m == nil {
@@ -323,7 +323,7 @@ func measured(name string, value node, unit string) node {
 	return *objectNode().set("name", textNode(name)).set("value", value).set("unit", textNode(unit))
 }
 
-// Rows gives the rows of a file one after another. A row is good until the next one.
+// Rows yields the rows of a file. A row is valid until the next one.
 type Rows = iter.Seq2[*Row, error]
 
 // Write writes one of the formats.
@@ -340,7 +340,7 @@ func (f *File) Write(w io.Writer, format Format) error {
 	})
 }
 
-// WriteRows is Write with other rows than those of the file, as many as there are: none of them is kept.
+// WriteRows is Write with other rows than those of the file, however many: it keeps none of them in memory.
 func (f *File) WriteRows(w io.Writer, format Format, rows Rows) error {
 	switch format {
 	case KernelTuner:

@@ -13,29 +13,30 @@ import (
 // Kept is how many of the best outcomes a digest keeps.
 const Kept = 64
 
-// Digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that
-// the export does not have to read a journal that may hold millions of outcomes. It is the search.History of the run too,
-// and takes note of what is read from there.
+// Digest is a search.Recorder that passes everything on to the journal and keeps what the export needs, so that the export does
+// not have to read a journal of perhaps millions of outcomes. It is also the search.History of the run, and digests what is read
+// from there.
 type Digest struct {
 	search.Recorder
 	past results.Stored
 
 	mu      sync.Mutex
-	batches []space.Batch // those that tell
+	batches []space.Batch // batches needed to tell how the run can be reproduced
 	right   int           // outcomes that could be exported
 	best    []space.Entry // the best of them, in the order of results.Ranking
-	// isSerial tells the outcomes of points of one thread, which are kept apart; nil where all points are like that.
+	// isSerial reports whether an outcome is of a point with one thread; these are kept separately. It is nil where all points
+	// are serial.
 	isSerial func(space.Entry) bool
 	serial   []space.Entry // the best of those, in the same order
 }
 
-// NewDigest follows a run. isSerial tells the outcomes of points of one thread, which are kept apart; nil where all
-// points are like that.
+// NewDigest follows a run. isSerial reports whether an outcome is of a point with one thread; these are kept separately. It is
+// nil where all points are serial.
 func NewDigest(run *results.Run, isSerial func(space.Entry) bool) *Digest {
 	return &Digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
 }
 
-// Rounds gives what the journal holds, and takes note of it.
+// Rounds yields what the journal holds, and digests it.
 func (d *Digest) Rounds() iter.Seq2[space.Round, error] {
 	return func(yield func(space.Round, error) bool) {
 		for r, err := range d.past.Rounds() {
@@ -49,13 +50,13 @@ func (d *Digest) Rounds() iter.Seq2[space.Round, error] {
 	}
 }
 
-// Telling returns the batches that tell how the run can be reproduced.
+// Telling returns the batches that are needed to reproduce the run.
 func (d *Digest) Telling() []space.Batch { return d.batches }
 
 // Spent returns the time that earlier sittings spent.
 func (d *Digest) Spent() float64 { return d.past.Spent() }
 
-// note takes note of a round of earlier sittings.
+// note digests a round of earlier sittings.
 func (d *Digest) note(r space.Round) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,8 +66,8 @@ func (d *Digest) note(r space.Round) {
 	}
 }
 
-// keepTelling appends a batch where it tells how the run can be reproduced: those do at which a budget of evaluations
-// was spent, and those that were asked under another limit than the one before.
+// keepTelling appends a batch if it is needed to reproduce the run: a batch at which a budget of evaluations was spent, or that
+// was asked for under another limit than the one before.
 func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
 	p := b.Progress
 	if len(batches) > 0 && b.Count != p.Evaluations {
@@ -118,9 +119,9 @@ func (d *Digest) add(e space.Entry) {
 	}
 }
 
-// keep inserts an entry among the best ones where it is one of them and belongs there.
+// keep inserts an entry into the list of the best if it belongs there.
 func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
-	// A total order, so that what is kept does not depend on the order of finishing.
+	// The order is total, so that the list does not depend on the order of finishing.
 	at, _ := slices.BinarySearchFunc(best, e, space.Objective{}.Compare)
 	if at >= Kept || !belongs() {
 		return best
@@ -129,8 +130,8 @@ func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry 
 	return best[:min(len(best), Kept)]
 }
 
-// Ranking returns the best outcomes that count at the given end, and whether they are all that do; and the best of
-// one thread.
+// Ranking returns the best outcomes that count at the given end, and whether these are all that count; and the best with one
+// thread.
 func (d *Digest) Ranking(end results.End) (whole bool, best, serial []space.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

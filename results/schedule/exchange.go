@@ -14,13 +14,13 @@ import (
 	"tune/space"
 )
 
-// longestDomain is the longest list of values that an exported parameter gets whole; of a longer one those that were
-// tried stand for it.
+// longestDomain is the longest list of values that is exported completely for a parameter; of a longer one only the values that
+// were tried.
 const longestDomain = 1024
 
-// exchangeFormat writes the outcomes of a run in a format of package exchange, one after another as the journal has them.
-// Those of lesser fidelity are left out. The formats know no inactive parameters: one that is inactive has its default,
-// which no other point with the same values of the rest can have.
+// exchangeFormat writes the outcomes of a run in a format of package exchange, in the order of the journal. It leaves out those
+// of lesser fidelity. The formats have no inactive parameters: an inactive one is written with its default; no other point with
+// the same values of the other parameters can have that.
 func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format, w io.Writer) error {
 	f := &exchange.File{
 		Space: k.Info.Name, Device: run.Settings.Machine.CPU, Kernel: k.Info.Name, Objective: k.Info.Unit, Unit: k.Info.Unit,
@@ -48,7 +48,7 @@ func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format,
 	return f.WriteRows(w, format, rows(k, run, domains))
 }
 
-// rows gives the rows of an export. A row is good until the next one.
+// rows yields the rows of an export. A row is valid until the next one.
 func rows(k *kernels.Opened, run *results.Run, domains []domain) iter.Seq2[*exchange.Row, error] {
 	return func(yield func(*exchange.Row, error) bool) {
 		var row exchange.Row
@@ -78,7 +78,7 @@ type measuredPoint struct {
 	entry *space.Entry
 }
 
-// measuredOf gives the outcomes of a run that an export has.
+// measuredOf yields the outcomes of a run that are exported.
 func measuredOf(k *kernels.Opened, run *results.Run) iter.Seq2[measuredPoint, error] {
 	return func(yield func(measuredPoint, error) bool) {
 		for r, err := range run.LastEnd().Trim(run).Rounds() {
@@ -109,7 +109,7 @@ type domain struct {
 	ordinals []int // ascending
 }
 
-// domainsOf finds them. ErrNoValid says that the run has nothing to export.
+// domainsOf finds the domains. ErrNoValid says that the run has nothing to export.
 func domainsOf(k *kernels.Opened, run *results.Run) ([]domain, error) {
 	params := k.Problem.Space().Parameters()
 	domains, tried := make([]domain, len(params)), make([]map[int]struct{}, len(params))
@@ -144,7 +144,7 @@ func domainsOf(k *kernels.Opened, run *results.Run) ([]domain, error) {
 	return domains, nil
 }
 
-// ordinalOf returns the ordinal of parameter j at a point, that of its default where it is inactive.
+// ordinalOf returns the ordinal of parameter j at a point; for an inactive parameter, that of its default.
 func ordinalOf(p space.Parameter, point space.Point, j int) int {
 	if o := point.Ordinal(j); o >= 0 {
 		return o

@@ -28,13 +28,13 @@ var Formats = slices.Concat([]string{"json", "program", "trace", "csv"}, chart.F
 type Exporter struct {
 	Table       kernels.Table
 	ToolVersion string
-	// Measure lets the best candidates be built, run and measured again where that is what it takes.
+	// Measure allows the best candidates to be built, run and measured again where that is necessary.
 	Measure bool
 }
 
-// Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a
-// format of package exchange, or a chart of the best cost over time. Whatever is not in the run directory, or not as it was
-// exported, is made from the journal, where that starts neither a compiler nor a process, or Measure is set. Else it is a
+// Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a format of
+// package exchange, or a chart of the best cost over time. A file that is missing from the run directory, or that has changed, is
+// made again from the journal, if that starts neither a compiler nor a process, or if Measure is set. Otherwise the error is a
 // *StaleError.
 func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
@@ -60,8 +60,7 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 	return e.file(ctx, k, run, format, w)
 }
 
-// StaleError says that the schedule of a run is missing, or is not that of the run as it stands, and that to make it again
-// would run candidates.
+// StaleError says that the schedule of a run is missing or out of date, and that making it again would run candidates.
 type StaleError struct {
 	Dir string
 	Err error // what is missing or wrong
@@ -74,7 +73,7 @@ func (e *StaleError) Unwrap() error { return e.Err }
 func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
 	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String())}
 	if c.Seen = !k.Info.Exact; c.Seen {
-		// The schedule has numbers of its own.
+		// The costs of the schedule were measured separately.
 		if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil && best.Pairs > 0 {
 			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
 		}
@@ -160,7 +159,7 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 	return err
 }
 
-// maker returns what makes the schedule of a run again, into a directory.
+// maker returns a Maker that makes the schedule of a run again, into a directory.
 func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run, dir string) (*Maker, error) {
 	baseline, err := k.Baseline(ctx, run.Settings.CheckSeed)
 	if err != nil {
@@ -177,9 +176,8 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	}, nil
 }
 
-// current returns the schedule in a run directory where it is that of the incumbent, with its files as they were
-// exported, or what speaks against that. Where costs are measured, the final measurement may have preferred another of the
-// finalists.
+// current returns the schedule in a run directory if it is that of the incumbent, with its files as they were exported; otherwise
+// the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist.
 func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Schedule, error) {
 	path := filepath.Join(dir, Name)
 	schedule, err := results.ReadSchedule(path)
@@ -192,7 +190,7 @@ func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Sche
 	choice := ranking[:1]
 	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
 	if !k.Info.Exact {
-		// The baseline has no place among the finalists, and may be exported.
+		// The baseline is not among the finalists, but may be exported.
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
 		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(k, others, 1))
 	}
@@ -238,7 +236,7 @@ func writeCSV(k *kernels.Opened, run *results.Run, w io.Writer) error {
 	}
 	values := make([]string, len(names))
 	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
-		// A key has the values as the file shows them, and in the order of the parameters.
+		// A key lists the values as the file shows them, in the order of the parameters.
 		clear(values)
 		at := 0
 		err := space.SplitKey(key, func(name, text string) {

@@ -14,13 +14,12 @@ import (
 const (
 	// mostFinalists is how many of the best points of a run are measured again beside the baseline.
 	mostFinalists = 5
-	// firstChecks is how many of the fresh inputs a finalist must pass before that. The one that is exported
-	// passes all.
+	// firstChecks is how many fresh inputs a finalist must pass before that. The exported one passes all of them.
 	firstChecks = 2
-	// finalLimit is about how long the measurement takes where the budget allows it, and shortLimit where
-	// somebody waits.
+	// finalLimit is roughly how long the measurement takes where the budget allows it; shortLimit applies where a user is
+	// waiting.
 	finalLimit, shortLimit = 30 * time.Second, time.Second
-	// leastFinal is how much of a budget has to be left for one more finalist, and the same again for each that is there.
+	// leastFinal is the part of a budget that must be left to add a finalist, for each finalist including the new one.
 	leastFinal = 1500 * time.Millisecond
 )
 
@@ -31,17 +30,17 @@ type finalist struct {
 	candidate kernels.Candidate
 }
 
-// measured is what the final measurement says about the point that is exported.
+// measured is the result of the final measurement for the point that is exported.
 type measured struct {
 	verdict    space.Verdict
 	comparison kernels.Comparison
 	machine    kernels.MachineState
-	indistinct []string // the keys of the points that it is not told from
-	rival      string   // the key of the point that was compared, where the baseline is exported in its place
+	indistinct []string // the keys of the points that it is not distinguished from
+	rival      string   // the key of the point that was compared, where the baseline is exported instead
 }
 
-// exportMeasured holds a contest of the best points and the baseline, and exports the one that wins. The costs of a search come
-// from different moments, so that the first of a ranking owes its place to luck in part.
+// exportMeasured holds a contest of the best points and the baseline, and exports the winner. The costs of a search were measured
+// at different moments, so that the first of a ranking owes its rank partly to luck.
 func (m *Maker) exportMeasured(ctx context.Context, compare kernels.CompareFunc, ranking []space.Entry) error {
 	seeds := kernels.ExportSeeds(m.Settings.Seed)
 	preset := m.Kernel.Problem.Presets()[0]
@@ -73,17 +72,16 @@ func (m *Maker) exportMeasured(ctx context.Context, compare kernels.CompareFunc,
 		if done || err != nil {
 			return err
 		}
-		// All of them failed on fresh inputs: the next ones have their turn.
+		// All of them failed on fresh inputs: try the next ones.
 	}
 	if found < 0 {
 		return nil
 	}
-	// Nothing else of what was tried is right.
+	// No other point of the search is right.
 	return m.exportBaseline(ctx, baseline, seeds, &measured{verdict: space.NoGain})
 }
 
-// contest finds out which of the finalists to export, or whether it is the baseline. done is false where none of them is
-// right.
+// contest decides which of the finalists to export, or whether to export the baseline. done is false where no finalist is right.
 func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseline *finalist, finalists []*finalist, seeds []uint64) (done bool, err error) {
 	candidates := make([]kernels.Candidate, len(finalists))
 	for i, f := range finalists {
@@ -134,10 +132,9 @@ func (m *Maker) exportBaseline(ctx context.Context, baseline *finalist, seeds []
 	return nil
 }
 
-// qualify builds the first finalists of a ranking and checks them on fresh inputs. It returns what it left of the
-// ranking. It takes at least one; when the time is over, no more. Where all of them use several threads, the best
-// point of one thread joins them: the costs of the two kinds are those of different clocks, and threads that are slower
-// than none must not be exported.
+// qualify builds the first finalists of a ranking and checks them on fresh inputs. It returns the rest of the ranking. It takes
+// at least one finalist; when time is up, no more. Where all of them use several threads, the best point with one thread joins
+// them: the search times the two kinds with different clocks, and threads that are slower than no threads must not be exported.
 func (m *Maker) qualify(ctx context.Context, ranking []space.Entry, seeds []uint64) ([]*finalist, []space.Entry, error) {
 	var finalists []*finalist
 	most := mostFinalists
@@ -197,7 +194,7 @@ func (m *Maker) admit(ctx context.Context, e space.Entry, seeds []uint64) (*fina
 	return &finalist{entry: e, point: point, candidate: c}, nil
 }
 
-// serialOf returns the first entries of a ranking that have one thread, so many at the most.
+// serialOf returns the first n entries with one thread in a ranking.
 func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []space.Entry) {
 	isSerial := k.Serial()
 	if isSerial == nil {
@@ -211,7 +208,7 @@ func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []spac
 	return serial
 }
 
-// BestSerial returns the best entries of a history that have one thread, as many as a digest keeps.
+// BestSerial returns the best entries with one thread in a history, as many as a digest keeps.
 func BestSerial(k *kernels.Opened, h results.History) (serial []space.Entry, err error) {
 	if k.Serial() == nil {
 		return nil, nil
@@ -231,7 +228,7 @@ func (m *Maker) refuse(key string, err error) {
 	m.made.Refused = append(m.made.Refused, Refusal{key, err.Error()})
 }
 
-// patience is how long the final measurement may take. What is left of a budget has to do for checks too.
+// patience is how long the final measurement may take. What is left of a budget must cover the checks too.
 func (m *Maker) patience() time.Duration {
 	if m.Hurry {
 		return shortLimit
@@ -246,7 +243,7 @@ func (m *Maker) patience() time.Duration {
 	return min(max(time.Until(m.Until)*2/3, shortLimit), limit)
 }
 
-// apply puts what was measured into a schedule, in place of what the search saw, which it keeps beside it.
+// apply enters the result of the measurement into a schedule, and keeps the costs of the search beside it.
 func (f *measured) apply(s *results.Schedule) {
 	s.Search = &results.Seen{Cost: s.Cost, Baseline: s.Baseline.Cost}
 	if state := results.MachineState(f.machine); state.Probes > 0 {
@@ -273,12 +270,12 @@ func (f *measured) apply(s *results.Schedule) {
 			s.Metrics = c.Metrics
 		}
 	}
-	// Where no pair could be believed, the costs of the search stand.
+	// Where no pair was plausible, the costs of the search stand.
 }
 
-// Reserve estimates how long the last checks and measurements of a measured kernel take: references on fresh
-// inputs, which are what the baseline's evaluation took beside its calls, some calls of the baseline and more of
-// finalists, and the two series of the comparison.
+// Reserve estimates how long the last checks and measurements of a measured kernel take. They are: references on fresh inputs
+// (the time of the baseline's evaluation outside its calls), some calls of the baseline and more of finalists, and the two series
+// of the comparison.
 func Reserve(wall time.Duration, baselineNS float64, evaluation time.Duration) time.Duration {
 	call := time.Duration(min(baselineNS, 1e12))
 	reference := max(evaluation-4*call, 0)

@@ -22,34 +22,34 @@ import (
 // Name is the name of the schedule in a run directory.
 const Name = "best.json"
 
-// Maker makes the schedule of a run. Its fields are set before Make; Limit, Until, Hurry, Serial, Budget and Progress need not be.
+// Maker makes the schedule of a run. Set its fields before Make; Limit, Until, Hurry, Serial, Budget and Progress are optional.
 type Maker struct {
 	Kernel      *kernels.Opened
 	Settings    results.Settings
 	ToolVersion string
 	Run         string // the directory of the run
 	Dir         string // the directory to write to
-	// Baseline is as the search saw it.
+	// Baseline is the baseline with the cost that the search measured.
 	Baseline results.Baseline
 	Told     int                  // evaluations of the run
 	Elapsed  func() time.Duration // how long the run has taken
-	Batches  []space.Batch        // those that tell how the run can be reproduced
-	Serial   []space.Entry        // the best points of one thread, where the kernel has others too
+	Batches  []space.Batch        // those needed to reproduce the run
+	Serial   []space.Entry        // the best points with one thread, where the kernel has others too
 	Until    time.Time            // when the budget ends; zero where it has no end
-	Hurry    bool                 // somebody has interrupted the run and waits
+	Hurry    bool                 // a user has interrupted the run and is waiting
 	Budget   search.Budget        // of the last sitting, where it is known
-	// Limit is how long the final measurement may take where somebody says so; 0 leaves it to the budget.
+	// Limit is how long the final measurement may take; 0 lets the budget decide.
 	Limit time.Duration
-	// Machine describes the one that measures; nil means results.ThisMachine.
+	// Machine describes the machine that measures; nil means results.ThisMachine.
 	Machine  *results.Machine
 	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
 
 	made Made
 }
 
-// Made is what a Maker has made.
+// Made is the result of a Maker.
 type Made struct {
-	// Schedule is nil where no candidate holds.
+	// Schedule is nil where no candidate passes.
 	Schedule *results.Schedule
 	// Refused are the candidates that were right during the search and failed on fresh inputs.
 	Refused []Refusal
@@ -61,8 +61,8 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Make exports the first of a ranking that holds, or the one that a contest prefers. The schedule is nil where none does. An
-// error leaves what was refused before it.
+// Make exports the first candidate of a ranking that passes, or the one that a contest prefers. The schedule is nil where none
+// passes. With an error, the result has what was refused before it.
 func (m *Maker) Make(ctx context.Context, ranking []space.Entry) (Made, error) {
 	m.made = Made{}
 	err := m.export(ctx, ranking)
@@ -76,8 +76,8 @@ func (m *Maker) MakeFrom(ctx context.Context, h results.History) (Made, error) {
 	return m.made, err
 }
 
-// export checks the incumbent on fresh inputs and writes its schedule and its program. An incumbent that fails
-// there is refused, and the next best takes its place.
+// export checks the incumbent on fresh inputs and writes its schedule and its program. If the incumbent fails there it is
+// refused, and the next best takes its place.
 func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 	if compare := m.Kernel.Compare(); compare != nil {
 		return m.exportMeasured(ctx, compare, ranking)
@@ -106,8 +106,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 	return nil
 }
 
-// writeSchedule writes the schedule and what belongs to it. final is what was measured at the end, nil where costs are
-// exact.
+// writeSchedule writes the schedule and its files. final is the result of the final measurement; nil where costs are exact.
 func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, final *measured) (*results.Schedule, error) {
 	path := filepath.Join(m.Dir, Name)
 	values, err := p.MarshalJSON()
@@ -157,12 +156,12 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 	if err := schedule.Write(path); err != nil {
 		return nil, err
 	}
-	// What is on disk counts.
+	// Report what is on disk.
 	schedule, err = results.ReadSchedule(path)
 	return &schedule, err
 }
 
-// ratio returns how many times faster a cost is than the baseline's; 0 where that is no number.
+// ratio returns how many times faster a cost is than the baseline's; 0 where that is not a number.
 func ratio(baseline, cost float64) float64 {
 	if cost <= 0 || baseline <= 0 {
 		return 0
@@ -170,8 +169,8 @@ func ratio(baseline, cost float64) float64 {
 	return baseline / cost
 }
 
-// pages gives the ranking of a history part by part, each twice as long as the one before, so that who needs the best
-// ones only takes no memory for the others.
+// pages yields the ranking of a history in parts, each twice as long as the one before, so that a caller who needs only the best
+// ones does not hold all of them in memory.
 func pages(h results.History) iter.Seq2[[]space.Entry, error] {
 	return func(yield func([]space.Entry, error) bool) {
 		var last *space.Entry
@@ -185,7 +184,7 @@ func pages(h results.History) iter.Seq2[[]space.Entry, error] {
 	}
 }
 
-// exportFrom exports the first of a history that holds, in the order of their ranking.
+// exportFrom exports the first candidate of a history that passes, in the order of the ranking.
 func (m *Maker) exportFrom(ctx context.Context, h results.History) (err error) {
 	if m.Serial, err = BestSerial(m.Kernel, h); err != nil {
 		return err

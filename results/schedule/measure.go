@@ -14,25 +14,25 @@ import (
 	"tune/space"
 )
 
-// MeasureOptions say how Measure goes about it.
+// MeasureOptions say how Measure works.
 type MeasureOptions struct {
-	// Limit is about how long the measurement takes; 0 means a minute.
+	// Limit is roughly how long the measurement takes; 0 means a minute.
 	Limit time.Duration
-	// Wait is how long it waits at the most for a machine that does nothing else; 0 does not wait.
+	// Wait is how long to wait at most for the machine to become idle; 0 does not wait.
 	Wait time.Duration
-	// Waiting is called now and then while it waits, with what it waits for and how long it still does. May be nil.
+	// Waiting is called now and then during the wait, with the reason and the time that is left. It may be nil.
 	Waiting func(why string, left time.Duration)
 	// Measuring is as in Options.
 	Measuring func(kernels.ContestProgress)
 }
 
-// measureLimit is how long a measurement takes that nobody limits.
+// measureLimit is how long a measurement takes by default.
 const measureLimit = time.Minute
 
-// ErrExact says that there is nothing to measure because the costs of a kernel are exact.
+// ErrExact says that the costs of a kernel are exact, so that there is nothing to measure.
 var ErrExact = errors.New("the costs are exact: there is nothing to measure")
 
-// BusyError says that a machine was not quiet for as long as somebody would wait.
+// BusyError says that the machine stayed busy for as long as the caller was willing to wait.
 type BusyError struct {
 	Waited time.Duration
 	Why    string
@@ -42,27 +42,27 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("the machine was not quiet within %v (%s): nothing was measured", e.Waited, e.Why)
 }
 
-// UnverifiedError says that a new measurement says less than the one that the schedule has.
+// UnverifiedError says that a new measurement proves less than the one that the schedule already has.
 type UnverifiedError struct{ Verdict space.Verdict }
 
 func (e *UnverifiedError) Error() string {
 	return fmt.Sprintf("the new measurement could not be verified: the schedule keeps the earlier one, whose verdict is %q", e.Verdict)
 }
 
-// Measured is what a new measurement of a run came to.
+// Measured is the result of measuring a run again.
 type Measured struct {
 	Made
 	Settings results.Settings
 	Told     int           // evaluations of the run
 	Elapsed  time.Duration // of the run
-	// Baseline is that of the schedule; where there is none, as the search saw it.
+	// Baseline is the schedule's; without a schedule, it has the cost that the search measured.
 	Baseline results.Baseline
 }
 
-// Measure holds the final of a recorded run again, on its own, and puts what comes of it in the place of the schedule. Nothing in the
-// run directory changes before all of it is there. With an *UnverifiedError the schedule is the earlier one, which stays.
+// Measure repeats the final measurement of a recorded run, without a search, and replaces the run's schedule with the result.
+// Nothing in the run directory changes until everything is complete. With an *UnverifiedError the earlier schedule stays.
 func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, o MeasureOptions) (measured *Measured, err error) {
-	// The lock of the run keeps a search from writing its own schedule meanwhile.
+	// The lock of the run keeps a search from writing its own schedule at the same time.
 	run, _, err := results.Open(dir)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed)}
 	old, oldErr := results.ReadSchedule(filepath.Join(dir, Name))
 	if oldErr == nil {
-		// What the search saw of the baseline is nowhere else.
+		// The cost that the search measured of the baseline is recorded nowhere else.
 		measured.Baseline = old.Baseline
 		if old.Search != nil {
 			measured.Baseline.Cost = old.Search.Baseline
@@ -145,13 +145,13 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	return measured, results.MoveSchedule(staging, dir, Name)
 }
 
-// How a machine is found quiet: by so many looks in a row, so far apart.
+// A machine counts as quiet after this many looks in a row, at this distance.
 const (
 	quietLooks = 5
 	quietApart = 200 * time.Millisecond
 )
 
-// awaitQuiet waits until the machine does nothing else, for as long as the options say.
+// awaitQuiet waits until the machine is idle, for as long as the options allow.
 func awaitQuiet(ctx context.Context, o MeasureOptions) error {
 	if o.Wait <= 0 {
 		return nil

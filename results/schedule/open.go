@@ -7,7 +7,7 @@ import (
 	"tune/results"
 )
 
-// OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else by now.
+// OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else in this version of the kernel.
 func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, error) {
 	k, err := open(table, settings.Kernel, settings.Shape)
 	if err != nil {
@@ -22,7 +22,7 @@ func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, 
 	return k, nil
 }
 
-// open opens a kernel of a table at the shape of a text.
+// open opens a kernel of a table at a shape given as text.
 func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
 	k, err := table.Lookup(name)
 	if err != nil {

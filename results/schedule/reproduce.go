@@ -10,12 +10,12 @@ import (
 	"tune/space"
 )
 
-// reproduce returns the command lines that find a trial again. The strategies draw the points of a batch one after
-// another, so that a run up to this trial finds it, and its last batch may be cut short. A batch before that one
-// may not: where the run had a smaller budget once, it is resumed from there.
+// reproduce returns the command lines that find a trial again. Strategies draw the points of a batch one after another, so that a
+// run with a budget up to this trial finds it, even if that cuts its last batch short. Earlier batches must not be cut short:
+// where the original run once had a smaller budget, the commands resume it at the same place.
 func (m *Maker) reproduce(trial int) []string {
 	if !m.Kernel.Info.Exact {
-		return nil // what a strategy asks depends on times that no other run measures
+		return nil // what a strategy asks for depends on times, which differ in every run
 	}
 	set, kernel := m.Settings, m.Settings.Kernel
 	if file := m.Kernel.Info.Files.Path; file != "" {
@@ -32,7 +32,7 @@ func (m *Maker) reproduce(trial int) []string {
 	}
 	entry, err := strategies.Recorded(set.Strategy, set.StrategyConfig, set.StrategyVersion)
 	if err != nil {
-		return nil // what the run had is not here
+		return nil // the earlier measurements of the run are not here
 	}
 	strategy := entry.Text()
 	run := fmt.Sprintf("tune run %s --shape %s --strategy %s --seed %d", kernel, set.Shape, strategy, set.Seed)
@@ -57,7 +57,7 @@ func (m *Maker) reproduce(trial int) []string {
 	if entry.Paced {
 		return m.reproducePaced(run, trial)
 	}
-	var stops []int // evaluations at which the run's budget was spent before
+	var stops []int // evaluations at which the budget of the run was spent before
 	for _, b := range m.Batches {
 		if b.First+b.Count <= trial && b.Count == b.Progress.Evaluations {
 			stops = append(stops, b.First+b.Count)
@@ -74,9 +74,9 @@ func (m *Maker) reproduce(trial int) []string {
 	return lines
 }
 
-// reproducePaced is reproduce for a strategy that fits itself to what is left of the budget: it needs the limits that the
-// run had, not those that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
-// interrupted before another limit came, only the run itself can be led through what it did.
+// reproducePaced is reproduce for a strategy that adapts to what is left of the budget. Such a run needs the limits of the
+// original run, not limits that end it at the trial. Where what was left is a reading of the clock, and where a sitting was
+// interrupted before any other limit, only a replay of the run itself repeats what it did.
 func (m *Maker) reproducePaced(run string, trial int) []string {
 	replay := []string{"tune replay " + kernels.ShellWord(m.Run)}
 	var limits []int

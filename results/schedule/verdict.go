@@ -10,11 +10,12 @@ import (
 	"tune/space"
 )
 
-// agreement is how far, as a share, a measured cost times its ratio may be off the cost of the baseline: what rounding does.
+// agreement is how far, as a share, a measured cost times its ratio may differ from the cost of the baseline, because of
+// rounding.
 const agreement = 1e-9
 
-// verifyVerdict holds the verdict of a schedule against its numbers, and those against each other. Schedules of earlier versions
-// have no verdict, and numbers of different moments.
+// verifyVerdict compares the verdict of a schedule with its numbers, and the numbers with each other. Schedules of earlier
+// versions have no verdict, and their numbers come from different moments.
 func verifyVerdict(info kernels.Info, schedule results.Schedule) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("field verdict is %q, and "+format, append([]any{schedule.Verdict}, args...)...)
@@ -64,7 +65,7 @@ func verifyVerdict(info kernels.Info, schedule results.Schedule) error {
 	return nil
 }
 
-// verdictOf is that of a cost that no final measurement has compared with the baseline's.
+// verdictOf returns the verdict for a cost that no final measurement has compared with the baseline's.
 func verdictOf(info kernels.Info, cost, baseline float64) space.Verdict {
 	switch {
 	case !info.Exact:

@@ -19,13 +19,13 @@ import (
 	"tune/space"
 )
 
-// Verification is what became of a schedule that was checked again.
+// Verification is the result of checking a schedule again.
 type Verification struct {
 	Schedule results.Schedule
-	Checking kernels.Checking // what the checks show
+	Checking kernels.Checking // how candidates are checked
 	Seeds    []uint64         // of the checks; none where nothing is checked
-	// Deviation is what the candidate that was rebuilt shows on them; nil where it is wrong, or its kernel measures
-	// none. It is not the schedule's own, which is that of other inputs.
+	// Deviation is the error of the rebuilt candidate on these inputs; nil where the candidate is wrong, or its kernel measures
+	// no errors. The schedule has another one, from other inputs.
 	Deviation *kernels.Deviation
 	Steps     []Step
 }
@@ -33,10 +33,10 @@ type Verification struct {
 // Step is one thing that was verified.
 type Step struct {
 	Name string
-	Err  error // nil where it holds
+	Err  error // nil where it passed
 }
 
-// OK reports whether every step holds.
+// OK reports whether every step passed.
 func (v *Verification) OK() bool {
 	for _, s := range v.Steps {
 		if s.Err != nil {
@@ -46,7 +46,7 @@ func (v *Verification) OK() bool {
 	return true
 }
 
-// FreshSeeds returns n seeds that nobody can have foreseen.
+// FreshSeeds returns n seeds that nobody can predict.
 func FreshSeeds(n int) []uint64 {
 	seeds := make([]uint64, n)
 	for i := range seeds {
@@ -57,9 +57,9 @@ func FreshSeeds(n int) []uint64 {
 	return seeds
 }
 
-// Verify rebuilds the schedule of a file from its point, checks it on the inputs of the given seeds, and does the
-// same with the program that was saved beside it; seeds must not be empty. An error means that the schedule cannot be
-// examined; what does not hold is a step with an error.
+// Verify rebuilds the schedule in a file from its point, and checks it on the inputs from the given seeds. It does the same with
+// the program that was saved beside the schedule. seeds must not be empty. An error means that the schedule cannot be examined;
+// what fails is a step with an error.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	checking := traits.Checking
 	v := &Verification{Schedule: schedule, Checking: checking, Seeds: checking.Claimed(seeds)}
 	if len(v.Seeds) < len(seeds) {
-		seeds = seeds[:1] // it has to run, whatever that shows
+		seeds = seeds[:1] // it has to run, whatever that proves
 	}
 	x := &verifier{Verification: v, k: k, path: path, seeds: seeds}
 	x.point(ctx)
@@ -92,22 +92,22 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	return v, nil
 }
 
-// verifier is a verification under way.
+// verifier is a verification in progress.
 type verifier struct {
 	*Verification
 	k       *kernels.Opened
 	path    string
 	seeds   []uint64          // that candidates are checked on
-	rebuilt kernels.Candidate // from the point; nil where it is not as it should be
+	rebuilt kernels.Candidate // from the point; nil where it failed
 }
 
-// step adds a step, and reports whether it holds.
+// step adds a step, and reports whether it passed.
 func (x *verifier) step(name string, err error) bool {
 	x.Steps = append(x.Steps, Step{name, err})
 	return err == nil
 }
 
-// point holds the point against the space, and rebuilds it.
+// point checks that the point belongs to the space, and rebuilds it.
 func (x *verifier) point(ctx context.Context) {
 	s, schedule := x.k.Problem.Space(), x.Schedule
 	point, err := s.UnmarshalPoint(schedule.Point)
@@ -116,7 +116,7 @@ func (x *verifier) point(ctx context.Context) {
 	case point.Key() != schedule.Key:
 		err = fmt.Errorf("the point is %q, but the key says %q", point.Key(), schedule.Key)
 	case schedule.SpaceFingerprint == s.Fingerprint():
-		// Where points were added to the space since, their numbers have changed.
+		// Adding points to the space changes their numbers.
 		if i, ok := s.Index(point); ok && schedule.Index != nil && *schedule.Index != i {
 			err = fmt.Errorf("the point has index %d, not %d", i, *schedule.Index)
 		}
@@ -139,7 +139,7 @@ func (x *verifier) point(ctx context.Context) {
 	}
 }
 
-// files holds the files beside the schedule against what was exported, and against what the point builds.
+// files compares the files beside the schedule with what was exported, and with what the point builds.
 func (x *verifier) files() {
 	dir := filepath.Dir(x.path)
 	beside := files.In(dir)
@@ -153,7 +153,7 @@ func (x *verifier) files() {
 	}
 }
 
-// saved checks the saved program by itself. launches says that to do so compiles or runs it.
+// saved checks the saved program by itself. launches says that this compiles or runs it.
 func (x *verifier) saved(ctx context.Context, launches bool) {
 	name := "the saved program is right by itself"
 	if x.k.Info.Exact {
@@ -172,7 +172,7 @@ func (x *verifier) saved(ctx context.Context, launches bool) {
 		if x.rebuilt != nil {
 			x.step(same, sameArtifact(x.rebuilt, beside, program))
 		}
-	// What somebody has put into the file is not compiled and run to find out that it is something else.
+	// Do not compile and run a changed file just to find out that it is different.
 	case x.rebuilt == nil:
 		x.step(name, errors.New("it is not run, because the point does not build it"))
 	case !x.step(same, sameArtifact(x.rebuilt, beside, program)):
@@ -182,7 +182,7 @@ func (x *verifier) saved(ctx context.Context, launches bool) {
 	}
 }
 
-// passes says what a candidate is that passes n checks.
+// passes describes a candidate that passes n checks.
 func passes(c kernels.Checking, n int) string {
 	if c == kernels.NotChecked {
 		return c.Words(n)
@@ -190,8 +190,8 @@ func passes(c kernels.Checking, n int) string {
 	return "right " + c.Words(n)
 }
 
-// verifyFields compares what is known of a schedule without a candidate: its unit, the version of its kernel, the inputs
-// that it was checked on, its baseline, and where costs are exact the ratio to that.
+// verifyFields compares what can be compared without a candidate: the schedule's unit, the version of its kernel, the inputs that
+// it was checked on, its baseline, and where costs are exact the ratio to that.
 func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 	if schedule.Unit != k.Info.Unit {
 		return fmt.Errorf("field unit is %q, want %q", schedule.Unit, k.Info.Unit)
@@ -204,7 +204,7 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 		seeds = append(seeds, c.Seed)
 	}
 	want := kernels.ExportSeeds(schedule.Seed)
-	if schedule.Checked != "" { // which earlier versions did not say, and counted all seeds
+	if schedule.Checked != "" { // earlier versions have no such field, and counted all seeds
 		checking := k.Problem.Traits().Checking
 		if schedule.Checked != checking.String() {
 			return fmt.Errorf("field checked is %q, and what checks of %s show is %q", schedule.Checked, k.Info.Name, checking)
@@ -218,7 +218,7 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 	if baselines := k.Problem.Traits().Baselines; baselines != nil {
 		for _, p := range baselines() {
 			if p.Key() == schedule.Baseline.Key {
-				base.Point = p // which of them is right is not asked again
+				base.Point = p // the right one is not determined again
 			}
 		}
 	}
@@ -237,9 +237,9 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 	return verifyVerdict(k.Info, schedule)
 }
 
-// verifyCosts builds the baseline of a schedule whose costs are exact, and compares its cost and the metrics of the rebuilt
-// candidate, which is nil where the point does not hold. Costs that are measured are left to the comparison of their
-// candidates.
+// verifyCosts builds the baseline of a schedule whose costs are exact. It compares its cost, and the metrics of the rebuilt
+// candidate, which is nil where the point failed. Measured costs are compared elsewhere, by measuring the candidates side by
+// side.
 func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candidate, schedule results.Schedule) error {
 	if !k.Info.Exact {
 		return nil
@@ -255,7 +255,7 @@ func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candida
 	if err != nil {
 		return err
 	}
-	// The deviation is that of other inputs.
+	// The deviation comes from other inputs.
 	_, claimed, _ := kernels.SplitDeviation(schedule.Metrics)
 	metrics := slices.SortedFunc(slices.Values(score.Metrics), func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	if !slices.Equal(metrics, claimed) {
@@ -264,7 +264,7 @@ func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candida
 	return nil
 }
 
-// verifySaved loads the program of a file and confirms it.
+// verifySaved loads the program in a file and confirms it.
 func verifySaved(ctx context.Context, k *kernels.Opened, beside files.Dir, name string, cost float64, seeds []uint64) error {
 	file, err := beside.Open(name)
 	if err != nil {
@@ -285,7 +285,7 @@ func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 		return err
 	}
 	at := slices.IndexFunc(artifacts, func(a kernels.Artifact) bool {
-		return strings.HasSuffix(name, "."+a.Name) // the schedule may have another name by now
+		return strings.HasSuffix(name, "."+a.Name) // the schedule may have been renamed
 	})
 	if at < 0 {
 		return kernels.Reject(space.WrongAnswer, "the point builds no such file")

@@ -1,9 +1,9 @@
-// Package anneal is simulated annealing: several chains walk from neighbour to neighbour, accept what is worse with a
-// probability that falls with the difference and with time, and start anew when they are frozen.
+// Package anneal is simulated annealing: several chains walk from neighbour to neighbour. A chain accepts a worse point with a
+// probability that falls with the difference and with time, and restarts when it is frozen.
 //
-// Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing", Science 220, 1983. The temperature is relative
-// to the spread of the costs that are seen, so that it fits any unit. A chain that comes to a point whose cost is known
-// walks on without an evaluation.
+// Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing", Science 220, 1983. The temperature is relative to the
+// spread of the costs seen so far, so that it suits any unit. A chain that reaches a point whose cost is known continues without
+// an evaluation.
 package anneal
 
 import (
@@ -19,14 +19,14 @@ import (
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Chains      int     // that walk side by side, and points in a batch; default 3
+	Chains      int     // chains that walk side by side, and points in a batch; default 3
 	Temperature float64 // at the start of a walk, in quartile distances of the costs seen; default 0.3
-	Cooling     float64 // factor of the temperature at each evaluation of a chain; default 0.95
-	Patience    int     // evaluations of a chain without a better point before it starts anew; default 40
+	Cooling     float64 // the temperature is multiplied by this at each evaluation of a chain; default 0.95
+	Patience    int     // evaluations of a chain without a better point before it restarts; default 40
 	Kick        int     // parameters that change where a walk starts near the best point of all; default 3
 	// Start are points that the chains begin with.
 	Start []space.Point
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -79,7 +79,7 @@ type Strategy struct {
 	proposed []int // the chain of each point of the batch
 }
 
-// Ask lets each chain walk to a point that is not known.
+// Ask lets each chain walk to an unknown point.
 func (a *Strategy) Ask(p space.Progress) []space.Proposal {
 	a.proposed = a.proposed[:0]
 	return search.Take(len(a.chains), p, func() (space.Point, bool) {
@@ -89,10 +89,10 @@ func (a *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// homeEvery says which walks begin near the best point of all: one of so many. It was chosen by hand.
+// homeEvery says that one in so many walks begins near the best point of all. It was chosen by hand.
 const homeEvery = 2
 
-// freeSteps is how far a chain walks over known points before it takes what is not.
+// freeSteps is how many steps a chain takes over known points before it goes to an unknown one.
 const freeSteps = 64
 
 func (a *Strategy) walk(c *chain) (space.Point, bool) {
@@ -125,7 +125,7 @@ func (a *Strategy) walk(c *chain) (space.Point, bool) {
 	return a.code.Unseen(c.at.Ordinals())
 }
 
-// step moves a chain to a neighbour or leaves it, by the rule of Metropolis.
+// step moves a chain to a neighbour or rejects that, by the Metropolis rule.
 func (a *Strategy) step(c *chain, to space.Point, cost float64) {
 	worse := (cost - c.cost) / a.spread()
 	if c.at.IsZero() || cost <= c.cost || a.rng.Float64() < math.Exp(-worse/c.temperature) {
@@ -133,22 +133,22 @@ func (a *Strategy) step(c *chain, to space.Point, cost float64) {
 	}
 }
 
-// spread is the distance between the least cost seen and the quartile.
+// spread is the distance from the least cost seen to the lower quartile.
 func (a *Strategy) spread() float64 {
 	if len(a.sorted) == 0 {
 		return 1
 	}
-	// Halves first, because the difference of two finite costs may not be finite.
+	// The costs are halved first, because the difference of two finite costs may overflow.
 	if d := 2 * (a.sorted[len(a.sorted)/4]/2 - a.sorted[0]/2); d > 0 {
 		return d
 	}
 	return 1
 }
 
-// sampleSize bounds what spread keeps.
+// sampleSize bounds the costs that spread keeps.
 const sampleSize = 256
 
-// Tell lets each chain decide on its point.
+// Tell lets each chain accept or reject its point.
 func (a *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
 		cost := space.Objective{}.Value(outcomes[i])
@@ -165,7 +165,7 @@ func (a *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 
 func (a *Strategy) sample(cost float64) {
 	if len(a.sorted) == sampleSize {
-		// Any but the least may go.
+		// Any value but the least may be dropped.
 		k := 1 + a.rng.IntN(sampleSize-1)
 		a.sorted = slices.Delete(a.sorted, k, k+1)
 	}
@@ -173,8 +173,8 @@ func (a *Strategy) sample(cost float64) {
 	a.sorted = slices.Insert(a.sorted, k, cost)
 }
 
-// Learn hears of outcomes that another strategy asked for. Where one of them is the best of all, the chain at the worst
-// point begins a walk from there.
+// Learn learns from outcomes that another strategy asked for. Where one is the best of all, the chain at the worst point starts a
+// walk from there.
 func (a *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	before := a.best
 	for i, t := range trials {

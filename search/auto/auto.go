@@ -1,16 +1,16 @@
-// Package auto is a portfolio of strategies that share what they find, and a bandit that learns during the run which of
-// them pays. It is the default, for users who do not want to choose a strategy.
+// Package auto is a portfolio of strategies that share what they find, with a bandit that learns during the run which of
+// them pays. It is the default, so that users need not choose a strategy.
 //
 //  1. A model (package surrogate) has the first evaluations for itself: with little known it is the best by far.
-//  2. From then on each batch is one strategy's: the model's, or that of iterated local search (package ils), which
-//     leaves where the model is sure that nothing is to be found. All of them hear of all outcomes at the barrier, and
-//     none asks what another did.
-//  3. Which one is chosen by its credit: its batches of a sliding window that brought a better point, the recent ones
-//     counting more, and a bonus for those that were used little (Fialho, Da Costa, Schoenauer and Sebag, "Analyzing
-//     bandit-based adaptive operator selection mechanisms", 2010; the form is that of Ansel et al., "OpenTuner: an
-//     extensible framework for program autotuning", 2014).
-//  4. Batches grow with the number of evaluations, and the model's share falls, because what it costs to think is then
-//     best spent on evaluating. Towards the end of the budget they shrink: a batch is at most a quarter of what is left.
+//  2. From then on each batch belongs to one strategy: the model, or iterated local search (package ils). Local search
+//     leaves a region where the model is sure that there is nothing to find. All of them learn from all outcomes at
+//     the barrier, and none asks for a point that another one has asked for.
+//  3. The strategy of a batch is chosen by its credit: how many of its batches in a sliding window brought a better
+//     point, the recent ones counting more, and a bonus for those that were used little (Fialho, Da Costa, Schoenauer
+//     and Sebag, "Analyzing bandit-based adaptive operator selection mechanisms", 2010; the form is that of Ansel et
+//     al., "OpenTuner: an extensible framework for program autotuning", 2014).
+//  4. As evaluations accumulate, batches grow and the model's share falls, because its thinking time is then better
+//     spent on evaluating. Towards the end of the budget batches shrink: one is at most a quarter of what is left.
 package auto
 
 import (
@@ -32,14 +32,14 @@ type Config struct {
 	Lead        int     // evaluations that the model has for itself; default 150
 	Window      int     // batches that the bandit remembers; default 60
 	Exploration float64 // weight of the bonus for what was used little; default 0.2
-	// Batch is how many points the model and local search ask at once; default: 2 to 8 of the model, see package surrogate, and
-	// 4 of local search.
+	// Batch is how many points the model and local search ask for at once. By default the model asks for 2 to 8, see package
+	// surrogate, and local search for 4.
 	Batch int
-	Taper int // a batch is at most one of so many parts of what is left of the budget; default 4
-	// From ModelUntil evaluations on, ModelEvery batches of others come between two of the model, at least; default 2000 and 8.
+	Taper int // a batch is at most 1/Taper of what is left of the budget; default 4
+	// After ModelUntil evaluations, at least ModelEvery batches of others come between two of the model; default 2000 and 8.
 	ModelUntil, ModelEvery int
 	Pool, Samples          int // of the model, see package surrogate
-	// NoILS leaves iterated local search out, Anneal and Evolve take simulated annealing and the genetic algorithm in.
+	// NoILS leaves out iterated local search; Anneal and Evolve add simulated annealing and the genetic algorithm.
 	NoILS, Anneal, Evolve bool
 	// Start are points to begin with.
 	Start []space.Point
@@ -47,22 +47,23 @@ type Config struct {
 	Sources []space.Source
 }
 
-// Why the defaults are what they are. The figures are of searches of measured spaces, as docs/design/search-auto.md describes them.
+// Reasons for the defaults. The figures are from searches of measured spaces, as docs/design/search-auto.md describes them.
 const (
-	// lead: with 200, .9935 @200 and .9984 @500, the optimum in 91 % of runs; with 150, .9944, .9993 and 95 %. With three arms,
-	// 100 was at .981 @200 and 50 at .975.
+	// lead: with 200, .9935 @200 and .9984 @500, the optimum in 91 % of runs; with 150, .9944, .9993 and 95 %. In a portfolio of
+	// three strategies, 100 was at .981 @200 and 50 at .975.
 	lead = 150
 	// window and exploration were chosen by hand.
 	window      = 60
 	exploration = 0.2
-	// armBatch is how many points strategies beside the model ask at once. It was chosen by hand.
+	// armBatch is how many points the strategies other than the model ask for at once. It was chosen by hand.
 	armBatch = 4
-	// taper bounds a batch to a share of what is left of the budget: near the end each point is chosen with the outcomes of those before
-	// it, as there is no later batch that could make good what this one did not know. At the end of 15 evaluations a quarter was at
-	// .789 in place of .783 without a bound, at the end of 25 and 50 at .861 and .932 in place of .859 and .931, where .01 is noise.
+	// taper bounds a batch to a share of what is left of the budget. Near the end there is no later batch to correct a bad
+	// choice, so small batches help: each point is then chosen with the outcomes of those before it. After 15 evaluations a
+	// quarter reached .789 instead of .783 without a bound, after 25 and 50 evaluations .861 and .932 instead of .859 and .931,
+	// where .01 is noise.
 	taper = 4
-	// modelUntil and modelEvery say how the model's share falls: where evaluations take milliseconds, thinking for one costs more than
-	// making another. The numbers were chosen by hand.
+	// modelUntil and modelEvery say how the model's share falls: where evaluations take milliseconds, the model thinks for longer
+	// than an evaluation takes. The numbers were chosen by hand.
 	modelUntil, modelEvery = 2000, 8
 )
 
@@ -99,7 +100,7 @@ func (c Config) Validate() error { return Constants().Settle("auto", &c) }
 // arm is a strategy of the portfolio.
 type arm interface {
 	search.Strategy
-	// Learn hears of outcomes that another arm asked for.
+	// Learn learns from outcomes that another arm asked for.
 	Learn([]space.Trial, []space.Outcome)
 }
 
@@ -136,7 +137,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 			a.arms, err = append(a.arms, next), errors.Join(err, e)
 		}
 	}
-	// With all three of them, auto was behind ils alone at 200 and 500 evaluations in the one comparison that was made, of 8 seeds
+	// With all three of them, auto was worse than ils alone at 200 and 500 evaluations, in the only comparison, of 8 seeds
 	// (docs/design/search-auto.md).
 	batch := cmp.Or(c.Batch, armBatch)
 	add(!c.NoILS, func() (arm, error) { return ils.New(s, seed, ils.Config{Batch: batch, Fresh: fresh}) })
@@ -152,7 +153,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 func (a *auto) Ask(p space.Progress) []space.Proposal {
 	a.current = a.choose()
 	if n := rest(p) / float64(a.cfg.Taper); n < math.MaxInt32 {
-		most := max(int(n+1e-6), 1) // what follows from a share is not exact
+		most := max(int(n+1e-6), 1) // rounding: a share of a whole number is not exact
 		if p.Evaluations == 0 || most < p.Evaluations {
 			p.Evaluations = most
 		}
@@ -160,8 +161,8 @@ func (a *auto) Ask(p space.Progress) []space.Proposal {
 	return a.arms[a.current].Ask(p)
 }
 
-// rest returns how many evaluations are left: as many as are counted, and no more than time allows at the rate so far.
-// It is +Inf where nothing is known of an end.
+// rest returns how many evaluations are left: by the limit of evaluations, or by the time that is left at the rate so far,
+// whichever is less. It is +Inf where neither is known.
 func rest(p space.Progress) float64 {
 	n := math.Inf(1)
 	if p.Evaluations > 0 {
@@ -173,7 +174,7 @@ func rest(p space.Progress) float64 {
 	return n
 }
 
-// choose returns the arm with the most credit and bonus, the first of equal ones.
+// choose returns the arm with the most credit and bonus; of equal ones, the first.
 func (a *auto) choose() int {
 	if a.told < a.cfg.Lead {
 		return 0
@@ -203,7 +204,7 @@ func (a *auto) choose() int {
 	return best
 }
 
-// Tell lets the arm that asked hear of its outcomes, the others learn from them, and the bandit give credit.
+// Tell tells the outcomes to the arm that asked, lets the others learn from them, and gives credit to the arm.
 func (a *auto) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	a.arms[a.current].Tell(trials, outcomes)
 	for k, other := range a.arms {

@@ -21,15 +21,15 @@ import (
 	"tune/space"
 )
 
-// Data compares strategies on measured spaces, of which the optimum is known. Every strategy searches every space
-// with every seed, at the same number of evaluations; a failed configuration counts as one. Nothing is written to
-// disk, and the result does not depend on Jobs.
+// Data compares strategies on measured spaces, whose optimum is known. Every strategy searches every space with every seed, for
+// the same number of evaluations; a failed configuration counts as an evaluation. Nothing is written to disk, and the result does
+// not depend on Jobs.
 type Data struct {
 	Spaces      []DataSpace
 	Strategies  []string // as strategies.Parse reads them
 	Seeds       []uint64
 	Evaluations int
-	// From are earlier measurements that every search begins with.
+	// From are earlier measurements that every search starts from.
 	From []*earlier.Earlier
 	// Jobs is how many searches run at once; 0 means one for each core.
 	Jobs int
@@ -47,7 +47,7 @@ type DataSpace struct {
 type DataReport struct {
 	Evaluations int          `json:"evals"`
 	Seeds       int          `json:"seeds"`
-	Overall     []DataResult `json:"overall"` // one a strategy: the mean over spaces, each of which counts the same
+	Overall     []DataResult `json:"overall"` // one for each strategy: the mean over spaces, all with equal weight
 	Spaces      []DataResult `json:"spaces"`  // one for each strategy of each space
 }
 
@@ -55,16 +55,16 @@ type DataReport struct {
 type DataResult struct {
 	Space    string `json:"space,omitempty"` // "" over all
 	Strategy string `json:"strategy"`
-	// Mean is the mean over seeds of the optimum over the best cost so far, at some numbers of evaluations: 1
-	// where every seed has found the optimum, and 0 for a seed without a valid configuration so far.
+	// Mean is the optimum over the best cost so far, as a mean over seeds, at some numbers of evaluations. It is 1 where every
+	// seed has found the optimum; a seed without a valid configuration counts as 0.
 	Mean Checkpoints `json:"mean"`
-	// Optimum is the share of seeds that have found the optimum in the end.
+	// Optimum is the share of seeds that have found the optimum by the end.
 	Optimum float64 `json:"optimum"`
 	// Wasted is the mean number of evaluations that were spent on failed configurations.
 	Wasted float64 `json:"wasted"`
-	// Error is the standard error of Mean, what chance makes of so many seeds; none with one seed.
+	// Error is the standard error of Mean; none with a single seed.
 	Error Checkpoints `json:"standard_error"`
-	// Curve has the mean after each evaluation, and the band that four fifths of the seeds are in.
+	// Curve has the mean after each evaluation, and the band that holds four fifths of the seeds.
 	Curve Band `json:"-"`
 }
 
@@ -162,8 +162,8 @@ func (b Data) Run(ctx context.Context) (*DataReport, error) {
 	return b.report(searches), nil
 }
 
-// search carries out one search. Where it ends early, because the space has no other point, the rest of the
-// evaluations change nothing.
+// search carries out one search. If it ends early, because the space has no other point, its best cost stands for the remaining
+// evaluations.
 func (b Data) search(ctx context.Context, p *recorded.Problem, entry strategies.Strategy, seed uint64, h strategies.Hints) (dataSearch, error) {
 	strategy, err := entry.New(p.Space(), seed, h)
 	if err != nil {
@@ -208,7 +208,7 @@ func (b Data) report(searches [][]dataSearch) *DataReport {
 		r.Spaces = append(r.Spaces, b.result(b.Spaces[k/n].Name, b.Strategies[k%n], curves, found/seeds, wasted/seeds))
 	}
 	for j, name := range b.Strategies {
-		// The mean over spaces of each seed, so that the band is that of whole suites.
+		// The mean over spaces is taken for each seed, so that the band is that of whole suites.
 		curves := make([][]float64, len(b.Seeds))
 		found, wasted := 0.0, 0.0
 		for i := range curves {

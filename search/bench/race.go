@@ -15,29 +15,29 @@ import (
 	"tune/space"
 )
 
-// Race judges racing, the rule by which native kernels are timed (see timing.Sampling), on a space of which every
-// repeat was measured: it replays searches, once with every repeat and once with those that racing takes, and compares
-// the time that was spent and the configuration that is picked. Both see the same configurations in the same order.
+// Race judges racing, the rule that gives up slow native kernels early (see timing.Sampling). It works on a space of which every
+// repeat was measured: it replays searches, once with every repeat and once with the repeats that racing would take, and compares
+// the time that was spent and the configuration that was picked. Both see the same configurations in the same order.
 type Race struct {
 	Space       DataSpace
 	File        *exchange.File
-	Strategy    string // as strategies.Parse reads it; it is told what every repeat says
+	Strategy    string // as strategies.Parse reads it; it is told the cost from every repeat
 	Seeds       []uint64
 	Evaluations int // of each search; 0 for the whole space
 }
 
-// RaceReport is what racing comes to, over all seeds.
+// RaceReport is what racing saves and costs, over all seeds.
 type RaceReport struct {
 	Space       string     `json:"space"`
 	Strategy    string     `json:"strategy"`
 	Evaluations int        `json:"evals"`
 	Seeds       []RaceSeed `json:"seeds"`
-	// KernelSaved is the share of the time in kernels that racing saves, and AllSaved that of the whole time, with
-	// compiling and the rest.
+	// KernelSaved is the share of the kernels' run time that racing saves, AllSaved the share of all time, including compilation
+	// and the rest.
 	KernelSaved float64 `json:"kernel_saved"`
 	AllSaved    float64 `json:"all_saved"`
 	Changed     int     `json:"picks_changed"` // searches that pick another configuration
-	// Loss is the greatest cost of a pick of racing over that of the pick with every repeat, both by every repeat.
+	// Loss is the largest ratio of the cost of racing's pick to that of the pick with every repeat, both costs from every repeat.
 	Loss float64 `json:"worst_loss"`
 }
 
@@ -45,7 +45,7 @@ type RaceReport struct {
 type RaceSeed struct {
 	Seed       uint64  `json:"seed"`
 	Measured   int     `json:"measured"` // configurations with repeats
-	Stopped    int     `json:"stopped"`  // of them by racing, before their last repeat
+	Stopped    int     `json:"stopped"`  // of them, given up by racing before their last repeat
 	Kernel     float64 `json:"kernel_seconds"`
 	KernelRace float64 `json:"kernel_seconds_racing"`
 	All        float64 `json:"all_seconds"`
@@ -127,7 +127,7 @@ func raceOne(p *recorded.Problem, steps []step, unit float64) RaceSeed {
 		}
 		taken := 0
 		sum, stopped, _ := timing.Sampling{Want: len(samples), Best: bestRace}.Run(func(n int) ([]float64, error) {
-			// There are no more repeats than were made: a sample that was rejected has no other in its place.
+			// Only the recorded repeats exist: a rejected sample cannot be replaced.
 			next := samples[taken:min(taken+n, len(samples))]
 			taken += len(next)
 			if len(next) == 0 {

@@ -1,5 +1,5 @@
-// Package bench compares strategies: on the space of a kernel, and on measured spaces, of which the optimum is known. Race judges by
-// such spaces the rule that measured candidates are given up by.
+// Package bench compares strategies: on the space of a kernel, and on measured spaces, whose optimum is known. Race uses such
+// spaces to judge the rule by which measured candidates are given up early.
 package bench
 
 import (
@@ -13,7 +13,7 @@ import (
 	"tune/search/strategies"
 )
 
-// Search compares strategies on the space of a kernel, over several seeds, at an equal number of evaluations.
+// Search compares strategies on the space of a kernel, over several seeds, with the same number of evaluations.
 type Search struct {
 	Kernel      kernels.Kernel
 	Shape       kernels.Shape
@@ -28,18 +28,17 @@ type Search struct {
 // Curve is how one strategy did.
 type Curve struct {
 	Strategy string `json:"strategy"`
-	// At are numbers of evaluations, and Mean the mean over seeds of the best cost so far there.
+	// At are numbers of evaluations, and Mean the best cost so far at each of them, as a mean over seeds.
 	At   []int     `json:"at"`
 	Mean []float64 `json:"mean"`
-	// Best holds the best cost of each seed's run in the end; +Inf never: a run without a valid
-	// candidate is an error.
+	// Best holds the final best cost of each seed's run. It is never +Inf: a run without a valid candidate is an error.
 	Best []float64 `json:"best"`
 }
 
 // Median returns the median over seeds of the best cost in the end.
 func (c Curve) Median() float64 { return timing.Median(c.Best) }
 
-// Wins counts the seeds at which c ended below other; ties count half.
+// Wins counts the seeds for which c ended below other; a tie counts half.
 func (c Curve) Wins(other Curve) float64 {
 	wins := 0.0
 	for i, b := range c.Best {
@@ -93,8 +92,7 @@ func (b Search) Run(ctx context.Context) ([]Curve, error) {
 	return curves, nil
 }
 
-// run returns the best cost so far of one run at each checkpoint. Until a first candidate is valid, the baseline
-// is what a user has.
+// run returns the best cost so far of one run at each checkpoint. Until a candidate is valid, the best cost is the baseline's.
 func (b Search) run(ctx context.Context, k *kernels.Opened, entry strategies.Strategy, seed uint64, at []int) ([]float64, error) {
 	// Each score counts as an evaluation, the cheap ones too.
 	strategy, err := StrategyOf(entry, k.Problem, seed)

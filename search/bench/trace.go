@@ -10,13 +10,13 @@ import (
 	"tune/space"
 )
 
-// step is a trial and what became of it.
+// step is a trial and its outcome.
 type step struct {
 	point   space.Point
 	outcome space.Outcome // without a status where the search ended before it was known
 }
 
-// trace runs a strategy on an evaluator, and returns what it asked, in the order asked.
+// trace runs a strategy on an evaluator, and returns the trials in the order asked.
 func trace(ctx context.Context, s search.Strategy, e search.Evaluator, set search.Settings) ([]step, error) {
 	var steps []step
 	set.Observe = func(e search.Event) {
@@ -32,7 +32,7 @@ func trace(ctx context.Context, s search.Strategy, e search.Evaluator, set searc
 	return steps, err
 }
 
-// StrategyOf makes the strategy of a run of a problem that begins with nothing but the problem's own start points.
+// StrategyOf makes the strategy for a run of a problem with no hints but the problem's own start points.
 func StrategyOf(entry strategies.Strategy, p kernels.Problem, seed uint64) (search.Strategy, error) {
 	traits := p.Traits()
 	return entry.Make(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)}, halving.Config{Levels: traits.Levels, Blind: traits.Blind})

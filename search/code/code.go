@@ -1,5 +1,6 @@
-// Package code sees the points of a space as vectors of ordinals, for the strategies that move in them: which
-// parameters are ordered, what is near a point, which valid unseen point stands for a vector that is neither.
+// Package code represents the points of a space as vectors of ordinals, for the strategies that move among ordinals. It knows
+// which parameters are ordered, what is near a point, and which valid unseen point to take for a vector that is invalid or
+// already seen.
 package code
 
 import (
@@ -11,12 +12,12 @@ import (
 	"tune/space"
 )
 
-// Code is a space seen through its ordinals, with a memory of what was asked. It is not safe for concurrent use.
+// Code is a space represented by its ordinals, with a memory of what was asked. It is not safe for concurrent use.
 type Code struct {
 	Space *space.Space
 	// Sizes are those of the parameters' domains.
 	Sizes []int
-	// Ordered says of each parameter whether near ordinals are near values.
+	// Ordered says for each parameter whether neighbouring ordinals are similar values.
 	Ordered []bool
 	// Fresh has the points that were not asked yet.
 	Fresh *search.Fresh
@@ -25,8 +26,8 @@ type Code struct {
 	costs search.Column[float64] // of the points that Fresh has numbered; NaN where none is known
 }
 
-// New returns the code of a space. The points of start come first where a strategy takes newcomers. Strategies that
-// share a search have fresh in common; nil makes one from the seed.
+// New returns the code of a space. Newcomers are the points of start first. Strategies that share a search share fresh; nil makes
+// one from the seed.
 func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point, fresh *search.Fresh) *Code {
 	if fresh == nil {
 		fresh = search.SeededFresh(s, seed)
@@ -38,7 +39,7 @@ func New(s *space.Space, seed uint64, rng *rand.Rand, start []space.Point, fresh
 	return c
 }
 
-// Ordered reports whether near ordinals of a parameter are near values: integers, powers of two, and listed numbers
+// Ordered reports whether neighbouring ordinals of a parameter are similar values: integers, powers of two, and listed numbers
 // that ascend or descend.
 func Ordered(p space.Parameter) bool {
 	switch p.Type {
@@ -90,7 +91,7 @@ func Centre(s *space.Space) space.Point {
 		}
 		return sum
 	}
-	// The nearest of a sample, and then downhill.
+	// Take the nearest of a sample, and then descend.
 	rng := rand.New(rand.NewPCG(0, 0))
 	best := s.Default()
 	least := off(best)
@@ -117,8 +118,8 @@ func Centre(s *space.Space) space.Point {
 // centreSample is how many random points Centre begins with.
 const centreSample = 256
 
-// A step is drawn with a uniform logarithm, from 1 to a part of the domain: longestStep divides it. leastStep is the bound where
-// that is less: a step of 1. Both were chosen by hand.
+// The length of a step has a uniform logarithm, from 1 to the size of the domain divided by longestStep. leastStep is the upper
+// bound where that quotient is smaller: a step of 1. Both were chosen by hand.
 const longestStep, leastStep = 4, 1.999
 
 // Step returns another ordinal than v of a domain of n, at least two: where they are ordered, one that is a step of up to a quarter
@@ -174,11 +175,11 @@ func (c *Code) kick(ords, at []int, count int) {
 	}
 }
 
-// neighbourTries is how many moves Neighbour tries before it says that there is none.
+// neighbourTries is how many moves Neighbour tries before it gives up.
 const neighbourTries = 32
 
-// How often each move of Neighbour has its turn, of their sum: a value that is adjacent, any value, a step of two parameters in
-// opposite directions, any values of two. They were chosen by hand.
+// The weights of Neighbour's moves: an adjacent value, any value, two parameters one step in opposite directions, two parameters
+// to any value. They were chosen by hand.
 const (
 	adjacentMoves = 2
 	anyMoves      = 2
@@ -186,9 +187,9 @@ const (
 	pairMoves     = 1
 )
 
-// Neighbour returns a random valid point near p, seen or not. Four moves take turns by chance: a parameter takes
-// an adjacent value; any value; two parameters take any values; two ordered ones move a step in opposite
-// directions, which keeps to a constraint on their product that binds.
+// Neighbour returns a random valid point near p, seen or not. It chooses among four moves at random: one parameter takes an
+// adjacent value; one takes any value; two parameters take any values; two ordered ones move one step in opposite directions,
+// which keeps a product that a constraint limits roughly the same.
 func (c *Code) Neighbour(p space.Point) (space.Point, bool) {
 	at := Mutable(p.Ordinals(), c.Sizes)
 	if len(at) == 0 {
@@ -225,7 +226,7 @@ func (c *Code) other(ords []int, i int) {
 	ords[i] = other(c.rng, ords[i], c.Sizes[i])
 }
 
-// inside reports whether no step left its domain. An inactive parameter has the ordinal -1 before any step.
+// inside reports whether every ordinal is within its domain. An inactive parameter has the ordinal -1 before any step.
 func (c *Code) inside(ords []int) bool {
 	for i, o := range ords {
 		if o < -1 || o >= c.Sizes[i] {
@@ -235,12 +236,12 @@ func (c *Code) inside(ords []int) bool {
 	return true
 }
 
-// unseenTries is how often Unseen changes a vector that cannot be asked, and kickGrowth after how many of these tries it changes one
+// unseenTries is how often Unseen changes a vector that cannot be asked for. After every kickGrowth tries it changes one
 // parameter more. Both were chosen by hand.
 const unseenTries, kickGrowth = 20, 6
 
-// Unseen returns a valid point that was not asked before, as near to the vector as a few random changes find, or else
-// any. It is false when all points were asked. The vector changes.
+// Unseen returns a valid point that was not asked for before: one near the vector if a few random changes find one, otherwise
+// any. It returns false when all points were asked for. The vector changes.
 func (c *Code) Unseen(ords []int) (space.Point, bool) {
 	for try := range unseenTries {
 		if p, ok := c.Space.Complete(ords); ok && c.Fresh.Mark(p) {
@@ -251,7 +252,7 @@ func (c *Code) Unseen(ords []int) (space.Point, bool) {
 	return c.Fresh.Draw()
 }
 
-// Vector returns the places of a point's ordinals in their domains, from 0 to 1. An inactive parameter is in the middle.
+// Vector returns the ordinals of a point scaled to 0 to 1. An inactive parameter is at 0.5.
 func (c *Code) Vector(p space.Point) []float64 {
 	x := make([]float64, len(c.Sizes))
 	for i, n := range c.Sizes {
@@ -264,7 +265,7 @@ func (c *Code) Vector(p space.Point) []float64 {
 	return x
 }
 
-// Ordinals is the inverse of Vector; all parameters have a value, and what is outside the domain is moved to its end.
+// Ordinals is the inverse of Vector. It gives every parameter a value, and clamps what is outside the domain.
 func (c *Code) Ordinals(x []float64) []int {
 	ords := make([]int, len(x))
 	for i, n := range c.Sizes {

@@ -1,6 +1,6 @@
-// Package constant is what strategies have in common of their constants: numbers that decide how they search, and that
-// users may set. Each strategy declares its own in one [Table], which names, explains and bounds them, and joins them to
-// the fields of the strategy's configuration.
+// Package constant describes the constants of strategies: numbers that decide how a strategy searches, and that users may set.
+// Each strategy declares its constants in one [Table], which names, explains and bounds them, and connects them with the fields
+// of the strategy's configuration.
 package constant
 
 import (
@@ -26,15 +26,14 @@ const (
 // String returns the kind in a word.
 func (k Kind) String() string { return [...]string{"int", "float", "bool"}[k] }
 
-// Constant describes one constant. Its values are numbers whatever the kind: whole ones of an Int, 0 and 1 of a Bool.
+// Constant describes one constant. Its values are numbers whatever the kind: whole numbers for an Int, 0 and 1 for a Bool.
 type Constant struct {
 	Name string // lower-case letters, digits and _
 	Doc  string // one line, with the unit
 	Kind Kind
-	// Default is the value where none is set and no other constant has a say in it. Min and Max bound the values, and
-	// are among them.
+	// Default is the value where none is set and no other constant decides it. Min and Max are inclusive bounds.
 	Default, Min, Max float64
-	// Within names the constant of the same table that bounds this one as well: its values are at most that one's, less
+	// Within names another constant of the same table that also bounds this one: a value is at most that constant's value minus
 	// Less. It is empty where there is none.
 	Within string
 	Less   float64
@@ -84,7 +83,7 @@ func (c Constant) parse(text string) (float64, error) {
 	return 0, fmt.Errorf("%s is %s: want %s", c.Name, shown(text), c.Range())
 }
 
-// shown is a text of users as errors show it: in quotes where it is empty or not one word, and not longer than a line.
+// shown formats a user's text for an error: quoted where it is empty or not one word, and cut to one line.
 func shown(text string) string {
 	const most = 40
 	if len(text) > most {
@@ -98,7 +97,7 @@ func shown(text string) string {
 
 func (c Constant) holds(v float64) bool { return v >= c.Min && v <= c.Max }
 
-// Range says in words which values the constant takes, but for what Within says.
+// Range says in words which values the constant takes, apart from the bound of Within.
 func (c Constant) Range() string {
 	switch c.Kind {
 	case Bool:
@@ -109,26 +108,27 @@ func (c Constant) Range() string {
 	return fmt.Sprintf("a number from %s to %s", c.Format(c.Min), c.Format(c.Max))
 }
 
-// Of is a constant and its place in the configurations C of a strategy.
+// Of is a constant together with its field in the configuration C of a strategy.
 type Of[C any] struct {
 	Constant
 	number func(*C) *int
 	real   func(*C) *float64
 	flag   func(*C) *bool
-	other  func(C) float64 // the default, where it is not the same for all configurations
+	other  func(C) float64 // the default, where it depends on the configuration
 }
 
-// NewInt declares a constant of whole numbers. The field that at returns is 0 where the default is meant.
+// NewInt declares a constant of whole numbers. at returns its field in a configuration, where 0 stands for the default.
 func NewInt[C any](name, doc string, value, least, most int, at func(*C) *int) Of[C] {
 	return Of[C]{Constant: Constant{Name: name, Doc: doc, Kind: Int, Default: float64(value), Min: float64(least), Max: float64(most)}, number: at}
 }
 
-// NewFloat declares a constant of real numbers. The field that at returns is 0 where the default is meant.
+// NewFloat declares a constant of real numbers. at returns its field in a configuration, where 0 stands for the default.
 func NewFloat[C any](name, doc string, value, least, most float64, at func(*C) *float64) Of[C] {
 	return Of[C]{Constant: Constant{Name: name, Doc: doc, Kind: Float, Default: value, Min: least, Max: most}, real: at}
 }
 
-// NewBool declares a constant that is true or false. The field that at returns is true where the constant is not its default.
+// NewBool declares a constant that is true or false. at returns its field in a configuration, which is true where the constant
+// is not its default.
 func NewBool[C any](name, doc string, value bool, at func(*C) *bool) Of[C] {
 	c := Constant{Name: name, Doc: doc, Kind: Bool, Max: 1}
 	if value {
@@ -137,7 +137,7 @@ func NewBool[C any](name, doc string, value bool, at func(*C) *bool) Of[C] {
 	return Of[C]{Constant: c, flag: at}
 }
 
-// Within returns the constant with another one as a bound: it is at most that one, less some.
+// Within returns the constant with another one as an upper bound: it is at most that one minus less.
 func (o Of[C]) Within(name string, less int) Of[C] {
 	o.Constant.Within, o.Less = name, float64(less)
 	return o
@@ -172,7 +172,7 @@ func (o Of[C]) set(c *C, v float64) {
 	}
 }
 
-// Table is the constants of a strategy whose configuration is a C, in the order in which they are listed.
+// Table is the constants of a strategy with configuration C, in the order in which they are listed.
 type Table[C any] []Of[C]
 
 // Constants describes them.
@@ -184,7 +184,7 @@ func (t Table[C]) Constants() []Constant {
 	return out
 }
 
-// Fill gives the fields that are 0 their defaults, or the most that a constant which bounds them allows where that is less.
+// Fill sets fields that are 0 to their defaults, or to the bound of Within where that is less.
 func (t Table[C]) Fill(c *C) {
 	for _, o := range t {
 		if o.Kind != Bool && o.get(c) == 0 {
@@ -200,7 +200,7 @@ func (t Table[C]) Fill(c *C) {
 	}
 }
 
-// limit returns what another constant allows a constant to be at most, and that other one.
+// limit returns the upper bound that another constant sets, and that constant.
 func (t Table[C]) limit(o Of[C], c *C) (float64, Of[C], bool) {
 	for _, other := range t {
 		if o.Constant.Within == other.Name {
@@ -242,7 +242,7 @@ func (t Table[C]) Values(c C) []float64 {
 	return out
 }
 
-// Set writes values into a configuration: those that are NaN are left as they are.
+// Set writes values into a configuration; a NaN leaves its field as it is.
 func (t Table[C]) Set(c *C, values []float64) {
 	for i, v := range values {
 		if !math.IsNaN(v) {

@@ -1,9 +1,9 @@
-// Package diffevo is differential evolution over the ordinals of a space: a member of the population is challenged by
-// a mix of itself with the best and the difference of two others, and gives way to a challenger that is no worse.
+// Package diffevo is differential evolution over the ordinals of a space. Each member of the population is challenged by a mix of
+// itself, the best member and the difference of two others. A challenger that is no worse takes the member's place.
 //
-// Storn and Price, "Differential evolution", Journal of Global Optimization 11, 1997; the form is
-// current-to-best/1/bin with a random scale factor (dither). Coordinates are places in the domains from 0 to 1, words
-// and booleans by their ordinal as well; a vector stands for the valid unseen point that is near to it.
+// Storn and Price, "Differential evolution", Journal of Global Optimization 11, 1997; the form is current-to-best/1/bin with a
+// random scale factor (dither). Coordinates are ordinals scaled to 0 to 1, also those of words and booleans; a vector stands for
+// the valid unseen point near it.
 package diffevo
 
 import (
@@ -24,7 +24,7 @@ type Config struct {
 	Patience   int     // batches without any success before all but the best are replaced; default 8
 	// Start are points that the population begins with.
 	Start []space.Point
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -64,7 +64,7 @@ type Strategy struct {
 
 	members []member
 	next    int   // the member that is challenged next
-	against []int // the member that each point of the batch challenges; -1 for newcomers
+	against []int // the member that each point of the batch challenges; -1 for a newcomer
 	stale   int   // batches without success
 }
 
@@ -101,7 +101,7 @@ func (d *Strategy) best() int {
 	return best
 }
 
-// leastDither is where the random factor of the scale begins; it ends 1 above it, so that its mean is 1.
+// leastDither is the least value of the random factor of the scale. The largest is 1 more, so that the mean is 1.
 const leastDither = 0.5
 
 // mix returns the challenger of member k.
@@ -123,7 +123,7 @@ func (d *Strategy) mix(k int) []float64 {
 	return x
 }
 
-// Tell lets challengers take their places.
+// Tell lets successful challengers replace their members.
 func (d *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	success := false
 	for i, t := range trials {
@@ -141,7 +141,7 @@ func (d *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-// Learn hears of outcomes that another strategy asked for: what is better than the worst member takes its place.
+// Learn learns from outcomes that another strategy asked for: one that is better than the worst member replaces it.
 func (d *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
 		m := member{d.code.Vector(t.Point), space.Objective{}.Value(outcomes[i])}

@@ -1,5 +1,5 @@
-// Package functions holds functions with known minima, on which strategies are compared. Each is the discretised
-// form of a function from the literature: a parameter counts steps of a grid that contains the minimum.
+// Package functions holds functions with known minima, for comparing strategies. Each is the discretised form of a function from
+// the literature: its parameters count the steps of a grid that contains the minimum.
 package functions
 
 import (
@@ -83,7 +83,7 @@ func Rastrigin(n int) Function {
 	})
 }
 
-// OneMax counts the false among n truth values. Ackley, "A Connectionist Machine for Genetic Hillclimbing", Kluwer,
+// OneMax counts the values that are false among n booleans. Ackley, "A Connectionist Machine for Genetic Hillclimbing", Kluwer,
 // 1987.
 func OneMax(n int) Function {
 	var params []space.Parameter
@@ -103,8 +103,8 @@ func OneMax(n int) Function {
 	return f
 }
 
-// real makes a function of n real variables from -bound to bound, each in steps of 1/scale, whose minimum of 0 is
-// where all of them are at.
+// real makes a function of n real variables from -bound to bound, in steps of 1/scale. Its minimum of 0 is where all of them
+// equal at.
 func real(title, doc string, n int, bound, scale, at float64, cost func([]float64) float64) Function {
 	most := int(math.Round(bound * scale))
 	var params []space.Parameter

@@ -1,30 +1,29 @@
-// Package halving lets any strategy work on points that have cheap scores beside their full one: successive halving
-// over fidelities (Jamieson and Talwalkar 2016; Karnin, Koren and Somekh 2013), and local search around what it finds.
+// Package halving lets any strategy use the cheap scores of a problem: successive halving over fidelities (Jamieson and Talwalkar
+// 2016; Karnin, Koren and Somekh 2013), with local search around the best points.
 //
 // The search goes in cycles of three parts:
 //
-//  1. Scouting. The strategy inside asks points, which are scored at the cheapest fidelity only, and hears of these
+//  1. Scouting. The inner strategy asks for points, which are scored at the cheapest fidelity only, and is told these
 //     scores. They are all on one scale, and thousands cost no more than a few full ones.
-//  2. Narrowing. The best that scouting found, no two of them alike, are scored at the next dearer fidelity, the best of
-//     these, one of Config.Keep, at the next, until the full one.
+//  2. Narrowing. The best points of scouting, no two of them similar, are scored at the next dearer fidelity; the best
+//     of these, one in Config.Keep, at the one after that, and so on up to the full one.
 //  3. Refining. Neighbours of the best full scores are narrowed in the same way, from the cheapest fidelity on, batch by
 //     batch, until some batches in a row find no better one.
 //
-// The first cycle is short, so that a short run has results, and each is longer than the one before, up to a limit.
-// Before all, a few points are scored fully at once, so that the shortest run has a result.
+// The first cycle is short, and each is longer than the one before, up to a limit. Before the first cycle a few points
+// are scored fully, so that even the shortest run has a result.
 //
-// A point that is far from the best is not promoted at all: one whose cost would stay above it even if it fell as far as
-// the best of the last promoted ones did, and one whose cheapest score has a bound, as a metric of that name, that is no
+// A point that is far from the best is not promoted. There are two cases: its cost would stay above the best even if it fell as
+// far as that of the luckiest recently promoted point; or its cheapest score comes with a lower bound (a metric) that is no
 // better than the best.
 //
-// The cheapest score may be blind to some parameters, as a bound on a program's length is to the order in which it is
-// scheduled. Points that differ in nothing else then have one cheapest score in common, which is asked once. What
-// scouting finds has no good values of these parameters but by chance, so they are grafted: from the best full scores
-// and at random.
+// The cheapest score may be blind to some parameters, as a bound on a program's length is blind to the scheduling order. Points
+// that differ only in these share one cheapest score, which is asked for once. Scouting tells nothing about these parameters, so
+// their values are grafted: from the best full scores, and at random.
 //
-// When the strategy inside has asked for all points, those that were not promoted follow at full fidelity, the
-// cheapest first and then those that failed, so that every point is asked in the end. The first of them follow as well
-// when a whole cycle has nothing to ask.
+// When the inner strategy has asked for all points, those that were not promoted follow at full fidelity, the cheapest first and
+// those that failed last, so that every point is asked for in the end. Some of them follow also when a whole cycle has nothing to
+// ask for.
 package halving
 
 import (
@@ -43,9 +42,9 @@ import (
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
 	Levels int // fidelities below the full one; 0 leaves the strategy as it is
-	Keep   int // one of so many points is promoted, and at least one of a batch; default 3, at least 2
+	Keep   int // one in so many points is promoted, and at least one of a batch; default 3, at least 2
 	Scouts int // points that the longest scouting asks; default 512
-	// Blind names the parameters that the cheapest score does not depend on; none by default.
+	// Blind names the parameters that do not affect the cheapest score; none by default.
 	Blind []string
 	// First are points that are scored fully before all others, such as the best of earlier runs.
 	First []space.Point
@@ -64,7 +63,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// New wraps a strategy of a space.
+// New wraps a strategy for a space.
 func New(s *space.Space, seed uint64, inner search.Strategy, c Config) (search.Strategy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ type halving struct {
 	cfg   Config
 	rng   *rand.Rand
 	code  *code.Code
-	// blind are the parameters that the cheapest score does not depend on, sighted the others.
+	// blind are the parameters that do not affect the cheapest score, sighted the others.
 	blind, sighted []int
 
 	// What is known of each candidate, by its number among the points.
@@ -119,8 +118,8 @@ type halving struct {
 	sees  []byte              // memory for that
 
 	stage stage
-	batch []space.Trial // of the strategy inside, in its order, while it is scouted
-	group []candidate   // that are to be scored at level
+	batch []space.Trial // of the inner strategy, in its order, while scouting
+	group []candidate   // to be scored at level
 	level int
 	asked []candidate // of group, in the batch that was asked last
 
@@ -129,7 +128,7 @@ type halving struct {
 	before         float64
 	idle           bool // nothing was asked in this cycle
 
-	falls [][]float64 // of each fidelity, how far the last promoted costs fell until the full one
+	falls [][]float64 // for each fidelity, how far the costs of recently promoted points fell to the full score
 	best  float64     // the least full cost
 	elite []candidate // the best full scores, the least first
 }
@@ -138,18 +137,18 @@ type stage int
 
 const (
 	opening   stage = iota // the first points at full fidelity
-	scouting               // a batch of the strategy inside at the cheapest
+	scouting               // a batch of the inner strategy at the cheapest fidelity
 	narrowing              // a group from level to level
 	emptying               // what is left, at full fidelity
 )
 
-// candidate is the number of a point. Of its outcomes the statuses and costs are kept, and of the cheapest one the
-// bound: that is all that a strategy learns from.
+// candidate is the number of a point. Of its outcomes only statuses and costs are kept, and of the cheapest one the bound: a
+// strategy learns from nothing else.
 type candidate int32
 
-// view is what the cheapest score sees of points that differ in blind parameters only.
+// view is what the cheapest score distinguishes: points that differ only in blind parameters share one.
 type view struct {
-	first  candidate // of them
+	first  candidate // the first of these points
 	number int32     // of the trial that scored it; -1 before
 	cost   float64
 	bound  float64 // no full score is better; -Inf where that is not known
@@ -157,10 +156,10 @@ type view struct {
 	handed bool // whether one of them was scored at another fidelity
 }
 
-// viewAt returns what the cheapest score sees of a candidate.
+// viewAt returns the view of a candidate.
 func (h *halving) viewAt(c candidate) *view { return h.views.At(int(*h.viewOf.At(int(c)))) }
 
-// status returns that of a candidate at a fidelity.
+// status returns the status of a candidate at a fidelity.
 func (h *halving) status(c candidate, level int) space.Status {
 	if level == h.cfg.Levels {
 		return h.viewAt(c).status
@@ -168,7 +167,7 @@ func (h *halving) status(c candidate, level int) space.Status {
 	return *h.statuses.At(int(c)*h.cfg.Levels + level)
 }
 
-// cost returns that of a candidate at a fidelity.
+// cost returns the cost of a candidate at a fidelity.
 func (h *halving) cost(c candidate, level int) float64 {
 	if level == h.cfg.Levels {
 		return h.viewAt(c).cost
@@ -176,23 +175,23 @@ func (h *halving) cost(c candidate, level int) float64 {
 	return *h.costs.At(int(c)*h.cfg.Levels + level)
 }
 
-// point returns that of a candidate.
+// point returns the point of a candidate.
 func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
 
 const (
-	opened      = 2  // points of the strategy inside that are scored fully at the start
+	opened      = 2  // points of the inner strategy that are scored fully at the start
 	firstScouts = 32 // points of the first scouting
 	growth      = 4  // each scouting asks so many times the points of the one before
-	narrowed    = 16 // points that a scouting hands on
+	narrowed    = 16 // points that scouting passes on
 	grafts      = 2  // how often blind parameters are grafted on each of them
 	children    = 16 // neighbours in a batch
-	elites      = 8  // points whose neighbours are looked at
+	elites      = 8  // points whose neighbours are tried
 	perPatience = 20 // scouted points for each batch of neighbours that may fail in a row
-	rest        = 16 // remaining points that are asked at once when the strategy inside has no more
+	rest        = 16 // remaining points that are asked for at once when the inner strategy has no more
 	memory      = 32 // promoted points that are remembered
 )
 
-// Ask proposes what is not scored of the group, or goes on to the next group.
+// Ask proposes the unscored candidates of the group, or moves on to the next group.
 func (h *halving) Ask(p space.Progress) []space.Proposal {
 	for {
 		h.asked = h.asked[:0]
@@ -239,7 +238,7 @@ func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-// next replaces a group that is scored by the next one. It is false where no point is left.
+// next replaces a scored group by the next one. It returns false where no point is left.
 func (h *halving) next(p space.Progress) bool {
 	switch h.stage {
 	case opening:
@@ -261,7 +260,7 @@ func (h *halving) next(p space.Progress) bool {
 		if h.scouted < h.quota && h.askInside(p) {
 			return true
 		}
-		if h.scouted < h.quota { // the strategy inside has no more
+		if h.scouted < h.quota { // the inner strategy has no more
 			h.stage, h.group = emptying, nil
 			return true
 		}
@@ -284,7 +283,7 @@ func (h *halving) next(p space.Progress) bool {
 		if len(h.group) == 0 {
 			h.stage, h.level = scouting, h.cfg.Levels
 			h.quota, h.scouted = min(growth*h.quota, h.cfg.Scouts), 0
-			if h.idle { // all that is promising is known
+			if h.idle { // everything promising is known
 				h.group, h.level = h.remaining(), 0
 			}
 			h.idle = true
@@ -296,10 +295,10 @@ func (h *halving) next(p space.Progress) bool {
 	return true
 }
 
-// askInside makes the next batch of the strategy inside the group.
+// askInside makes the next batch of the inner strategy the group.
 func (h *halving) askInside(p space.Progress) bool {
 	h.batch = nil
-	// The budget limits what is asked of a batch, never the batch: its points may be known, and then it costs less.
+	// The budget limits what is asked of the batch, not the batch itself: some of its points may be known and cost nothing.
 	p.Evaluations = 0
 	for _, proposal := range h.inner.Ask(p) {
 		h.batch = append(h.batch, space.Trial{Proposal: proposal})
@@ -309,7 +308,7 @@ func (h *halving) askInside(p space.Progress) bool {
 	return len(h.batch) > 0
 }
 
-// tellInside tells the strategy inside the cheapest outcomes of its batch.
+// tellInside tells the inner strategy the cheapest outcomes of its batch.
 func (h *halving) tellInside() {
 	if len(h.batch) == 0 {
 		return
@@ -333,7 +332,7 @@ func (h *halving) candidates(batch []space.Trial) []candidate {
 	return out
 }
 
-// candidate returns what is known of a point, from now on.
+// candidate returns the candidate of a point, and creates it where the point is new.
 func (h *halving) candidate(p space.Point) candidate {
 	i, fresh := h.points.Add(p)
 	c := candidate(i)
@@ -347,7 +346,7 @@ func (h *halving) candidate(p space.Point) candidate {
 	return c
 }
 
-// view returns what the cheapest score sees of a new candidate.
+// view returns the view of a new candidate.
 func (h *halving) view(c candidate, p space.Point) int32 {
 	h.sees = append(h.sees[:0], h.sight(p)...)
 	hash := h.seen.Hash(h.sees)
@@ -360,7 +359,7 @@ func (h *halving) view(c candidate, p space.Point) int32 {
 	return int32(v)
 }
 
-// sight is what the cheapest score sees of a point, as bytes.
+// sight encodes, as bytes, what the cheapest score sees of a point.
 func (h *halving) sight(p space.Point) []byte {
 	key := make([]byte, 0, 2*len(h.sighted))
 	for _, i := range h.sighted {
@@ -381,7 +380,7 @@ func (h *halving) scored(c candidate, level int) bool { return h.status(c, level
 // right says whether a point has a cost at a fidelity.
 func (h *halving) right(c candidate, level int) bool { return h.status(c, level) == space.OK }
 
-// open says whether a point is scored at no dearer fidelity than the cheapest, and did not fail there.
+// open reports whether a point was scored only at the cheapest fidelity, and did not fail there.
 func (h *halving) open(c candidate) bool {
 	for level := range h.cfg.Levels {
 		if h.scored(c, level) {
@@ -391,7 +390,7 @@ func (h *halving) open(c candidate) bool {
 	return h.right(c, h.cfg.Levels) || !h.scored(c, h.cfg.Levels)
 }
 
-// sortAt sorts points by their costs at a fidelity, those that failed behind; of equal ones the earlier stays first.
+// sortAt sorts points by their costs at a fidelity, failed ones last, and keeps the order of equal ones.
 func (h *halving) sortAt(cs []candidate, level int) {
 	failed := func(c candidate) int {
 		if h.right(c, level) {
@@ -404,7 +403,7 @@ func (h *halving) sortAt(cs []candidate, level int) {
 	})
 }
 
-// shortlist returns the best points of scouting. Of such that differ in a few parameters only it has the best.
+// shortlist returns the best points of scouting. Of points that differ in only a few parameters it keeps the best.
 func (h *halving) shortlist() []candidate {
 	var open []*view
 	for i := range h.views.Len() {
@@ -458,7 +457,7 @@ func (h *halving) graft(ords []int) {
 	}
 }
 
-// distance counts the parameters in which the cheapest score sees two points differ.
+// distance counts the parameters in which two points differ for the cheapest score.
 func (h *halving) distance(a, b space.Point) int {
 	n := 0
 	for _, i := range h.sighted {
@@ -469,9 +468,9 @@ func (h *halving) distance(a, b space.Point) int {
 	return n
 }
 
-// promoted returns the best of the group at this level, as far as they are promising. What counts is the full cost that
-// they may have: that at this level less one of the last falls, drawn for each. Where the falls differ by more than the
-// costs do, the costs tell little, and chance has its say.
+// promoted returns the best promising points of the group at this level. It ranks them by an estimate of the full cost: the cost
+// at this level minus a randomly drawn recent fall. Where falls differ by more than costs do, costs tell little, and the ranking
+// is mostly random.
 func (h *halving) promoted() []candidate {
 	type forecast struct {
 		c    candidate
@@ -498,8 +497,7 @@ func (h *halving) promoted() []candidate {
 	return out
 }
 
-// promising says whether the full cost of a point may come near the best, as far as the last ones that were promoted
-// from this fidelity tell.
+// promising reports whether the full cost of a point may come near the best, judged by the recent falls from this fidelity.
 func (h *halving) promising(v *view, cost float64, level int) bool {
 	if v.bound >= h.best {
 		return false
@@ -508,7 +506,7 @@ func (h *halving) promising(v *view, cost float64, level int) bool {
 	return len(falls) == 0 || cost-slices.Max(falls) <= h.best
 }
 
-// finished notes a full cost.
+// finished records a full cost.
 func (h *halving) finished(c candidate) {
 	cost := h.cost(c, 0)
 	h.best = min(h.best, cost)
@@ -520,7 +518,7 @@ func (h *halving) finished(c candidate) {
 	}
 	h.elite = append(h.elite, c)
 	h.sortAt(h.elite, 0)
-	// Of points that are one to the cheapest score the best is enough: luck with the others is no merit.
+	// Of points with one view the best is enough: the others differ by luck only.
 	seen := map[*view]bool{}
 	h.elite = slices.DeleteFunc(h.elite, func(c candidate) bool {
 		v := h.viewAt(c)
@@ -531,10 +529,10 @@ func (h *halving) finished(c candidate) {
 	h.elite = h.elite[:min(elites, len(h.elite))]
 }
 
-// neighbourTries is how often a neighbour is moved on until it is one that may be promoted.
+// neighbourTries is how often a neighbour is changed further until it may be promoted.
 const neighbourTries = 20
 
-// neighbours returns points near the best ones, the nearer the better these are.
+// neighbours returns points near the best ones; the better a point, the nearer its neighbours.
 func (h *halving) neighbours() []candidate {
 	if len(h.elite) == 0 {
 		return nil
@@ -556,8 +554,7 @@ func (h *halving) neighbours() []candidate {
 	return out
 }
 
-// vary changes a few parameters of a vector: any of them, or only those that the cheapest score is blind to, or it
-// grafts those as well.
+// vary changes a few parameters of a vector: any of them, only blind ones, or it grafts the blind ones as well.
 func (h *halving) vary(ords []int) {
 	few := 1 + h.rng.IntN(3)
 	if len(h.blind) > 0 {
@@ -572,7 +569,7 @@ func (h *halving) vary(ords []int) {
 	h.code.Kick(ords, few)
 }
 
-// remaining returns the best of the points that have no full score.
+// remaining returns the best points without a full score.
 func (h *halving) remaining() []candidate {
 	var open []candidate
 	for c := range candidate(h.points.Len()) {

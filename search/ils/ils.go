@@ -1,9 +1,9 @@
-// Package ils is iterated local search: descend to a point that no neighbour betters, leave it by a random change, and
+// Package ils is iterated local search: descend to a point that no neighbour improves on, leave it by a random change, and
 // descend again (Lourenço, Martin and Stützle, "Iterated local search", Handbook of Metaheuristics, 2003).
 //
-// A descent goes through neighbourhoods of growing size, as in variable neighbourhood search (Mladenović and Hansen
-// 1997): one parameter takes an adjacent value, then any value, then two parameters change at once. What was asked
-// is taboo; a known neighbour that is better is moved to without an evaluation.
+// A descent goes through neighbourhoods of growing size, as in variable neighbourhood search (Mladenović and Hansen 1997): first
+// one parameter takes an adjacent value, then any value, then two parameters change at once. Points that were asked for are not
+// asked for again; the descent moves to a known better neighbour without an evaluation.
 package ils
 
 import (
@@ -21,10 +21,10 @@ type Config struct {
 	Batch    int // points in a batch, all neighbours of one point; default 6
 	Pairs    int // changes of two parameters that a descent tries before it gives up; default 12
 	Kick     int // parameters that change where a descent ended; default 3
-	Patience int // descents without a better point before the next begins at a random one; default 5
+	Patience int // descents without a better point before the next starts at a random one; default 5
 	// Start are points that the first descents begin with.
 	Start []space.Point
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -59,7 +59,7 @@ type Strategy struct {
 	rng  *rand.Rand
 	code *code.Code
 
-	at    space.Point // of the descent; zero where it begins anew
+	at    space.Point // of the descent; zero where a new one begins
 	cost  float64
 	hood  []space.Point // neighbours of at that are left to look at, the next one last
 	level int           // the neighbourhood that hood is, of those below
@@ -134,10 +134,10 @@ func (l *Strategy) next() (space.Point, bool) {
 	}
 }
 
-// pairTries is how many neighbours pair looks at for one that is not known. It was chosen by hand.
+// pairTries is how many neighbours pair draws in search of an unknown one. It was chosen by hand.
 const pairTries = 8
 
-// pair returns a neighbour of the kind that changes more than one parameter, where a few tries find one.
+// pair returns a neighbour that differs in more than one parameter, where a few tries find one.
 func (l *Strategy) pair() (space.Point, bool) {
 	for range pairTries {
 		p, ok := l.code.Neighbour(l.at)
@@ -151,7 +151,7 @@ func (l *Strategy) pair() (space.Point, bool) {
 	return space.Point{}, false
 }
 
-// move makes p the point of the descent.
+// move continues the descent at p.
 func (l *Strategy) move(p space.Point, cost float64) {
 	l.at, l.cost, l.level, l.pairs = p, cost, adjacent, 0
 	l.surround(space.Adjacent)
@@ -163,7 +163,7 @@ func (l *Strategy) surround(kind space.Neighbourhood) {
 	l.rng.Shuffle(len(l.hood), func(i, j int) { l.hood[i], l.hood[j] = l.hood[j], l.hood[i] })
 }
 
-// end keeps where the descent came to, if it is no worse than where it came from, and begins another.
+// end keeps the point where the descent ended, unless it is worse than where it started, and begins another descent.
 func (l *Strategy) end() {
 	switch {
 	case l.cost < l.home || l.homeAt.IsZero():
@@ -178,12 +178,12 @@ func (l *Strategy) end() {
 	l.at, l.cost, l.hood = space.Point{}, math.Inf(1), nil
 }
 
-// Tell moves to the best of the batch where it is better than the point of the descent.
+// Tell moves to the best point of the batch where it improves on the current one.
 func (l *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	l.hear(trials, outcomes, false)
 }
 
-// Learn hears of outcomes that another strategy asked for. Where one of them is the best of all, it goes on from there.
+// Learn learns from outcomes that another strategy asked for. It continues from one that is the best of all.
 func (l *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	l.hear(trials, outcomes, true)
 }

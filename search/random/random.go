@@ -9,12 +9,12 @@ import (
 	"tune/space"
 )
 
-// BatchSize is the number of points in a batch where no other is set.
+// BatchSize is the default number of points in a batch.
 const BatchSize = 64
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Batch int // points in a batch; default BatchSize. It bounds what a barrier costs, and changes nothing else
+	Batch int // points in a batch; default BatchSize. It limits the overhead of barriers, and changes nothing else
 }
 
 // Constants are the hyper-parameters that users may set, with their defaults and ranges.

@@ -14,21 +14,21 @@ import (
 	"tune/space"
 )
 
-// Option says in what a strategy is treated otherwise.
+// Option is a property of a strategy that changes what is checked.
 type Option uint8
 
 const (
-	// Seedless is the option of a strategy that makes no use of its seed.
+	// Seedless is the option of a strategy that does not use its seed.
 	Seedless Option = iota + 1
-	// Paced is the option of a strategy that fits itself to what is left of the budget: a run with a smaller one need
-	// not ask the first points of a run with a larger one.
+	// Paced is the option of a strategy that adapts to what is left of the budget: a run with a smaller budget need not ask for
+	// the first points of a run with a larger one.
 	Paced
-	// Dear is the option of a strategy that thinks for milliseconds about a point: every check is made, over fewer
-	// evaluations and seeds.
+	// Dear is the option of a strategy that thinks for milliseconds about each point: every check is made, over fewer evaluations
+	// and seeds.
 	Dear
 )
 
-// Conformance checks all that package search expects of a strategy. The factory makes it for a space, from a seed.
+// Conformance checks everything that package search expects of a strategy. The factory makes a strategy for a space, from a seed.
 func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (search.Strategy, error), options ...Option) {
 	all, err := theSpaces()
 	if err != nil {
@@ -50,8 +50,8 @@ func Conformance(t *testing.T, name string, factory func(*space.Space, uint64) (
 	}
 }
 
-// Brief checks the most of it in a short time, for strategies that are many: one with each value of its constants. A small
-// space is exhausted, a budget is met in a large one, the seed decides what is asked, and a replay of a run agrees.
+// Brief makes most of the checks in a short time, for a strategy in many variants, one with each value of its constants. A small
+// space is exhausted, a budget is met in a large one, the seed decides what is asked for, and a replay of a run agrees.
 func Brief(t *testing.T, factory func(*space.Space, uint64) (search.Strategy, error)) {
 	t.Helper()
 	all, err := theSpaces()
@@ -72,7 +72,7 @@ func Brief(t *testing.T, factory func(*space.Space, uint64) (search.Strategy, er
 	}
 }
 
-// checks are what the suite does once, properties what it does again and again with random choices.
+// checks are what the suite does once, properties what it repeats with random choices.
 var (
 	checks = []struct {
 		name  string
@@ -98,8 +98,8 @@ var (
 	}
 )
 
-// tb is what the checks need of a *testing.T, and a *rapid.T has as well. It lets the tests of the suite see a check
-// fail.
+// tb is what the checks need of a *testing.T, which a *rapid.T has as well. It lets the tests of the suite observe that a check
+// fails.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -114,7 +114,7 @@ type suite struct {
 	dear     bool
 }
 
-// most is a number of evaluations, or of what else a check does, or an eighth of it where the strategy is dear.
+// most is a number of evaluations, or of other work of a check; an eighth of it where the strategy is dear.
 func (s *suite) most(n int) int {
 	if s.dear {
 		return max(n/8, 1)
@@ -146,7 +146,7 @@ type asker struct {
 	strategy search.Strategy
 	in       *space.Space
 	land     landscape
-	seconds  float64 // told as the time of every outcome
+	seconds  float64 // reported as the time of every outcome
 	seen     map[string]bool
 	asked    []string // keys, in the order asked
 }
@@ -156,8 +156,8 @@ func (s *suite) asker(t tb, in *space.Space, seed uint64, land landscape) *asker
 	return &asker{t: t, strategy: s.make(t, in, seed), in: in, land: land, seen: map[string]bool{}}
 }
 
-// round asks for one batch and tells its outcomes. It returns the size of the batch; evaluations is what the budget
-// leaves, 0 where it sets no limit.
+// round asks for one batch and tells its outcomes. It returns the size of the batch; evaluations is what the budget leaves, 0
+// where it sets no limit.
 func (a *asker) round(evaluations int) int {
 	a.t.Helper()
 	p := space.Progress{Told: len(a.asked), Left: 1, Evaluations: evaluations}
@@ -204,8 +204,8 @@ func (a *asker) batch(p space.Progress) int {
 	return len(proposals)
 }
 
-// run asks until so many points are asked, 0 for all of them, and returns their keys. It fails where the strategy
-// stops before.
+// run asks until this many points were asked for, 0 for all of them, and returns their keys. It fails where the strategy stops
+// early.
 func (a *asker) run(evaluations int) []string {
 	a.t.Helper()
 	for evaluations == 0 || len(a.asked) < evaluations {
@@ -255,7 +255,7 @@ func (s *suite) exhausts(t tb) {
 	}
 }
 
-// exhaustsScattered is exhausts where random draws hardly find a point, and none has a number.
+// exhaustsScattered is exhausts where random draws hardly ever find a point, and points have no numbers.
 func (s *suite) exhaustsScattered(t tb) {
 	s.asker(t, s.scattered, 1, rough).exhausted()
 }
@@ -351,8 +351,8 @@ func (s *suite) clock(t tb) {
 	}
 }
 
-// prefix checks that a run with a smaller budget asks for the first points of a run with a larger one: the budget
-// cuts the last batch, and has no other effect. A paced strategy is free to ask others.
+// prefix checks that a run with a smaller budget asks for the first points of a run with a larger one: the budget cuts the last
+// batch, and has no other effect. A paced strategy is free to ask for others.
 func (s *suite) prefix(t tb) {
 	if s.paced {
 		return
@@ -370,8 +370,8 @@ func (s *suite) prefix(t tb) {
 	}
 }
 
-// progress checks that a strategy copes with any readings of a budget, counted and by the clock, and asks the same where
-// it is shown the same: what is journaled decides.
+// progress checks that a strategy copes with any readings of a budget, in evaluations and by the clock, and that it asks for the
+// same where it is shown the same: only what is journaled decides.
 func (s *suite) progress(t tb) {
 	for _, in := range slices.Concat(s.few[3:4], s.many) {
 		n := min(s.most(200), points(in))
@@ -442,8 +442,8 @@ func (s *suite) jobs(t tb) {
 	}
 }
 
-// resume cuts recorded runs at random: at any batch, with any part of its outcomes known. Led through what is left,
-// the strategy asks for the same, and the run ends as the one that was not cut.
+// resume cuts recorded runs at random: at any batch, with any part of its outcomes known. Replayed from what is left, the
+// strategy asks for the same, and the run ends as the one that was not cut.
 func (s *suite) resume(t *rapid.T) {
 	land := rapid.SampledFrom(landscapes).Draw(t, "landscape")
 	in := rapid.SampledFrom(slices.Concat(s.few, s.many)).Draw(t, "space")

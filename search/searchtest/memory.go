@@ -10,11 +10,11 @@ import (
 	"tune/space"
 )
 
-// Memory is a search.Recorder that keeps a run in memory. It refuses what no journal could take: batches and
-// trials out of order, and a second outcome of a trial. The zero value is an empty journal.
+// Memory is a search.Recorder that keeps a run in memory. It refuses what no journal accepts: batches and trials out of order,
+// and a second outcome of a trial. The zero value is an empty journal.
 type Memory struct {
-	// Fail is asked before each call is carried out; its error is returned by the call. The call is "batch N",
-	// "record N" or "sync". Nil fails nothing.
+	// Fail is called before each call; if it returns an error, the call returns that. The name of the call is "batch N", "record
+	// N" or "sync". Nil fails nothing.
 	Fail func(call string) error
 
 	mu      sync.Mutex
@@ -108,8 +108,8 @@ func clone(h space.History) space.History {
 	return h
 }
 
-// Cut returns the history as a run that was killed would have left it: the first so many batches, and of the last
-// of them the outcomes that known keeps.
+// Cut returns the history as a run that was killed would have left it: the first batches, and of the last of these the outcomes
+// that known keeps.
 func Cut(h space.History, batches int, known func(number int) bool) space.History {
 	h = clone(h)
 	h.Batches = h.Batches[:batches]
@@ -127,7 +127,7 @@ func Cut(h space.History, batches int, known func(number int) bool) space.Histor
 	return h
 }
 
-// Difference says in what two histories differ, "" where they agree on all but readings of the clock.
+// Difference says how two histories differ, "" where they agree in everything but readings of the clock.
 func Difference(a, b space.History) string {
 	for i := range max(len(a.Batches), len(b.Batches)) {
 		switch {
@@ -149,7 +149,7 @@ func Difference(a, b space.History) string {
 	return ""
 }
 
-// timeless is all that an entry says but for the time it took.
+// timeless is an entry without the time it took.
 func timeless(e space.Entry) string {
 	e.Elapsed, e.Outcome.Seconds = 0, 0
 	return fmt.Sprintf("%+v", e)

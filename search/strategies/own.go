@@ -11,9 +11,10 @@ import (
 
 var ownName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// Own makes an entry of a strategy of the caller's, which stands in no table. Run directories record its name, which is of lower-case
-// letters, digits and dashes and none of Table's, and its version, which is 1 or more and changes with what it asks for some seed. make
-// makes the strategy for the space of a run. It is wrapped as every strategy is, see Make; Paced and Hintless may be set.
+// Own makes an entry for a strategy of the caller's, which is in no table. Run directories record its name and its version. The
+// name consists of lower-case letters, digits and dashes, and is not one of Table's. The version is 1 or more, and changes
+// whenever the strategy asks for other points with the same seed. make makes the strategy for the space of a run; it is wrapped
+// as every strategy is, see Make. Paced and Hintless may be set in the result.
 func Own(name string, version int, make func(s *space.Space, seed uint64, h Hints) (search.Strategy, error)) (Strategy, error) {
 	switch {
 	case !ownName.MatchString(name):

@@ -14,8 +14,8 @@ import (
 //	auto
 //	auto:lead=100,batch=16
 //
-// Constants that are not named have their defaults. The errors name the strategy, the constant, what it may be, and the nearest
-// name.
+// Constants that are not named have their defaults. An error names the strategy, the constant and the values that it allows, and
+// suggests the nearest name.
 func Parse(text string) (Strategy, error) {
 	name, constants, some := strings.Cut(text, ":")
 	s, err := Lookup(name)
@@ -25,7 +25,7 @@ func Parse(text string) (Strategy, error) {
 	return s.with(constants)
 }
 
-// with returns the strategy with the values of constant=value,…, and defaults for the others.
+// with returns the strategy with its constants set from constant=value,…, and the defaults for the others.
 func (s Strategy) with(text string) (Strategy, error) {
 	named, err := s.parse(text)
 	if err == nil {
@@ -46,8 +46,8 @@ func (s Strategy) parse(text string) ([]float64, error) {
 	return values, nil
 }
 
-// Split makes the texts of strategies of a list that was cut at each comma: a piece that is constant=value, and names no
-// strategy before a colon, goes on with the text before it. So auto,auto:lead=50,batch=16 are two strategies.
+// Split restores the texts of strategies from a list that was cut at each comma: a piece of the form constant=value, without the
+// name of a strategy and a colon, belongs to the text before it. So auto,auto:lead=50,batch=16 are two strategies.
 func Split(pieces []string) []string {
 	var out []string
 	for _, piece := range pieces {
@@ -61,7 +61,7 @@ func Split(pieces []string) []string {
 	return out
 }
 
-// Text returns what Parse reads as this strategy: the name, with the constants that are not the defaults.
+// Text returns the text that Parse reads as this strategy: its name, with the constants that differ from their defaults.
 func (s Strategy) Text() string {
 	named := make([]float64, len(s.values))
 	for i, v := range s.values {
@@ -69,7 +69,7 @@ func (s Strategy) Text() string {
 			named[i] = v
 		}
 	}
-	// A default may depend on the constants that are named.
+	// A default may depend on constants that are given.
 	if others, err := s.resolve(named); err == nil {
 		for i, v := range s.values {
 			if others[i] != v {
@@ -89,9 +89,9 @@ func (s Strategy) Config() string {
 	return constant.Format(s.Constants, s.values, func(int) bool { return true })
 }
 
-// Recorded returns the strategy of a run that was recorded with a name, the text of Config and a version. Runs of before these
-// were recorded have neither, which is version 1 with its defaults. Another version is an error. own are strategies that stand in
-// no table: see Own.
+// Recorded returns the strategy of a run that was recorded with a name, the text of Config and a version. Runs that are older
+// than these records have neither; that stands for version 1 with its defaults. Another version is an error. own are strategies
+// that are in no table: see Own.
 func Recorded(name, config string, version int, own ...Strategy) (Strategy, error) {
 	s, err := Lookup(name)
 	if i := slices.IndexFunc(own, func(o Strategy) bool { return o.Name == name }); i >= 0 {
@@ -115,7 +115,7 @@ func Recorded(name, config string, version int, own ...Strategy) (Strategy, erro
 	return s, nil
 }
 
-// Label is the Text of a recorded strategy, or its name where its constants cannot be read here.
+// Label is the Text of a recorded strategy, or its name where this version of tune does not know its constants.
 func Label(name, config string, version int) string {
 	s, err := Recorded(name, config, version)
 	if err != nil {
@@ -124,7 +124,8 @@ func Label(name, config string, version int) string {
 	return s.Text()
 }
 
-// Agrees reports whether a text names this strategy, and for each constant that it names the value that it has here.
+// Agrees returns nil where a text names this strategy with the same values: every constant that the text gives must have that
+// value here.
 func (s Strategy) Agrees(text string) error {
 	name, constants, some := strings.Cut(text, ":")
 	other := name != s.Name

@@ -23,37 +23,37 @@ import (
 	"tune/space"
 )
 
-// Default is the strategy that a run takes where none is named, and the kernel names none.
+// Default is the strategy of a run that names none and whose kernel names none.
 const Default = "auto"
 
 // Strategy is one entry of the table, with values for its constants.
 type Strategy struct {
 	Name string
 	Doc  string // one line
-	// Version changes with what the strategy, or what wraps it, asks for some seed with the same constants, and with the
-	// defaults: a run goes on with the version that began it.
+	// Version changes whenever the strategy, or what wraps it, asks for other points with the same seed and constants, and when a
+	// default changes. A run is resumed only by the version that started it.
 	Version int
-	// Constants are those that may be set: see Parse.
+	// Constants are those that users may set: see Parse.
 	Constants []constant.Constant
-	// Paced says that what it asks depends on how much of the budget is left, so that a run with a smaller budget does
-	// not ask the first points of one with a larger.
+	// Paced says that what the strategy asks for depends on how much of the budget is left. Then a run with a small budget does
+	// not ask for the first points of a run with a larger one.
 	Paced bool
-	// Hintless says that it begins with no given point.
+	// Hintless says that the strategy ignores points to start from.
 	Hintless bool
 
 	values []float64 // of the constants
-	// resolve completes values that are partly NaN, and checks them.
+	// resolve fills in the NaN among values with defaults, and checks all of them.
 	resolve func(values []float64) ([]float64, error)
 	make    func(s *space.Space, seed uint64, h Hints, values []float64) (search.Strategy, error)
 }
 
-// New makes the strategy for a space and a seed, with the constants that it has.
+// New makes the strategy, with its constants, for a space and a seed.
 func (s Strategy) New(in *space.Space, seed uint64, h Hints) (search.Strategy, error) {
 	return s.make(in, seed, h, s.values)
 }
 
-// Make makes the strategy of a run: a batch is scored at the cheap fidelities first, where the problem has any. Of cheap the
-// levels and what the cheapest does not depend on are set.
+// Make makes the strategy of a run. Where the problem has cheap fidelities, a batch is scored at these first. Of cheap, Levels
+// and Blind are to be set.
 func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Config) (search.Strategy, error) {
 	inner, err := e.New(s, seed, h)
 	if err != nil {
@@ -65,9 +65,9 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 	return halving.New(s, seed, inner, cheap)
 }
 
-// Hints are what is known before a run. A strategy makes of them what it can: a model learns from all that the sources
-// measured, strategies without one begin with their best points and ask last what was bad in them (package warm), random
-// and grid take no hint. The zero value says nothing.
+// Hints are what is known before a run. Each strategy uses them in its own way: a model learns from everything that the sources
+// measured; strategies without a model start with the best points of the sources, and ask for their bad points last (package
+// warm); random and grid ignore hints. The zero value says nothing.
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
@@ -76,7 +76,7 @@ type Hints struct {
 	Sources []space.Source
 }
 
-// warmed makes a strategy that has no model begin with the sources.
+// warmed makes a strategy without a model start from the sources.
 func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*search.Fresh) (S, error)) (search.Strategy, error) {
 	fresh := search.SeededFresh(s, seed)
 	inner, err := make(fresh)
@@ -86,10 +86,11 @@ func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*se
 	return warm.New(inner, fresh, h.Start, h.Sources), nil
 }
 
-// config is what configurations of strategies have in common.
+// config lists what the configurations of all strategies have in common.
 type config interface{ Validate() error }
 
-// entry completes an entry of the table by the constants of the strategy's configurations C, and by what makes it of one.
+// entry makes an entry of the table from the constants of a strategy's configuration C, and from the function that makes the
+// strategy.
 func entry[C config](s Strategy, table constant.Table[C], make func(*space.Space, uint64, Hints, C) (search.Strategy, error)) Strategy {
 	of := func(values []float64) (c C) {
 		table.Set(&c, values)

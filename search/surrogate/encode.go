@@ -8,23 +8,24 @@ import (
 	"tune/space"
 )
 
-// encoder turns points into vectors whose Euclidean distance says how different they are. Features come in groups; the
+// encoder turns points into vectors whose Euclidean distance says how different the points are. Features come in groups; the
 // model learns a weight for each group.
 //
-//   - An ordered parameter is a number in [0, 1]: the place of its logarithm between those of the ends where all values
-//     are positive and span a factor of four, else of the value itself, or of its ordinal where the values are one number.
-//   - Listed or stepped integers that are not all powers of two are besides the number of times that 2 divides them, a
-//     group of its own: alignment matters to kernels as much as size.
+//   - An ordered parameter is a number in [0, 1]. It is the logarithm of the value, scaled to the range of the domain,
+//     where all values are positive and span a factor of four; otherwise the value itself, scaled in the same way, or
+//     the ordinal where all values are the same number.
+//   - Listed or stepped integers that are not all powers of two have a second feature, in a group of its own: how often
+//     2 divides them. Alignment matters to kernels as much as size.
 //   - Any other parameter is a corner of a simplex, so that all different values are equally far apart.
 //   - A parameter with a condition has a feature that says whether it is active.
 type encoder struct {
 	params   []encoded
 	group    []int  // of each feature, ascending
 	switches []bool // of each group: whether it has two values
-	aligns   bool   // whether some parameter has values that are more aligned than others
+	aligns   bool   // whether the values of some parameter differ in alignment
 }
 
-// encoded is the part of one parameter.
+// part is the encoding of one parameter.
 type encoded struct {
 	param  space.Parameter
 	table  [][]float64 // features by ordinal; nil for a domain too wide to list
@@ -32,7 +33,7 @@ type encoded struct {
 	lo, hi float64
 	first  int // feature
 	width  int
-	// twos is how often 2 divides each value, where that is a feature, the second one; else nil.
+	// twos is how often 2 divides each value, where that is the second feature; otherwise nil.
 	twos   []int
 	active int // the feature that says whether it is active; -1 where it always is
 }
@@ -77,7 +78,7 @@ func (e *encoder) add(features int, two bool) {
 	e.switches = append(e.switches, two)
 }
 
-// alignment sums over the parameters how often 2 divides the values, where that says what their sizes do not.
+// alignment sums over the parameters how often 2 divides the values, for those that have this feature.
 func (e *encoder) alignment(p space.Point) int {
 	sum := 0
 	for i := range e.params {
@@ -97,7 +98,7 @@ func (c *encoded) order(p space.Parameter) bool {
 	if c.lo > 0 && c.hi/4 >= c.lo {
 		c.log, c.lo, c.hi = true, math.Log(c.lo), math.Log(c.hi)
 	}
-	// Different values may be one number to a float, or so close that their difference is none.
+	// Different values may convert to one float, or to floats too close to tell apart.
 	together := c.hi/2-c.lo/2 == 0
 	c.width = 1
 	if n > listedDomain {
@@ -123,7 +124,7 @@ func (c *encoded) scale(v float64) float64 {
 	if c.log {
 		v = math.Log(v)
 	}
-	// Halves, because the difference of two finite numbers may not be finite.
+	// The numbers are halved first, because the difference of two finite numbers may overflow.
 	return (v/2 - c.lo/2) / (c.hi/2 - c.lo/2)
 }
 
@@ -152,8 +153,8 @@ func (e *encoder) encode(p space.Point) []float64 {
 	return x
 }
 
-// valuations returns, for integers, how often 2 divides each, or nil where that does not say more than the size: there
-// are less than four values, or all are powers of two.
+// valuations returns how often 2 divides each of the integers, or nil where that adds nothing to the size: for fewer than four
+// values, and where all are powers of two.
 func valuations(p space.Parameter) (twos []int) {
 	if p.Type == space.TypePow2 || p.Len() < 4 {
 		return nil

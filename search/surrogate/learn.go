@@ -8,8 +8,8 @@ import (
 	"tune/space"
 )
 
-// warp makes costs comparable and tame: 0 for the least, 1 for the quartile, in between by the logarithm where all
-// costs are positive, and growing as a logarithm of that beyond, so that how bad bad points are does not matter.
+// warp maps costs to a common scale: the least is 0 and the quartile 1. In between it is logarithmic where all costs are
+// positive; beyond it grows as the logarithm of that, so that it does not matter how bad the bad points are.
 type warp struct {
 	least, quartile float64
 	log             bool
@@ -26,8 +26,8 @@ func newWarp(sorted []float64) warp {
 	return w
 }
 
-// distance is how far a cost is from the least. Halves are subtracted, because the difference of two finite costs may
-// not be finite.
+// distance is how far a cost is above the least. The costs are halved first, because the difference of two finite costs may
+// overflow.
 func (w warp) distance(cost float64) float64 {
 	if w.log {
 		return math.Log(cost) - math.Log(w.least)
@@ -46,7 +46,7 @@ func (w warp) at(cost float64) float64 {
 	return t
 }
 
-// values returns what the process learns of observations: warped costs, of failures the worst of them.
+// values returns the values that the process learns: warped costs, and for failures the worst of these.
 func (u *Strategy) values(rows []int) []float64 {
 	var costs []float64
 	for _, i := range rows {
@@ -67,7 +67,7 @@ func (u *Strategy) values(rows []int) []float64 {
 	return y
 }
 
-// standardise subtracts the trend and divides by the standard deviation of the rest, which it returns.
+// standardise subtracts the trend and divides by the standard deviation of the remainder, which it returns.
 func (u *Strategy) standardise(rows []int) []float64 {
 	y := u.values(rows)
 	u.target = slices.Min(y)
@@ -94,7 +94,7 @@ func (u *Strategy) standardise(rows []int) []float64 {
 func (u *Strategy) prepare() {
 	if n := u.seen.len(); len(u.models) == 0 || n >= u.refit {
 		u.learn()
-		// Lengths are soon known well enough.
+		// Lengths stop changing soon.
 		u.refit = n + max(n*refitTenths/10, refitLeast)
 		switch {
 		case n >= narrowFrom:
@@ -136,7 +136,7 @@ func (u *Strategy) prepare() {
 	}
 }
 
-// learn chooses what the process observes, and its hyper-parameters.
+// learn chooses what the process observes, and fits its hyper-parameters.
 func (u *Strategy) learn() {
 	clear(u.used)
 	u.rows = u.sample(u.cfg.Most*3/4, u.seen.len() > u.cfg.Most)
@@ -168,8 +168,8 @@ func (u *Strategy) learn() {
 	}
 	clear(u.around)
 	clear(u.climbed)
-	// Until they are judged, they count as promising: less promising candidates give way to them, and the pool climbs from
-	// the first two of them while it climbs.
+	// Until they are evaluated by the model they count as promising: they replace less promising candidates, and where the pool
+	// climbs, it climbs from the first two of them.
 	for _, p := range u.recall {
 		u.add(p)
 	}
@@ -191,7 +191,7 @@ func (u *Strategy) sample(n int, part bool) []int {
 	return rows
 }
 
-// admit computes a candidate for a new process.
+// admit computes a candidate's features and predictions for a new process.
 func (u *Strategy) admit(c *candidate) {
 	c.views = slices.Grow(c.views[:0], len(u.models))[:len(u.models)]
 	for k, m := range u.models {
@@ -200,7 +200,7 @@ func (u *Strategy) admit(c *candidate) {
 	u.update(c)
 }
 
-// surround puts neighbours of a point into the pool, all or so many.
+// surround adds neighbours of a point to the pool, all of them or a limited number.
 func (u *Strategy) surround(p space.Point, most int) {
 	near := u.space.Neighbours(p, space.AnyValue)
 	if len(near) > most {
@@ -212,7 +212,7 @@ func (u *Strategy) surround(p space.Point, most int) {
 	}
 }
 
-// mutate puts random points into the pool that differ from a point in one to three parameters, and in those that become
+// mutate adds random points to the pool that differ from a point in one to three parameters, and in the parameters that become
 // active or inactive by that.
 func (u *Strategy) mutate(p space.Point) {
 	for range mutants {
@@ -242,7 +242,7 @@ func (u *Strategy) add(p space.Point) {
 	u.pool = append(u.pool, c)
 }
 
-// fill drops the least promising candidates for others, and those that were asked by now.
+// fill replaces the least promising candidates, and those that were asked for in the meantime.
 func (u *Strategy) fill() {
 	if len(u.gone) > 0 {
 		u.pool = slices.DeleteFunc(u.pool, func(c *candidate) bool { return u.gone[c.key] })
@@ -301,7 +301,7 @@ func (u *Strategy) fill() {
 	}
 }
 
-// intensify reports whether points are sought near the best one, but for those that are sought far from it.
+// intensify reports whether points are sought near the best one, apart from those that are sought far from it.
 func (u *Strategy) intensify() bool {
 	return u.local && u.seen.len() >= u.cfg.NearFrom && u.seen.len() < u.cfg.Early
 }
@@ -318,8 +318,7 @@ func (u *Strategy) ring() (least, most int) {
 	return 0, len(u.enc.params)
 }
 
-// pick takes the most promising candidate out of the pool, of those in the ring where there are any; nil where the pool is
-// empty.
+// pick takes the most promising candidate out of the pool, preferring those in the ring; nil where the pool is empty.
 func (u *Strategy) pick() *candidate {
 	u.picked++
 	least, most := u.ring()
@@ -369,7 +368,7 @@ func (u *Strategy) promise(c *candidate) float64 {
 	if sum > 0 {
 		return math.Log(sum)
 	}
-	// Where all models expect so little, the largest of them stands for the sum.
+	// Where all models expect too little to compute, the largest expectation stands for the sum.
 	most := math.Inf(-1)
 	for k := range u.models {
 		z, deviation, right := u.view(c, k)
@@ -378,15 +377,16 @@ func (u *Strategy) promise(c *candidate) float64 {
 	return most
 }
 
-// view returns what model k says of a candidate: by how many standard deviations it expects it to be better than the
-// best seen, that deviation, and how likely it is to be right.
+// view returns the prediction of model k for a candidate: by how many standard deviations it should be better than the best seen,
+// that deviation, and the probability that it is right.
 func (u *Strategy) view(c *candidate, k int) (z, deviation, right float64) {
 	w := &c.views[k]
 	deviation = u.models[k].signal * math.Sqrt(max(1-w.explained, leastVariance))
 	return (u.target - w.mean) / deviation, deviation, max(1-w.bad, leastRight)
 }
 
-// farOut is where the expected improvement of a standard normal variable is too small to be computed by its definition.
+// farOut is the value below which the expected improvement of a standard normal variable is too small to compute by its
+// definition.
 const farOut = -5
 
 // expected is φ(z) + z·Φ(z), the expected improvement of a standard normal variable on −z.
@@ -394,8 +394,8 @@ func expected(z float64) float64 {
 	return math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) + z*0.5*math.Erfc(-z/math.Sqrt2)
 }
 
-// logExpected is the logarithm of what is expected; far out it is that of the leading term (Ament et al., "Unexpected
-// improvements to expected improvement", 2023).
+// logExpected is the logarithm of expected; below farOut it is that of the leading term (Ament et al., "Unexpected improvements
+// to expected improvement", 2023).
 func logExpected(z float64) float64 {
 	if z > farOut {
 		return math.Log(expected(z))

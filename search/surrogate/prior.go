@@ -17,9 +17,9 @@ type priors struct {
 // known is one source.
 type known struct {
 	byKey map[string]float64 // warped costs
-	x     [][]float64        // a part of it, for points that it lacks
+	x     [][]float64        // some of its points, to estimate those that it lacks
 	y     []float64
-	flat  float64 // what is better than this is in the better quarter of the space
+	flat  float64 // values below this are in the better quarter of the space
 }
 
 func newPriors(s *space.Space, e *encoder, sources []space.Source) *priors {
@@ -82,8 +82,8 @@ func newPriors(s *space.Space, e *encoder, sources []space.Source) *priors {
 	return p
 }
 
-// flatten finds for each source where its better quarter of the space begins; at the quartile of what it measured or
-// above.
+// flatten finds, for each source, the value at which its better quarter of the space begins: at least the quartile of what it
+// measured.
 func (p *priors) flatten(s *space.Space, e *encoder) {
 	if len(p.sources) == 0 {
 		return
@@ -148,8 +148,8 @@ func (p *priors) at(point space.Point, x []float64) []float64 {
 type trend struct {
 	constant float64
 	weights  []float64
-	floor    []float64 // of each source: what its better points count as
-	scale    float64   // standard deviation of what it leaves
+	floor    []float64 // for each source: its better points count as this
+	scale    float64   // standard deviation of the remainder
 }
 
 func (t trend) at(prior []float64) float64 {
@@ -160,8 +160,8 @@ func (t trend) at(prior []float64) float64 {
 	return sum
 }
 
-// fit finds the trend of values, with a floor where flat, by ridge regression towards equal weights, one source after the other
-// (coordinate descent). Value k belongs to a point of which source i says prior(k)[i].
+// fit fits the trend to values, with a floor where flat, by ridge regression towards equal weights, one source after the other
+// (coordinate descent). Value k belongs to a point for which source i predicts prior(k)[i].
 func (p *priors) fit(y []float64, flat bool, prior func(k int) []float64) trend {
 	n := float64(len(y))
 	t := trend{weights: make([]float64, len(p.sources)), floor: make([]float64, len(p.sources)), scale: 1}

@@ -25,7 +25,7 @@ type hyper struct {
 	noise  float64   // variance
 }
 
-// split is the inverse of appending the noise to the weights.
+// split separates the weights from the noise, which comes last.
 func split(theta []float64) hyper {
 	k := len(theta) - 1
 	return hyper{theta[:k], theta[k]}
@@ -39,7 +39,7 @@ func newProcess(group []int, h hyper) *process {
 	return g
 }
 
-// scaled returns features in lengths.
+// scaled divides features by their lengths.
 func (g *process) scaled(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i, v := range x {
@@ -48,7 +48,7 @@ func (g *process) scaled(x []float64) []float64 {
 	return out
 }
 
-// kernel is the covariance of two points, given in lengths.
+// kernel is the covariance of two points, given in units of the lengths.
 func (g *process) kernel(a, b []float64) float64 {
 	all, own := 0.0, 0.0
 	b = b[:len(a)]
@@ -76,8 +76,8 @@ func (g *process) kernel(a, b []float64) float64 {
 	return (1-additive)*matern(all) + g.parts*own
 }
 
-// matern is the Matérn kernel of smoothness 5/2 at a squared distance: a line between places of a table, which are as
-// many for each factor of two, so that the highest bits of the number say which.
+// matern is the Matérn kernel of smoothness 5/2 at a squared distance, interpolated linearly in a table. The table has the same
+// number of places for each factor of two, so that the highest bits of the number give the place.
 func matern(squared float64) float64 {
 	i := int(math.Float64bits(squared)>>maternShift) - maternFirst
 	switch {
@@ -101,7 +101,7 @@ func maternSlope(squared float64) float64 {
 	return 0
 }
 
-// The table has 128 places for each factor of two, from 2⁻¹² to 2⁷: about as much as the fastest cache holds.
+// The table has 128 places for each factor of two, from 2⁻¹² to 2⁷: about as much as the first-level cache holds.
 const (
 	maternShift = 52 - 7
 	maternFirst = (1023 - 12) << 7
@@ -132,7 +132,7 @@ func squared(a, b []float64) float64 {
 	return sum
 }
 
-// dot has four sums, so that additions do not wait for each other.
+// dot keeps four sums, so that additions do not wait for each other.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64
@@ -152,17 +152,17 @@ func dot(a, b []float64) float64 {
 // leastVariance keeps the factor's diagonal away from 0.
 const leastVariance = 1e-9
 
-// observe adds a point, given in lengths.
+// observe adds a point, given in units of the lengths.
 func (g *process) observe(x []float64) {
 	row := g.project(x, make([]float64, 0, len(g.x)+1))
 	row = append(row, math.Sqrt(max(1+g.noise-dot(row, row), leastVariance)))
 	g.x, g.chol = append(g.x, x), append(g.chol, row)
 }
 
-// rowsAhead is how many rows there is room for before a projection moves.
+// rowsAhead is how many rows a projection has room for before it must be reallocated.
 const rowsAhead = 16
 
-// project extends v, the beginning of the solution of L·v = k(x, observed), to the whole of it.
+// project extends v, the first part of the solution of L·v = k(x, observed), to all observed points.
 func (g *process) project(x []float64, v []float64) []float64 {
 	if more := len(g.x) - len(v); more > 1 {
 		v = slices.Grow(v, more+rowsAhead)
@@ -182,7 +182,7 @@ func (g *process) whiten(y []float64) []float64 {
 	return z
 }
 
-// spread is the most likely variance of the signal that whitened values are of.
+// spread is the most likely variance of the signal, given whitened values.
 func spread(z []float64) float64 {
 	return max(dot(z, z)/float64(len(z)), leastVariance)
 }
@@ -247,7 +247,7 @@ func evidence(x [][]float64, y []float64, group []int, h hyper, grad []float64) 
 // last.
 type belief struct{ mean, spread []float64 }
 
-// newBelief returns the prior for groups of which it is known whether each is a switch.
+// newBelief returns the prior for groups; switches says of each whether it has two values only.
 func newBelief(switches []bool) belief {
 	var b belief
 	for _, is := range switches {
@@ -266,8 +266,8 @@ func (b belief) hyper() hyper {
 	return split(b.mean)
 }
 
-// fit returns the most probable hyper-parameters found from h on in so many steps, by Rprop (Igel and Hüsken, "Improving the Rprop
-// learning algorithm", 2000), which looks at the signs of the gradient only.
+// fit searches for the most probable hyper-parameters from h on in the given number of steps, by Rprop (Igel and Hüsken,
+// "Improving the Rprop learning algorithm", 2000), which uses only the signs of the gradient.
 func fit(x [][]float64, y []float64, group []int, b belief, h hyper, steps int) hyper {
 	k := len(h.weight) + 1
 	theta := append(slices.Clone(h.weight), h.noise)

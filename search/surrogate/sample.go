@@ -23,8 +23,8 @@ func posterior(x [][]float64, y []float64, group []int, b belief, theta []float6
 	return v
 }
 
-// sampleHypers draws n times from the posterior, by slice sampling of one hyper-parameter after the other, from a likely
-// point on (Neal, "Slice sampling", 2003; the slice is not stepped out).
+// sampleHypers draws n samples from the posterior, starting at a likely point, by slice sampling of one hyper-parameter after the
+// other (Neal, "Slice sampling", 2003; the slice is not stepped out).
 func sampleHypers(x [][]float64, y []float64, group []int, b belief, from hyper, n int, rng *rand.Rand) []hyper {
 	theta := append(slices.Clone(from.weight), from.noise)
 	now := posterior(x, y, group, b, theta)
@@ -43,7 +43,7 @@ func sampleHypers(x [][]float64, y []float64, group []int, b belief, from hyper,
 				if now = posterior(x, y, group, b, theta); !(now < level) {
 					break
 				}
-				// The slice has the old value in it, so that this comes to an end.
+				// The slice contains the old value, so that this loop ends.
 				if theta[i] < was {
 					low = theta[i]
 				} else {

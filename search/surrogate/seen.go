@@ -8,14 +8,14 @@ import (
 	"tune/space"
 )
 
-// seen is all that was told: for each point the number that the source of fresh points has for it, and its cost. What
-// the model wants beside that is made again for those that it observes.
+// seen holds everything that was told: for each point its number in the source of fresh points, and its cost. Whatever else the
+// model needs is computed again for the points that it observes.
 type seen struct {
 	fresh   *search.Fresh
 	numbers search.Column[int32]
 	costs   search.Column[float64] // +Inf where it failed
 	top     []int32                // the best, as many as elites
-	order   []int32                // all that were told when they were ranked last, the best first
+	order   []int32                // all that were told at the last ranking, the best first
 }
 
 func (s *seen) len() int { return s.costs.Len() }
@@ -39,7 +39,7 @@ func (s *seen) add(p space.Point, cost float64) {
 	s.costs.Append(cost)
 }
 
-// ranked lists the observations, the best first, and of equals the one told first.
+// ranked lists the observations, the best first; of equal ones, the one that was told first.
 func (s *seen) ranked() []int32 {
 	old := len(s.order)
 	for i := old; i < s.len(); i++ {
@@ -60,7 +60,7 @@ func (s *seen) ranked() []int32 {
 	return slices.Clone(s.order)
 }
 
-// observation returns what the model sees of an observation. It is kept until the next fit.
+// observation returns an observation in the terms of the model. It is cached until the next fit.
 func (u *Strategy) observation(i int) observation {
 	o, ok := u.used[i]
 	if !ok {

@@ -1,26 +1,26 @@
-// Package surrogate searches with a model: a Gaussian process learns the costs seen so far, and proposes the points
-// from which it expects most (Jones, Schonlau and Welch, "Efficient global optimization of expensive black-box
-// functions", 1998; for kernels Willemsen, van Nieuwpoort and van Werkhoven, "Bayesian optimization for auto-tuning
-// GPU kernels", 2021).
+// Package surrogate searches with a model: a Gaussian process learns the costs seen so far, and proposes the points with the
+// largest expected improvement (Jones, Schonlau and Welch, "Efficient global optimization of expensive black-box functions",
+// 1998; for kernels Willemsen, van Nieuwpoort and van Werkhoven, "Bayesian optimization for auto-tuning GPU kernels", 2021).
 //
-//  1. The first points are those that are known to be good, the best of other runs, the middle of the space, and some
-//     that are far from each other and have aligned values.
-//  2. The model learns the logarithm of the cost, flattened where it is bad, as a sum of functions of one parameter
-//     and one of all of them. Which parameters matter is learned as well: at first often, then ever more seldom.
-//     While little is known several answers are kept, drawn from their posterior, and what they expect is averaged
-//     (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning algorithms", 2012). What other
-//     runs measured is the mean that it starts from; from 48 to 150 evaluations only as far as it is bad.
-//  3. A pool of candidates has the neighbours of the best points and of the most promising candidates, the best points of
-//     other runs, and a stream of random points, or all points of a small space. Of the pool, the candidate with the
-//     largest expected improvement is asked, discounted by how likely it is to fail, which the same process learns. Every
-//     fourth point is sought among those far from the best point, while little is known. Where there are many parameters,
-//     but not very many, random points near the best one come into the pool from 64 to 150 evaluations, and the others
-//     are sought near it.
-//  4. Within a batch the model takes each point asked as known, so that the next one is sought elsewhere (Desautels,
-//     Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
-//     2014).
+//  1. The first points are known good ones, the best of other runs, the middle of the space, and some points that are
+//     far from each other and have aligned values.
+//  2. The model learns the logarithm of the cost, flattened where it is bad. It is a sum of functions of one parameter
+//     each and one function of all parameters. It learns which parameters matter as well: often at first, then ever
+//     more seldom. While little is known, several sets of hyper-parameters are sampled from their posterior, and their
+//     expectations are averaged (Snoek, Larochelle and Adams, "Practical Bayesian optimization of machine learning
+//     algorithms", 2012). What other runs measured is the prior mean; from 48 to 150 evaluations, only what they say
+//     about bad points is used.
+//  3. A pool of candidates holds the neighbours of the best points and of the most promising candidates, the best
+//     points of other runs, and a stream of random points; or, in a small space, all points. The strategy asks for the
+//     candidate of the pool with the largest expected improvement, discounted by the probability that it fails, which
+//     the same process learns. While little is known, every fourth point is sought far from the best one. In spaces with
+//     a medium number of parameters (9 to 16), random points near the best one are added to the pool from 64 to 150
+//     evaluations, and the other three points are sought near it.
+//  4. Within a batch the model treats each point that was asked for as observed, so that it seeks the next one elsewhere
+//     (Desautels, Krause and Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit
+//     optimization", 2014).
 //
-// The work is bounded: the process observes the best points and a sample of the others where they are many.
+// The work is bounded: where there are many points, the process observes the best ones and a sample of the others.
 package surrogate
 
 import (
@@ -36,19 +36,19 @@ import (
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
-	Initial int // points before the model is asked; default 6, at least 2
+	Initial int // points before the model is used; default 6, at least 2
 	Batch   int // points in a batch; default 2 up to 64 evaluations, then 4, and 8 from 512 on
-	Pool    int // candidates whose promise is known, half as many from 512 evaluations on; default 1000
+	Pool    int // candidates in the pool, half as many from 512 evaluations on; default 1000
 	Most    int // points that the process observes at once; default 200, at least 16
 	// Samples is how many sets of hyper-parameters the expected improvement is averaged over, up to SampledUntil evaluations;
-	// default 8, and 1 is the most probable set alone.
+	// default 8. 1 uses the most probable set alone.
 	Samples      int
 	SampledUntil int // default 64
-	// Early is how many evaluations some points are sought far from the best one for, and others near it, and the sources do
-	// not rank their best points for; default 150.
+	// Early is the number of evaluations up to which some points are sought far from the best one and others near it, and up to
+	// which the sources do not rank their best points; default 150.
 	Early int
-	// From NearFrom evaluations on, points are sought near the best one where as many as from NearLeast to NearMost parameters
-	// have a choice; default 64, 9 and 16.
+	// From NearFrom evaluations on, points are sought near the best one, where the number of parameters with a choice is from
+	// NearLeast to NearMost; default 64, 9 and 16.
 	NearFrom, NearLeast, NearMost int
 	// NoCentre leaves the middle of the space out of the first points.
 	NoCentre bool
@@ -93,14 +93,14 @@ type Strategy struct {
 	prior *priors
 
 	seen      seen
-	good      int         // of them right
+	good      int         // how many of them are right
 	best      int         // the right one that costs least; -1 before the first
 	incumbent space.Point // of best
 
 	models []model
 	belief belief
-	hyper  hyper               // where the search for hyper-parameters goes on
-	rows   []int               // of seen, for each row of the processes that is not a guess
+	hyper  hyper               // where the next search for hyper-parameters starts
+	rows   []int               // numbers in seen, for each row of the processes that is not a guess
 	used   map[int]observation // what the model looked at since the last fit, by number
 	refit  int                 // observations at which the hyper-parameters are learned again
 
@@ -108,7 +108,7 @@ type Strategy struct {
 	pooled map[string]bool // keys of the pool
 	gone   map[string]bool // keys of candidates that others asked for
 	whole  bool            // the pool began with all points of the space
-	// What had its neighbours put into the pool since the last fit: observations, and candidates by their keys.
+	// What has had its neighbours added to the pool since the last fit: observations, and candidates by their keys.
 	around  map[int]bool
 	climbed map[string]bool
 	recall  []space.Point // the best of the sources, for the pool
@@ -125,7 +125,7 @@ type model struct {
 	z, zBad []float64 // whitened values and failures; zBad is nil where nothing failed
 }
 
-// observation is a point that was told, in the terms of the model.
+// observation is an observed point in the terms of the model.
 type observation struct {
 	x     []float64
 	prior []float64 // what each source says of it
@@ -145,7 +145,7 @@ type candidate struct {
 type view struct {
 	scaled    []float64
 	v         []float64 // solution of L·v = k(candidate, observed)
-	explained float64   // v·v: the variance that the observations took away
+	explained float64   // v·v: the variance that the observations explain
 	mean      float64
 	bad       float64 // probability of failing
 }
@@ -184,8 +184,8 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	return u, nil
 }
 
-// batch is how many points are asked at once. The share of a batch in what is known falls, and with it what later
-// points of a batch lose.
+// batch is how many points are asked for at once. As more is known, a batch is a smaller share of it, and its later points lose
+// less by being chosen before the outcomes of the earlier ones.
 func (u *Strategy) batch() int {
 	switch n := u.seen.len(); {
 	case u.cfg.Batch > 0:
@@ -246,7 +246,7 @@ func (u *Strategy) aligned() (space.Point, error) {
 	return best, nil
 }
 
-// initial returns the next point to begin with.
+// initial returns the next of the first points.
 func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 	for len(u.first) > 0 {
 		p := u.first[0]
@@ -282,7 +282,7 @@ func (u *Strategy) initial(asked [][]float64) (space.Point, bool) {
 
 // Tell learns the outcomes of the last batch.
 func (u *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
-	// What was guessed is known by now, apart from the values; a batch that was cut short leaves guesses behind.
+	// All guesses are known by now, apart from the values; a batch that was cut short leaves guesses behind.
 	u.forget(len(u.rows) + len(trials))
 	u.Learn(trials, outcomes)
 }
@@ -333,7 +333,7 @@ func (u *Strategy) forget(n int) {
 	}
 }
 
-// guess takes the point of a candidate as observed, whatever its value.
+// guess treats the point of a candidate as observed, whatever its value.
 func (u *Strategy) guess(c *candidate) {
 	for k, m := range u.models {
 		m.observe(c.views[k].scaled)
@@ -343,7 +343,7 @@ func (u *Strategy) guess(c *candidate) {
 	}
 }
 
-// update brings a candidate up to the rows of the processes.
+// update extends the predictions for a candidate to all rows of the processes.
 func (u *Strategy) update(c *candidate) {
 	for k := range c.views {
 		w := &c.views[k]

@@ -1,9 +1,9 @@
-// Package swarm is particle swarm optimisation over the ordinals of a space: particles fly on, drawn to the best point
-// of their own and to the best of all.
+// Package swarm is particle swarm optimisation over the ordinals of a space: each particle is drawn to its own best point and to
+// the best point of all.
 //
-// Kennedy and Eberhart, "Particle swarm optimization", 1995, with the inertia and weights of Clerc and Kennedy's
-// constriction, 2002. Coordinates are places in the domains from 0 to 1, words and booleans by their ordinal as well;
-// a position stands for the valid unseen point that is near to it.
+// Kennedy and Eberhart, "Particle swarm optimization", 1995, with the inertia and weights of Clerc and Kennedy's constriction,
+// 2002. Coordinates are ordinals scaled to 0 to 1, also those of words and booleans; a position stands for the valid unseen point
+// near it.
 package swarm
 
 import (
@@ -23,9 +23,9 @@ type Config struct {
 	Inertia   float64 // share of a velocity that is kept; default 0.73
 	Own, All  float64 // weights of a particle's best point and of the best of all; default 1.5 each
 	Patience  int     // batches without a better point before the particles scatter; default 12
-	// Start are points that the particles begin at.
+	// Start are points where the particles start.
 	Start []space.Point
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -55,7 +55,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	return w, nil
 }
 
-// particle has no position before its first point is told, and after it was scattered.
+// particle has no position before its first outcome, nor after it was scattered.
 type particle struct {
 	x, velocity, best []float64
 	cost              float64
@@ -111,10 +111,10 @@ func (w *Strategy) fly(p *particle) {
 	}
 }
 
-// firstPace divides the velocities that particles begin with, which are drawn from -1/2 to 1/2 of a domain. It was chosen by hand.
+// firstPace divides the initial velocities, which are drawn from -1/2 to 1/2 of a domain. It was chosen by hand.
 const firstPace = 2
 
-// Tell updates what the particles are drawn to. A particle goes on from the point that was evaluated for it.
+// Tell updates the best points. A particle continues from the point that was evaluated for it.
 func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	w.stale++
 	for i, t := range trials {
@@ -135,7 +135,7 @@ func (w *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-// Learn hears of outcomes that another strategy asked for: a better one becomes the best of the particle whose own is the
+// Learn learns from outcomes that another strategy asked for: a better one replaces the best point of the particle whose best is
 // worst.
 func (w *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {

@@ -21,7 +21,7 @@ type (
 // maxElements bounds how many elements lists, strings and comprehensions of one expression may make together.
 const maxElements = 1 << 20
 
-// evaluator computes what an expression is in Python.
+// evaluator computes the value of an expression in Python.
 type evaluator struct {
 	src string
 	// left is how many elements may still be made.
@@ -37,7 +37,7 @@ func (e *evaluator) fail(n *node, format string, args ...any) error {
 	return fault(e.src, n.at, format, args...)
 }
 
-// spend takes elements off the budget.
+// spend uses up elements of the budget.
 func (e *evaluator) spend(n *node, count int) error {
 	if count > e.left {
 		return e.fail(n, "the expression makes more than %d elements", maxElements)
@@ -264,7 +264,7 @@ next:
 	return nil
 }
 
-// number turns a truth into 1 or 0, as Python's arithmetic does.
+// number turns a truth value into 1 or 0, as Python's arithmetic does.
 func number(v any) (any, bool) {
 	switch v := v.(type) {
 	case bool:
@@ -691,7 +691,7 @@ func (e *evaluator) call(n *node, args []any) (any, error) {
 	return best, nil
 }
 
-// sorted is also set, whose order Python leaves open: here it ascends.
+// sorted also implements set, whose order Python leaves open: here it is ascending.
 func (e *evaluator) sorted(n *node, elements []any) (any, error) {
 	out, comparable := slices.Clone(elements), true
 	slices.SortStableFunc(out, func(a, b any) int {

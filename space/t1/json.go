@@ -13,7 +13,7 @@ import (
 	"tune/space"
 )
 
-// value is a JSON value that knows where it stands.
+// value is a JSON value with its position.
 type value struct {
 	kind     kind
 	line     int
@@ -94,7 +94,7 @@ func parseJSON(data []byte) (*value, error) {
 	return v, err
 }
 
-// count brings line up to where the decoder stands.
+// count advances line to the position of the decoder.
 func (t *tree) count() {
 	end := min(int(t.decoder.InputOffset()), len(t.data))
 	t.line += bytes.Count(t.data[t.at:end], []byte("\n"))
@@ -171,7 +171,7 @@ func (t *tree) value(depth int) (*value, error) {
 	return v, nil
 }
 
-// rule says what a value has to be. The rules cover the parts of JSON Schema that the T1 schema uses.
+// rule says what a value must be. The rules cover the parts of JSON Schema that the T1 schema uses.
 type rule struct {
 	kinds    []kind
 	integer  bool
@@ -180,7 +180,7 @@ type rule struct {
 	fields   []field
 }
 
-// field is a known member of an object; those that a rule does not know are allowed.
+// field is a known member of an object; unknown members are allowed.
 type field struct {
 	name     string
 	required bool

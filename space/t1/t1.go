@@ -40,15 +40,15 @@ type Parameter struct {
 type Condition struct {
 	// Expression is in Python.
 	Expression string
-	// Parameters are those that the file says the expression reads; it need not be right.
+	// Parameters are those that the file claims the expression reads; the list may be wrong.
 	Parameters []string
 }
 
 // maxFileBytes bounds the size of a file.
 const maxFileBytes = 2 << 20
 
-// Read reads a T1 file. Every error names the line and the field: where the JSON is malformed, a field is missing or
-// holds what the format does not allow, a value or an expression makes no sense.
+// Read reads a T1 file. Every error names the line and the field: malformed JSON, a field that is missing or that the format does
+// not allow, a value or an expression that is wrong.
 func Read(r io.Reader) (*File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
@@ -147,7 +147,7 @@ func (p Parameter) space(def *value) (space.Parameter, error) {
 	return out, nil
 }
 
-// domain is the parameter with the given values. A list longer than an enum may be stands as a range if it is one.
+// domain is the parameter with the given values. A list that is too long for an enum becomes a range if it is one.
 func domain(name string, values []space.Value) space.Parameter {
 	const longest = 1 << 16
 	if len(values) == 2 && values[0] == space.BoolValue(false) && values[1] == space.BoolValue(true) {
@@ -219,9 +219,9 @@ type Kernel struct {
 	Language string
 }
 
-// New returns the file of a space and its kernel. T1 has no conditional parameters, so that a space with any cannot be
-// written; the error names the first. The language of constraints is nearly Python: only "c ? a : b" and the operators
-// && || ! have another spelling, which the canonical text does not use.
+// New returns the file of a space and its kernel. T1 has no conditional parameters, so that a space with any cannot be written;
+// the error names the first. The language of constraints is nearly Python: only "c ? a : b" and the operators && || ! are
+// different, and the canonical text does not use these.
 func New(s *space.Space, k Kernel) (*File, error) {
 	type parameter struct {
 		Name    string

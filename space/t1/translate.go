@@ -58,7 +58,7 @@ type part struct {
 	elements []part
 }
 
-// maxTranslation bounds the text of a translation, which and, or as values and comprehensions can blow up.
+// maxTranslation limits the text of a translation: and and or used as values, and comprehensions, can make it grow very large.
 const maxTranslation = 1 << 16
 
 // condition translates one condition.
@@ -300,7 +300,7 @@ func (t *translator) join(n *node, parts []part) (part, error) {
 	return t.made(n, isTruth, "%s", strings.Join(texts, word))
 }
 
-// junction translates and, or where a value is wanted: the last operand that Python looks at.
+// junction translates and and or used as values: the result is the last operand that Python evaluates.
 func (t *translator) junction(n *node, in names) (part, error) {
 	parts := make([]part, len(n.kids))
 	truths := true
@@ -390,7 +390,7 @@ func (t *translator) binaryPart(n *node, a, b part) (part, error) {
 	return t.made(n, s, "%s %s %s", a.text, n.text, b.text)
 }
 
-// power makes the difference that Python makes only as it computes: an integer to a negative power is a float.
+// power handles a distinction that Python makes only at run time: an integer to a negative power is a float.
 func (t *translator) power(n *node, a, b part) (part, error) {
 	s := max(a.shape, b.shape)
 	if s == isInt && !t.neverNegative(b) {
@@ -500,8 +500,8 @@ func (t *translator) compareSequences(n *node, a, b part, word string) (part, er
 	return t.made(n, isTruth, "%s", strings.Join(texts, " and "))
 }
 
-// compareTexts compares strings. Against a constant, a parameter is compared by listing its values that pass, because
-// the language of spaces has no order of strings, and takes a value that a parameter cannot have for a mistake.
+// compareTexts compares strings. Against a constant, a parameter is compared by listing its values that pass, because the
+// language of spaces does not order strings, and rejects a value that a parameter cannot have.
 func (t *translator) compareTexts(n *node, a, b part, word string) (part, error) {
 	p, text, flipped := a, b, false
 	if a.constant {

@@ -1,6 +1,6 @@
-// Package cheats tries the kernels of package corpus on tune, as a user would run them, and says for each whether what should
-// happen did: that one that skips work, hides time or harms others is refused, or scored at its true time, and that the honest
-// code beside it, before and after it in the same worker, is scored as ever.
+// Package cheats tries the kernels of package corpus on tune, as a user would run them, and reports for each whether tune did the
+// right thing. A kernel that skips work, hides time or harms others must be refused, or scored at its true time. The honest code
+// beside it, before and after it in the same worker, must be scored as usual.
 //
 // A program that uses it begins with
 //

@@ -1,8 +1,8 @@
-// Package corpus holds the kernels that make trust tries: some that cheat, some that make a mistake, and honest ones.
+// Package corpus holds the kernels that make trust tries: some that cheat, some with a mistake, and honest ones.
 //
-// corpus.yaml lists them. Each is a source in sources, and a file of the user's form in kernels that says how it is called. Its
-// space has one parameter, VARIANT, with the values HONEST, BEFORE, CHEAT and AFTER in that order: the kernel on trial is CHEAT,
-// and the others are the same honest code, so that workers measure honest code before and after it.
+// corpus.yaml lists them. Each has a source in sources, and a kernel file in kernels that says how it is called. The space has
+// one parameter, VARIANT, with the values HONEST, BEFORE, CHEAT and AFTER in that order: CHEAT is the kernel on trial, and the
+// others are the same honest code, so that workers measure honest code before and after it.
 package corpus
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed corpus.yaml sources kernels truth
 var files embed.FS
 
-// Class says what a kernel is up to.
+// Class says what a kernel tries to do.
 type Class string
 
 // The classes.
@@ -38,8 +38,8 @@ const (
 	Honest      Class = "honest"
 )
 
-// refusals are the statuses that refuse a kernel of a class for what it does. A compile failure is none: it would hide that the
-// source has a slip of the pen.
+// refusals are the statuses with which a kernel of a class may be refused. A compile failure does not count, because it could
+// hide a typing error in the source.
 var refusals = map[Class][]space.Status{
 	SkipsWork:   {space.WrongAnswer, space.Invalid},
 	HidesTime:   {space.WrongAnswer, space.Invalid, space.Crashed, space.Timeout},
@@ -56,24 +56,24 @@ type Entry struct {
 	Kernel string `yaml:"kernel"`
 	Class  Class  `yaml:"class"`
 	Does   string `yaml:"does"`
-	// Mistake says that it is what an honest user may write without meaning any harm.
+	// Mistake marks code that an honest user may write by mistake.
 	Mistake bool `yaml:"mistake"`
-	// Wrong says that its results are wrong, so that no time is its true one: only a refusal will do.
+	// Wrong says that its results are wrong, so that it has no true time and must be refused.
 	Wrong bool `yaml:"wrong"`
 	// Also are statuses that refuse it besides those of its class.
 	Also []space.Status `yaml:"also"`
-	// Least is its true cost as a share of the honest one's, less what a measurement may be off: one that is scored below it
-	// has won by what it is not. nil is 0.9.
+	// Least is its true cost as a share of the honest cost, less the error of measurement; a kernel that is scored below it has
+	// won by cheating. nil means 0.9.
 	Least *float64 `yaml:"least"`
-	// Spread is how many times as much as another one an honest point may cost, which is the same code; 0 is 1.35.
+	// Spread is the largest ratio between the costs of two honest points, which are the same code; 0 means 1.35.
 	Spread float64 `yaml:"spread"`
-	// Repeat is how often it is tried, where what it does does not show each time; 0 is 1.
+	// Repeat is how often it is tried, where its effect does not show each time; 0 means 1.
 	Repeat int `yaml:"repeat"`
 	// Quick says that the tests try it.
 	Quick bool `yaml:"quick"`
-	// Truth has the honest code timed outside of tune too, by truth/truth.c: the flags that it is compiled with. "" does not.
+	// Truth are the compiler flags for timing the honest code outside of tune too, by truth/truth.c. "" does not time it.
 	Truth string `yaml:"truth"`
-	// Before says what became of it without the checks that the table is about: what it was scored at, or what it did.
+	// Before says what became of it before the checks that the table is about existed: its score, or its effect.
 	Before string `yaml:"before"`
 	// Wall is the budget of its run, with a unit; "" is 8s.
 	Wall string `yaml:"wall"`

@@ -1,5 +1,5 @@
-// Package memcurve shows what memory a long run takes: it carries out one of a cheap kernel, whole with journal and
-// export, and prints how memory grows with the number of evaluations.
+// Package memcurve measures the memory of a long run: it runs a cheap kernel, with journal and export, and prints how memory
+// grows with the number of evaluations.
 package memcurve
 
 import (
@@ -34,8 +34,8 @@ type Options struct {
 	Dir string
 	// Rows is how many rows the table has; 0 means 10.
 	Rows int
-	// MostRSS is the resident memory, in bytes, above which Run fails; 0 means 2 GiB. PerPoint is the same for what
-	// is alive, per evaluation, beyond what was at the start; 0 means 200 bytes.
+	// MostRSS is the resident memory, in bytes, above which Run fails; 0 means 2 GiB. PerPoint is the limit of live memory for
+	// each evaluation, beyond what was live at the start; 0 means 200 bytes.
 	MostRSS, PerPoint int64
 	// JSON asks for a line of JSON for each row, in place of the table.
 	JSON bool

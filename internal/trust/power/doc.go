@@ -1,7 +1,7 @@
-// Package power holds the final of a run again and again, with kernels that are compiled and timed as any other, to see how often it
-// says "faster" of what is not, and how often of what is.
+// Package power repeats the final contest of a run many times, with kernels that are compiled and timed like any other. It
+// measures how often a contest says "faster" of a kernel that is not faster, and how often of one that is.
 //
-// A program that calls [Run] is the one that its workers are started from, so that its main must begin with
+// A program that calls [Run] also starts its own binary as the workers, so that its main must begin with
 //
 //	if worker.IsChild() {
 //		worker.Main()

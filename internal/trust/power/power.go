@@ -23,8 +23,9 @@ type Options struct {
 	Seed  uint64        // of the load and of the inputs
 	// Quiet and Busy are the machines to try: one left alone, and one made busy. Neither set means both.
 	Quiet, Busy bool
-	// Cases are those to try, of Cases(); none means all. That errors are rare needs many runs and, because it does not depend on
-	// how many pairs there are, little time for each; that gains are seen needs few runs and more time.
+	// Cases are the cases to try, of Cases(); none means all. Showing that errors are rare needs many runs, but little time for
+	// each, because the error rate does not depend on the number of pairs. Showing that gains are found needs fewer runs and more
+	// time.
 	Cases []string
 	// Observe, where it is not nil, is called after each contest, with what it came to in words.
 	Observe func(done, total int, outcome string)
@@ -43,8 +44,8 @@ type Row struct {
 	// SlowerExported counts slower points that were exported, whatever the verdict.
 	SlowerExported int     `json:"slower_exported"`
 	Seconds        float64 `json:"seconds"` // of a contest, on average
-	// Bound is what the share of Faster must not exceed, or, where AtLeast is set, that of Right must reach. OK says that the
-	// counts do not contradict it: so many runs err by chance.
+	// Bound is what the share of Faster must not exceed or, where AtLeast is set, what the share of Right must reach. OK says
+	// that the counts do not contradict it: some runs err by chance.
 	Bound   float64 `json:"bound"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	OK      bool    `json:"ok"`

@@ -19,7 +19,7 @@ const (
 	scratchPrefix = "compiling-"
 	// young is how long an object is safe from removal after its last use.
 	young = 10 * time.Minute
-	// stale is when a directory that a killed process left behind may go.
+	// stale is the age at which a directory left by a killed process may be removed.
 	stale = time.Hour
 )
 
@@ -28,7 +28,7 @@ func defaultDir() (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(dir, "tune", "so"), nil
 	}
-	// Without a home there is still a place that other users cannot write to.
+	// Without a home directory, use a place that other users cannot write to.
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tune-so-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -39,17 +39,17 @@ func defaultDir() (string, error) {
 	return dir, nil
 }
 
-// cache is a directory of objects by the hash of what they were made of.
+// cache is a directory of objects, named by the hash of everything that they were made from.
 type cache struct {
 	dir string
 	max int64 // bytes
 
 	mu       sync.Mutex
 	ready    bool
-	inserted int64 // bytes since the directory was last measured
+	inserted int64 // bytes since the size of the directory was last measured
 }
 
-// prepare creates the directory. It refuses one that others can write to: what is in it is executed.
+// prepare creates the directory. It refuses one that others can write to, because its content is executed.
 func (c *cache) prepare() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,18 +77,18 @@ func (c *cache) prepare() error {
 	return c.evict()
 }
 
-// lookup returns the object of a key. Using it makes it young.
+// lookup returns the object of a key, and marks it as recently used.
 func (c *cache) lookup(key string) (string, bool) {
 	path := filepath.Join(c.dir, key+objectSuffix)
 	if !isObject(path) {
 		return "", false
 	}
 	now := time.Now()
-	os.Chtimes(path, now, now) // a cache that cannot be written to still serves
+	os.Chtimes(path, now, now) // a cache that is read-only is still useful
 	return path, true
 }
 
-// isObject reports whether a file begins as a shared object does. One that a failing disk left empty does not.
+// isObject reports whether a file begins like a shared object. A file that a failing disk left empty does not.
 func isObject(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *cache) insert(key, object string) (string, error) {
 		return "", err
 	}
 	info, err := f.Stat()
-	// After a power failure the name must not be there without the bytes.
+	// After a power failure the name must not exist without the content.
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return "", err
 	}
@@ -123,8 +123,8 @@ func (c *cache) insert(key, object string) (string, error) {
 	return path, nil
 }
 
-// evict removes the objects that were not used for longest until the rest fits, and what killed compilations left.
-// Other processes may do the same at the same time.
+// evict removes the least recently used objects until the rest fits, and directories left by killed compilations. Other processes
+// may do the same at the same time.
 func (c *cache) evict() error {
 	c.inserted = 0
 	entries, err := os.ReadDir(c.dir)

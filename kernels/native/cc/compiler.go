@@ -28,8 +28,8 @@ const versionTimeout = 10 * time.Second
 // Names are the compilers that Find looks for by name, the preferred one first.
 var Names = []string{"gcc", "clang"}
 
-// Find returns the compilers on PATH: that of $CC first where it is set, then gcc and clang, or cc where there is
-// neither. It fails with ErrNone where none of them works.
+// Find returns the compilers on PATH: that of $CC first, if set, then gcc and clang, or cc where there is neither. It fails with
+// ErrNone where none of them works.
 func Find(ctx context.Context) ([]Compiler, error) {
 	var found []Compiler
 	var broken []error
@@ -92,7 +92,7 @@ func version(ctx context.Context, path string) (string, error) {
 func environment(dir string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		// What adds paths or options behind the back of the key would make objects that are cached wrongly.
+		// Variables that add paths or options unknown to the key would make wrong cache entries.
 		return name == "LANG" || strings.HasPrefix(name, "LC_") || name == "TMPDIR" || name == "CPATH" ||
 			name == "C_INCLUDE_PATH" || name == "CPLUS_INCLUDE_PATH" || name == "LIBRARY_PATH" || name == "DEPENDENCIES_OUTPUT" ||
 			name == "SUNPRO_DEPENDENCIES" || name == "GCC_EXEC_PREFIX" || name == "CCC_OVERRIDE_OPTIONS"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// park holds the compilers that run, and keeps them out of the way of measurements.
+// park holds the running compilers, and keeps them from disturbing measurements.
 type park struct {
 	mu      sync.Mutex
 	running map[int]bool // by process id, each the leader of its group
@@ -18,13 +18,13 @@ type park struct {
 	resumed chan struct{} // closed when the last pause ends; nil while there is none
 }
 
-// exitError is the end of a compiler that did not succeed.
+// exitError is the end of a compiler that failed.
 type exitError struct{ err error }
 
 func (e *exitError) Error() string { return e.err.Error() }
 
-// Pause stops all compilers, those that run and those to come, until release is called. It must be short: the clock of
-// their timeout runs on.
+// Pause stops all compilers, running ones and new ones, until release is called. It must be short, because their timeouts
+// continue to run.
 func (t *Toolchain) Pause() (release func()) {
 	p := &t.park
 	p.mu.Lock()
@@ -48,7 +48,7 @@ func (t *Toolchain) Pause() (release func()) {
 	})
 }
 
-// start starts a command under the limits, as soon as nobody wants silence.
+// start starts a command under the limits, as soon as no measurement is in progress.
 func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -75,9 +75,8 @@ func (p *park) start(ctx context.Context, cmd *exec.Cmd, cpu time.Duration) erro
 	return nil
 }
 
-// mortal returns the option of gcc that makes the processes of its own die with it, for the time when tune is killed:
-// the signal that ends a driver with its parent does not reach what the driver has started. Clang compiles in the
-// driver's process.
+// mortal returns the option that makes the child processes of gcc die with it, in case tune is killed: the signal that ends a
+// driver with its parent does not reach what the driver has started. Clang compiles in the driver's process.
 func mortal(c Compiler) []string {
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil || !strings.Contains(strings.ToLower(c.Version), "gcc") {
@@ -86,7 +85,7 @@ func mortal(c Compiler) []string {
 	return []string{"-wrapper", setpriv + ",--pdeathsig,KILL"}
 }
 
-// run runs a compiler to its end. When ctx is done the compiler is killed with all that it started.
+// run runs a compiler to its end. When ctx is done, the compiler is killed with everything that it started.
 func (p *park) run(ctx context.Context, c Compiler, args []string, dir string, messages io.Writer, cpu time.Duration) error {
 	cmd := exec.CommandContext(ctx, c.Path, append(mortal(c), args...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, environment(dir), messages

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// niceness of compilers: whatever the machine is used for besides goes first.
+// niceness of compilers: other programs on the machine come first.
 const niceness = 5
 
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// restrain limits a compiler that has just been started. Limits are inherited, and a driver takes longer to begin
-// the compiler proper than this takes.
+// restrain limits a compiler that was just started. Child processes inherit the limits, and a driver takes longer to start the
+// actual compiler than this takes.
 func restrain(pid int, cpu time.Duration) {
 	seconds := uint64(cpu/time.Second) + 1
 	each(pid, func(pid int) {

@@ -9,7 +9,7 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// restrain needs system calls that only Linux has: elsewhere compilers have no limit but time.
+// restrain needs system calls that only Linux has: elsewhere time is the only limit.
 func restrain(int, time.Duration) {}
 
 func signal(pid int, s syscall.Signal) error { return syscall.Kill(-pid, s) }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// private reports a directory that somebody else could put objects into.
+// private reports a directory that other users could put objects into.
 func private(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -30,8 +30,7 @@ const (
 	stderrLimit     = 64 << 10         // bytes of its messages that are kept
 )
 
-// Toolchain compiles source text into shared objects. Goroutines may share it. Its fields are set before its first
-// use.
+// Toolchain compiles source text into shared objects. Goroutines may share it. Set its fields before its first use.
 type Toolchain struct {
 	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
 	// the last minutes stay, because somebody may be about to load them. 0 means 1 GiB.
@@ -55,7 +54,7 @@ type Toolchain struct {
 type Stats struct {
 	Compiled int           // compilations, failed ones included
 	Hits     int           // objects that were found in the cache
-	Time     time.Duration // wall time that the compilers took, added up
+	Time     time.Duration // total wall time of the compilers
 }
 
 // flight is one compilation that several callers may wait for.
@@ -83,7 +82,7 @@ func (t *Toolchain) Stats() Stats {
 	return t.stats
 }
 
-// Compiler returns the compiler of the given name, for "" the preferred one. One that is not installed is a
+// Compiler returns the compiler of the given name, or the preferred one for "". One that is not installed is a
 // *kernels.Rejection.
 func (t *Toolchain) Compiler(name string) (Compiler, error) {
 	if len(t.compilers) == 0 {
@@ -102,9 +101,9 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 	return Compiler{}, kernels.Reject(space.Invalid, "compiler %s is not installed: there is %s", name, strings.Join(names, ", "))
 }
 
-// Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object.
-// compiler is a name, "" for the preferred one; flags are those beside -shared and -fPIC. A text that does not compile
-// is a *kernels.Rejection with status CompileFailed and the first errors, one that takes too long has status Timeout.
+// Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object. compiler is
+// a name, "" for the preferred one; flags come in addition to -shared and -fPIC. A text that does not compile is a
+// *kernels.Rejection with status CompileFailed and the first errors; one that takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
 	return t.BuildWithin(ctx, defaultTimeout, lang, text, compiler, flags)
 }
@@ -155,7 +154,7 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 	}
 	t.mu.Lock()
 	if f.waiting--; f.waiting == 0 {
-		// Nobody wants it any more. A later caller must not join a compilation that is being killed.
+		// Nobody waits for it any more. A later caller must not join a compilation that is being killed.
 		if t.flights[id] == f {
 			delete(t.flights, id)
 		}
@@ -189,7 +188,7 @@ var extensions = map[string]string{"c": "c", "c++": "cc"}
 // file is the name of the source, as messages show it.
 func (u unit) file() string { return "kernel." + extensions[u.lang] }
 
-// Command returns the command line that makes a shared object of a source file, for humans to repeat.
+// Command returns the command line that makes a shared object from a source file, for users to repeat.
 func Command(lang, compiler string, flags []string, source, object string) []string {
 	line := append([]string{compiler}, flags...)
 	line = append(line, "-shared", "-fPIC", "-o", object, source)
@@ -199,7 +198,7 @@ func Command(lang, compiler string, flags []string, source, object string) []str
 	return append(line, "-lm")
 }
 
-// hash returns the name of the object in the cache. text is what the compiler reads in the end.
+// hash returns the name of the object in the cache. text is what the compiler finally reads.
 func (u unit) hash(text string) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
@@ -218,7 +217,7 @@ func (u unit) hash(text string) string {
 // Includes of files that the text of a unit does not name by content.
 var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
 
-// reads reports whether a unit reads files beside those of the system.
+// reads reports whether a unit reads files other than those of the system.
 func (u unit) reads() bool {
 	return localInclude.MatchString(u.text) || slices.ContainsFunc(u.flags, func(f string) bool {
 		for _, prefix := range []string{"-I", "-i", "@", "--include", "-B", "--sysroot", "-Xclang", "-Wp,"} {
@@ -258,7 +257,7 @@ func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
 	}
 	const object = "kernel.so"
 	if u.reads() {
-		// The files that it includes may change between two calls, so that their content names the object.
+		// The included files may change between two calls, so their content is part of the name of the object.
 		if err := t.compile(ctx, u, dir, append(slices.Clone(u.flags), "-E", "-P", "-o", "kernel.i", u.file())); err != nil {
 			return "", err
 		}
@@ -287,7 +286,7 @@ func (t *Toolchain) count(f func(*Stats)) {
 	t.mu.Unlock()
 }
 
-// compile runs the compiler of a unit in dir and turns its end into an error.
+// compile runs the compiler of a unit in dir and converts a failure into an error.
 func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []string) error {
 	limited, cancel := context.WithTimeoutCause(ctx, u.limit, errTimeout)
 	defer cancel()

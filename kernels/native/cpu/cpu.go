@@ -10,7 +10,7 @@ import (
 
 // The instruction sets that generators know, in the order in which Features lists them.
 const (
-	Generic    = "generic"    // whatever the compiler takes as the architecture's base
+	Generic    = "generic"    // whatever the compiler takes as the base of the architecture
 	AVX2       = "avx2"       // with FMA
 	AVX512     = "avx512"     // F, DQ, BW and VL
 	AVX512VNNI = "avx512vnni" // dot products of bytes in 512-bit registers
@@ -55,8 +55,8 @@ type Caches struct {
 	L3 int `json:"l3"` // 0 where there is none
 }
 
-// CacheSizes returns the sizes of the caches: as the system tells them, else as the CPU does, else those of a small
-// machine, because generators want a number.
+// CacheSizes returns the sizes of the caches as the system reports them, or else the CPU, or else typical sizes of a small
+// machine, because generators need a number.
 func CacheSizes() Caches {
 	c := systemCaches("/sys/devices/system/cpu")
 	told := cpuid.CPU.Cache

@@ -22,7 +22,7 @@ func Main(m *testing.M) {
 // Host is the host of a test binary.
 var Host = sync.OnceValue(func() *native.Host { return native.NewHost(native.HostOptions{}) })
 
-// Here returns this machine, and skips the test where it has no C compiler.
+// Here returns this machine, and skips the test where the machine has no C compiler.
 func Here(t testing.TB) native.Machine {
 	t.Helper()
 	m, err := Host().Machine()
@@ -32,7 +32,7 @@ func Here(t testing.TB) native.Machine {
 	return m
 }
 
-// Made returns what newSpec makes of a shape on a machine; neither may fail.
+// Made returns what newSpec makes for a shape on a machine; neither may fail.
 func Made[S any](t testing.TB, fields []kernels.Field, shape string, m native.Machine, newSpec func(kernels.Shape, native.Machine) (S, error)) S {
 	t.Helper()
 	s, err := kernels.ParseShape(fields, shape)

@@ -1,4 +1,4 @@
-// Package nativetest is the conformance suite of native specs: what the problem that native.New makes of them relies
+// Package nativetest is the conformance suite of native specs. It checks what the problem that native.New makes of a spec relies
 // on.
 package nativetest
 
@@ -149,7 +149,7 @@ func (s suite) points(t *testing.T) {
 	}
 }
 
-// text is the same every time, and each source is complete.
+// text: it is the same every time, and each source is complete.
 func (s suite) text(t *testing.T) {
 	for _, p := range s.all(t) {
 		a, err := s.spec.Generate(p)
@@ -179,7 +179,7 @@ func (s suite) work(t *testing.T) {
 	}
 }
 
-// cases are complete, depend on nothing but point and seed, and have other inputs for other seeds.
+// cases: they are complete, depend only on point and seed, and have different inputs for different seeds.
 func (s suite) cases(t *testing.T) {
 	p := s.spec.Presets()[0].Point
 	first := s.casesOf(t, p, 1)
@@ -232,7 +232,7 @@ func (s suite) casesOf(t *testing.T, p space.Point, seed uint64) []native.Case {
 	return cases
 }
 
-// mistakes: what the baseline writes is right, and wrong as soon as one element is, wherever it stands.
+// mistakes: the baseline's result is right, and is found wrong as soon as one element is wrong, wherever it is.
 func (s suite) mistakes(t *testing.T) {
 	p := s.spec.Presets()[0].Point
 	outputs, ok := s.problem.(*native.Problem)

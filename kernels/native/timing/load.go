@@ -17,7 +17,7 @@ type Load struct {
 	Busy     float64 // seconds that all cores together have worked
 	Steal    float64 // seconds that the host gave to others
 	Total    float64 // seconds of all cores together
-	Readable bool    // whether the system tells
+	Readable bool    // whether the system provides these numbers
 }
 
 // ReadLoad reads the load of the machine.
@@ -37,7 +37,7 @@ func ReadLoad() Load {
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return l
 	}
-	const ticks = 100 // a second, in every build of Linux that matters
+	const ticks = 100 // per second, in every build of Linux that matters
 	var v [9]float64
 	for i := 1; i < 9; i++ {
 		n, err := strconv.ParseFloat(fields[i], 64)
@@ -61,8 +61,9 @@ func (l Load) Shares(since Load) (busy, steal float64) {
 	return 0, 0
 }
 
-// Idle looks at the machine a few times, and reports whether in nearly all of the looks nothing else kept a core for as long
-// as one takes, a millisecond at the most. Where the system does not tell, it reports false: what cannot be verified is not.
+// Idle checks the machine a few times. It reports whether, in nearly all of these checks, no other thread used a core for the
+// whole check, a millisecond at most. Where the system does not say, it returns false, because the measurement cannot be
+// verified.
 func Idle(ctx context.Context) bool {
 	const looks, apart = 8, 2 * time.Millisecond
 	before := ReadLoad()
@@ -83,8 +84,8 @@ func Idle(ctx context.Context) bool {
 	return float64(waiting) <= 0.3*looks && steal == 0
 }
 
-// others returns how many threads beside this one run or want to. It is the least of a few readings, because threads of
-// the Go runtime wake up with this one, look for work, and are gone some microseconds later.
+// others returns how many threads besides this one run or are ready to. It is the least of a few readings, because threads of the
+// Go runtime wake up with this one, look for work, and sleep again after some microseconds.
 func others() (int, bool) {
 	least := math.MaxInt
 	for range 32 {
@@ -99,7 +100,7 @@ func others() (int, bool) {
 	return least, true
 }
 
-// runnable returns how many threads of the machine run or want to.
+// runnable returns how many threads of the machine run or are ready to.
 func runnable() (int, bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pause sleeps in the kernel. Behind a timer of the Go runtime another thread of it would wake up with this one and look for
+// pause sleeps by a system call. With a timer of the Go runtime, another thread of the runtime would wake up too and look for
 // work for a while.
 func pause(d time.Duration) {
 	left := unix.NsecToTimespec(int64(d))

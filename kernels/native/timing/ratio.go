@@ -8,30 +8,29 @@ import (
 	"sync"
 )
 
-// Confidence is that of an interval of which nothing more depends than an order. See also kernels.Confirmed.
+// Confidence is that of an interval that only decides an order. See also kernels.Confirmed.
 const Confidence = 0.95
 
-// LeastPairs is the number of pairs from which on a ratio has an interval of any confidence that is asked for here.
+// LeastPairs is the number of pairs that is enough for an interval at every confidence used here.
 const LeastPairs = 7
 
-// Ratio is what paired ratios come to, with its interval.
+// Ratio is the ratio estimated from pairs, with its interval.
 type Ratio struct {
-	Value     float64 // the median of the geometric means of all pairs of ratios, each with itself included
+	Value     float64 // the median of the geometric means of all pairs of ratios, including each with itself
 	Low, High float64 // the interval; both 0 where there are too few pairs for it
 	Pairs     int
 }
 
-// Pairs compares two candidates that were measured in turns: the i-th cost of one right beside the i-th of the
-// other, so that whatever slows the machine slows both. The ratio is base over other: above 1 the other is faster.
-// Pairs with a cost that cannot be are left out: one that is no positive number, is below Slack times floor (of base
-// and of other), or whose ratio is wild, eight times off the median.
+// Pairs compares two candidates that were measured in turns: the i-th cost of one immediately beside the i-th cost of the other,
+// so that whatever slows the machine slows both. The ratio is base over other: above 1 the other is faster. It drops pairs with
+// an implausible cost: one that is not a positive number or is below Slack times its floor (that of base or of other), or whose
+// ratio is eight times off the median.
 //
-// The estimate and its interval are those of Hodges and Lehmann ("Estimates of location based on rank tests", 1963)
-// for the logarithms of the ratios, which is Wilcoxon's signed-rank test turned round. That test needs no more than
-// that the two sides of a pair could as well have stood the other way round where they are alike. Where chance says
-// which side is first this holds whatever the machine does: its slow phases may be long, so that pairs resemble their
-// neighbours, and its outliers may be large. An interval of 95 % leaves out 1 on one side by mistake one time in
-// 40, one of 98 % one time in 100.
+// The estimate and its interval are those of Hodges and Lehmann ("Estimates of location based on rank tests", 1963) for the
+// logarithms of the ratios, the inverse of Wilcoxon's signed-rank test. That test assumes only that, for two equal candidates,
+// each pair could equally well have been the other way round. This holds whatever the machine does if the first side of a pair is
+// drawn at random: slow phases may be so long that neighbouring pairs are alike, and outliers may be large. For equal candidates,
+// a 95 % interval lies above 1 one time in 40, and a 98 % interval one time in 100; the same holds below 1.
 func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ratio, error) {
 	if len(base) != len(other) {
 		return Ratio{}, errors.New("timing: costs that are no pairs")
@@ -75,7 +74,7 @@ func calmest(base, other []float64) (calmBase, calmOther []float64) {
 	product := func(i int) float64 { return base[i] * other[i] }
 	var order []int
 	for i := range base {
-		if product(i) > 0 { // there are costs of both sides
+		if product(i) > 0 { // both sides have a cost
 			order = append(order, i)
 		}
 	}
@@ -93,8 +92,8 @@ func calmest(base, other []float64) (calmBase, calmOther []float64) {
 	return calmBase, calmOther
 }
 
-// signedRank returns the greatest value that Wilcoxon's signed-rank statistic of n differences does not exceed with
-// more than the given probability; -1 where it exceeds that at 0 already, because n is too small.
+// signedRank returns the largest value that Wilcoxon's signed-rank statistic of n differences is at most equal to with no more
+// than the given probability; -1 where n is so small that even 0 is more probable.
 func signedRank(n int, probability float64) int {
 	type question struct {
 		n           int
@@ -108,7 +107,7 @@ func signedRank(n int, probability float64) int {
 	return answer
 }
 
-// signedRanks keeps what signedRank has found: there are few questions, asked again and again.
+// signedRanks caches results of signedRank: few different ones are needed, very often.
 var signedRanks sync.Map
 
 func countSignedRank(n int, probability float64) int {
@@ -133,5 +132,5 @@ func countSignedRank(n int, probability float64) int {
 	return len(ways) - 1
 }
 
-// Indistinct reports whether the ratio does not tell its two sides apart: its interval holds 1, or there is none.
+// Indistinct reports whether the ratio fails to tell its two sides apart: its interval contains 1, or there is none.
 func (r Ratio) Indistinct() bool { return r.Low <= 1 && r.High >= 1 || r.Low == 0 && r.High == 0 }

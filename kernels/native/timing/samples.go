@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// Sample sizes and how many samples.
+// Lengths and numbers of samples.
 const (
-	// SampleSeconds is the least that one turn of a candidate takes, or one sample where turns are not cut.
+	// SampleSeconds is the least length of one turn of a candidate, or of one sample where turns are not cut.
 	SampleSeconds = 0.005
-	// BurstSeconds is the least that a sample takes where a turn is cut into many, because what others do on the core comes
-	// and goes within SampleSeconds. The clock's error is a fiftieth of it at the most, and much the same for all.
+	// BurstSeconds is the least length of a sample where a turn is cut into many, because other work on the core comes and goes
+	// within SampleSeconds. The clock's error is at most a fiftieth of it, and much the same for all candidates.
 	BurstSeconds = 0.0005
-	// Least is the number of samples from which a summary is one that ranks well.
+	// Least is the number of samples from which a summary ranks candidates well.
 	Least = 5
-	// Most is how many samples a candidate gets that nothing stops early.
+	// Most is how many samples a candidate gets unless it is stopped early.
 	Most = 11
-	// Slow is the length of a call, in seconds, from which on it is timed once: such a call averages over
-	// what disturbs it, and more of them would eat the budget.
+	// Slow is the length of a call, in seconds, from which on it is timed only once: such a call averages over disturbances, and
+	// more of them would use up the budget.
 	Slow = 1.0
-	// Slack is the share of the least possible time below which a sample is rejected. The roof is
-	// measured too, and both may be a few percent off.
+	// Slack is the share of the least possible time below which a sample is rejected. That bound is measured too, and both may be
+	// a few percent off.
 	Slack = 0.9
 )
 
-// Summary is what a list of samples says.
+// Summary describes a list of samples.
 type Summary struct {
-	Cost     float64 // seconds per call: the lower quartile of what was kept, with less than four the median
-	Median   float64 // of what was kept
-	Fast     float64 // what an eighth of what was kept is below, at the most; of less than eight the least
-	Low      float64 // the least that was kept; it decides nothing but whether to go on
-	Spread   float64 // the distance of the quartiles over the median
+	Cost     float64 // seconds per call: the lower quartile of the kept samples; with fewer than four, the median
+	Median   float64 // of the kept samples
+	Fast     float64 // at most an eighth of the kept samples is below it; of fewer than eight samples, the least
+	Low      float64 // the least kept sample; it only decides whether to continue
+	Spread   float64 // interquartile range over median
 	Kept     int
-	Rejected int // samples that cannot be
+	Rejected int // implausible samples
 }
 
-// Summarise sums up samples in seconds per call. It rejects those that are no positive number, below Slack times
-// floor (0 is no floor), or less than half the median of the rest: the clock lied there. Slow samples are kept,
-// because they did happen; a quartile does not feel them.
+// Summarise summarises samples, in seconds per call. It rejects samples that are not a positive number, that are below Slack
+// times floor (0 means no floor), or that are less than half the median of the rest: the clock was wrong there. Slow samples are
+// kept because they are real; the quartile is not affected by them.
 func Summarise(samples []float64, floor float64) Summary {
 	keep := make([]float64, 0, len(samples))
 	for _, s := range samples {
@@ -91,8 +91,8 @@ func Calls(perCall, sample float64) int {
 	return int(min(max(math.Ceil(sample/perCall), 1), most))
 }
 
-// Samples returns how many samples a candidate gets whose calls take the given seconds: Most, less for slow ones, and
-// one from Slow on.
+// Samples returns how many samples a candidate gets whose calls take the given seconds: Most, fewer for slow ones, and one from
+// Slow on.
 func Samples(perCall float64) int {
 	switch {
 	case perCall >= Slow:
@@ -122,7 +122,7 @@ func behind(s Summary, best float64) bool {
 	}
 	cost := s.Cost
 	if s.Kept < 4 {
-		// One of so few may be far too slow, and a candidate that is stopped has no second chance.
+		// One of so few samples may be far too slow, and a stopped candidate has no second chance.
 		cost = s.Low
 	}
 	for _, r := range races {
@@ -133,27 +133,27 @@ func behind(s Summary, best float64) bool {
 	return false
 }
 
-// Hopeless is how far behind the best a candidate must be where no slow phase of the core can be to blame.
+// Hopeless is how far behind the best a candidate must be for a slow phase of the core not to be the cause.
 const Hopeless = 3
 
-// restlessFor is how many samples a candidate that is not hopeless gets where the core is restless.
+// restlessFor is how many samples a candidate gets on a restless core, unless it is hopeless.
 const restlessFor = 6
 
-// How far behind the best a candidate must be, to be stopped by one sample of a long call, and by two samples alone.
+// How far behind the best a candidate must be to be stopped after one sample of a long call, and after only two samples.
 const clearly, doubtful = 1.5, 2
 
-// Sampling is how a candidate is sampled: in stages, after each of which it may have lost against the best.
+// Sampling says how a candidate is sampled: in stages, after each of which it may have lost against the best.
 type Sampling struct {
 	Want  int     // samples that are enough
-	Floor float64 // seconds that no call can be below, see Summarise
+	Floor float64 // the least possible seconds of a call; see Summarise
 	Best  float64 // seconds a call of the best candidate so far; 0 where there is none
-	Long  bool    // calls are so long that a single sample says a lot and costs a lot
-	// Restless says that others slow the core now and then, so that the first samples may all have met them.
+	Long  bool    // calls are so long that a single sample is reliable and expensive
+	// Restless says that other work slows the core now and then, so that it may have affected all of the first samples.
 	Restless bool
 }
 
-// Run takes samples, in seconds a call, until there are enough or the candidate is behind. take returns the next n. An
-// error of take ends it.
+// Run takes samples, in seconds a call, until there are enough or the candidate is behind. take returns the next n. An error of
+// take ends Run.
 func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped bool, err error) {
 	var all []float64
 	more := func(n int) error {
@@ -165,7 +165,7 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 	behind := func() bool {
 		judged := sum
 		if s.Restless {
-			judged.Cost = sum.Low // the other samples may be somebody else's work
+			judged.Cost = sum.Low // the other samples may have been disturbed
 			if sum.Kept < min(restlessFor, s.Want) && sum.Low <= Hopeless*s.Best {
 				return false
 			}
@@ -186,7 +186,7 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 			return sum, true, nil
 		}
 		if behind() {
-			// Two samples may have met the same burst of somebody else's work; a third one is cheap.
+			// The same disturbance may have hit both samples; a third one is cheap.
 			if sum.Kept == 2 && s.Want > 2 && sum.Low < doubtful*s.Best {
 				if err := more(1); err != nil {
 					return sum, false, err
@@ -203,7 +203,7 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 	return sum, false, nil
 }
 
-// Seconds converts seconds to a duration, at the most to about a century.
+// Seconds converts seconds to a duration, limited to about a century.
 func Seconds(s float64) time.Duration {
 	return time.Duration(min(max(s, 0), 3e9) * float64(time.Second))
 }

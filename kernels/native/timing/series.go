@@ -11,57 +11,57 @@ import (
 	"tune/kernels"
 )
 
-// mostRounds is how many rounds a series has where the limit allows it, not counting rounds that do not count, and
-// confirmRounds one that confirms. allRounds counts those too, and is how many there are at the most to choose one of several
-// finalists. Those that are behind are left out after raceRounds, and after each raceEvery more.
+// mostRounds is how many counting rounds a series has where the limit allows it, confirmRounds the number for a confirming
+// series. allRounds bounds all rounds, counting or not, when one of several finalists is chosen. Finalists that are behind are
+// dropped after raceRounds, and after each raceEvery more.
 const mostRounds, confirmRounds, allRounds, raceRounds, raceEvery = 21, 30, 63, 10, 6
 
-// overdue is after how many more times the limit a series ends without an interval.
+// overdue is how many times the limit a series may take if it has no interval yet.
 const overdue = 2
 
-// onceOff is how far off a cost may be that was measured once: a core that is shared may be half as fast as it was.
+// onceOff is how far off a cost may be that was measured once: a shared core may be half as fast as usual.
 const onceOff = 2
 
-// Series is a comparison under way. Its entrants take turns, round by round; the first entrant is the one that the others are
-// compared with. Package native and the users' commands measure by it. Its fields are set before Run.
+// Series is a comparison in progress. Its entrants take turns, round by round; the others are compared with the first one.
+// Package native and users' commands measure by it. Set its fields before Run.
 type Series struct {
 	kernels.Series
 	Entrants int
-	// Turns is how many turns each entrant has in a round, one or a power of two; 0 means 1.
-	// What slows the machine for some hundredths of a second slows both sides where turns are short.
+	// Turns is how many turns each entrant has in a round, one or a power of two; 0 means 1. With short turns, a disturbance of
+	// some hundredths of a second slows both sides.
 	Turns int
 	Now   func() time.Time // nil means time.Now
-	// Turn measures an entrant once. A *kernels.Rejection ends that entrant, but the first one's, which is the
-	// error of the series, like any other.
+	// Turn measures an entrant once. A *kernels.Rejection drops that entrant; for the first entrant it ends the series as its
+	// error, like any other error.
 	Turn func(ctx context.Context, entrant int) (cost float64, err error)
-	// Slow reports whether an entrant takes so long that one turn of it need do. nil is never.
+	// Slow reports whether an entrant is so slow that one turn is enough. nil means never.
 	Slow func(entrant int) bool
 	// Begin and End are called before and after each round. nil does nothing.
 	Begin, End func(ctx context.Context, round int) error
-	// Counting returns the function that tells which of the first n rounds count, and whether they do for want of
-	// better ones. nil counts all.
+	// Counting returns a function that reports which of the first n rounds count, and whether they count only for lack of better
+	// ones. nil counts all.
 	Counting func(n int) (counts func(round int) bool, unverified bool)
-	// Counted returns how many of the first n rounds are as they should be. nil counts all.
+	// Counted returns how many of the first n rounds are good. nil counts all.
 	Counted func(n int) int
-	Floors  []float64 // of each entrant: the cost that no turn can be below; nil for none
+	Floors  []float64 // for each entrant: the least possible cost of a turn; nil for none
 
 	costs  [][]float64 // by entrant and round; 0 where there is none
-	errs   []error     // what ended an entrant
+	errs   []error     // why an entrant is out
 	single []bool      // whether an entrant was measured once, for all rounds
 	coins  *rand.Rand
-	toss   bool // whether the last round is the other way round
+	toss   bool // whether the order of the last round was reversed
 }
 
-// errDropped ends an entrant that is behind, and for which there is no more time. It keeps its costs.
+// errDropped marks an entrant that was dropped because it is behind, or for lack of time. It keeps its costs.
 var errDropped = errors.New("it is behind, and not measured to the end")
 
-// Backward reports whether the last entrant has the first turn of the round that has begun.
+// Backward reports whether the current round began with the last entrant.
 func (s *Series) Backward() bool { return s.toss }
 
-// Costs returns what the turns of an entrant gave.
+// Costs returns the costs of an entrant's turns.
 func (s *Series) Costs(entrant int) []float64 { return s.costs[entrant] }
 
-// Reject ends an entrant, unless something has ended it before. It must not be the first.
+// Reject drops an entrant that is not out yet. It must not be the first one.
 func (s *Series) Reject(entrant int, err error) {
 	s.init()
 	if s.errs[entrant] == nil || s.errs[entrant] == errDropped {
@@ -81,7 +81,7 @@ func (s *Series) Failed(entrant int) bool {
 	return s.errs[entrant] != nil && s.errs[entrant] != errDropped
 }
 
-// Once reports whether the first entrant is measured no more, because it is slow.
+// Once reports whether the first entrant is not measured any more, because it is slow.
 func (s *Series) Once() bool { return s.single[0] }
 
 func (s *Series) init() {
@@ -107,12 +107,12 @@ func (s *Series) init() {
 	}
 }
 
-// choosing reports whether it is found out which finalist is the best, and nothing is quoted.
+// choosing reports whether this series chooses the best finalist, so that its result is not quoted.
 func (s *Series) choosing() bool { return !s.Confirm && !s.Peak }
 
-// Run measures until there are rounds enough, or the limit has passed. How long that is depends on how fast the entrants
-// and the machine are, never on which of them is ahead, so that there is one look at the result; but to choose one of
-// several it goes on until one is left.
+// Run measures until there are enough rounds, or the limit is reached. How long that takes depends on how fast the entrants and
+// the machine are, never on which entrant is ahead, so that there is no repeated look at the result. A series that chooses one of
+// several finalists continues until one is left.
 func (s *Series) Run(ctx context.Context) error {
 	s.init()
 	enough := mostRounds
@@ -131,7 +131,7 @@ func (s *Series) Run(ctx context.Context) error {
 		}
 		now := s.Now()
 		if round == 1 {
-			// What is slow has more turns only where the limit has time for an interval.
+			// Slow entrants have several turns only where the limit allows enough for an interval.
 			if (LeastPairs-1)*now.Sub(start) > deadline.Sub(now) {
 				for i := 1; i < s.Entrants; i++ {
 					if !s.Out(i) && s.Slow(i) {
@@ -148,7 +148,7 @@ func (s *Series) Run(ctx context.Context) error {
 			s.dropSlower()
 		}
 		if s.Observe != nil {
-			of := enough + round - counted // what does not count is to be repeated
+			of := enough + round - counted // rounds that do not count are repeated
 			if s.choosing() {
 				of = allRounds
 			}
@@ -161,8 +161,8 @@ func (s *Series) Run(ctx context.Context) error {
 	return nil
 }
 
-// round gives each entrant its turns: forwards and backwards in alternation, so that a drift favours nobody. Where the series is to
-// confirm, chance says which is first: what the order does could as well have the opposite sign where entrants are alike.
+// round gives each entrant its turns: forwards and backwards in alternation, so that a drift favours nobody. In a confirming
+// series the first side is drawn at random: for equal entrants, the effect of the order then has a random sign.
 func (s *Series) round(ctx context.Context, round int) error {
 	s.toss = round%2 == 1
 	if s.Confirm {
@@ -176,7 +176,7 @@ func (s *Series) round(ctx context.Context, round int) error {
 	turns := make([][]float64, s.Entrants)
 	for at, i := range s.order() {
 		if s.Out(i) || i == 0 && s.single[0] || at >= s.Entrants && s.Slow(i) {
-			continue // where it is slow its first turn is long enough
+			continue // one turn of a slow first entrant is long enough
 		}
 		cost, err := s.Turn(ctx, i)
 		if err != nil && (i == 0 || kernels.AsRejection(err) == nil) {
@@ -192,14 +192,14 @@ func (s *Series) round(ctx context.Context, round int) error {
 		if s.Out(i) {
 			continue
 		}
-		// What others do comes and goes, and only ever adds to what a turn takes. So the least of a round scatters a third as
-		// much as a quartile does, and errs for both sides of a pair alike.
+		// Disturbances come and go, and only ever lengthen a turn. So the least of a round varies a third as much as a quartile
+		// does, and its error is the same for both sides of a pair.
 		cost := Summarise(turns[i], s.Floors[i]).Low
 		switch {
 		case i == 0 && s.single[0]:
 			cost = s.costs[0][0]
 		case len(turns[i]) == 1:
-			cost = turns[i][0] // whether it can be is seen when it is paired
+			cost = turns[i][0] // it is checked when it is paired
 		}
 		s.costs[i] = append(s.costs[i], cost)
 	}
@@ -209,7 +209,7 @@ func (s *Series) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// order lists who has the turns of a round, in the sequence of Thue and Morse: ABBA BAAB ….
+// order lists the entrants for the turns of a round, in the Thue-Morse sequence: ABBA BAAB ….
 func (s *Series) order() []int {
 	turns := max(s.Turns, 1)
 	order := make([]int, 0, turns*s.Entrants)
@@ -225,7 +225,7 @@ func (s *Series) order() []int {
 	return order
 }
 
-// dropSlower leaves the finalist that is ahead, so that it at least gets its interval.
+// dropSlower drops all but the finalist that is ahead, so that at least that one gets its interval.
 func (s *Series) dropSlower() {
 	best, least := 0, 0.0
 	for i := 1; i < s.Entrants; i++ {
@@ -253,8 +253,7 @@ func (s *Series) running() (n int) {
 	return n
 }
 
-// dropBehind leaves out the finalists that are proven to be slower than the one that is ahead, so that the others have
-// more rounds.
+// dropBehind drops the finalists that are proven to be slower than the one that is ahead, so that the others get more rounds.
 func (s *Series) dropBehind() {
 	best, ahead := 0, kernels.Comparison{}
 	for i := 1; i < s.Entrants; i++ {
@@ -281,7 +280,7 @@ func (s *Series) confidence() float64 {
 	return Confidence
 }
 
-// Ratio compares two entrants over the rounds that both have, and that count. base is the costs of the first over them.
+// Ratio compares two entrants over the counting rounds in which both have a cost. base is the costs of the first entrant in them.
 func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverified bool, err error) {
 	n := min(len(s.costs[first]), len(s.costs[second]))
 	counts, unverified := s.Counting(n)
@@ -296,14 +295,14 @@ func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverifi
 	}
 	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], s.confidence())
 	if s.single[first] || s.single[second] {
-		// The luck of that one time is no pair's.
+		// A cost that was measured once must not pass for pairs.
 		ratio.Low, ratio.High = ratio.Low/onceOff, ratio.High*onceOff
 	}
 	return ratio, a, unverified, err
 }
 
-// Final sums up. A cost is that of the baseline, by the turns that its pairs are made of, over the ratio of those pairs, so
-// that the three agree.
+// Final sums up. A cost is the baseline's cost in the turns of the pairs, over the ratio of these pairs, so that the three
+// numbers agree.
 func (s *Series) Final() kernels.Final {
 	s.init()
 	f := kernels.Final{Best: -1, Comparisons: make([]kernels.Comparison, s.Entrants-1)}
@@ -315,7 +314,7 @@ func (s *Series) Final() kernels.Final {
 		}
 		ratio, base, unverified, err := s.Ratio(0, i+1)
 		if err != nil {
-			// The clock went wrong every time; what it said is no reason to call the finalist wrong.
+			// The clock was wrong every time; that is no reason to call the finalist wrong.
 			c.Unverified, c.Indistinct = true, true
 			continue
 		}
@@ -342,8 +341,8 @@ func (s *Series) Final() kernels.Final {
 	return f
 }
 
-// Candidates puts the baseline of a comparison before its finalists, as the entrants of a series. Each must be of the type
-// that measures itself.
+// Candidates puts the baseline of a comparison before its finalists, as the entrants of a series. Each must have the type that
+// measures itself.
 func Candidates[T kernels.Candidate](baseline kernels.Candidate, finalists []kernels.Candidate) ([]T, error) {
 	all := make([]T, 0, len(finalists)+1)
 	for _, k := range append([]kernels.Candidate{baseline}, finalists...) {

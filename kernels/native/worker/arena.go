@@ -18,28 +18,28 @@ import (
 // hugePage is the size of a large page on both architectures, with small pages of 4 KiB.
 const hugePage = 2 << 20
 
-// arena holds the private copies of the buffers that timed calls work on. Shared memory would be slower: it comes
-// in small pages. It is kept from one candidate to the next, so that all of them meet the same pages.
+// arena holds the private copies of the buffers that timed calls work on. Shared memory would be slower, because it comes in
+// small pages. The arena is kept from one candidate to the next, so that all candidates get the same pages.
 //
-// Where there are several places for the copies, the samples take turns with them. Caches behind the first find a
-// line by its physical address, so that some places suit a working set of their size better than others by a quarter;
-// a sample that always meets the same place tells how lucky that place is, not how fast the candidate is.
+// Where there are several places for the copies, samples use them in turn. Caches beyond the first find a line by its physical
+// address, so that for a working set of their size some places are faster than others by a quarter. Samples at a single place
+// would measure how lucky that place is, and not how fast the candidate is.
 type arena struct {
 	base   unsafe.Pointer
 	size   int
 	copies int
 	places int
 	sets   []unsafe.Pointer // to the buffers, copy by copy, place by place; in the arena itself, because C reads it
-	// variants say which one most of a set's inputs are of; -1 where they are not to be relied on; nil before allocate.
+	// variants say, for each set, from which variant most of its inputs come; -1 where that is not reliable; nil before allocate.
 	variants []int
 	place    int // of the last sample
 	next     int // the copy that the next call takes
 
-	requests int // that were prepared since the candidate was loaded
+	requests int // prepared since the candidate was loaded
 	script   script
 }
 
-// forget says that the content of the arena is not to be relied on.
+// forget says that the content of the arena is not reliable any more.
 func (a *arena) forget() { a.variants, a.requests = nil, 0 }
 
 func (a *arena) free() {
@@ -50,18 +50,18 @@ func (a *arena) free() {
 	*a = arena{script: s}
 }
 
-// allocate makes room for so many copies in so many places, and maps the arena anew where it is too small.
+// allocate makes room for the given number of copies and places, and maps a new arena where it is too small.
 func (w *child) allocate(copies, places int) error {
 	a := &w.arena
-	// The copies follow each other, each buffer shifted by an odd number of lines: were all of them to
-	// begin at the same place of a page, loads would wait for unrelated stores.
+	// The copies follow each other, each buffer shifted by an odd number of lines: if all of them began at the same place of a
+	// page, loads would wait for unrelated stores.
 	var offsets []int
 	size := roundUp(8*copies*places*len(w.regions), alignment)
 	for range copies * places {
 		for i, r := range w.regions {
 			size = roundUp(size, 4096) + (i+1)*17*alignment%4096
 			offsets = append(offsets, size)
-			size += roundUp(r.Bytes, 8) // changes come in words
+			size += roundUp(r.Bytes, 8) // changes are made in words
 		}
 	}
 	if size = roundUp(size, hugePage) + hugePage; size > a.size {
@@ -91,7 +91,7 @@ func (w *child) allocate(copies, places int) error {
 // buffer returns buffer j of a set, counted over all places.
 func (a *arena) buffer(w *child, set, j int) unsafe.Pointer { return a.sets[set*len(w.regions)+j] }
 
-// The types that the harness reads; see HarnessC.
+// Types that the harness reads; see HarnessC.
 type (
 	operation struct {
 		to   unsafe.Pointer
@@ -118,13 +118,13 @@ type (
 	}
 )
 
-// script is memory for what the harness reads, outside of Go's heap, because C sees it.
+// script is the memory from which the harness reads. It is outside of Go's heap, because C accesses it.
 type script struct {
 	base unsafe.Pointer
 	size int
 }
 
-// room returns at least so many bytes.
+// room returns at least the given number of bytes.
 func (s *script) room(bytes int) (unsafe.Pointer, error) {
 	if bytes <= s.size {
 		return s.base, nil
@@ -142,14 +142,14 @@ func (s *script) room(bytes int) (unsafe.Pointer, error) {
 	return base, nil
 }
 
-// prepared is a timing that waits to be performed.
+// prepared is a timing that is ready to run.
 type prepared struct {
 	plan plan
 	run  *harnessRun
 	out  []stretch
 }
 
-// prepare plans the timed calls of a request and writes them down for the harness.
+// prepare plans the timed calls of a request and writes the plan for the harness.
 func (w *child) prepare(t *timeRequest) error {
 	a := &w.arena
 	if w.harness == 0 {
@@ -165,13 +165,13 @@ func (w *child) prepare(t *timeRequest) error {
 	p := w.newPlanner(t)
 	p.write()
 	if p.memory() != before {
-		// Other threads would else collect garbage while the candidate is timed. They go on for a moment after that.
+		// Otherwise other threads would collect garbage while the candidate is timed. They continue for a moment after this call.
 		debug.FreeOSMemory()
 		pause(2 * time.Millisecond)
 	}
 	run, out, err := a.script.load(p)
 	if err == nil {
-		err = w.limitMemory() // which the script is part of
+		err = w.limitMemory() // which includes the script
 	}
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (w *child) prepare(t *timeRequest) error {
 	return nil
 }
 
-// limitTiming adapts the backstop to the work asked for; tune's own limit is the one that matters.
+// limitTiming sets the limit of the process for the requested work. It is a backstop; tune's own limit is the one that matters.
 func (w *child) limitTiming(t *timeRequest) {
 	_ = limitCPU(w.order.Limits.CPU * time.Duration(t.Samples+2))
 }
@@ -226,7 +226,7 @@ func (s *script) load(p *planner) (*harnessRun, []stretch, error) {
 	return run, out, nil
 }
 
-// sample performs the prepared timing.
+// sample runs the prepared timing.
 func (w *child) sample() (reply, error) {
 	p := w.prepared
 	if p == nil {

@@ -20,24 +20,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lostStatus is the exit status of a worker that could not answer, because a candidate closed its descriptors.
+// lostStatus is the exit status of a worker that could not answer because a candidate closed its descriptors.
 const lostStatus = 121
 
 // openFiles is the limit on file descriptors.
 const openFiles = 64
 
-// spareMemory is what the Go runtime and libc of a worker may map beside the candidate: stacks of threads, heaps that
-// are mostly reserved.
+// spareMemory is what the Go runtime and libc of a worker may map besides the candidate: stacks of threads, and heaps that are
+// mostly just reserved.
 const spareMemory = 256 << 20
 
-// kernelThread is the name of the thread that calls candidates, for those who look at the process.
+// kernelThread is the name of the thread that calls candidates, as shown in listings of the process.
 const kernelThread = "tune-kernel"
 
 // child is the state of a worker process.
 type child struct {
 	order    order
 	seq      uint64 // of the request that is being handled
-	baseline int64  // bytes of address space that the process had at its start
+	baseline int64  // bytes of address space of the process at its start
 
 	base      unsafe.Pointer // of the mapped buffers and their guards; nil where there are none
 	span      int
@@ -50,34 +50,35 @@ type child struct {
 
 	harness  uintptr            // the timing loop; 0 without one
 	pool     [][]unsafe.Pointer // the content of the buffers, by variant
-	whole    int                // of those, the first ones
+	whole    int                // the number of variants, the first of the pool, for whole stretches
 	poolBase unsafe.Pointer
 	poolSize int
 	area     evidenceArea
 	evidence unsafe.Pointer // the area in shared memory
-	prepared *prepared      // nil where no timing is
+	prepared *prepared      // nil where no timing is prepared
 	planner  planner
 }
 
-// The main goroutine of a child stays on the main thread. A worker's candidates run on other threads, which can end;
-// a supervisor's child is bound to the life of the thread that started it.
+// The main goroutine of a child stays on the main thread. The candidates of a worker run on other threads, which can end; the
+// child of a supervisor ends with the thread that started it.
 func init() {
 	if IsChild() {
 		runtime.LockOSThread()
 	}
 }
 
-// serve is the worker: it answers requests until tune leaves.
+// serve is the worker's loop: it answers requests until tune closes the connection.
 func serve(o order) {
-	// A collection in the background would disturb what is being timed, and there is next to no garbage.
+	// A collection in the background would disturb measurements, and there is almost no garbage.
 	debug.SetGCPercent(-1)
-	// While a candidate runs nothing else has work. With one processor the runtime's monitor sees that at once and sleeps; with
-	// more it looks fifty times, every 20 µs, before it does (runtime.retake).
+	// While a candidate runs, the runtime has nothing else to do. With one processor its monitor thread notices that at once and
+	// sleeps; with more it first looks fifty times, every 20 µs (runtime.retake).
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(128 << 20)
 	unix.CloseOnExec(workerControlFD)
 	w := &child{order: o}
-	// What tells the number of filters also tells a watcher that it has nobody left to watch; both came with Linux 5.9.
+	// A system that reports the number of filters of a thread also tells a watcher when it has no thread left to watch; both came
+	// with Linux 5.9.
 	status, err := readFile("/proc/self/status")
 	w.watched = err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
 	if err := w.confine(); err != nil {
@@ -136,7 +137,7 @@ func receivedFD(oob []byte) int {
 	return fds[0]
 }
 
-// confine drops all that a kernel has no use for.
+// confine gives up everything that a kernel does not need.
 func (w *child) confine() error {
 	record, err := unix.MmapPtr(workerFaultFD, 0, nil, faultBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -164,7 +165,8 @@ func (w *child) confine() error {
 	return noProcesses(w.order.Tune)
 }
 
-// loadHarness loads the timing loop, and seals all code that is there before any candidate: none can be written over.
+// loadHarness loads the timing loop, and then seals all code that is loaded before any candidate, so that none of it can be
+// overwritten.
 func (w *child) loadHarness() error {
 	if w.order.Harness == "" {
 		return nil
@@ -179,8 +181,8 @@ func (w *child) loadHarness() error {
 	return sealCode()
 }
 
-// sealCode forbids to change the protection or the place of what is executable. Systems without mseal(2), which came with
-// Linux 6.10, go without.
+// sealCode forbids changes to the protection or the place of executable memory. Systems without mseal(2), which came with Linux
+// 6.10, do without.
 func sealCode() error {
 	const mseal = 462 // on both architectures
 	maps, err := readFile("/proc/self/maps")
@@ -213,12 +215,12 @@ func addressSpace() (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// own returns the bytes that the worker itself has mapped since its start.
+// own returns how many bytes the worker itself has mapped since its start.
 func (w *child) own() int64 {
 	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size)
 }
 
-// memoryLeft says that candidates have left so much memory behind that the next one would find less than its share.
+// memoryLeft reports whether candidates have left so much memory mapped that the next one would get less than its share.
 func (w *child) memoryLeft() string {
 	used, err := addressSpace()
 	if err != nil || used-w.baseline-w.own() > spareMemory {
@@ -227,8 +229,8 @@ func (w *child) memoryLeft() string {
 	return ""
 }
 
-// limitMemory bounds the address space to what the worker itself has mapped and the candidate's share. The hard
-// limit stays, because the worker's own part grows.
+// limitMemory limits the address space to what the worker itself has mapped plus the candidate's share. The hard limit stays
+// unchanged, because the worker's own part grows.
 func (w *child) limitMemory() error {
 	if raceDetector {
 		return nil
@@ -244,8 +246,8 @@ func (w *child) limitMemory() error {
 	return nil
 }
 
-// limitCPU lets the process use so much more CPU time before it is ended. Tune watches it more closely; this is
-// for when tune cannot.
+// limitCPU limits how much more CPU time the process may use. Tune watches it more closely; this limit is for the case that tune
+// cannot.
 func limitCPU(more time.Duration) error {
 	var usage unix.Rusage
 	var now unix.Rlimit
@@ -323,7 +325,7 @@ func (w *child) handle(q request, fd int) reply {
 	return fail(errors.New("an empty request"))
 }
 
-// mapPool maps the contents behind fd, read only, in place of those that were mapped.
+// mapPool maps the contents behind fd, read only, replacing those that were mapped.
 func (w *child) mapPool(q poolRequest, fd int) error {
 	w.arena.forget()
 	w.prepared = nil
@@ -357,16 +359,16 @@ func (w *child) mapPool(q poolRequest, fd int) error {
 // variant returns the content of a buffer.
 func (w *child) variant(v, buffer int) unsafe.Pointer { return w.pool[v][buffer] }
 
-// slots returns how much evidence there is room for.
+// slots returns how many pieces of evidence there is room for.
 func (w *child) slots() int { return w.area.Slots }
 
-// evidenceOf returns where a buffer's content before or after a call belongs.
+// evidenceOf returns where a buffer's content before or after a call is stored.
 func (w *child) evidenceOf(slot, buffer int, after bool) unsafe.Pointer {
 	return unsafe.Add(w.evidence, w.area.at(w.regions, slot, buffer, after))
 }
 
-// mapBuffers maps the memory behind fd in place of what was mapped: each region between two guards, and the room for
-// evidence behind them.
+// mapBuffers maps the memory behind fd, replacing what was mapped: each region between two guards, and after them the room for
+// evidence.
 func (w *child) mapBuffers(q mapRequest, fd int) error {
 	w.arena.forget()
 	w.prepared = nil
@@ -416,8 +418,8 @@ func (w *child) mapBuffers(q mapRequest, fd int) error {
 	return nil
 }
 
-// caller is a loaded candidate and the thread that calls it. Each candidate gets a thread of its own, so that
-// rounding modes, signal masks and the like end with it.
+// caller is a loaded candidate with the thread that calls it. Each candidate has its own thread, so that changes of rounding
+// modes, signal masks and the like end with it.
 type caller struct {
 	jobs    chan func()
 	done    chan struct{}
@@ -426,7 +428,7 @@ type caller struct {
 	kernel  uintptr
 	path    string
 	before  condition      // of the process, before it was loaded
-	scratch unsafe.Pointer // what a call passes: not in Go's heap, because C sees it
+	scratch unsafe.Pointer // the arguments of a call; not in Go's heap, because C accesses it
 }
 
 const scratchBytes = 8 * (maxBuffers + maxDims)
@@ -448,7 +450,7 @@ func (w *child) load(path string) reply {
 	if err := w.admit(c); err != nil {
 		return reply{Error: err.Error()}
 	}
-	// The constructors of the object run in here, so tune must know the thread first.
+	// The constructors of the object run in here, so tune must know the thread before.
 	w.answer(reply{Thread: c.thread})
 	var refused error
 	c.do(func() {
@@ -473,7 +475,7 @@ func newCaller() *caller {
 	return c
 }
 
-// admit makes the thread of a caller one that code of a candidate may run on.
+// admit prepares the thread of a caller for running code of a candidate.
 func (w *child) admit(c *caller) (err error) {
 	listener := -1
 	c.do(func() {
@@ -494,7 +496,7 @@ func (w *child) admit(c *caller) (err error) {
 }
 
 func (c *caller) run() {
-	runtime.LockOSThread() // and never unlocked, so that the thread ends with the goroutine
+	runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 	for f := range c.jobs {
 		f()
 		c.done <- struct{}{}
@@ -507,7 +509,7 @@ func (c *caller) do(f func()) {
 	<-c.done
 }
 
-// end ends the thread, and reports whether that is gone.
+// end ends the thread, and reports whether it is gone.
 func (c *caller) end() bool {
 	close(c.jobs)
 	task := "/proc/self/task/" + strconv.Itoa(c.thread)
@@ -515,16 +517,17 @@ func (c *caller) end() bool {
 		if unix.Access(task, unix.F_OK) != nil {
 			return true
 		}
-		// On a machine with more work than cores it takes its time, more so where its code has lowered its priority.
+		// That takes time on a machine with more work than cores, and even more where the candidate has lowered the thread's
+		// priority.
 		pause(50 * time.Microsecond)
 	}
 	return false
 }
 
-// unload closes the object and says what the candidate left over, "" for nothing. Threads are for tune to count.
+// unload closes the object and says what the candidate left behind, "" for nothing. Tune counts the threads itself.
 func (w *child) unload() string {
 	c := w.caller
-	// The thread ends first: what C runs at its end may be code of the object. So may what closing it runs.
+	// The thread ends first: C code of the object may run at its end. The same holds for closing the object.
 	if !c.end() {
 		return "its thread"
 	}
@@ -543,7 +546,7 @@ func (w *child) unload() string {
 	if err := unix.MunmapPtr(c.scratch, uintptr(roundUp(scratchBytes, os.Getpagesize()))); err != nil {
 		return "its arguments: " + err.Error()
 	}
-	// What it has locked in memory, or asked to have locked from then on, would count for the next one.
+	// Memory that the candidate has locked would count for the next candidate.
 	if err := unix.Munlockall(); err != nil {
 		return "locked memory: " + err.Error()
 	}
@@ -557,11 +560,11 @@ func (w *child) unload() string {
 	return c.before.changed(w.condition())
 }
 
-// pause sleeps, names lists a directory, and readFile reads a file, without the packages that would start the Go
-// runtime's poller: it opens files, and dies with the worker when a candidate closes them.
+// pause sleeps, names lists a directory, and readFile reads a file, without packages that would start the poller of the Go
+// runtime: that opens files, and the worker would die when a candidate closes them.
 func pause(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&ts, nil) // Waking early does no harm.
+	_ = unix.Nanosleep(&ts, nil) // waking early does no harm
 }
 
 func names(dir string) (list []string) {

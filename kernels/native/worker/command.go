@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Command is a program to run under a supervisor: it has limits, and neither it nor anything that it starts
-// outlives tune or the call of Run. Unlike a candidate in a worker it may start processes.
+// Command is a program to run under a supervisor. It has limits, and neither the program nor anything that it starts outlives
+// tune or the call of Run. Unlike a candidate in a worker it may start processes.
 type Command struct {
 	Path string   // looked up in PATH where it has no slash
 	Args []string // without the program's name
-	Dir  string   // "" is tune's own
-	Env  []string // nil is tune's own
-	// Core is the CPU that the command runs on; -1 leaves the choice to the system.
+	Dir  string   // "" means tune's own
+	Env  []string // nil means tune's own
+	// Core is the CPU that the command runs on; -1 lets the system choose.
 	Core int
 	// Limits bound the command; a zero field takes the value that tune has for commands. Memory bounds the private
 	// data of each process, CPU the time of each process.
@@ -29,12 +29,13 @@ type Result struct {
 	Stdout, Stderr string
 	Code           int           // exit status
 	Signal         string        // that ended it, such as "SIGSEGV"; "" where it exited
-	Cause          string        // what is known besides of a failure: that memory was wanting; or ""
+	Cause          string        // a known cause of a failure, such as a lack of memory; or ""
 	Wall           time.Duration // from before its start to after its end
 	CPU            time.Duration // of all its processes that were waited for
 }
 
-// Err returns an error that says how the command failed, with its last words, or nil where it exited with status 0.
+// Err returns nil where the command exited with status 0, and otherwise an error that says how it failed, with the last line that
+// it printed.
 func (r Result) Err() error {
 	var text string
 	switch {

@@ -16,15 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// condition is what a candidate could change about its process for the next one, as far as the process itself sees it.
+// condition is the state of a process that a candidate could change for the next one, as far as the process itself sees it.
 type condition struct {
-	files       []string // that are open: numbers and what they are
+	files       []string // the open ones: their numbers and what they refer to
 	environment string
 	handlers    [signals]sigaction
 	scratch     bool // something is in the scratch folder
 }
 
-// signals is how many there are.
+// signals is the number of signals.
 const signals = 64
 
 func (w *child) condition() condition {
@@ -36,7 +36,7 @@ func (w *child) condition() condition {
 	return c
 }
 
-// changed says what is not as it was, "" for nothing.
+// changed says what has changed, "" for nothing.
 func (c condition) changed(now condition) string {
 	switch {
 	case !slices.Equal(c.files, now.files):
@@ -51,12 +51,12 @@ func (c condition) changed(now condition) string {
 	return ""
 }
 
-// openDescriptors returns the descriptors that are open and what they are, the one that it reads them by not included.
+// openDescriptors returns the open descriptors and what they refer to, except the one that it uses for that.
 func openDescriptors() []string {
 	const folder = "/proc/self/fd"
 	var list []string
 	for _, name := range names(folder) {
-		// The watcher closes its own when the last thread that it watches is gone, sooner or later.
+		// The watcher closes its own some time after the last thread that it watches is gone.
 		if to, err := os.Readlink(filepath.Join(folder, name)); err == nil && to != "anon_inode:seccomp notify" {
 			list = append(list, name+" "+to)
 		}
@@ -65,7 +65,7 @@ func openDescriptors() []string {
 	return list
 }
 
-// environment returns the environment as C sees it, which is not Go's. Candidates change it for their libraries.
+// environment returns the environment of C, which is separate from Go's. Candidates change it for their libraries.
 func environment() string {
 	address, err := purego.Dlsym(purego.RTLD_DEFAULT, "environ")
 	if err != nil {
@@ -100,7 +100,7 @@ func parseMaps(text []byte) (list []mapping) {
 	return list
 }
 
-// mapped reports whether all of a range is mapped with an access. The list is sorted, as the system gives it.
+// mapped reports whether all of a range is mapped with the given access. The list is sorted, as the system returns it.
 func mapped(list []mapping, begin, end uint64, access string) bool {
 	for _, m := range list {
 		if m.begin <= begin && begin < m.end && m.access == access {
@@ -110,7 +110,7 @@ func mapped(list []mapping, begin, end uint64, access string) bool {
 	return begin >= end
 }
 
-// missing says which of the mappings that the worker relies on a candidate has taken away or changed, "" for none.
+// missing names the mapping needed by the worker that a candidate has removed or changed, "" for none.
 func (w *child) missing(list []mapping) string {
 	if a := uint64(uintptr(w.arena.base)); w.arena.base != nil && !mapped(list, a, a+uint64(w.arena.size), "rw-p") {
 		return "a hole in the memory that it was timed on"
@@ -127,7 +127,7 @@ func (w *child) missing(list []mapping) string {
 	return ""
 }
 
-// outlook is what tune sees of a worker from outside: the threads by their ids, and what the system says of each.
+// outlook is what tune sees of a worker from outside: the ids of its threads, and the state of each in /proc.
 type outlook map[int]thread
 
 type thread struct {
@@ -149,7 +149,7 @@ func look(pid int) outlook {
 		}
 		text, err := readFile(folder + "/" + name + "/status")
 		if err != nil {
-			continue // It has ended meanwhile.
+			continue // it has ended in the meantime
 		}
 		var t thread
 		for line := range strings.Lines(string(text)) {
@@ -164,8 +164,8 @@ func look(pid int) outlook {
 	return o
 }
 
-// strangers returns the threads that a candidate has left: those that were not there before. The worker's own runtime may
-// start one at any time; such a one has no more filters than the main thread, which no candidate's can do.
+// strangers returns the threads that a candidate has left: those that were not there before. The worker's own runtime may start a
+// thread at any time; such a thread has no more filters than the main thread, which a candidate's thread cannot achieve.
 func (o outlook) strangers(before outlook, pid int) (list []int) {
 	for tid, t := range o {
 		if _, known := before[tid]; !known && (t.filters == "" || t.filters != o[pid].filters) {
@@ -175,7 +175,7 @@ func (o outlook) strangers(before outlook, pid int) (list []int) {
 	return list
 }
 
-// changed reports whether the threads that were there before are not as they were.
+// changed reports whether any thread that was there before has changed.
 func (o outlook) changed(before outlook) bool {
 	now := maps.Clone(before)
 	for tid := range before {

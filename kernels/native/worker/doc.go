@@ -1,10 +1,10 @@
-// Package worker runs native code that may be wrong in every way, and keeps tune out of its reach.
+// Package worker runs native code that may be wrong in any way, and protects tune from it.
 //
 // A candidate is a shared object with one function,
 //
 //	void tune_kernel(void *const *args, const int64_t *dims);
 //
-// It is loaded and called in a process of its own. Three processes take part, all of them the same binary:
+// It is loaded and called in a separate process. Three processes take part, all of them running the same binary:
 //
 //		tune ──lifeline──► supervisor ──starts──► worker: dlopen, call, time
 //		  └──────────── control socket, shared memory ──────┘
@@ -18,25 +18,26 @@
 //	    candidates have a filter besides, which refuses what would last: timers, limits, the working folder, the owner of
 //	    a file's signals, sockets.
 //
-// [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts what the
-// program starts, and ends it above 1,024 processes. Where the program kills the supervisor, this process, which Run
-// makes a child subreaper, inherits what is left and ends it. Where this process has CAP_SYS_ADMIN, as root has, the
-// program cannot signal it.
+// [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts the processes that
+// the program starts, and ends it above 1,024. If the program kills the supervisor, this process, which Run makes a child
+// subreaper, inherits the remaining processes and ends them. Where this process has CAP_SYS_ADMIN, as root has, the program
+// cannot signal it.
 //
-// The buffers of a call live in shared memory. Each one is mapped in the worker between two guard areas that
-// cannot be touched, with its end as close to the guard as an alignment of 64 bytes allows; what is left of
-// the pages holds a pattern that is checked after each call. Inputs are mapped read only.
+// The buffers of a call are in shared memory. Each one is mapped in the worker between two inaccessible guard areas, with its end
+// as close to the guard as an alignment of 64 bytes allows; the rest of the pages holds a pattern that is checked after each
+// call. Inputs are mapped read only.
 //
-// What a candidate does wrong is a [kernels.Rejection] whose reason says what happened: "wrote past the end of
-// buffer C", "tried to start a process (clone)", "ran past its limit of 2s". The worker that it harmed is
-// replaced at the next [Worker.Load]; the caller sees nothing of it. Whatever fails in the worker once code of a candidate
-// has run there is that candidate's doing; an error means that tune failed.
+// A fault of a candidate is a [kernels.Rejection] whose reason says what happened: "wrote past the end of buffer C", "tried to
+// start a process (clone)", "ran past its limit of 2s". A worker that was harmed is replaced at the next [Worker.Load]; the
+// caller does not notice. Once code of a candidate has run in a worker, every failure there is the candidate's; an error means
+// that tune failed.
 //
-// A worker that was left clean serves the next candidate too, on a fresh thread. Clean means: no thread, by their ids as
-// the system shows them from outside; the same open files, environment, signal handlers, umask, cores; nothing in the
-// scratch folder; no library left; the buffers mapped as they were; little memory. A heap that was written past its end
-// looks clean, so that a failure in a process that others have run in ([Worker.Shared]) is nobody's: package native repeats
-// it once in a fresh one. What is exported, the baseline, and the probes of the machine always run alone.
+// A worker that was left clean serves the next candidate too, on a fresh thread. Clean means: no thread remains, by the thread
+// ids that the system shows from outside; open files, environment, signal handlers, umask and cores are unchanged; the scratch
+// folder is empty; no library remains loaded; the buffers are mapped as before; little memory is left mapped. A heap that was
+// overwritten looks clean. So a failure in a process in which other candidates have run ([Worker.Shared]) is not held against a
+// candidate: package native repeats it once in a fresh process. What is exported, the baseline, and the probes of the machine
+// always run alone.
 //
 // A binary that uses workers begins with
 //
@@ -48,15 +49,15 @@
 //
 // # What is not defended
 //
-// The fence is for code that is wrong, not for code that attacks. A candidate shares its process with the
-// protocol, so it can forge answers and times; impossible times are refused (see [Worker.Time]). The filters hold the
-// threads of candidates; code that makes the worker's own threads run it has only the first one to pass. A candidate may
-// read what its user may read, use up to its limits of the machine, remove what its user keeps in /dev/shm, and fill its
-// scratch folder with files of the size that a file may have. In a search, what the C library keeps for a whole process (its heap, locale, random numbers) may make
-// the next candidate slower, or right by chance; it is not exported for that.
+// The isolation is for code that is wrong, not for code that attacks. A candidate shares its process with the protocol, so it can
+// forge answers and times; impossible times are refused (see [Worker.Time]). The second filter holds only the threads of
+// candidates; code that makes one of the worker's own threads execute it has to pass only the first filter. A candidate may read
+// what its user may read, use the machine up to its limits, remove what its user keeps in /dev/shm, and fill its scratch folder
+// with files up to the size limit. In a search, process-wide state of the C library (heap, locale, random numbers) may make the
+// next candidate slower, or right by chance; such a candidate fails the checks before an export.
 //
-// What a system without Landlock lacks is listed by [Lacks], "tune machine" and every run there.
+// [Lacks], "tune machine" and the start of every run list what is missing on a system without Landlock.
 //
-// A command has the rights of its user: it may read, change and remove files, open connections, signal other processes, and
-// tune itself where tune is not root.
+// A command has the rights of its user. It may read, change and remove files, open connections, and signal other processes,
+// including tune where tune is not root.
 package worker

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fault is what the worker's signal handler leaves in memory that it shares with tune. The handlers in assembly
-// know its layout.
+// fault is the record that the worker's signal handler writes to memory shared with tune. The handlers in assembly depend on its
+// layout.
 type fault struct {
 	claimed int64 // by the first thread that faults
 	signal  int64 // 0 until the record is complete
@@ -27,7 +27,7 @@ type fault struct {
 // faultBytes is the size of the shared memory that holds the record.
 const faultBytes = 4096
 
-// read returns the record, or ok = false where no signal was handled.
+// read returns the record; ok is false where no signal was handled.
 func (f *fault) read() (record fault, ok bool) {
 	if atomic.LoadInt64(&f.signal) == 0 {
 		return fault{}, false
@@ -35,7 +35,7 @@ func (f *fault) read() (record fault, ok bool) {
 	return *f, true
 }
 
-// faultRecord is where the handler writes; 0 until the worker has mapped it.
+// faultRecord is the address that the handler writes to; 0 until the worker has mapped the record.
 //
 //lint:ignore U1000 It is read in assembly.
 var faultRecord uintptr
@@ -48,7 +48,7 @@ func restorer()
 
 func handlerAddresses() (handler, restore uintptr)
 
-// sigaction is the kernel's struct of that name.
+// sigaction is the kernel's struct sigaction.
 type sigaction struct {
 	handler  uintptr
 	flags    uint64
@@ -56,8 +56,8 @@ type sigaction struct {
 	mask     uint64
 }
 
-// catchFaults makes the handler record the signals that end a faulty program. It stands in front of the Go
-// runtime's own, because that one knows threads of Go only, and a candidate may start its own.
+// catchFaults installs a handler that records the signals which end a faulty program. It runs before the Go runtime's own
+// handler, which knows only threads of Go, while a candidate may start its own.
 func catchFaults(record unsafe.Pointer) error {
 	const (
 		saSiginfo  = 0x4

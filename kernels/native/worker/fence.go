@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each thread that runs code of a candidate takes a second filter on itself, and the threads that it starts inherit it.
-// So the worker's own threads may still do what candidates may not, and a candidate's thread is known from outside by
-// the number of its filters, whatever it calls itself: a filter cannot be taken off.
+// Each thread that runs code of a candidate installs a second filter on itself, and the threads that it starts inherit it. So the
+// worker's own threads may still do what candidates may not. A candidate's thread can be recognised from outside by the number of
+// its filters, whatever name it takes, because a filter cannot be removed.
 
 // test is a condition on the low half of an argument, or on its high one.
 type test struct {
 	arg   int
 	high  bool
 	value uint32
-	mask  bool // one of the bits of value is set; otherwise the argument is value
+	mask  bool // true: one of the bits of value must be set; false: the argument must equal value
 }
 
 func is(arg int, value uint32) test    { return test{arg: arg, value: value} }
 func holds(arg int, bits uint32) test  { return test{arg: arg, value: bits, mask: true} }
 func highIn(arg int, bits uint32) test { return test{arg: arg, high: true, value: bits, mask: true} }
 
-// rule answers a call whose arguments pass all tests.
+// rule answers a call if its arguments pass all tests.
 type rule struct {
 	call   uint32
 	answer uint32
@@ -40,17 +40,17 @@ func refuse(errno unix.Errno, calls ...uint32) (rules []rule) {
 	return rules
 }
 
-// assemble makes a program of rules. The first one that fits answers.
+// assemble compiles rules to a program. The first rule that matches answers.
 func assemble(rules []rule) []unix.SockFilter {
 	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	p := []unix.SockFilter{
-		// Other architectures number their calls in another way; see filter for what workers may not do by them.
+		// Other architectures number their calls differently; see filter for what workers may not do with them.
 		statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataArchitecture),
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArchitecture, Jt: 1},
 		statement(unix.BPF_RET|unix.BPF_K, seccompAllow),
 	}
 	for _, r := range rules {
-		// A call of another number skips the rest; so does an argument that fails its test.
+		// A call with another number skips the rest, and so does an argument that fails its test.
 		rest := 2*len(r.tests) + 1
 		p = append(p, statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataNumber),
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: r.call, Jf: uint8(rest)})
@@ -72,7 +72,7 @@ func assemble(rules []rule) []unix.SockFilter {
 	return append(p, statement(unix.BPF_RET|unix.BPF_K, seccompAllow))
 }
 
-// limitCalls and the other lists name what only a candidate's threads are refused, by what they are for; see refusal.
+// limitCalls and the other lists name the calls that only a candidate's threads are refused, by purpose; see refusal.
 var (
 	timerCalls  = slices.Concat([]uint32{unix.SYS_SETITIMER, unix.SYS_TIMER_CREATE}, timerCallsHere)
 	limitCalls  = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SETRLIMIT}
@@ -85,12 +85,12 @@ var (
 	processCalls = slices.Concat([]uint32{unix.SYS_PRCTL, unix.SYS_PERSONALITY, unix.SYS_SECCOMP}, processCallsHere)
 	watchCalls   = []uint32{unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_PIDFD_OPEN}
 
-	// What changes files. Landlock refuses these where it is known, but for a worker's own folder.
+	// Calls that change files. Landlock refuses these where it exists, except in a worker's own folder.
 	writeCalls = slices.Concat([]uint32{
 		unix.SYS_TRUNCATE, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_MKDIRAT,
 		unix.SYS_MKNODAT,
 	}, writeCallsHere)
-	// What changes what is said of a file, which no version of Landlock refuses.
+	// Calls that change the metadata of a file, which no version of Landlock refuses.
 	attributeCalls = slices.Concat([]uint32{
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
@@ -98,7 +98,7 @@ var (
 	}, attributeCallsHere)
 )
 
-// prctls are the options of prctl that change more than the thread that asks, or what tune relies on.
+// prctls are the options of prctl that change more than the calling thread, or something that tune relies on.
 var prctls = []uint32{
 	unix.PR_SET_PDEATHSIG, unix.PR_SET_DUMPABLE, unix.PR_SET_KEEPCAPS, unix.PR_SET_SECCOMP, unix.PR_CAPBSET_DROP,
 	unix.PR_SET_SECUREBITS, unix.PR_TASK_PERF_EVENTS_DISABLE, unix.PR_TASK_PERF_EVENTS_ENABLE, unix.PR_MCE_KILL, unix.PR_SET_MM,
@@ -106,7 +106,7 @@ var prctls = []uint32{
 	unix.PR_SET_IO_FLUSHER, unix.PR_SCHED_CORE, unix.PR_SET_MDWE, unix.PR_SET_MEMORY_MERGE, unix.PR_SET_PTRACER,
 }
 
-// Commands of fcntl and ioctl that make the system send signals, to whomever they name.
+// Commands of fcntl and ioctl that make the system send signals to any process.
 var (
 	signalFcntls = []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG, unix.F_SETLEASE, unix.F_NOTIFY}
 	signalIoctls = []uint32{fioAsync, fioSetOwn, unix.SIOCSPGRP}
@@ -118,38 +118,38 @@ const (
 	tioLinux  = 0x541c
 )
 
-// opener is a call that opens files by the flags in the argument of an index.
+// opener is a call that opens files, with the index of its flags argument.
 type opener struct {
 	call  uint32
 	flags int
 }
 
-// writing are the flags of open that a reader has no use for.
+// writing are the flags of open that reading a file does not need.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// candidateRules are those for a candidate's threads, in a worker that has the given threads of its own. Where there is no
-// Landlock they hold what that would.
+// candidateRules are the rules for a candidate's threads, in a worker whose own threads are given. Without Landlock they also
+// forbid what Landlock would.
 func candidateRules(landlock int, own []int) []rule {
 	everything := ^uint32(0)
 	rules := []rule{
-		// What asks for nothing new changes nothing.
+		// Setting the current value changes nothing.
 		trap(unix.SYS_PRLIMIT64, holds(2, everything)), trap(unix.SYS_PRLIMIT64, highIn(2, everything)),
 		trap(unix.SYS_SETRLIMIT),
 		{call: unix.SYS_PERSONALITY, answer: seccompAllow, tests: []test{is(0, everything)}},
 		trap(unix.SYS_PERSONALITY), trap(unix.SYS_SECCOMP),
 		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
-		// Keyboard input that a program pushes into a terminal is the shell's to run.
+		// Input that a program pushes into a terminal would be executed by the shell.
 		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
-		// Memory of large pages is had by this call; memory with a key is shared with whoever knows it.
+		// This call also provides memory in large pages; memory with a key would be shared with other processes.
 		{call: unix.SYS_SHMGET, answer: seccompAllow, tests: []test{is(0, unix.IPC_PRIVATE)}},
-		// Others than this thread's process are named by numbers.
+		// A number that is not 0 may name another process.
 		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
-		// Libraries ask name services, and go on without an answer; nobody else is spoken to.
+		// Libraries ask name services, and continue without an answer; all other connections are refused.
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_UNIX)}},
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_NETLINK)}},
 		trap(unix.SYS_SOCKET),
 	}
-	// A handler that one of the worker's own threads runs would work beside the clock of the candidate.
+	// A handler that runs on one of the worker's own threads would work outside of the candidate's clock.
 	for _, thread := range own {
 		rules = append(rules, trap(unix.SYS_TGKILL, is(1, uint32(thread))), trap(unix.SYS_RT_TGSIGQUEUEINFO, is(1, uint32(thread))))
 	}
@@ -166,14 +166,14 @@ func candidateRules(landlock int, own []int) []rule {
 	for _, command := range signalIoctls {
 		rules = append(rules, trap(unix.SYS_IOCTL, is(1, command)))
 	}
-	// A kernel that is refused a file goes on without, as where the disk is full.
+	// A kernel that is refused a file continues without it, as if the disk were full.
 	rules = append(rules, refuse(unix.EACCES, attributeCalls...)...)
 	if landlock < landlockTruncate {
 		rules = append(rules, refuse(unix.EACCES, writeCalls...)...)
-		// The flags of openat2 are behind a pointer. Without it libraries use openat.
+		// The flags of openat2 are behind a pointer. If it is missing, libraries use openat.
 		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
 		for _, o := range openCalls {
-			// This is how shared memory is made, which runtimes of OpenMP cannot do without. It overwrites nothing.
+			// This creates shared memory, which OpenMP runtimes need. It overwrites nothing.
 			rules = append(rules, rule{call: o.call, answer: seccompAllow, tests: []test{holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)}})
 			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
 		}
@@ -181,9 +181,10 @@ func candidateRules(landlock int, own []int) []rule {
 	return rules
 }
 
-// shield keeps what this process becomes from ending, stopping or changing tune, by mistake as with a pattern that fits more
-// than it should; it may do all of that to others. Where tune itself has not the right to such a filter (CAP_SYS_ADMIN, as
-// root has), there is none: the way that is open to all keeps programs from becoming another user, which commands may need.
+// shield keeps the program that this process will become from ending, stopping or changing tune by mistake, for instance by a
+// pkill pattern that matches too much; other processes are not protected. It needs the right to install such a filter
+// (CAP_SYS_ADMIN, as root has); without it there is no shield. The unprivileged way of installing filters would keep programs
+// from changing their user, which commands may need.
 func shield(tune int) {
 	process, group := uint32(tune), uint32(0)
 	if g, err := unix.Getpgid(tune); err == nil {
@@ -214,11 +215,12 @@ func shield(tune int) {
 			}
 		}
 	}
-	// The program that is measured shall be as fast as without: old systems guard the filtered against speculation.
+	// The measured program must be as fast as without the filter: old kernels turn on costly protection against speculation for
+	// filtered processes.
 	_, _ = setFilter(assemble(rules), unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 }
 
-// fenceRefusal says what a call was for that only a candidate's threads are refused, "" for another one.
+// fenceRefusal says what a call that only a candidate's threads are refused was for, "" for another call.
 func fenceRefusal(call uint32) string {
 	switch {
 	case slices.Contains(timerCalls, call):

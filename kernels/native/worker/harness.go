@@ -1,12 +1,12 @@
 package worker
 
-// HarnessC is the timing loop: a translation unit of its own that is compiled to a shared object of its own, with
-// [HarnessFlags], and loaded before any candidate. A candidate shares no name with it, and cannot put another function
-// in place of one that it calls, because it calls none: it reads the clock by the system call itself. The candidate is
-// called through a pointer, so that neither inlining nor hoisting can shorten the loop.
+// HarnessC is the timing loop. It is a separate translation unit, compiled with [HarnessFlags] to a separate shared object that
+// is loaded before any candidate. A candidate shares no symbol with it, and cannot replace a function that it calls, because it
+// calls none: it reads the clock directly by the system call. It calls the candidate through a pointer, so that neither inlining
+// nor hoisting can shorten the loop.
 //
-// The harness executes a plan that the worker has written: before each timed stretch it changes what the buffers hold,
-// after it takes evidence. The layouts are those of the Go types operation, step, stretch and harnessRun.
+// The harness executes a plan that the worker has written: before each timed stretch it changes the content of the buffers, and
+// after it takes evidence. The memory layouts are those of the Go types operation, step, stretch and harnessRun.
 const HarnessC = `
 typedef __INT64_TYPE__ i64;
 typedef __UINT64_TYPE__ u64;
@@ -112,8 +112,8 @@ __attribute__((visibility("default"), noinline)) void tune_harness(struct run *r
 }
 `
 
-// HarnessFlags compile HarnessC. Without the last two, compilers would make calls of memcpy and memset of the loops, and
-// so of names that others may define.
+// HarnessFlags are the flags for HarnessC. Without the last two, compilers would turn the loops into calls of memcpy and memset,
+// which a candidate could define.
 func HarnessFlags() []string {
 	return []string{"-O2", "-ffreestanding", "-nostdlib", "-fno-stack-protector", "-fno-builtin", "-fno-tree-loop-distribute-patterns"}
 }

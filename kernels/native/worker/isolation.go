@@ -1,11 +1,11 @@
 package worker
 
-// Isolation is what holds the code of candidates in their processes on a system.
+// Isolation says how a system isolates the code of candidates.
 type Isolation struct {
-	// Seccomp tells whether system calls are filtered. Without that no worker starts.
+	// Seccomp says whether system calls are filtered. Without that no worker starts.
 	Seccomp bool `json:"seccomp"`
-	// Landlock is the version of Landlock that workers are enclosed by, 0 for none.
+	// Landlock is the version of Landlock that encloses workers, 0 for none.
 	Landlock int `json:"landlock"`
-	// Lacks says what the system has no means for, each as a sentence.
+	// Lacks lists, as sentences, what the system has no means for.
 	Lacks []string `json:"lacks"`
 }

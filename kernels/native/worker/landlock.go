@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lacks says what this system has no means for to hold candidates in their processes, each as a sentence.
+// Lacks lists, as sentences, the means of isolating candidates that this system lacks.
 func Lacks() []string { return lacks(landlockVersion()) }
 
-// lacks says it of a system with a version of Landlock. What the filter of system calls holds without it is not missing:
-// changes to files, signals, connections.
+// lacks returns the list for a version of Landlock. It leaves out what the filter of system calls forbids anyway: changes to
+// files, signals, connections.
 func lacks(landlock int) []string {
 	list := []string{}
 	for _, l := range []struct {
@@ -31,7 +31,7 @@ func lacks(landlock int) []string {
 	return list
 }
 
-// The versions of Landlock that brought what is used here; see landlock(7).
+// The versions of Landlock that introduced the features used here; see landlock(7).
 const (
 	landlockRefer    = 2
 	landlockTruncate = 3
@@ -49,7 +49,7 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// The rights to change files: those that a file can have, and those of folders besides.
+// The rights to change files: those for files, and further ones for folders.
 const (
 	writeRights  = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	folderRights = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -58,12 +58,12 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 )
 
-// devices are the files under /dev that kernels may write to: those that keep nothing, and accelerators.
+// devices are the files under /dev that kernels may write to: those that store nothing, and accelerators.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/dri/*", "/dev/kfd", "/dev/nvidia*", "/dev/accel/*"}
 
-// enclose puts the calling thread, and what it starts from then on, in a Landlock domain: it reads files, but changes
-// only those in the scratch folder, and shared memory, which runtimes of OpenMP cannot do without; it opens no TCP connection, sends no signal out of the domain, and reaches no memory of a
-// process outside. It returns the version of Landlock that it could do this with, 0 where it could not.
+// enclose puts the calling thread, and everything that it starts later, in a Landlock domain. Inside, files can be read, but only
+// the scratch folder and shared memory, which OpenMP runtimes need, can be changed. TCP connections, signals out of the domain
+// and access to the memory of outside processes are refused. It returns the version of Landlock, 0 where that is missing.
 func enclose(scratch string) int {
 	version := landlockVersion()
 	if version == 0 {
@@ -100,7 +100,7 @@ func enclose(scratch string) int {
 	}
 	allow(ruleset, "/dev/shm", folders&(writeRights|unix.LANDLOCK_ACCESS_FS_MAKE_REG|unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
 	for _, pattern := range devices {
-		found, _ := filepath.Glob(pattern) // Its patterns are right.
+		found, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, device := range found {
 			allow(ruleset, device, files)
 		}
@@ -114,7 +114,7 @@ func enclose(scratch string) int {
 	return version
 }
 
-// allow permits what a right allows beneath a path. Where that cannot be, the path stays as closed as the rest.
+// allow grants a right beneath a path. Where that fails, the path stays as closed as the rest.
 func allow(ruleset int, path string, rights uint64) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

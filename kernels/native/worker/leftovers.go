@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisors are those of this process that have not ended.
+// supervisors are the supervisors of this process that have not ended.
 var supervisors family
 
-// family is a set of child processes that care for what descends from them.
+// family is a set of child processes that look after their own descendants.
 type family struct {
-	// starting is held for reading from before a child is started until it is in the set, so that whoever holds it for
-	// writing finds no child that is not.
+	// starting is held for reading while a child is started and added to the set. Whoever holds it for writing finds every child
+	// in the set.
 	starting sync.RWMutex
 	mu       sync.Mutex
 	members  map[int]bool
 	adopts   sync.Once
 }
 
-// start starts a child and takes it into the set.
+// start starts a child and adds it to the set.
 func (f *family) start(cmd *exec.Cmd) error {
 	f.starting.RLock()
 	defer f.starting.RUnlock()
@@ -41,14 +41,14 @@ func (f *family) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// remove takes a child out of the set that has been waited for.
+// remove takes a child that has been waited for out of the set.
 func (f *family) remove(pid int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.members, pid)
 }
 
-// adopt makes this process inherit what supervisors leave behind that die before their time.
+// adopt makes this process inherit the descendants of supervisors that die early.
 func (f *family) adopt() (err error) {
 	f.adopts.Do(func() { err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) })
 	if err != nil {
@@ -57,9 +57,9 @@ func (f *family) adopt() (err error) {
 	return nil
 }
 
-// endLeftovers kills the processes that a supervisor left behind which began at the given tick and was killed itself.
-// It runs commands in a session of its own, and sessions are never entered from outside: what descends from this
-// process, is in another session, is not older than that supervisor, and belongs to no other one, is of that one.
+// endLeftovers kills the processes that a killed supervisor left behind; the supervisor started at the given tick. It ran
+// commands in a session of its own, and a process cannot join an existing session from outside. So a descendant of this process
+// belongs to that supervisor if it is in another session, is not older than the supervisor, and belongs to no other supervisor.
 func (f *family) endLeftovers(since int) {
 	f.starting.Lock()
 	defer f.starting.Unlock()

@@ -14,20 +14,20 @@ import (
 	"tune/space"
 )
 
-// alignment is what the first element of each buffer is aligned to.
+// alignment is the alignment of the first element of each buffer.
 const alignment = 64
 
-// guardBytes is the size of the area on each side of a buffer that cannot be touched. It is larger than a
-// page so that rows, not only elements, past the end are caught.
+// guardBytes is the size of the inaccessible area on each side of a buffer. It is larger than a page, so that accesses of a whole
+// row past the end are caught, not only of an element.
 const guardBytes = 1 << 20
 
-// Patterns of bytes, a NaN as a float of 4 or 8 bytes, so that reading them is likely to be seen too.
+// Byte patterns that are a NaN as a float of 4 or 8 bytes, so that using them as input is likely to be noticed.
 var (
 	canary = []byte{0xc5, 0xff, 0xc5, 0xff}
 	poison = []byte{0xa7, 0xff, 0xa7, 0xff}
 )
 
-// region is where a buffer lies in the shared memory: whole pages, with the buffer near their end.
+// region is the place of a buffer in the shared memory: whole pages, with the buffer near their end.
 type region struct {
 	Offset int  // of the first page
 	Size   int  // of the pages
@@ -58,7 +58,7 @@ func layout(buffers []Buffer) ([]region, int, error) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// memory is what tune and a worker share: the buffers of a case, and room for evidence of timed calls.
+// memory is the memory shared by tune and a worker: the buffers of a case, and room for evidence of timed calls.
 type memory struct {
 	buffers  []Buffer
 	regions  []region
@@ -69,7 +69,7 @@ type memory struct {
 	views    [][]byte // of the buffers in data
 }
 
-// evidenceArea is where the shared memory holds what some timed calls were given and what they wrote.
+// evidenceArea is the part of the shared memory that holds the inputs and outputs of some timed calls.
 type evidenceArea struct {
 	Offset int // of the first page
 	Size   int // of all slots
@@ -77,13 +77,13 @@ type evidenceArea struct {
 	Slots  int
 }
 
-// The evidence of one request: some of each sample where there are few.
+// The evidence of one request: at least one call of each sample, if there are not too many samples.
 const (
 	mostEvidence  = 16
 	evidenceBytes = 4 << 20 // but one slot is always there
 )
 
-// newEvidenceArea lays out the slots behind the buffers.
+// newEvidenceArea lays out the slots after the buffers.
 func newEvidenceArea(regions []region, offset int) evidenceArea {
 	a := evidenceArea{Offset: offset}
 	for _, r := range regions {
@@ -100,7 +100,7 @@ func newEvidenceArea(regions []region, offset int) evidenceArea {
 	return a
 }
 
-// at returns where in the area a buffer's content lies: before the call, or after it.
+// at returns the position in the area of a buffer's content before or after the call.
 func (a evidenceArea) at(regions []region, slot, buffer int, after bool) int {
 	at := slot * a.Slot
 	for i, r := range regions {
@@ -190,12 +190,12 @@ func (m *memory) slack(r region) (before, after []byte) {
 	return pages[:r.Start], pages[r.Start+r.Bytes:]
 }
 
-// check returns a rejection where the slack round a buffer was written to, and mends it.
+// check returns a rejection where the slack around a buffer was overwritten, and restores it.
 func (m *memory) check() error {
 	var err error
 	for i, r := range m.regions {
 		if r.Mode == In {
-			continue // It is mapped read only.
+			continue // it is mapped read only
 		}
 		before, after := m.slack(r)
 		if at := damage(after); at >= 0 {
@@ -210,8 +210,8 @@ func (m *memory) check() error {
 	return err
 }
 
-// damage returns the index of the first byte that is not the canary's, or -1. A slack begins at a multiple of
-// the pattern's length or not at all: both sides are filled from their own first byte.
+// damage returns the index of the first byte that differs from the canary, or -1. A slack begins at a multiple of the pattern's
+// length or is empty: both sides are filled from their own first byte.
 func damage(slack []byte) int {
 	for i := range slack {
 		if slack[i] != canary[i%len(canary)] {
@@ -248,8 +248,8 @@ func sharedMemory(name string, size int) (*os.File, []byte, error) {
 	return f, data, nil
 }
 
-// sealedFile creates a file in memory that processes can share. Its size is sealed: a worker that could shrink it would make
-// tune's own access to it fault. With write, its content is sealed too, once that has written it.
+// sealedFile creates a file in memory that processes can share. Its size is sealed: if a worker could shrink it, tune's own
+// access to it would fault. If write is given, it writes the content, which is then sealed too.
 func sealedFile(name string, size int, write func(*os.File) error) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

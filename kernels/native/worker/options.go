@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Mode says what a kernel does with a buffer.
+// Mode says how a kernel uses a buffer.
 type Mode uint8
 
 // The modes of a buffer.
 const (
-	In    Mode = iota + 1 // read only: a write to it is a fault
+	In    Mode = iota + 1 // read only: writing to it is a fault
 	Out                   // written; holds a pattern of NaNs before each call
 	InOut                 // read and written; holds its input again before each call
 )
@@ -24,16 +24,16 @@ type Buffer struct {
 
 // Options configure a worker. The zero value pins to core 0; set Core to -1 for no pinning.
 type Options struct {
-	// Core is the CPU that calls run on; -1 leaves the choice, and all cores of tune's own, to the system.
-	// The threads that a candidate starts are pinned with it.
+	// Core is the CPU that calls run on; -1 lets the system choose among all cores that tune may use. The threads that a
+	// candidate starts are pinned with it.
 	Core int
 	// Limits bound a candidate.
 	Limits Limits
-	// Harness is the path of the shared object of HarnessC; "" is for a worker that does not time.
+	// Harness is the path of the shared object of HarnessC; "" for a worker that does not time.
 	Harness string
-	// Executable is the binary to start, one that calls Main; "" means this one.
+	// Executable is the binary to start; it must call Main. "" means this one.
 	Executable string
-	// open leaves Landlock out, for tests of systems without.
+	// open disables Landlock, for tests of systems without it.
 	open bool
 }
 
@@ -41,8 +41,8 @@ type Options struct {
 type Limits struct {
 	Wall   time.Duration // of one load or call
 	CPU    time.Duration // of one load or call, all its threads together
-	Memory int64         // bytes of address space besides the buffers; not enforced under the race detector
-	Output int64         // bytes written to stdout and stderr together, from one load to the next
+	Memory int64         // bytes of address space in addition to the buffers; not enforced under the race detector
+	Output int64         // bytes written to standard output and standard error together, from one load to the next
 	File   int64         // bytes of any file that it writes
 }
 
@@ -79,7 +79,7 @@ func (l Limits) Validate() error {
 	return nil
 }
 
-// Clock is what a call is timed by.
+// Clock is the clock that times a call.
 type Clock uint8
 
 // The clocks.
@@ -94,52 +94,52 @@ type TimeRequest struct {
 	Calls   int   // in a row for one sample; at least 1
 	Samples int   // between 1 and 4096
 	Clock   Clock // must be set
-	// Copies of all buffers that the calls rotate over. 0 and 1 keep calling on the same buffers (warm); a
-	// number whose copies together exceed the last-level cache times with cold operands.
+	// Copies of all buffers that the calls rotate over. With 0 or 1 all calls use the same buffers (warm); with so many copies
+	// that they exceed the last-level cache, the operands are cold.
 	Copies int
-	// Places in memory that the samples take turns with, each with all copies; a call before each sample brings the first
-	// copy into the caches. 0 is 1.
+	// Places is the number of places in memory that samples use in turn, each with all copies; a call before each sample brings
+	// the first copy into the caches. 0 means 1.
 	Places int
-	// Window is how many calls are timed as one, about: before each stretch of so many, inputs take other values of the
-	// pool and outputs are damaged. 0 is 1. Calls on buffers that are read and written come in stretches of at the most
-	// Copies, because each one needs its input.
+	// Window is roughly how many calls are timed as one stretch. Before each stretch, inputs take other values of the pool and
+	// outputs are damaged. 0 means 1. Stretches of calls on InOut buffers have at most Copies calls, because each call needs its
+	// input.
 	Window int
-	// Sparse changes a few lines of the inputs before a stretch, and not all of them: for buffers beyond the caches, whose
-	// copying would take longer than the calls and leave the caches to what was copied.
+	// Sparse changes a few lines of the inputs before a stretch, and not all of them. It is for buffers larger than the caches:
+	// copying them would take longer than the calls, and fill the caches with what was copied.
 	Sparse bool
-	// Cold leaves the operands out of the caches: few lines change.
+	// Cold keeps the operands out of the caches: few lines change.
 	Cold bool
-	// Touch reads the buffers after much of them has changed, so that the caches hold them as they do after a call.
+	// Touch reads the buffers after large changes, so that the caches hold them as they do after a call.
 	Touch bool
-	// Threads is how many threads a call is said to use; 0 is 1.
+	// Threads is how many threads a call claims to use; 0 means 1.
 	Threads int
-	// Warm leaves out the calls that warm up, one on each copy: for calls that were made a moment ago, or that are
-	// so long that a first one hardly differs.
+	// Warm skips the warm-up calls, one on each copy: for calls that were made a moment ago, or calls so long that a first one
+	// hardly differs.
 	Warm bool
-	// Limit bounds the CPU time of the whole request, for each thread; twice as much and some seconds more may pass by the
-	// wall. 0 stands for the limits of a call, once for each sample and once for the warm-up.
+	// Limit limits the CPU time of the whole request, for each thread; the wall time may be twice that and some seconds more. 0
+	// stands for the limits of a call, once for each sample and once for the warm-up.
 	Limit time.Duration
 }
 
-// Timing is what timed calls came to. Times are seconds a call.
+// Timing is the result of timed calls. Times are seconds per call.
 type Timing struct {
 	Seconds []float64 // one a sample
-	// Long and Short are those of long and of short stretches, in the median; 0 where there were fewer than three. LongCalls
-	// and ShortCalls are how many calls these have on average. Whole are those on inputs that were written anew; 0 where there
-	// were none. Where Short is far above Long, or Whole above either, the first call on new inputs takes longer than those
-	// that follow.
+	// Long and Short are the median times of long and of short stretches; 0 where there were fewer than three. LongCalls and
+	// ShortCalls are the mean numbers of their calls. Whole is the same for stretches on completely new inputs; 0 where there
+	// were none. Where Short is far above Long, or Whole above either, the first call on new inputs takes longer than the
+	// following ones.
 	Long, Short, Whole    float64
 	LongCalls, ShortCalls float64
-	Window                int // that was asked for
-	// Evidence is what some calls, drawn at random, were given and what they wrote. It is valid until the worker's next
-	// Map, Time or Close.
+	Window                int // as requested
+	// Evidence holds the inputs and outputs of some calls, drawn at random. It is valid until the worker's next Map, Time or
+	// Close.
 	Evidence []Evidence
 }
 
-// Evidence is what a timed call was given and what it wrote.
+// Evidence holds the inputs and outputs of a timed call.
 type Evidence struct {
-	Variant int      // of the pool that it worked on; -1 where it worked on parts of several
-	Sample  int      // of Timing.Seconds that it counts for; -1 for none
+	Variant int      // the variant of the pool that was its input; -1 where its input was mixed from several
+	Sample  int      // the sample, of Timing.Seconds, that it belongs to; -1 for none
 	Given   [][]byte // by buffer; nil for Out
 	Wrote   [][]byte // by buffer; nil for In
 }
@@ -172,7 +172,7 @@ func (r TimeRequest) Validate() error {
 	return nil
 }
 
-// The sizes of what a call passes.
+// The sizes of the arguments of a call.
 const (
 	maxBuffers = 64
 	maxDims    = 64

@@ -11,35 +11,35 @@ import (
 // A plan says what a timing does. The calls of a sample come in stretches, each of which is timed as one. Before a
 // stretch the buffers change at the same addresses: inputs take the content of another variant, or parts of it, and
 // outputs are damaged in places. Between the calls of a stretch single words change in the same way. So no result of an
-// earlier call is right in a later one, and an output that is left alone is wrong.
+// earlier call is right in a later one, and an output that a call does not write is wrong.
 //
 //   - A whole stretch works on exactly one variant, whose reference the caller knows. It counts for no sample.
 //   - A mixed stretch works on parts of several variants, so that no content occurs twice. It counts.
 //
-// After stretches that are drawn at random, what one of their calls was given and what it wrote is kept as evidence.
+// After stretches that are drawn at random, the inputs and outputs of one of their calls are kept as evidence.
 type plan struct {
 	samples  int
-	bytes    int         // that are copied or read besides the calls
+	bytes    int         // copied or read besides the calls
 	of       []stretchOf // by stretch
 	evidence []evidenceOf
 }
 
-// stretchOf says what a stretch is.
+// stretchOf describes a stretch.
 type stretchOf struct {
-	sample  int // that it counts for; -1 for none
+	sample  int // the sample that it counts for; -1 for none
 	place   int
-	variant int // that it works on; -1 where it is mixed
+	variant int // the variant that it works on; -1 where it is mixed
 	calls   int
 }
 
-// How much changes.
+// The amount of changes.
 const (
-	lineBytes    = 64   // what is taken from another variant at once
-	linesFull    = 4    // of each input that is written anew
+	lineBytes    = 64   // the unit that is copied from another variant
+	linesFull    = 4    // of each input that is completely new
 	linesSparse  = 32   // of each input that is not
-	linesCold    = 2    // of each input that is to stay out of the caches, or of which there are many
+	linesCold    = 2    // of each input that is to stay out of the caches, or where there are many inputs
 	damagedWords = 4    // of each output
-	wholeEach    = 8    // one of so many stretches is followed by a whole one
+	wholeEach    = 8    // one in so many stretches is followed by a whole one
 	mostSteps    = 64   // of a stretch on one set of buffers
 	mostStretch  = 4096 // of a request
 )
@@ -57,17 +57,17 @@ type planner struct {
 	stretches  []stretch
 	steps      []step
 	operations []operation
-	given      []change // what the set of the last call of the stretch was given
+	given      []change // the inputs of the last call of the stretch
 }
 
-// change is a part of an input that took the value of a variant.
+// change is a part of an input that took its value from a variant.
 type change struct {
 	buffer, at, size int
 	from             unsafe.Pointer
 }
 
-// newPlanner returns a planner for a request. Its lists take the memory of those before: with garbage to collect, other threads
-// of the worker would work while the candidate is timed.
+// newPlanner returns a planner for a request. It reuses the memory of earlier lists: if there were garbage to collect, other
+// threads of the worker would work while the candidate is timed.
 func (w *child) newPlanner(t *timeRequest) *planner {
 	p := &w.planner
 	*p = planner{
@@ -88,7 +88,7 @@ func (w *child) newPlanner(t *timeRequest) *planner {
 	return p
 }
 
-// memory says how much room the lists have.
+// memory returns the size of the lists in bytes.
 func (p *planner) memory() [4]int {
 	return [...]int{cap(p.of), cap(p.stretches), cap(p.steps), cap(p.operations)}
 }
@@ -102,7 +102,7 @@ func (p *planner) write() {
 	}
 }
 
-// draw draws the stretches.
+// draw draws the stretches at random.
 func (p *planner) draw() {
 	t, a := p.t, &p.w.arena
 	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+mostStretch-1)/mostStretch, 1)
@@ -111,7 +111,7 @@ func (p *planner) draw() {
 	}
 	place := (a.place + 1) % a.places
 	if !t.Warm {
-		// One call on each copy brings it into the caches, and makes the candidate's own pages present.
+		// One call on each copy brings it into the caches, and allocates the candidate's own pages.
 		p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: a.copies})
 	}
 	for s := range t.Samples {
@@ -122,7 +122,7 @@ func (p *planner) draw() {
 			p.of = append(p.of, stretchOf{sample: -1, place: place, variant: -1, calls: 1})
 		}
 		for left := t.Calls; left > 0; {
-			n := 1 + p.rng.IntN(window) // of any length, so that every call may be the last
+			n := 1 + p.rng.IntN(window) // any length, so that every call may be the last
 			n = min(n, left)
 			left -= n
 			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n})
@@ -134,12 +134,12 @@ func (p *planner) draw() {
 	a.place = place
 }
 
-// settles reports whether a call before each sample gets used to the place. Where a sample is one call, that is so long that
-// it makes no difference.
+// settles reports whether there is a call before each sample to warm up the place. It is not needed where a sample is one long
+// call.
 func settles(places, calls int) bool { return places > 1 && calls > 1 }
 
-// drawEvidence draws the stretches that evidence is taken of, and returns the slot of each; -1 for none. Each sample has one as
-// long as there are slots, so that none is fast unseen.
+// drawEvidence draws the stretches to take evidence of, and returns the slot of each; -1 for none. Each sample has one as long as
+// there are slots, so that no fast sample goes unchecked.
 func (p *planner) drawEvidence() []int {
 	slots := slices.Repeat([]int{-1}, len(p.of))
 	n := min(p.w.slots(), len(p.of))
@@ -150,7 +150,7 @@ func (p *planner) drawEvidence() []int {
 		}
 	}
 	if n > 0 && !p.t.Warm && (n > 1 || p.w.arena.requests%2 == 0) {
-		take(0) // a whole one, for which the reference is known
+		take(0) // a whole stretch, whose reference is known
 	}
 	chosen, seen := make([]int, p.samples), make([]int, p.samples)
 	for i, of := range p.of {
@@ -173,7 +173,7 @@ func (p *planner) drawEvidence() []int {
 	return slots
 }
 
-// variant draws one of the variants for a whole stretch, -1 where there are no inputs.
+// variant draws a variant for a whole stretch, -1 where there are no inputs.
 func (p *planner) variant() int {
 	if len(p.w.pool) == 0 {
 		return -1
@@ -198,8 +198,8 @@ func (p *planner) operate(to, from unsafe.Pointer, size int) {
 	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
 }
 
-// stretch writes one stretch, with evidence in a slot where that is not negative. What comes before the calls is the same with
-// and without: a candidate that looks at the clock cannot tell.
+// stretch writes one stretch, with evidence in a slot where that is not negative. The steps before the calls are the same with
+// and without evidence, so that a candidate cannot tell by looking at the clock.
 func (p *planner) stretch(of stretchOf, slot int) {
 	a := &p.w.arena
 	first := of.place * a.copies
@@ -214,7 +214,7 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	}
 	last := sets[(of.calls-1)%len(sets)]
 	if of.calls <= len(sets) {
-		last = sets[p.rng.IntN(of.calls)] // Each call has buffers of its own, so that any of them can be looked at.
+		last = sets[p.rng.IntN(of.calls)] // each call has its own buffers, so that any of them can be examined
 	}
 	touch := false
 	for _, set := range sets {
@@ -239,7 +239,7 @@ func (p *planner) stretch(of stretchOf, slot int) {
 	p.stretches = append(p.stretches, s)
 }
 
-// renew gives a set of buffers other content, and reports whether much of it is new.
+// renew gives a set of buffers new content, and reports whether much of it is new.
 func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 	a := &p.w.arena
 	known := a.variants[set] >= 0
@@ -284,7 +284,7 @@ func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 	return much
 }
 
-// give changes a buffer, and notes it.
+// give changes a buffer, and records the change.
 func (p *planner) give(to unsafe.Pointer, c change) {
 	p.operate(unsafe.Add(to, c.at), c.from, c.size)
 	p.given = append(p.given, c)
@@ -299,7 +299,7 @@ func (p *planner) touch(set int) {
 	}
 }
 
-// damage changes a word of an output by bits that nobody can foresee.
+// damage flips unpredictable bits in a word of an output.
 func (p *planner) damage(to unsafe.Pointer, bytes int) {
 	at := p.rng.IntN((bytes+7)/8) * 8
 	p.operations = append(p.operations, operation{unsafe.Add(to, at), uintptr(p.rng.Uint64() | 1<<30 | 1<<62), 0})
@@ -347,8 +347,8 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 	}
 }
 
-// keep copies what the last call of a stretch was given, and what it wrote. Inputs that were written anew come from where they
-// came from: what a candidate did to its own is not asked.
+// keep copies the inputs and outputs of the last call of a stretch. Inputs that were completely new are taken from the pool: what
+// the candidate did to its own copy does not matter.
 func (p *planner) keep(slot, set int) {
 	anew := func(j int) bool {
 		return slices.ContainsFunc(p.given, func(c change) bool { return c.buffer == j && c.size == p.w.regions[j].Bytes })
@@ -368,7 +368,7 @@ func (p *planner) keep(slot, set int) {
 	}
 }
 
-// result sums up what the harness measured.
+// result summarises what the harness measured.
 func (p *plan) result(run *harnessRun, out []stretch) reply {
 	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
 	calls := make([]int, p.samples)
@@ -408,7 +408,7 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 	return r
 }
 
-// group is what some stretches of about the same length took.
+// group collects the times of stretches of about the same length.
 type group struct {
 	each  []float64 // seconds a call
 	calls int       // of all together
@@ -419,7 +419,7 @@ func (g *group) add(each float64, calls int) {
 	g.calls += calls
 }
 
-// median returns the middle of the times, 0 of none, and how many calls a stretch had on average.
+// median returns the median time, 0 where there is none, and the mean number of calls in a stretch.
 func (g *group) median() (seconds, calls float64) {
 	if len(g.each) == 0 {
 		return 0, 0
@@ -428,5 +428,5 @@ func (g *group) median() (seconds, calls float64) {
 	return max(g.each[len(g.each)/2], 0), float64(g.calls) / float64(len(g.each))
 }
 
-// leastSeconds stands for a call that is too short to be told from reading the clock.
+// leastSeconds stands for a call that is too short to be distinguished from reading the clock.
 const leastSeconds = 1e-10

@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// Pool holds several contents of the buffers that are read: what timed calls work on in turn. Workers may share one.
+// Pool holds several contents of the buffers that are read, which timed calls use in turn. Workers may share one.
 type Pool struct {
 	buffers []Buffer
 	request poolRequest
-	file    *os.File // it is closed when nobody holds the pool any more
+	file    *os.File // closed when nobody holds the pool any more
 }
 
-// NewPool makes a pool of variants, each of which has the content of every In and InOut buffer. They may be changed
-// afterwards. Whole stretches work on the first ones only, so many as whole says.
+// NewPool makes a pool of variants. Each has the content of every In and InOut buffer; they may be changed afterwards. Whole
+// stretches use only the first variants, whole of them.
 func NewPool(buffers []Buffer, variants [][][]byte, whole int) (*Pool, error) {
 	if whole < 1 || whole > len(variants) {
 		return nil, fmt.Errorf("a pool of %d variants cannot have %d for whole stretches", len(variants), whole)
@@ -60,8 +60,8 @@ func NewPool(buffers []Buffer, variants [][][]byte, whole int) (*Pool, error) {
 	return p, nil
 }
 
-// Vary makes timed calls work on the variants of a pool, until the next Map. Without it they work on the mapped inputs
-// alone. The buffers must be those of Map.
+// Vary makes timed calls use the variants of a pool, until the next Map. Without it they use only the mapped inputs. The buffers
+// must be those of Map.
 func (w *Worker) Vary(p *Pool) error {
 	if w.memory == nil || !slices.Equal(p.buffers, w.memory.buffers) {
 		return errors.New("the pool is not one of the buffers that are mapped")
@@ -70,7 +70,7 @@ func (w *Worker) Vary(p *Pool) error {
 	return nil
 }
 
-// sharePool hands the pool to the process, where it has another one.
+// sharePool passes the pool to the process, unless the process has it already.
 func (w *Worker) sharePool(ask func(request, *os.File) error) error {
 	n := w.running
 	if w.pool == nil || n.pool == w.pool {

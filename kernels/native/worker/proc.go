@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat is what the stat file of a process or thread says of it; see proc_pid_stat(5).
+// stat is the content of the stat file of a process or thread; see proc_pid_stat(5).
 type stat struct {
 	state   byte
 	parent  int
@@ -44,7 +44,7 @@ func readStat(path string) (s stat, ok bool) {
 	if err != nil || n <= 0 {
 		return stat{}, false
 	}
-	// The name, in parentheses, may hold anything.
+	// The name, in parentheses, may contain anything.
 	text := buf[:n]
 	text = bytes.TrimLeft(text[bytes.LastIndexByte(text, ')')+1:], " ")
 	for field := 0; field <= statStart; field++ {
@@ -79,7 +79,7 @@ func readStat(path string) (s stat, ok bool) {
 	return s, true
 }
 
-// processes returns what /proc shows.
+// processes returns the processes in /proc.
 func processes() map[int]stat {
 	all := map[int]stat{}
 	for _, name := range names("/proc") {
@@ -94,14 +94,14 @@ func processes() map[int]stat {
 	return all
 }
 
-// descendants returns the processes below one of them, except the given ones and what is below those.
+// descendants returns the processes below one of them, except the given ones and their descendants.
 func descendants(of int, all map[int]stat, except map[int]bool) []int {
 	children := map[int][]int{}
 	for pid, s := range all {
 		children[s.parent] = append(children[s.parent], pid)
 	}
 	var found []int
-	seen := map[int]bool{of: true} // Numbers that are used again while /proc is read could make a ring.
+	seen := map[int]bool{of: true} // process ids that are reused while /proc is read could form a cycle
 	for next := []int{of}; len(next) > 0; {
 		up := next[0]
 		next = next[1:]
@@ -116,8 +116,8 @@ func descendants(of int, all map[int]stat, except map[int]bool) []int {
 	return found
 }
 
-// killDescendants kills every process that descends from this one and that /proc shows. Groups whose members all do
-// are killed at one blow, which none of them can get away from by forking.
+// killDescendants kills every process in /proc that descends from this one. Groups whose members are all descendants are killed
+// by one signal, which no member can escape by forking.
 func killDescendants() {
 	all := processes()
 	ours := descendants(os.Getpid(), all, nil)
@@ -133,8 +133,8 @@ func killDescendants() {
 	}
 	killed := map[int]bool{}
 	for _, pid := range ours {
-		// A number may be used again between reading and killing, but only once its process was reaped, which for
-		// our own descendants is done here or by one of them.
+		// A process id may be reused between reading and killing, but only once its process was reaped, and our own descendants
+		// are reaped only here or by one of them.
 		if group := all[pid].group; foreign[group] {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		} else if !killed[group] {
@@ -144,15 +144,15 @@ func killDescendants() {
 	}
 }
 
-// What a command may have started at one time. No program that is worth tuning comes near, and the system has numbers
-// for some ten thousand threads in all.
+// Limits for what a command has running at one time. No program worth tuning comes near them, and the system has ids for only
+// some ten thousand threads in total.
 const (
 	maxProcesses = 1024
 	maxThreads   = 8192
 )
 
-// census counts what a command has started. To read all of /proc takes milliseconds, so it does that only when the
-// number of all threads in the system has grown, and otherwise once in a while.
+// census counts what a command has started. Reading all of /proc takes milliseconds, so it does that only when the number of
+// threads in the system has grown, and otherwise now and then.
 type census struct {
 	system int // threads in the system, the least since the last count
 	due    time.Time
@@ -163,7 +163,7 @@ const (
 	censusGrowth   = maxProcesses / 4
 )
 
-// excess says what is above a limit, "" for nothing.
+// excess says which limit is exceeded, "" for none.
 func (c *census) excess() string {
 	now, system := time.Now(), systemThreads()
 	c.system = min(c.system, system)
@@ -174,7 +174,7 @@ func (c *census) excess() string {
 	all := processes()
 	count, threads := 0, 0
 	for _, pid := range descendants(os.Getpid(), all, nil) {
-		count++ // Those that have ended and were not waited for take up a number too.
+		count++ // ended processes that were not waited for take up an id too
 		threads += all[pid].threads
 	}
 	switch {
@@ -201,7 +201,7 @@ func systemThreads() int {
 	return total
 }
 
-// oomKills returns how many processes the system has ended because memory ran out, -1 where it does not say.
+// oomKills returns how many processes the system has killed because memory ran out, -1 where it does not say.
 func oomKills() int64 {
 	text, err := readFile("/proc/vmstat")
 	if err != nil {

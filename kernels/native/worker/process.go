@@ -30,7 +30,7 @@ type process struct {
 	failure  error         // why there is no result
 	killed   bool          // its supervisor was ended by a signal, before it could report
 	oomKills int64         // when it was started
-	start    int           // of its supervisor, in ticks since the system's start
+	start    int           // of its supervisor, in ticks since system start
 	once     sync.Once
 }
 
@@ -47,7 +47,7 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 	}
 	defer theirs.Close()
 	if executable == "" {
-		executable = "/proc/self/exe" // which holds when the file has been replaced, too
+		executable = "/proc/self/exe" // valid even when the file has been replaced
 	}
 	p := &process{lifeline: ours, output: out, started: make(chan struct{}), ended: make(chan struct{}), oomKills: oomKills()}
 	p.cmd = &exec.Cmd{
@@ -62,7 +62,7 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if o.Command != nil {
-		// Whatever a command leaves behind is known by its session; see endLeftovers.
+		// The leftovers of a command are recognised by their session; see endLeftovers.
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
 	if stdin != nil {
@@ -82,7 +82,7 @@ func startProcess(executable string, o order, env []string, dir string, stdin *o
 	return p, nil
 }
 
-// listen takes the supervisor's news until it leaves.
+// listen receives the supervisor's messages until it exits.
 func (p *process) listen() {
 	defer close(p.ended)
 	var once sync.Once
@@ -110,7 +110,7 @@ func (p *process) listen() {
 			p.result, p.failure = note, nil
 		}
 	}
-	_ = p.cmd.Wait() // Where there is a report, it said more than the exit status can.
+	_ = p.cmd.Wait() // a report says more than the exit status can
 	supervisors.remove(p.cmd.Process.Pid)
 	_ = p.lifeline.Close()
 	if !p.result.Ended {
@@ -138,14 +138,14 @@ func (p *process) kill() {
 // cpuTime returns the CPU time of the process, without that of its children, or 0 once it has ended.
 func (p *process) cpuTime() time.Duration {
 	var ts unix.Timespec
-	// The clock of another process: its number, complemented, above the bits for the scheduler's clock.
+	// The clock of another process: its id, complemented, above the bits for the scheduler's clock.
 	if err := unix.ClockGettime(int32(^p.pid<<3|2), &ts); err != nil {
 		return 0
 	}
 	return time.Duration(ts.Nano())
 }
 
-// socketPair returns a connection that keeps the bounds of messages, and a file for the other process.
+// socketPair returns a connection that preserves message boundaries, and a file for the other process.
 func socketPair(name string) (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -171,7 +171,7 @@ type output struct {
 	over  bool
 }
 
-// outputSlack is what may come after the limit and is still kept: the last words of a runtime.
+// outputSlack is how much is kept beyond the limit: the last words of a runtime.
 const outputSlack = 16 << 10
 
 type stream struct {
@@ -193,7 +193,7 @@ func newOutput(limit int64) (*output, error) {
 	return o, nil
 }
 
-// discard closes an output that no process was started for.
+// discard closes an output for which no process was started.
 func (o *output) discard() {
 	o.closeWriters()
 	_ = o.stdout.r.Close()
@@ -227,8 +227,8 @@ func (o *output) begin() {
 	}
 }
 
-// wait returns once both streams have ended, and closes them. All who could write are gone by then, unless
-// someone killed the supervisor of a command with descendants; those are not waited for.
+// wait returns once both streams have ended, and closes them. By then all processes that could write are gone, unless somebody
+// killed the supervisor of a command with descendants; wait does not wait for these.
 func (o *output) wait() {
 	soon := time.Now().Add(time.Second)
 	_ = o.stdout.r.SetReadDeadline(soon)
@@ -245,7 +245,7 @@ func (o *output) flooded() bool {
 	return o.over
 }
 
-// restart forgets what was printed.
+// restart drops what was printed.
 func (o *output) restart() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

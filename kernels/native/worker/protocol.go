@@ -2,7 +2,7 @@
 
 package worker
 
-// The names under which the binary starts itself, as its first argument; the second is a JSON object.
+// The first arguments with which the binary starts itself; the second argument is a JSON object.
 const (
 	supervisorName = "tune-supervisor"
 	workerName     = "tune-worker"
@@ -22,15 +22,15 @@ const (
 	workerFaultFD   = 4
 )
 
-// order is what a supervisor is started with.
+// order is the input that a supervisor is started with.
 type order struct {
 	Limits Limits
 	Core   int
-	Tune   int // its process
+	Tune   int // its process id
 	// Harness is the shared object of the timing loop, "" for none.
 	Harness string `json:",omitempty"`
-	// Scratch is the folder that a worker may write to; "" is none. Landlock is the version that the supervisor has
-	// enclosed it with, 0 where it has not, as where Open asks for that.
+	// Scratch is the folder that a worker may write to; "" for none. Landlock is the version with which the supervisor has
+	// enclosed the folder, 0 where it has not, for instance because Open is set.
 	Scratch  string `json:",omitempty"`
 	Landlock int    `json:",omitempty"`
 	Open     bool   `json:",omitempty"`
@@ -39,29 +39,29 @@ type order struct {
 	Path    string   `json:",omitempty"`
 }
 
-// news is what a supervisor reports.
+// news is a report of a supervisor.
 type news struct {
-	PID    int    `json:",omitempty"` // it started this process
-	Error  string `json:",omitempty"` // it could not
-	Ended  bool   `json:",omitempty"` // the process and all that descended from it are gone
+	PID    int    `json:",omitempty"` // the process that it started
+	Error  string `json:",omitempty"` // why it could not start one
+	Ended  bool   `json:",omitempty"` // the process and all its descendants are gone
 	Code   int    `json:",omitempty"` // exit status
 	Signal int    `json:",omitempty"` // or the signal that ended it
 	User   int64  `json:",omitempty"` // CPU time of all of them, in nanoseconds
 	System int64  `json:",omitempty"`
-	Peak   int64  `json:",omitempty"` // the most memory that one of them had, in bytes
-	Excess string `json:",omitempty"` // why the supervisor ended them before their time
+	Peak   int64  `json:",omitempty"` // the largest memory of one of them, in bytes
+	Excess string `json:",omitempty"` // why the supervisor ended them early
 }
 
 // request is a message to a worker. Exactly one of its parts is set.
 type request struct {
 	Seq     uint64
 	Map     *mapRequest  `json:",omitempty"` // with the memory's descriptor
-	Pool    *poolRequest `json:",omitempty"` // with the pool's
+	Pool    *poolRequest `json:",omitempty"` // with the descriptor of the pool
 	Load    *loadRequest `json:",omitempty"`
 	Unload  bool         `json:",omitempty"`
 	Call    *callRequest `json:",omitempty"`
 	Prepare *timeRequest `json:",omitempty"`
-	Sample  bool         `json:",omitempty"` // of what was prepared
+	Sample  bool         `json:",omitempty"` // runs what was prepared
 }
 
 type mapRequest struct {
@@ -69,11 +69,11 @@ type mapRequest struct {
 	Evidence evidenceArea
 }
 
-// poolRequest says where the content of each buffer lies in a pool: in the first variant, -1 where it has none. Those of the
-// next one lie Stride bytes further.
+// poolRequest gives the place of each buffer's content in a pool: in the first variant, -1 where the buffer has none. Each
+// further variant is Stride bytes later.
 type poolRequest struct {
 	Size    int
-	Whole   int // variants that whole stretches work on, the first ones
+	Whole   int // the number of variants, from the first, for whole stretches
 	Count   int
 	Stride  int
 	Offsets []int
@@ -102,39 +102,39 @@ type timeRequest struct {
 	Seed    [2]uint64
 }
 
-// reply answers the request of the same number.
+// reply answers the request with the same number.
 type reply struct {
 	Seq       uint64
 	Error     string    `json:",omitempty"` // the worker failed
-	Refused   string    `json:",omitempty"` // the candidate cannot be loaded
+	Refused   string    `json:",omitempty"` // why the candidate cannot be loaded
 	PID       int       `json:",omitempty"`
 	Landlock  int       `json:",omitempty"` // of the order; with PID
-	Thread    int       `json:",omitempty"` // that calls run on, of Load
+	Thread    int       `json:",omitempty"` // the id of the thread that runs calls, of Load
 	Addresses []uint64  `json:",omitempty"` // of the regions, of Map
-	Arena     [2]uint64 `json:",omitzero"`  // begin and end of the timing copies, of Prepare
-	Left      string    `json:",omitempty"` // what the candidate left over, of Unload
+	Arena     [2]uint64 `json:",omitzero"`  // start and end of the timing copies, of Prepare
+	Left      string    `json:",omitempty"` // what the candidate left behind, of Unload
 	Seconds   []float64 `json:",omitempty"` // a call, one a sample
-	// The rest is of Sample, in seconds.
-	Spent float64 `json:",omitempty"` // between its begin and its end
-	Timed float64 `json:",omitempty"` // of that in calls
-	Long  float64 `json:",omitempty"` // a call, in the median of the stretches of that kind; 0 where there are few
+	// The rest belongs to Sample, in seconds.
+	Spent float64 `json:",omitempty"` // from its start to its end
+	Timed float64 `json:",omitempty"` // the part of it spent in calls
+	Long  float64 `json:",omitempty"` // per call, the median of these stretches; 0 where there are few
 	Short float64 `json:",omitempty"`
 	Whole float64 `json:",omitempty"`
-	// LongCalls and ShortCalls are how many calls those had on average.
+	// LongCalls and ShortCalls are the mean numbers of calls in these stretches.
 	LongCalls  float64 `json:",omitempty"`
 	ShortCalls float64 `json:",omitempty"`
-	// Bytes and Stretches are what was done besides the calls.
+	// Bytes and Stretches count the work outside of calls.
 	Bytes     int          `json:",omitempty"`
 	Stretches int          `json:",omitempty"`
 	Evidence  []evidenceOf `json:",omitempty"`
 }
 
-// evidenceOf says what a slot of evidence holds.
+// evidenceOf describes a slot of evidence.
 type evidenceOf struct {
 	Slot    int
-	Variant int // that the call worked on; -1 where it was mixed
-	Sample  int // that the call counts for; -1 for none
+	Variant int // the variant that was the input of the call; -1 where it was mixed
+	Sample  int // the sample that the call belongs to; -1 for none
 }
 
-// maxMessage bounds a message, well below what a socket takes.
+// maxMessage limits a message, well below what a socket accepts.
 const maxMessage = 160 << 10

@@ -11,7 +11,7 @@ import (
 	"tune/internal/files"
 )
 
-// death is all that is known about the end of a worker in the middle of a request.
+// death is everything known about the end of a worker during a request.
 type death struct {
 	fault    fault
 	faulted  bool // fault is valid
@@ -23,15 +23,15 @@ type death struct {
 	arena    [2]uint64
 	limits   Limits
 	stderr   string
-	vanished bool // the worker closed the connection and went on
-	starved  bool // the system has killed processes for want of memory since the worker's start
-	counted  bool // it would say if it had
+	vanished bool // the worker closed the connection and continued
+	starved  bool // the system has killed processes for lack of memory since the worker started
+	counted  bool // whether the system counts such kills
 }
 
-// reason says what a candidate did, for its user.
+// reason says what a candidate did, in words for its user.
 func (d death) reason() string {
 	text := d.cause()
-	// Those who end themselves say why; what others printed last has nothing to do with it.
+	// A process that exits by itself says why; what others printed last is unrelated.
 	deliberate := d.faulted && unix.Signal(d.fault.signal) == unix.SIGABRT || !d.faulted && d.failure == nil && d.result.Signal == 0
 	if word := lastWords(d.stderr); word != "" && deliberate && !d.vanished {
 		text += ": " + word
@@ -61,12 +61,12 @@ func (d death) cause() string {
 		case unix.SIGSEGV:
 			return "segmentation fault at an unknown address: a thread of its own overflowed its stack, or it handles signals itself"
 		case unix.SIGSYS:
-			// The handler was kept from running, which libc does while it starts a process.
+			// The handler was blocked, as libc does while it starts a process.
 			return "tried to start a process (posix_spawn, system), or made another call that is refused, with its signals blocked"
 		}
 		return fmt.Sprintf("ended by signal %s in the middle of %s", unix.SignalName(s), d.during)
 	case d.result.Code == 2 && strings.Contains(d.stderr, "fatal error: "):
-		// The Go runtime of the worker found itself damaged or without memory.
+		// The Go runtime of the worker found itself corrupted or out of memory.
 		return fmt.Sprintf("broke the worker in the middle of %s", d.during)
 	}
 	return fmt.Sprintf("exited with status %d in the middle of %s", d.result.Code, d.during)
@@ -123,7 +123,7 @@ func (d death) faultReason() string {
 	return fmt.Sprintf("segmentation fault: %s address %#x, which is in no buffer", d.access("read or wrote"), f.address)
 }
 
-// access says whether the faulting instruction read or wrote, or unknown where that was not recorded.
+// access says whether the faulting instruction read or wrote; unknown where that was not recorded.
 func (d death) access(unknown string) string {
 	switch {
 	case d.fault.access == 0 && d.fault.code != segvAccess:
@@ -136,7 +136,7 @@ func (d death) access(unknown string) string {
 	return unknown
 }
 
-// place says which buffer a fault belongs to, "" for none.
+// place names the buffer that a fault belongs to, "" for none.
 func (d death) place() string {
 	if d.memory == nil {
 		return ""

@@ -16,9 +16,9 @@ import (
 	"tune/space"
 )
 
-// Run runs a command and waits for its end and that of all that it started. A command that exceeds a limit is a
-// *kernels.Rejection; one that fails in another way is a Result that says so. Other errors mean that it could not be
-// started.
+// Run runs a command and waits until it and everything that it started have ended. For a command that exceeds a limit the error
+// is a *kernels.Rejection; one that fails in another way has a Result that says so. Other errors mean that the command could not
+// be started.
 func Run(ctx context.Context, c Command) (Result, error) {
 	if IsChild() {
 		return Result{}, errNoWorker
@@ -35,7 +35,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	if c.Dir != "" {
-		// A relative path was looked up here, and is executed there.
+		// A relative path is looked up in tune's directory, but the command runs in another one.
 		if path, err = filepath.Abs(path); err != nil {
 			return Result{}, err
 		}
@@ -96,9 +96,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return r, nil
 }
 
-// want says what is known of a want of memory that a process may have failed for, "" for nothing.
+// want returns a known lack of memory that may have made a process fail, "" for none.
 func (p *process) want(limit int64) string {
-	// A program that is refused memory has in most cases used nearly all that it may.
+	// A program that is refused memory has usually used nearly all that it may.
 	const nearly = 0.85
 	switch {
 	case float64(p.result.Peak) > nearly*float64(limit):

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a filter answers.
+// The answers of a filter.
 const (
 	seccompAllow = 0x7fff0000
 	seccompTrap  = 0x00030000 // SIGSYS, which the handler records
@@ -26,9 +26,9 @@ const (
 	dataArgument1    = 24
 )
 
-// noProcesses installs a filter on all threads of this process: it may start threads, but no process, no session,
-// send signals to nobody else, and change nothing of tune, of the supervisor or of the system. It cannot be removed. The
-// threads of candidates have another one besides; see fence.
+// noProcesses installs a filter on all threads of this process. The process may start threads, but no process and no session. It
+// may send signals only to itself, and change nothing of tune, of the supervisor or of the system. The filter cannot be removed.
+// The threads of candidates have a second one; see fence.
 func noProcesses(tune int) error {
 	program := filter(uint32(os.Getpid()), []uint32{uint32(tune), uint32(os.Getppid())})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -45,8 +45,8 @@ func noProcesses(tune int) error {
 	return nil
 }
 
-// filter returns the program for the process of the given id; the others are those that it must leave alone. Jumps count
-// the instructions to skip.
+// filter returns the program for the process with the given id; others are the processes that it must not affect. Jumps count the
+// instructions to skip.
 func filter(pid uint32, others []uint32) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -62,10 +62,10 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 		jump(unix.BPF_JEQ, auditArchitecture, 1, 0),
 		answer(seccompTrap),
 		load(dataNumber),
-		// The x32 calls of amd64 have a bit of their own.
+		// The x32 calls of amd64 have a separate flag bit.
 		jump(unix.BPF_JGE, 0x40000000, 0, 1),
 		answer(seccompTrap),
-		// The flags of clone3 are behind a pointer, which a filter cannot follow. Without it libc uses clone.
+		// The flags of clone3 are behind a pointer, which a filter cannot follow. If it is missing, libc uses clone.
 		jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1),
 		answer(seccompErrno | uint32(unix.ENOSYS)),
 		jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4),
@@ -82,7 +82,7 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 			answer(seccompAllow),
 			answer(seccompTrap))
 	}
-	// Limits of this process are its own to change; those of tune and of the supervisor are not.
+	// A process may change its own limits, but not those of tune and of the supervisor.
 	for _, nr := range ownCalls {
 		p = append(p,
 			jump(unix.BPF_JEQ, nr, 0, 5),
@@ -92,7 +92,7 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 			answer(seccompTrap),
 			answer(seccompAllow))
 	}
-	// Runtimes pin their threads, whose numbers nobody knows ahead.
+	// Runtimes pin their threads, whose ids are not known in advance.
 	for _, other := range others {
 		p = append(p,
 			jump(unix.BPF_JEQ, unix.SYS_SCHED_SETAFFINITY, 0, 4),
@@ -101,7 +101,7 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 			answer(seccompTrap),
 			load(dataNumber))
 	}
-	// A program may be nice, alone.
+	// A program may lower its own priority only.
 	p = append(p,
 		jump(unix.BPF_JEQ, unix.SYS_SETPRIORITY, 0, 7),
 		load(dataArgument0),
@@ -111,7 +111,7 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 		jump(unix.BPF_JEQ, pid, 0, 1),
 		answer(seccompAllow),
 		answer(seccompTrap))
-	// Whoever asks to be scheduled in another way goes on without where that is refused. An endless loop in real time
+	// A program that asks for another scheduling policy continues if that is refused. An endless loop with real-time priority
 	// would stop the machine.
 	for _, nr := range scheduleCalls {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompErrno|uint32(unix.EPERM)))
@@ -122,13 +122,13 @@ func filter(pid uint32, others []uint32) []unix.SockFilter {
 	return append(p, answer(seccompAllow))
 }
 
-// signalCalls may name this process only.
+// signalCalls may only name this process.
 var signalCalls = []uint32{unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO}
 
-// ownCalls name a process that may be this one only, also as 0.
+// ownCalls name a process, which may only be this one, also given as 0.
 var ownCalls = []uint32{unix.SYS_PRLIMIT64, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES}
 
-// scheduleCalls change the policy that a thread is scheduled by.
+// scheduleCalls change the scheduling policy of a thread.
 var scheduleCalls = []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_IOPRIO_SET}
 
 // refusedCalls are refused whatever their arguments; see also refusedHere.
@@ -137,13 +137,13 @@ var refusedCalls = slices.Concat([]uint32{
 	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_UNSHARE, unix.SYS_SETNS,
 }, reachingCalls, systemCalls, refusedHere)
 
-// reachingCalls reach into another process.
+// reachingCalls access another process.
 var reachingCalls = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 }
 
-// systemCalls change the system for all.
+// systemCalls change the whole system.
 var systemCalls = []uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
 	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_REBOOT, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE,
@@ -151,11 +151,11 @@ var systemCalls = []uint32{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX,
 	unix.SYS_CLOCK_ADJTIME, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
 	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_VHANGUP,
-	// What is asked for by a ring of requests passes no filter.
+	// Requests made through such a ring bypass the filter.
 	unix.SYS_IO_URING_SETUP,
 }
 
-// refusal says in the user's words what a refused system call was for.
+// refusal says, in words for the user, what a refused system call was for.
 func refusal(nr int64) string {
 	switch nr {
 	case unix.SYS_CLONE:

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 const auditArchitecture = 0xc000003e // AUDIT_ARCH_X86_64
 
-// refusedHere are the calls that only this architecture has, as are those of the other lists.
+// refusedHere are refused calls that exist only on this architecture; the other lists are alike.
 var refusedHere = []uint32{unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_IOPL, unix.SYS_IOPERM}
 
 var (

@@ -17,14 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsChild reports whether this process was started as a part of a worker. If it was, Main must be called before
-// anything else is done.
+// IsChild reports whether this process was started as part of a worker. If so, Main must be called before anything else.
 func IsChild() bool {
 	return len(os.Args) == 2 && (os.Args[0] == supervisorName || os.Args[0] == workerName || os.Args[0] == limiterName)
 }
 
-// Main runs the part that this process was started for, and does not return. Children leave by the system call itself:
-// nothing of theirs needs an orderly end, and the race detector would delay it.
+// Main does the work that this process was started for, and does not return. Children exit directly by the system call: nothing
+// in them needs an orderly end, and the race detector would delay it.
 func Main() {
 	var o order
 	if err := json.Unmarshal([]byte(os.Args[1]), &o); err != nil {
@@ -42,19 +41,19 @@ func Main() {
 	unix.Exit(0)
 }
 
-// killPatience bounds the killing of what cannot be killed.
+// killPatience limits the time spent on killing what cannot be killed.
 const killPatience = 5 * time.Second
 
-// How often a supervisor looks: at what a command has started; whether a process ended, where the system cannot tell;
-// and whether those that it killed are gone.
+// The intervals at which a supervisor checks: what a command has started; whether a process has ended, where the system cannot
+// notify it; and whether the killed processes are gone.
 const (
 	watchInterval = 25 * time.Millisecond
 	askInterval   = 2 * time.Millisecond
 	killInterval  = time.Millisecond
 )
 
-// supervisor is the state of a supervisor process. It is one loop on one thread: when a fork bomb has taken all that
-// the system has, it still can do its part.
+// supervisor is the state of a supervisor process. It is one loop on one thread, so that it still works when a fork bomb has used
+// up the system's processes and threads.
 type supervisor struct {
 	order   order
 	pid     int // of the worker or command, which leads its group
@@ -63,28 +62,28 @@ type supervisor struct {
 	result  news
 	began   time.Time // of the killing; zero before
 	scanned time.Time // when all descendants were last looked for; zero before
-	fresh   bool      // something was reaped since
+	fresh   bool      // something was reaped since then
 }
 
-// supervise starts the ordered process, waits for its end or for that of the lifeline, kills every process that
-// descends from this one, and reports.
+// supervise starts the ordered process, waits until it or the lifeline ends, kills every process that descends from this one, and
+// reports.
 func supervise(o order) {
 	tell := func(n news) {
 		text, err := json.Marshal(n)
 		if err == nil {
-			_, _ = unix.Write(lifelineFD, text) // Where tune is gone nobody reads it.
+			_, _ = unix.Write(lifelineFD, text) // nobody reads it if tune is gone
 		}
 	}
 	fail := func(err error) {
 		tell(news{Error: err.Error()})
 		unix.Exit(1)
 	}
-	// Collections and cores would need threads, and there is next to no garbage.
+	// Garbage collection and core dumps would need threads, and there is almost no garbage.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(64 << 20)
-	// Signals that reach the whole terminal are tune's to handle. They are caught rather than ignored, because
-	// the started process would inherit the latter.
+	// Signals to the whole terminal are for tune to handle. They are caught and not ignored, because the started process would
+	// inherit ignored signals.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT)
 	for _, fd := range []int{lifelineFD, controlFD, faultFD} {
@@ -114,8 +113,7 @@ func supervise(o order) {
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: files,
-		// The worker dies with the main thread, so that a supervisor killed by someone else leaves nothing
-		// behind either.
+		// The worker dies with the main thread, so that even a supervisor that is killed leaves nothing behind.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
@@ -125,7 +123,7 @@ func supervise(o order) {
 		elsewhere(func() { sacrifice(pid) })
 	}
 	tell(news{PID: pid})
-	// From here on only the worker holds its ends of the pipes and of the socket: their end is its end.
+	// From here on only the worker holds its ends of the pipes and of the socket: when they close, the worker has ended.
 	if o.Command == nil {
 		_ = unix.Close(controlFD)
 		_ = unix.Close(faultFD)
@@ -147,14 +145,14 @@ func supervise(o order) {
 		}
 	}
 	if o.Scratch != "" {
-		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // Tune does it again where it still lives.
+		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // tune does it again if it is still alive
 	}
 	tell(s.result)
 	unix.Exit(0)
 }
 
-// elsewhere calls f on another thread. The main one, which main goroutines of children never leave, has made itself
-// unable to change files; its Landlock domain does not hold the others.
+// elsewhere calls f on another thread. The main thread, which main goroutines of children never leave, has given up the right to
+// change files; its Landlock domain does not apply to the other threads.
 func elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -164,7 +162,7 @@ func elsewhere(f func()) {
 	<-done
 }
 
-// watch waits for what ends the process: itself, tune, or the number of processes that it has started.
+// watch waits for what ends the process: its own end, the end of tune, or too many started processes.
 func (s *supervisor) watch() {
 	wait := -1
 	switch {
@@ -183,14 +181,14 @@ func (s *supervisor) watch() {
 		}
 	}
 	if s.order.Command == nil {
-		return // A worker's filter lets it start nothing.
+		return // a worker's filter lets it start nothing
 	}
 	if s.result.Excess = s.census.excess(); s.result.Excess != "" {
 		s.beginKilling()
 	}
 }
 
-// beginKilling ends the process and its group. The system does that at one blow: no member gets away by forking.
+// beginKilling kills the process and its group. That is one operation of the system, which no member can escape by forking.
 func (s *supervisor) beginKilling() {
 	if s.began.IsZero() {
 		s.began = time.Now()
@@ -198,17 +196,17 @@ func (s *supervisor) beginKilling() {
 	}
 }
 
-// kill does one round of killing. It reports false where that has gone on for too long.
+// kill does one round of killing. It returns false where that has taken too long.
 func (s *supervisor) kill() bool {
 	now := time.Now()
 	switch {
 	case s.scanned.IsZero() && s.pidfd >= 0 && now.Sub(s.began) < askInterval:
-		// In most cases the group was all, and nothing has to be looked for.
+		// Usually the group was everything, and no search is needed.
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.pidfd), Events: unix.POLLIN}}, int(askInterval/time.Millisecond))
 		return true
 	case s.scanned.IsZero() || s.fresh || now.Sub(s.scanned) > watchInterval:
-		// A round may miss a process that is just being started. Its parent was seen and killed, so that this process
-		// inherits it before it can reap the parent, and then there is another round.
+		// A round may miss a process that is just being started. Its parent was seen and killed, so this process inherits it
+		// before it can reap the parent, and then there is another round.
 		s.scanned, s.fresh = now, false
 		killDescendants()
 	}
@@ -216,7 +214,7 @@ func (s *supervisor) kill() bool {
 	return now.Sub(s.began) < killPatience
 }
 
-// reap takes the processes that have ended, and reports whether there are others.
+// reap collects the processes that have ended, and reports whether there are others.
 func (s *supervisor) reap() bool {
 	for {
 		var info unix.Siginfo
@@ -225,15 +223,15 @@ func (s *supervisor) reap() bool {
 			continue
 		}
 		if err != nil {
-			return false // There is no child left: whatever descended from the worker has been reaped here.
+			return false // no child is left: everything that descended from the worker has been reaped here
 		}
-		// The first word after those that every signal has is the sender, at an offset of 16.
+		// The sender is the first field after the common fields of all signals, at an offset of 16.
 		child := int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), 16)))
 		if child == 0 {
 			return true
 		}
 		if child == s.pid {
-			s.beginKilling() // As long as it was not reaped, nobody else's group can have its number.
+			s.beginKilling() // no other group can have its id until it is reaped
 		}
 		var status unix.WaitStatus
 		var usage unix.Rusage
@@ -257,18 +255,18 @@ func (s *supervisor) reap() bool {
 	}
 }
 
-// spares is how many threads a supervisor has in store: more than its runtime is ever seen to use.
+// spares is how many threads a supervisor keeps in reserve: more than its runtime is ever seen to use.
 const spares = 6
 
-// spareThreads makes the Go runtime start n threads and keep them. It would end the process where it needs another one
-// and the system has none, which is what a fork bomb brings about.
+// spareThreads makes the Go runtime start n threads and keep them. Otherwise the runtime would exit when it needs another thread
+// and the system has none left, which is what a fork bomb causes.
 func spareThreads(n int) {
 	var started, done sync.WaitGroup
 	leave := make(chan struct{})
 	for range n {
 		started.Add(1)
 		done.Go(func() {
-			// A goroutine that is locked waits on a thread of its own.
+			// A locked goroutine waits on a thread of its own.
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			started.Done()
@@ -280,7 +278,7 @@ func spareThreads(n int) {
 	done.Wait()
 }
 
-// limit takes on the limits of a command and becomes it.
+// limit applies the limits of a command to this process, and then becomes the command.
 func limit(o order) {
 	die := func(err error) {
 		fmt.Fprintln(os.Stderr, "tune:", err)
@@ -295,7 +293,7 @@ func limit(o order) {
 	if err := setLimits(o.Limits); err != nil {
 		die(err)
 	}
-	// Each of its processes counts alone.
+	// The limit holds for each of its processes separately.
 	seconds := uint64((o.Limits.CPU + time.Second - 1) / time.Second)
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds + 2}); err != nil {
 		die(fmt.Errorf("limiting CPU time: %w", err))
@@ -310,22 +308,21 @@ func limit(o order) {
 	die(fmt.Errorf("running %s: %w", o.Path, syscall.Exec(o.Path, o.Command, os.Environ())))
 }
 
-// keptCapabilities are those that a kernel may need where tune has them: to reach files, and to lock memory.
+// keptCapabilities are those that a kernel may need if tune has them: to access files, and to lock memory.
 const keptCapabilities = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_IPC_LOCK
 
-// dropCapabilities takes the capabilities of root from what this thread starts. Root without them may no longer open
-// /proc/PID/mem of a process that has them; what keeps other users from that is Landlock (see enclose). See capabilities(7).
+// dropCapabilities removes root's capabilities from everything that this thread starts. Without them root may no longer open
+// /proc/PID/mem of a process that has them; other users are kept from that by Landlock (see enclose). See capabilities(7).
 func dropCapabilities() {
 	for c := uintptr(0); c < 64; c++ {
 		if keptCapabilities&(1<<c) == 0 {
-			// Others than root have none to drop, and are refused.
+			// Users other than root have none to drop, and the call is refused.
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		}
 	}
 }
 
-// sacrifice makes a process and those that it starts the ones that the system chooses where memory runs out, rather than
-// tune.
+// sacrifice makes the system choose a process and those that it starts, and not tune, when memory runs out.
 func sacrifice(pid int) {
 	if fd, err := unix.Open(fmt.Sprintf("/proc/%d/oom_score_adj", pid), unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
 		_, _ = unix.Write(fd, []byte("1000"))

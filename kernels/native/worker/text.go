@@ -7,7 +7,7 @@ import (
 	"tune/internal/plain"
 )
 
-// lastWords returns the line of a dying program's output that says most.
+// lastWords returns the most informative line of a dying program's output.
 func lastWords(stderr string) string {
 	lines := strings.Split(stderr, "\n")
 	word := ""

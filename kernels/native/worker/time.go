@@ -18,12 +18,12 @@ import (
 	"tune/space"
 )
 
-// Time times the candidate on private copies of the buffers, after a warm-up call on each, where the request does not
-// say that they are warm. What the buffers hold varies between timed calls; see [Pool] and TimeRequest.Window.
+// Time times the candidate on private copies of the buffers. A warm-up call on each copy comes first, unless the request says
+// that they are warm. The content of the buffers varies between timed calls; see [Pool] and TimeRequest.Window.
 //
-// The times come from the candidate's own process, by system calls of the harness. They are held against what the system
-// says from outside about the thread that calls, the whole process, and the wall. Where these cannot all be right, or
-// more threads work than the request says, the candidate is rejected. A clock that stumbled gets a second chance.
+// The times come from the candidate's own process, where the harness reads them by system calls. They are compared with what the
+// system reports from outside about the calling thread, the whole process, and wall time. If they cannot all be right, or if more
+// threads work than the request says, the candidate is rejected. A clock that is wrong once gets a second chance.
 func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := t.Validate(); err != nil {
 		return Timing{}, err
@@ -34,7 +34,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if w.options.Harness == "" {
 		return Timing{}, errors.New("the worker cannot time: Options.Harness is not set")
 	}
-	// On a machine that others use too, what takes little CPU time may take long.
+	// On a shared machine, what takes little CPU time may take long.
 	wall, cpu := 2*t.Limit+patience, t.Limit*time.Duration(max(t.Threads, 1))
 	if t.Limit == 0 {
 		wall, cpu = w.limits.Wall*time.Duration(t.Samples+1), w.limits.CPU*time.Duration(t.Samples+1)
@@ -82,10 +82,10 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	return Timing{}, doubt
 }
 
-// patience is how much longer than its limit a timing may take by the wall.
+// patience is how much longer than its limit a timing may take in wall time.
 const patience = 5 * time.Second
 
-// varied sees to it that the process has the contents that timed calls work on.
+// varied makes sure that the process has the contents that timed calls use.
 func (w *Worker) varied(ctx context.Context) error {
 	if w.memory == nil {
 		return nil
@@ -137,17 +137,17 @@ func (w *Worker) evidence(list []evidenceOf, samples int) ([]Evidence, error) {
 	return out, nil
 }
 
-// usage is what the system says about a worker, from outside.
+// usage is what the system reports about a worker from outside.
 type usage struct {
 	wall    time.Duration
 	process time.Duration // CPU time of all threads
 	threads map[int]time.Duration
 	caller  int
-	ours    []int // the threads of the worker itself, where it was asked for them
+	ours    []int // the threads of the worker itself, if requested
 }
 
-// ours returns the threads that run no code of candidates: those with no more filters than the main thread. Where the system
-// does not tell, these are none.
+// ours returns the threads that run no code of candidates: those with no more filters than the main thread. Where the system does
+// not report filters, it returns none.
 func (n *instance) ours() (list []int) {
 	all := look(n.pid)
 	for id, t := range all {
@@ -165,10 +165,10 @@ func (n *instance) look() usage {
 	return u
 }
 
-// processStart is what readings of the wall count from.
+// processStart is the origin of wall-clock readings.
 var processStart = time.Now()
 
-// since returns what was used after an earlier look.
+// since returns the usage since an earlier look.
 func (u usage) since(before usage) usage {
 	out := usage{wall: u.wall - before.wall, process: u.process - before.process, threads: map[int]time.Duration{}, caller: u.caller}
 	for id, t := range u.threads {
@@ -198,17 +198,17 @@ func threadTimes(pid int) map[int]time.Duration {
 	return out
 }
 
-// Clocks that tell the same are off by so much at the most: a share, and what a process does beside the calls.
+// Clocks that should agree may differ by this much: a share, and what a process does besides the calls.
 const (
 	clockShare   = 0.05
 	clockSlack   = 0.003 // seconds
 	threadsSlack = 0.002
-	// The worker's own threads may use so much besides, which is not the candidate's, and no more.
+	// The worker's own threads, which do not count for the candidate, may use this much in addition.
 	oursShare = 0.05
 	oursSlack = 0.006
 )
 
-// doubt says why what a worker answered cannot be right, or nil.
+// doubt says why the answer of a worker cannot be right, or returns nil.
 func (u usage) doubt(r reply, t TimeRequest) error {
 	implausible := func(format string, args ...any) error {
 		return kernels.Reject(space.Invalid, "implausible: "+format, args...)
@@ -235,8 +235,8 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 	case t.Clock == CPU && known && caller.Seconds() > r.Spent*(1+clockShare)+clockSlack:
 		return implausible("its clock says that it used %.3f s of CPU time, and that of its thread says %.3f s", r.Spent, caller.Seconds())
 	}
-	// Work of other threads, which the clock of the one that calls does not see.
-	mine := max(r.Spent, caller.Seconds()) // which a moment ago were found to be as good as the same
+	// Work of other threads, which the clock of the calling thread does not see.
+	mine := max(r.Spent, caller.Seconds()) // just found to agree
 	if t.Clock == Wall {
 		if mine = caller.Seconds(); !known {
 			return nil
@@ -259,8 +259,8 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 	return nil
 }
 
-// besides returns how long a request may take beside its calls, in seconds: what a slow memory needs for the bytes, the clocks,
-// and what the process needs to have pages. The wall goes on while others have the core.
+// besides returns how many seconds a request may take in addition to its calls: for the bytes at the rate of a slow memory, the
+// clocks, and page faults. Wall time continues while other processes have the core.
 func besides(r reply, t TimeRequest) float64 {
 	const slowest, stretch = 1.5e9, 3e-6
 	took := float64(r.Bytes)/slowest + float64(r.Stretches)*stretch + clockShare*r.Timed + clockSlack
@@ -270,7 +270,7 @@ func besides(r reply, t TimeRequest) float64 {
 	return took
 }
 
-// working returns how many threads did a share of the work that counts, at least two: those that have ended are not seen.
+// working returns how many threads did a significant share of the work, at least two: those that have ended are not seen.
 func (u usage) working() int {
 	n := 1
 	for id, t := range u.threads {

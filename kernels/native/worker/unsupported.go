@@ -59,7 +59,7 @@ type Pool struct{}
 // NewPool returns an error.
 func NewPool([]Buffer, [][][]byte, int) (*Pool, error) { return nil, errUnsupported }
 
-// Lacks returns nil: nothing runs that could be held.
+// Lacks returns nil: no native code runs here.
 func Lacks() []string { return nil }
 
 // Probe returns an error.

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A filter cannot tell the threads of its process from those of others, and runtimes pin their own. So it asks: the system
-// holds the thread that wants to pin another one until the watcher, a thread of the worker, has looked.
+// A filter cannot tell the threads of its process from those of others, and runtimes pin their own threads. So the filter asks:
+// the system holds a thread that wants to pin another one until the watcher, a thread of the worker, has answered.
 
 const seccompNotify = 0x7fc00000
 
-// pinRules are put before the others where a watcher answers.
+// pinRules come before the other rules where there is a watcher.
 func pinRules() []rule {
 	return []rule{
 		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompAllow, tests: []test{is(0, 0)}},
@@ -43,7 +43,7 @@ type verdict struct {
 	flags uint32
 }
 
-// watch answers what the filter with this listener asks, until the last thread that has it is gone.
+// watch answers the questions of the filter with this listener, until the last thread that has the filter is gone.
 func watch(listener int) {
 	defer unix.Close(listener)
 	for {
@@ -55,7 +55,7 @@ func watch(listener int) {
 		}
 		var n notice
 		if errno := notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno == unix.ENOENT || errno == unix.EINTR {
-			continue // Whoever asked is gone.
+			continue // the asking thread is gone
 		} else if errno != 0 {
 			return
 		}
@@ -63,7 +63,7 @@ func watch(listener int) {
 		if unix.Access("/proc/self/task/"+thread, unix.F_OK) != nil && unix.Access("/proc/"+thread, unix.F_OK) == nil {
 			refuseHere(int64(n.call))
 		}
-		// Where there is no such thread the system says so itself.
+		// If there is no such thread, the system itself reports that.
 		v := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		_ = notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&v))
 	}
@@ -74,7 +74,7 @@ func notifyIoctl(fd int, command uintptr, argument unsafe.Pointer) unix.Errno {
 	return errno
 }
 
-// refuseHere ends the worker as the handler of faults does for a call that a filter refuses.
+// refuseHere ends the worker as the fault handler does for a call that a filter refuses.
 func refuseHere(call int64) {
 	f := (*fault)(*(*unsafe.Pointer)(unsafe.Pointer(&faultRecord)))
 	if atomic.SwapInt64(&f.claimed, 1) == 0 {
@@ -84,8 +84,8 @@ func refuseHere(call int64) {
 	unix.Exit(1)
 }
 
-// fence puts the filter for candidates on the calling thread. It returns the descriptor that its questions come by, -1
-// where it asks none: an old system cannot, nor one on which somebody else answers for this process already.
+// fence installs the filter for candidates on the calling thread. It returns the descriptor for its questions, or -1 where it
+// asks none: on an old system, and where another process already answers for this one.
 func (w *child) fence() (listener int, err error) {
 	var own []int
 	for _, name := range names("/proc/self/task") {

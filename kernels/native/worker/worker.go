@@ -21,13 +21,13 @@ import (
 	"tune/space"
 )
 
-// startLimit bounds the start of a worker, and what it does without a candidate.
+// startLimit limits the start of a worker, and everything that it does without a candidate.
 const startLimit = 30 * time.Second
 
-// unloadLimit bounds what a candidate does at its end. The one that waits for it is the next.
+// unloadLimit limits what a candidate does at its end. The next candidate is waiting for it.
 const unloadLimit = 2 * time.Second
 
-// pollInterval is how often a call is watched. Its answer is not waited for by polling.
+// pollInterval is the interval at which a running call is checked. The answer itself is not polled for.
 const pollInterval = 25 * time.Millisecond
 
 // Worker is tune's side of a worker. It is used by one goroutine at a time.
@@ -39,9 +39,9 @@ type Worker struct {
 	memory  *memory   // nil before Map
 	pool    *Pool     // of the mapped buffers; nil where there is one content
 	maps    int       // how often Map was called
-	kept    []*memory // that Map has made, the last one used first
+	kept    []*memory // made by Map, the most recently used first
 	loaded  bool
-	shared  bool // the last candidate was loaded into a process that others had run in
+	shared  bool // the last candidate was loaded into a process in which others had run
 	closed  bool
 }
 
@@ -55,30 +55,30 @@ type instance struct {
 	buf       []byte
 	scratch   string   // the folder that it may write to; "" where it has none
 	landlock  int      // the version that encloses it
-	candidate bool     // code runs in it that is the loaded candidate's to answer for
+	candidate bool     // whether code of the loaded candidate may have run in it
 	ran       string   // the first object that was loaded into it; "" before
-	others    bool     // another one was, too
+	others    bool     // whether another object was loaded too
 	outlook   outlook  // before the candidate was loaded
 	thread    int      // that the candidate is called on; 0 where none is loaded
-	missed    int      // polls in a row that did not find it
+	missed    int      // consecutive polls that did not find the thread
 	memory    *memory  // that it has mapped
 	pool      *Pool    // that it has mapped
-	maps      int      // the call of Map that it has heard of
-	bases     []uint64 // where
+	maps      int      // the number of the last Map that it was told of
+	bases     []uint64 // the addresses of the buffers
 	arena     [2]uint64
 }
 
-// errNothingLoaded says that the caller forgot Load, or went on after a failure.
+// errNothingLoaded says that the caller did not call Load, or continued after a failure.
 var errNothingLoaded = errors.New("the worker has loaded nothing")
 
-// Start starts a worker. It fails where native code cannot be isolated. When ctx is done, Map and Load fail; the
-// worker lives until Close.
+// Start starts a worker. It fails where native code cannot be isolated. When ctx is done, Map and Load fail; the worker lives
+// until Close.
 func Start(ctx context.Context, options Options) (*Worker, error) {
 	if err := options.Limits.Validate(); err != nil {
 		return nil, err
 	}
 	if IsChild() {
-		return nil, errNoWorker // Whatever came to here would start itself again and again.
+		return nil, errNoWorker // it would otherwise start itself again and again
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	}
 	n.control = control
 	defer theirs.Close()
-	// Closing by hand is for the ways out before the instance is w's.
+	// The files are closed here if the start fails before the instance belongs to w.
 	fail := func(err error) error {
 		_ = control.Close()
 		if n.shared != nil {
@@ -123,12 +123,12 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	if err != nil {
 		return fail(err)
 	}
-	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for every
-	// one of them; what it reserves cannot be told from what a candidate left behind.
+	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for each of these;
+	// that could not be distinguished from what a candidate left behind.
 	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
 	o := order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness, Open: w.options.open}
 	if landlockVersion() >= landlockTruncate && !o.Open {
-		// A system without room for a folder is no reason to fail: then a kernel writes nothing.
+		// A lack of room for a folder is no reason to fail: kernels then cannot write any file.
 		if n.scratch, err = os.MkdirTemp("", "tune-worker-"); err == nil {
 			o.Scratch, env = n.scratch, append(env, "TMPDIR="+n.scratch)
 		}
@@ -138,7 +138,7 @@ func (w *Worker) start(ctx context.Context) (err error) {
 		out.discard()
 		return fail(err)
 	}
-	// A supervisor that fails holds the connection open no longer than it lives.
+	// A supervisor that fails holds the connection open only as long as it lives.
 	_ = theirs.Close()
 	w.running = n
 	hello, err := w.receive(ctx, 0, startLimit, startLimit)
@@ -161,11 +161,11 @@ func (w *Worker) start(ctx context.Context) (err error) {
 
 func (n *instance) removeScratch() {
 	if n.scratch != "" {
-		_ = os.RemoveAll(n.scratch) // Its supervisor does so too; what is left is empty, or in a full system.
+		_ = os.RemoveAll(n.scratch) // the supervisor does this too; usually nothing is left
 	}
 }
 
-// stop ends the process, if there is one, and all that descends from it.
+// stop ends the process, if there is one, and all its descendants.
 func (w *Worker) stop() {
 	n := w.running
 	w.running, w.loaded = nil, false
@@ -190,24 +190,24 @@ func (w *Worker) Close() error {
 	return nil
 }
 
-// Renew makes the next Load use a fresh process, as a final measurement should.
+// Renew makes the next Load use a fresh process, for instance for a final measurement.
 func (w *Worker) Renew() { w.stop() }
 
-// Shared reports whether the last candidate that was loaded met a process that others had run in. They may have harmed it
-// in ways that nothing shows, such as a heap that was written past its end: a failure there is nobody's until it is seen
-// in a fresh process (see [Worker.Renew]).
+// Shared reports whether the last candidate was loaded into a process in which others had run. They may have harmed it unnoticed,
+// for instance by writing past the end of a heap block. So a failure there counts only if it is repeated in a fresh process (see
+// [Worker.Renew]).
 func (w *Worker) Shared() bool { return w.shared }
 
-// Map sets the buffers of the calls that follow. Inputs holds the content of In and InOut buffers; those of Out
-// buffers are ignored. The inputs must not change until the next Map. What is loaded stays loaded. The process hears of
-// them when it needs them: it may be one that a candidate has harmed whose turn is over.
+// Map sets the buffers of the following calls. Inputs holds the content of In and InOut buffers; those of Out buffers are
+// ignored. The inputs must not change until the next Map. A loaded candidate stays loaded. The process is told when it needs the
+// buffers, because it may be one that the last candidate has harmed.
 func (w *Worker) Map(buffers []Buffer, inputs [][]byte) error {
 	if w.closed {
 		return errors.New("the worker is closed")
 	}
 	w.pool = nil
-	// A problem has a few cases that take turns with each candidate: making shared memory for each of them
-	// again would cost more than copying the inputs.
+	// A problem has a few cases that each candidate uses in turn: making new shared memory for each of them would cost more than
+	// copying the inputs.
 	if i := slices.IndexFunc(w.kept, func(m *memory) bool { return slices.Equal(m.buffers, buffers) }); i >= 0 {
 		if err := checkInputs(buffers, inputs); err != nil {
 			return err
@@ -244,8 +244,8 @@ func (w *Worker) evict() {
 	}
 }
 
-// share hands the buffers to the process where Map was called since. It does so even where it has them: its copies for
-// timing are then of other inputs.
+// share passes the buffers to the process if Map was called since. It does so even if the process has them, because its copies
+// for timing are then of other inputs.
 func (w *Worker) share(ctx context.Context) error {
 	n := w.running
 	if w.memory == nil || n.maps == w.maps {
@@ -260,8 +260,7 @@ func (w *Worker) share(ctx context.Context) error {
 	return nil
 }
 
-// Outputs returns views of all buffers, in order, as the last call left them. They are valid until the next Map
-// or Close.
+// Outputs returns views of all buffers, in order, as the last call left them. They are valid until the next Map or Close.
 func (w *Worker) Outputs() [][]byte {
 	if w.memory == nil {
 		return nil
@@ -269,9 +268,9 @@ func (w *Worker) Outputs() [][]byte {
 	return slices.Clone(w.memory.views)
 }
 
-// Load loads the candidate at the absolute path so in place of the one that is loaded, in a fresh process where the
-// last one was harmed or not left clean. A candidate that cannot be loaded, or that fails while it is, is a
-// *kernels.Rejection. It may be called before or after Map.
+// Load loads the candidate at the absolute path so, replacing the one that is loaded. It uses a fresh process where the last one
+// was harmed or not left clean. A candidate that cannot be loaded, or that fails during that, is a *kernels.Rejection. Load may
+// be called before or after Map.
 func (w *Worker) Load(so string) error {
 	ctx := w.ctx
 	if w.closed {
@@ -284,7 +283,7 @@ func (w *Worker) Load(so string) error {
 	if err := w.begin(ctx, so); err != nil {
 		return err
 	}
-	// The first answer named the thread; the second one comes when the object's constructors have run.
+	// The first answer names the thread; the second one comes when the object's constructors have run.
 	n := w.running
 	n.candidate = true
 	n.others = n.others || n.ran != "" && n.ran != so
@@ -301,8 +300,8 @@ func (w *Worker) Load(so string) error {
 	return nil
 }
 
-// begin asks a process to load the object, and returns when it is about to run code of it. Where that fails in a process
-// that has run a candidate, the process was harmed, and another one is asked. Where it fails in a fresh one, tune has failed.
+// begin asks a process to load the object, and returns when the process is about to run its code. Where that fails in a process
+// in which a candidate has run, the process was harmed, and another one is asked. Where it fails in a fresh one, tune has failed.
 func (w *Worker) begin(ctx context.Context, so string) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -332,7 +331,7 @@ func (w *Worker) begin(ctx context.Context, so string) error {
 	}
 }
 
-// unload unloads what is loaded. Whatever goes wrong with that costs the process and nothing else.
+// unload unloads the candidate. A failure costs the process and nothing else.
 func (w *Worker) unload(ctx context.Context) {
 	n := w.running
 	if n == nil || !n.candidate {
@@ -352,10 +351,9 @@ func (w *Worker) unload(ctx context.Context) {
 	n.candidate = false
 }
 
-// changed reports whether the candidate that was unloaded has left threads, or the others in another state.
+// changed reports whether the unloaded candidate has left threads, or has changed the other threads.
 func (n *instance) changed() bool {
-	// A thread that has been joined may still be seen for a moment, on a busy machine for as long as others have the
-	// core that it ends on.
+	// A thread that has been joined may still be visible for a moment; on a busy machine, until it gets the core to end on.
 	for range 200 {
 		now := look(n.pid)
 		if len(now.strangers(n.outlook, n.pid)) == 0 {
@@ -368,14 +366,14 @@ func (n *instance) changed() bool {
 	return true
 }
 
-// Call calls the candidate once. Out buffers are filled with NaNs before, InOut buffers with their inputs. It
-// returns a *kernels.Rejection where the candidate is at fault; it is then no longer loaded, unless all it did was
-// to write round its buffers.
+// Call calls the candidate once. Before that, Out buffers are filled with NaNs and InOut buffers with their inputs. Where the
+// candidate is at fault the error is a *kernels.Rejection; the candidate is then unloaded, unless it only wrote around its
+// buffers.
 func (w *Worker) Call(ctx context.Context, dims []int64) error {
 	return w.CallWithin(ctx, dims, w.limits.Wall)
 }
 
-// CallWithin is Call with a limit of its own on the wall time, where that is below the worker's.
+// CallWithin is Call with a separate limit on wall time, where that is less than the worker's.
 func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
@@ -395,8 +393,8 @@ func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duratio
 	return nil
 }
 
-// ready sees to it that a candidate is loaded, and its process has the buffers. Whatever fails here fails after code of the
-// candidate has run, and is its fault.
+// ready makes sure that a candidate is loaded and its process has the buffers. At this point code of the candidate has run, so a
+// failure is its fault.
 func (w *Worker) ready(ctx context.Context) error {
 	if !w.loaded {
 		return errNothingLoaded
@@ -404,8 +402,8 @@ func (w *Worker) ready(ctx context.Context) error {
 	return w.share(ctx)
 }
 
-// ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is
-// stopped and the error is a *kernels.Rejection.
+// ask sends a request and waits for the answer within the limits. Where the candidate fails, the process is stopped and the error
+// is a *kernels.Rejection.
 func (w *Worker) ask(ctx context.Context, q request, file *os.File, wall, cpu time.Duration) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
@@ -422,13 +420,13 @@ func (w *Worker) ask(ctx context.Context, q request, file *os.File, wall, cpu ti
 		rights = unix.UnixRights(int(file.Fd()))
 	}
 	_ = n.control.SetWriteDeadline(time.Now().Add(startLimit))
-	// A worker that died meanwhile fails to take the request; why it died is found out by receiving.
+	// A worker that has died does not accept the request; receiving finds out why it died.
 	_, _, _ = n.control.WriteMsgUnix(text, rights, nil)
 	runtime.KeepAlive(file)
 	return w.receive(ctx, n.seq, wall, cpu)
 }
 
-// receive waits for the answer of the given number and watches the process meanwhile.
+// receive waits for the answer with the given number, and checks the process at intervals.
 func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duration) (reply, error) {
 	n := w.running
 	last := time.Now()
@@ -459,7 +457,7 @@ func (w *Worker) receive(ctx context.Context, seq uint64, wall, cpu time.Duratio
 		}
 		now := time.Now()
 		if pause := now.Sub(last); pause > 20*pollInterval {
-			deadline = deadline.Add(pause) // Tune itself was stopped; that is not the candidate's fault.
+			deadline = deadline.Add(pause) // tune itself was stopped, which is not the candidate's fault
 		}
 		last = now
 		if ctx.Err() != nil {
@@ -490,7 +488,7 @@ func (w *Worker) fail(status space.Status, format string, args ...any) error {
 	return kernels.Reject(status, format, args...)
 }
 
-// Probe starts a worker and says what holds it. It fails where none can be started.
+// Probe starts a worker and says how it is isolated. It fails where none can be started.
 func Probe(ctx context.Context) (Isolation, error) {
 	w, err := Start(ctx, Options{Core: -1})
 	if err != nil {
@@ -513,7 +511,7 @@ func (n *instance) stuck() string {
 	case ok && (thread.state == 'T' || thread.state == 't'):
 		return "stopped its own process (SIGSTOP)"
 	case !ok || thread.state == 'Z' || thread.state == 'X':
-		// The thread may be gone because all of the process is about to be; then its end tells more.
+		// The thread may be gone because the whole process is about to end; the end of the process then tells more.
 		if n.missed++; n.missed > 8 {
 			return "ended the thread that called it (pthread_exit)"
 		}
@@ -532,7 +530,7 @@ func (w *Worker) died() error {
 	}
 	select {
 	case <-n.ended:
-	case <-time.After(2 * time.Second): // A busy machine takes its time to end a process.
+	case <-time.After(2 * time.Second): // ending a process takes time on a busy machine
 		d.vanished = true
 	}
 	n.kill()

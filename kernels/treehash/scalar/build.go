@@ -8,10 +8,10 @@ import (
 // loadSteps is the number of slots in which a lane loads its index, value and node.
 const loadSteps = 6
 
-// instr is a slot as it is emitted. Beside its scratch operands it may read or write one thing that is not
-// scratch: the word of memory that a load or store touches, or the token of a lane's stages. Such things
-// have numbers from sim.ScratchWords on, so that the packers treat them as they do scratch; 0 is none. Loads
-// of the header and the tree need none, for nothing stores there.
+// instr is a slot as it is emitted. Besides its scratch operands it may read or write one thing that is not scratch: the word of
+// memory that a load or store touches, or the token of a lane's stages. Such things have numbers from sim.ScratchWords on, so
+// that the packers treat them like scratch; 0 means none. Loads of the header and the tree need none, because nothing is stored
+// there.
 type instr struct {
 	sim.Slot
 	reads, writes uint32
@@ -25,8 +25,8 @@ type builder struct {
 	instrs []instr
 }
 
-// Build generates the program of a point. It fails where the shape or the configuration is out of range,
-// and with a *kernels.Rejection where the registers do not fit.
+// Build generates the program of a point. It fails where the shape or the configuration is out of range, and with a
+// *kernels.Rejection where there are not enough registers.
 func Build(s tree.Shape, c Config) (*sim.Program, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func Build(s tree.Shape, c Config) (*sim.Program, error) {
 	p := newPacker(c, l.end)
 
 	b.prologue()
-	// The study packs the body alone; list scheduling has no reason to leave the prologue as it is.
+	// The study packs only the body; list scheduling packs the prologue too.
 	if c.Packing == PackList {
 		p.pack(b.instrs)
 	} else {

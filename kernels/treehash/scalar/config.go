@@ -94,7 +94,7 @@ type Config struct {
 	Offsets        Offsets        // default OffsetCounter
 }
 
-// MaxStagger is the largest stagger that is not LoadsByLane in other words: a lane loads in six slots.
+// MaxStagger is the largest stagger that differs from LoadsByLane: a lane loads in six slots.
 const MaxStagger = loadSteps - 1
 
 // Validate reports a field that is out of range.

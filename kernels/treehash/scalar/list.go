@@ -21,9 +21,9 @@ type graph struct {
 	preds []int32 // how many edges lead to each instruction
 }
 
-// newGraph finds the true, anti and output dependences of instructions in program order. Memory needs no
-// rule of its own: distinct items never alias, and the words of one item have a number, see instr. There
-// are no edges across a pause, since the scheduler never looks past one.
+// newGraph finds the true, anti and output dependences of instructions in program order. Memory needs no special rule: different
+// items never alias, and the words of one item have a number, see instr. There are no edges across a pause, because the scheduler
+// never looks past one.
 func newGraph(instrs []instr, words uint32) graph {
 	type dependence struct{ from, to, latency int32 }
 	deps := make([]dependence, 0, 5*len(instrs))
@@ -36,7 +36,7 @@ func newGraph(instrs []instr, words uint32) graph {
 	readers := make([]reader, 0, 4*len(instrs))
 	lastReader := slices.Repeat([]int32{-1}, int(words))
 
-	// What is before the last pause is below these.
+	// Instructions before the last pause have smaller numbers.
 	floor, readersFloor := int32(0), int32(0)
 
 	for i := range instrs {
@@ -153,8 +153,7 @@ func (s *scheduler) stretch(start, end int) {
 	for left := end - start; left > 0; {
 		first := len(s.slots)
 		used := [numUnits]int{}
-		// An instruction may make others ready in the same cycle, so the units are asked in turn until none
-		// takes any.
+		// An instruction may make others ready in the same cycle, so the units are asked in turn until none takes any.
 		for taken := true; taken; {
 			taken = false
 			for u := range s.ready {
@@ -196,8 +195,8 @@ func (s *scheduler) take(i int32) {
 	}
 }
 
-// heap is a binary heap of keys, the smallest first. It is written out because container/heap costs an
-// interface call and an allocation a key, which would be most of a build's time.
+// heap is a binary heap of keys, the smallest first. It is written out because container/heap costs an interface call and an
+// allocation for each key, which would be most of a build's time.
 type heap []uint64
 
 func (h *heap) push(k uint64) {

@@ -18,8 +18,7 @@ var (
 	offsets        = []string{"counter", "constant"}
 )
 
-// Parameters returns the knobs of the family. Some are active only beside others, where alone they can matter
-// to the cycles.
+// Parameters returns the knobs of the family. Some are active only where they can affect the cycles.
 func Parameters() []space.Parameter {
 	return []space.Parameter{
 		space.Range("lanes", 1, MaxLanes).

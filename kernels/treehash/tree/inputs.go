@@ -2,8 +2,7 @@ package tree
 
 import "sync"
 
-// Input is one seeded input of a problem with what a right program makes of it. It is shared: nobody may
-// write to its slices.
+// Input is one seeded input of a problem with the right results. It is shared: nobody may write to its slices.
 type Input struct {
 	Image   []uint32
 	Values  []uint32 // the values after the last round

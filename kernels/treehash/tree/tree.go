@@ -1,6 +1,5 @@
-// Package tree is the tree-hash problem: its shapes, its memory image, and the reference that every
-// program of it is compared with. It knows no machine beyond the names of its operations, so that the
-// generators can share it.
+// Package tree is the tree-hash problem: its shapes, its memory image, and the reference that every program is compared with. It
+// knows nothing of the machine but the names of its operations, so that all generators can share it.
 //
 // An image holds a header of seven words (rounds, nodes, batch, height, and the addresses of the tree,
 // the indices and the values), then the tree's nodes in heap order, the batch of indices, all 0, and the
@@ -124,8 +123,7 @@ func Image(s Shape, seed uint64) []uint32 {
 	return image
 }
 
-// Reference returns what the values and the indices of an image are after the last round. It leaves the
-// image as it is.
+// Reference returns the values and the indices of an image after the last round. It does not change the image.
 func Reference(s Shape, image []uint32) (values, indices []uint32) {
 	nodes := image[s.TreeAddr():s.IndexAddr()]
 	values = append(values, image[s.ValueAddr():s.Words()]...)
