@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"tune/kernels/all"
 )
 
 // TestConsent: who has a terminal is asked before a kernel from elsewhere runs, and only yes is yes.
@@ -21,8 +18,8 @@ func TestConsent(t *testing.T) {
 	}
 	tune := func(answer string, terminal bool, args ...string) (code int, stderr string) {
 		t.Helper()
-		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(answer), stdout: &out, stderr: &errs, table: all.Table(nil), interactive: terminal}
+		a, _, errs := testApp()
+		a.stdin, a.interactive = strings.NewReader(answer), terminal
 		code = a.run(t.Context(), args)
 		return code, errs.String()
 	}
