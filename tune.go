@@ -184,17 +184,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(opened, entry, &settings, func(problem kernels.Problem) (prior []results.Prior, err error) {
+	s, err := newSession(opened, entry, &settings, func(problem kernels.Problem) (sources []space.Source, err error) {
 		for _, e := range o.From {
 			other := e.Fits(info.Name, problem)
 			if other != nil && !o.FromAny {
 				return nil, other
 			}
-			p, from := e.Prior(problem.Space())
+			source, from := e.Carry(problem.Space())
 			from.Other = other != nil
-			prior, settings.From = append(prior, p), append(settings.From, from)
+			sources, settings.From = append(sources, source), append(settings.From, from)
 		}
-		return prior, nil
+		return sources, nil
 	})
 	if err != nil {
 		return nil, err
@@ -204,13 +204,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	settings.Data, settings.Clock = (*results.Source)(info.Files.Data), s.clock()
+	settings.Data, settings.Clock = (*results.File)(info.Files.Data), s.clock()
 	base := s.kernel.Problem.Presets()[0]
 	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
 	settings.SpaceFingerprint = s.kernel.Problem.Space().Fingerprint()
 	var prepare []func(dir string) error
-	if len(s.prior) > 0 {
-		prepare = append(prepare, func(dir string) error { return results.WritePrior(dir, s.prior) })
+	if len(s.sources) > 0 {
+		prepare = append(prepare, func(dir string) error { return results.WriteSources(dir, s.sources) })
 	}
 	if info.Files.Save != nil {
 		prepare = append(prepare, info.Files.Save)
@@ -305,30 +305,27 @@ type session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
-	// prior holds the earlier measurements that the strategy starts from.
-	prior []results.Prior
+	// sources are the earlier measurements that the strategy starts from, in the order of the run directory.
+	sources []space.Source
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
 }
 
-// newSession makes the session of a run. prior returns the earlier measurements, as points of the problem's space.
+// newSession makes the session of a run. read returns the earlier measurements that the strategy starts from.
 func newSession(k *kernels.Opened, entry strategies.Strategy, settings *results.Settings,
-	prior func(kernels.Problem) ([]results.Prior, error)) (*session, error) {
-	seen, err := prior(k.Problem)
+	read func(kernels.Problem) ([]space.Source, error)) (*session, error) {
+	sources, err := read(k.Problem)
 	if err != nil {
 		return nil, err
 	}
-	hints := strategies.Hints{Start: kernels.Starts(k.Problem)}
-	if hints.Sources, err = earlier.Sources(k.Problem.Space(), seen); err != nil {
-		return nil, err
-	}
+	hints := strategies.Hints{Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
 	traits := k.Problem.Traits()
 	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 	if err != nil {
 		return nil, err
 	}
 	return &session{
-		kernel: k, entry: entry, strategy: strategy, settings: *settings, prior: seen,
+		kernel: k, entry: entry, strategy: strategy, settings: *settings, sources: sources,
 		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed},
 	}, nil
 }
@@ -355,11 +352,11 @@ func openSession(table kernels.Table, settings *results.Settings, dir string, ow
 	if err != nil {
 		return nil, err
 	}
-	return newSession(k, entry, settings, func(kernels.Problem) ([]results.Prior, error) {
+	return newSession(k, entry, settings, func(problem kernels.Problem) ([]space.Source, error) {
 		if len(settings.From) == 0 {
 			return nil, nil
 		}
-		return results.ReadPrior(dir)
+		return results.ReadSources(dir, problem.Space())
 	})
 }
 

@@ -17,6 +17,8 @@ type Evaluator struct {
 	Problem Problem
 	// CheckSeed draws the inputs of every check; 0 is a seed like any other.
 	CheckSeed uint64
+	// Alone gives every candidate processes of its own, where it is an Isolator.
+	Alone bool
 	// Now is the clock behind Outcome.Seconds; nil means time.Now.
 	Now func() time.Time
 }
@@ -62,6 +64,9 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		c, err := build(ctx, trial.Point)
 		if err != nil {
 			return err
+		}
+		if i, ok := c.(Isolator); ok && e.Alone {
+			i.Isolate()
 		}
 		if err := c.Check(ctx, e.CheckSeed); err != nil {
 			return err

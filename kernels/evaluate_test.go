@@ -177,6 +177,26 @@ func TestVerifyIsolates(t *testing.T) {
 	}
 }
 
+func (s *sharing) Presets() []kernels.Preset {
+	return []kernels.Preset{{Name: "baseline", Point: s.space.Default()}}
+}
+
+func (s *sharing) Build(context.Context, space.Point) (kernels.Candidate, error) { return s, nil }
+
+// TestBaselineIsolates: the baseline, whichever point it is, is checked in processes of its own; other candidates need not be.
+func TestBaselineIsolates(t *testing.T) {
+	s := &sharing{stub: newStub(t)}
+	opened := &kernels.Opened{Problem: s}
+	if b, err := opened.Baseline(t.Context(), 1); err != nil || b.Outcome.Status != space.OK {
+		t.Errorf("%+v, %v", b, err)
+	}
+	s.alone = false
+	e := &kernels.Evaluator{Problem: s}
+	if _, err := e.Evaluate(t.Context(), s.trial()); err == nil {
+		t.Error("every candidate has processes of its own")
+	}
+}
+
 func TestTable(t *testing.T) {
 	table := kernels.Table{shellSort{}}
 	if k, err := table.Lookup("shellsort"); err != nil || k != (shellSort{}) {

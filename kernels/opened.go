@@ -143,7 +143,7 @@ func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, erro
 	// A fast baseline is completed even where the run is to end, so that there is something to compare with.
 	patient, done := lingering(ctx, baselineGrace)
 	defer done()
-	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed}
+	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed, Alone: true} // all costs are compared with its own
 	var b Baseline
 	evaluate := func() (err error) {
 		b.Preset = o.Problem.Presets()[0]

@@ -54,7 +54,7 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 				return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
 			}
 			if row = appendRow(row[:0], batch, e, metrics, point); row == nil {
-				return fmt.Errorf("trial %d has a metric that is not among those of the run: remove %s, which only saves time", e.Number, SummaryName)
+				return fmt.Errorf("trial %d has a metric that is not among those of the run: remove %s, which only saves time", e.Number, summaryName)
 			}
 			if err := out.Write(row); err != nil {
 				return err

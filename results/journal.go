@@ -140,13 +140,13 @@ func (f diskFile) Sync() error {
 		return err
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink == 0 {
-		return ErrDeleted
+		return errDeleted
 	}
 	return nil
 }
 
-// ErrDeleted says that a journal was deleted while its run was writing to it.
-var ErrDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
+// errDeleted says that a journal was deleted while its run was writing to it.
+var errDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
 
 // Journal is the durable, append-only list of everything that a run asked and was told. It is safe for concurrent use. The call
 // that makes a record returns only when one write has handed the record to the operating system, so that nothing recorded is lost

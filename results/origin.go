@@ -17,10 +17,10 @@ import (
 	"tune/internal/files"
 )
 
-// OriginName is the name of the file in a run directory which proves that the run was made here. It holds an HMAC over the
+// originName is the name of the file in a run directory which proves that the run was made here. It holds an HMAC over the
 // settings of the run and the files that define what the run executes, under a key that only this user on this machine has. A
 // directory from elsewhere has no such file, or one made with another key; if the files were changed, the HMAC no longer matches.
-const OriginName = "origin.json"
+const originName = "origin.json"
 
 const originFormat = 1
 
@@ -39,22 +39,22 @@ func Sign(dir string, names ...string) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(dir, OriginName), origin{originFormat, hex.EncodeToString(tag)})
+	return writeJSON(filepath.Join(dir, originName), origin{originFormat, hex.EncodeToString(tag)})
 }
 
 // MadeHere returns nil where this user signed the run in a directory on this machine, and neither its settings nor the named
 // files have changed since. Otherwise the error says why not.
 func MadeHere(dir string, names ...string) error {
-	text, err := files.In(dir).Read(OriginName, files.Settings)
+	text, err := files.In(dir).Read(originName, files.Settings)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it has no %s", OriginName)
+		return fmt.Errorf("it has no %s", originName)
 	}
 	if err != nil {
 		return err
 	}
 	var o origin
 	if err := strictJSON(text, &o); err != nil {
-		return fmt.Errorf("%s: %w", OriginName, err)
+		return fmt.Errorf("%s: %w", originName, err)
 	}
 	key, err := stateKey(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func MadeHere(dir string, names ...string) error {
 		return err
 	}
 	if got, err := hex.DecodeString(o.Tag); o.Format != originFormat || err != nil || !hmac.Equal(got, want) {
-		return fmt.Errorf("its %s is of another user or machine, or the settings or the kernel were changed since", OriginName)
+		return fmt.Errorf("its %s is of another user or machine, or the settings or the kernel were changed since", originName)
 	}
 	return nil
 }

@@ -56,12 +56,12 @@ func TestOrigin(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, ""},
-		{"no origin", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, OriginName)) }, "it has no origin.json"},
+		{"no origin", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, originName)) }, "it has no origin.json"},
 		{"another kernel", change("list", "what", "that"), "changed since"},
 		{"another shape", change(SettingsName, "n=4", "n=5"), "changed since"},
-		{"another tag", change(OriginName, `"tag": "`, `"tag": "00`), "changed since"},
-		{"no tag", change(OriginName, `"tag"`, `"tug"`), "unknown field"},
-		{"another format", change(OriginName, `1`, `2`), "changed since"},
+		{"another tag", change(originName, `"tag": "`, `"tag": "00`), "changed since"},
+		{"no tag", change(originName, `"tag"`, `"tug"`), "unknown field"},
+		{"another format", change(originName, `1`, `2`), "changed since"},
 		{"another user", func(t *testing.T, _ string) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }, "has no signed run"},
 		{"another user who has made runs", func(t *testing.T, _ string) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -80,7 +80,7 @@ func TestOrigin(t *testing.T) {
 			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
 		}, "can be read or written by others"},
 		{"an origin elsewhere", func(t *testing.T, dir string) {
-			path := filepath.Join(dir, OriginName)
+			path := filepath.Join(dir, originName)
 			if err := os.Rename(path, dir+".json"); err != nil {
 				t.Fatal(err)
 			}

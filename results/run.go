@@ -46,14 +46,15 @@ type Settings struct {
 	// ones. Runs of earlier versions do not have this field.
 	Measured bool `json:"measured,omitempty"`
 	// Data is the file of measurements that the kernel was made from; nil for a kernel without one.
-	Data *Source `json:"data,omitempty"`
-	// From are the sources of earlier measurements that the strategy started from; the file PriorName holds what it saw of them.
+	Data *File `json:"data,omitempty"`
+	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
+	// them.
 	From []From `json:"from,omitempty"`
 }
 
 // From is a source of earlier measurements, and how its points were carried over.
 type From struct {
-	Source
+	File
 	Same    int `json:"same"`    // points that exist in this space as they are
 	Adapted int `json:"adapted"` // points that took nearest values, or a default
 	Dropped int `json:"dropped"` // points without a counterpart here
@@ -64,8 +65,8 @@ type From struct {
 // Simulated is the Clock of runs, schedules and ends with simulated times.
 const Simulated = "simulated"
 
-// Source is a file that a run depends on.
-type Source struct {
+// File is a file, or a run directory, that a run depends on.
+type File struct {
 	Path   string `json:"path"`   // as the user named it
 	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 }

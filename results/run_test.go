@@ -287,7 +287,7 @@ func TestCutOffCreate(t *testing.T) {
 		{name: "an empty journal", left: []func(string){write(lockName, "1\n"), write(JournalName, "")}},
 		{name: "half a header", left: []func(string){write(JournalName, header[:9])}},
 		{name: "a header", left: []func(string){write(JournalName, header), write("."+SettingsName+".7-0.tmp", "{")}},
-		{name: "other files", left: []func(string){write(JournalName, header), write(PriorName, "{}")}},
+		{name: "other files", left: []func(string){write(JournalName, header), write(sourcesName, "{}")}},
 		{name: "a batch", left: []func(string){write(JournalName, batch)}, begun: true},
 		{name: "no journal of ours", left: []func(string){write(JournalName, "precious")}, begun: true},
 	} {
@@ -344,8 +344,8 @@ func TestDeletedDirectoryIsNoticed(t *testing.T) {
 	must(t, run.Journal.Sync(), os.RemoveAll(dir))
 	must(t, run.Journal.Record(okEntry(0))) // it is on its way
 	for _, err := range []error{run.Journal.Sync(), run.Journal.Batch(space.Batch{Number: 1, First: 3, Count: 1}), run.Close()} {
-		if !errors.Is(err, ErrDeleted) {
-			t.Errorf("error is %v, want %v", err, ErrDeleted)
+		if !errors.Is(err, errDeleted) {
+			t.Errorf("error is %v, want %v", err, errDeleted)
 		}
 		checkError(t, err, filepath.Join(dir, JournalName))
 	}
@@ -384,7 +384,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			if told >= 0 {
 				l.Outline = outlineOf(l.History, "run", []End{{Why: "x", Told: told, Elapsed: 500}}, true)
 			}
-			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.RemoveAll(filepath.Join(dir, SummaryName)))
+			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.RemoveAll(filepath.Join(dir, summaryName)))
 			whole, err := List(root)
 			must(t, err)
 			read, err := Read(dir)
@@ -431,7 +431,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 			must(t, os.WriteFile(journal, data, 0o666))
 			// A summary that says other things than the journal is found out, and nothing is made of it.
 			if number == newestFormat {
-				path := filepath.Join(dir, SummaryName)
+				path := filepath.Join(dir, summaryName)
 				text, err := os.ReadFile(path)
 				must(t, err)
 				for old, made := range map[string]string{`["alu"]]`: `["ala"]]`, `"metrics":["alu","early","load"]`: `"metrics":["alu","load"]`} {
@@ -442,7 +442,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 					odd, err := Read(dir)
 					must(t, err)
 					err = WriteCSV(io.Discard, odd, odd.LastEnd(), []string{"n"}, func(string) ([]string, error) { return []string{""}, nil })
-					if told <= 0 && (err == nil || !strings.Contains(err.Error(), SummaryName)) { // a trimmed history is gone through for its metrics
+					if told <= 0 && (err == nil || !strings.Contains(err.Error(), summaryName)) { // a trimmed history is gone through for its metrics
 						t.Errorf("told %d: %s in place of %s gives %v", told, made, old, err)
 					}
 					must(t, os.WriteFile(path, text, 0o666))
@@ -456,7 +456,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 		}
 		for _, text := range []string{"", "{}", `{"format":1}`, `{"format":2}`, `{"format":2,"journal":9,"bytes":9,"lines":2,"batches":1,"trials":3,"tally":{"counts":{},"elapsed":0}}`,
 			`{"format":2,"journal":2,"bytes":2000000,"lines":2,"batches":0,"trials":0,"shapes":[[]],"tally":{"counts":{},"elapsed":0}}`} {
-			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.WriteFile(filepath.Join(dir, SummaryName), []byte(text), 0o666))
+			must(t, os.WriteFile(journal, inJournalOrder(t, l, number), 0o666), os.WriteFile(filepath.Join(dir, summaryName), []byte(text), 0o666))
 			if list, err := List(root); err != nil || list[0].Err != nil || list[0].Summary.Evaluations != 119 {
 				t.Errorf("with the summary %q the list says %+v, %v", text, list, err)
 			}

@@ -156,7 +156,7 @@ func readStored(path string) (Stored, Recovery, error) {
 
 // unfitSummary says that the summary file beside a journal does not belong to it.
 func unfitSummary(path string) error {
-	return fmt.Errorf("%s is not what %s says: remove that file, which only saves time", path, filepath.Join(filepath.Dir(path), SummaryName))
+	return fmt.Errorf("%s is not what %s says: remove that file, which only saves time", path, filepath.Join(filepath.Dir(path), summaryName))
 }
 
 // nameSet is the names of metrics.

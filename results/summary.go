@@ -14,9 +14,9 @@ import (
 	"tune/space"
 )
 
-// SummaryName is the name of the file, in a run directory, from which runs are listed without reading their journals. It can be
+// summaryName is the name of the file, in a run directory, from which runs are listed without reading their journals. It can be
 // deleted: everything in it is in the journal.
-const SummaryName = "summary.json"
+const summaryName = "summary.json"
 
 const (
 	summaryFormat = 2
@@ -160,7 +160,7 @@ func writeSummary(dir string, d digested) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, SummaryName), false, func(w io.Writer) error {
+	return writeFile(filepath.Join(dir, summaryName), false, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
@@ -201,7 +201,7 @@ func (d *digester) follow(s *scanner) error {
 
 // openSummary returns a scanner that starts where the summary file ends, and a digester that knows what comes before.
 func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
-	path := filepath.Join(dir, SummaryName)
+	path := filepath.Join(dir, summaryName)
 	d := newDigester()
 	if err := readJSON(path, summaryFormat, files.Settings, &d.settled); err != nil {
 		return nil, nil, err

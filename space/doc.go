@@ -52,6 +52,9 @@
 // is true where packed is, whether or not x is active. A constraint excludes a point only where it is definitely false; a
 // condition that is unknown means inactive.
 //
+// A [Formula] is an expression, in the same grammar, that computes a number from named ones. There all numbers are floats and
+// may be written as in Go, truth values count as 1 and 0, any number but 0 is true, and text has no place.
+//
 // # The diagram
 //
 // The points are the paths of a layered multi-valued decision diagram [Bryant, "Graph-based algorithms for Boolean function

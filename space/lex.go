@@ -84,18 +84,19 @@ var symbols = [...]struct{ text, canonical string }{
 // lexer cuts an expression into tokens. It goes through the bytes once and keeps the column, counted
 // in characters, beside the offset.
 type lexer struct {
-	src    string
-	at     int
-	column int
+	src     string
+	at      int
+	column  int
+	formula bool // numbers are those of a formula
 }
 
 func (l *lexer) fail(column int, format string, args ...any) error {
 	return &ExprError{Expr: l.src, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// lex returns the tokens of src, with a tokenEnd last.
-func lex(src string) ([]token, error) {
-	l := &lexer{src: src, column: 1}
+// lex returns the tokens of src, which is a formula or not, with a tokenEnd last.
+func lex(src string, formula bool) ([]token, error) {
+	l := &lexer{src: src, column: 1, formula: formula}
 	if len(src) > maxExprBytes {
 		return nil, &ExprError{Expr: src[:64] + "…", Column: 1, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxExprBytes)}
 	}
@@ -147,6 +148,9 @@ func (l *lexer) next() (token, error) {
 			return token{kind: tokenName, text: word, col: column}, nil
 		}
 	case isDigit(c) || c == '.' && len(rest) > 1 && isDigit(rest[1]):
+		if l.formula {
+			return l.anyNumber()
+		}
 		return l.number()
 	case c == '\'' || c == '"':
 		return l.quoted(c)

@@ -70,8 +70,8 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 				return nil, nil, usage(err)
 			}
 			if own != nil {
-				defer own.On(a.host).Close()
-				return spaceOf(own, set)
+				defer own.Close()
+				return spaceOf(own.On(a.host), set)
 			}
 		}
 		if set.from["shape"] == "--shape" {

@@ -12,6 +12,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 	"tune/space"
 )
@@ -336,7 +337,7 @@ func TestSpaces(t *testing.T) {
 					}
 				}
 				isa, _ := k.Space().Parameter("isa")
-				if _, ok := isa.Ordinal(space.StringValue(isaAVX512)); ok != slices.Contains(m.ISAs, isaAVX512) {
+				if _, ok := isa.Ordinal(space.StringValue(cgen.AVX512)); ok != slices.Contains(m.ISAs, cgen.AVX512) {
 					t.Errorf("%s: avx512 is in the space: %v", m.Arch, ok)
 				}
 			}

@@ -6,18 +6,12 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
 // maxElements bounds the elements of a buffer, so that no shape asks for more memory than machines have.
 const maxElements = 1 << 28
-
-// The words of the field cache.
-const (
-	cacheAuto = "auto"
-	cacheWarm = "warm"
-	cacheCold = "cold"
-)
 
 // operation is what a kernel computes.
 type operation struct {
@@ -78,13 +72,11 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 
 // Fields returns the fields of a shape.
 func Fields() []kernels.Field {
-	return []kernels.Field{
+	return append([]kernels.Field{
 		{Name: "op", Doc: "what is computed", Default: "relu", Options: operationNames()},
 		{Name: "n", Doc: "elements of an array", Default: "1048576", Min: 1, Max: maxElements},
 		{Name: "arrays", Doc: "arrays in a batch", Default: "1", Min: 1, Max: 1 << 20},
-		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
-		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
-	}
+	}, cgen.Fields()...)
 }
 
 // Spec is the family of kernels at one shape. It implements native.Spec and

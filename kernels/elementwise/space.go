@@ -6,6 +6,8 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/kernels/threads"
 	"tune/space"
 )
 
@@ -13,11 +15,6 @@ import (
 const (
 	codePlain  = "plain"
 	codeVector = "vector"
-
-	isaNative  = "native"
-	isaGeneric = "generic"
-	isaAVX2    = "avx2"
-	isaAVX512  = "avx512"
 
 	storesPlain = "plain"
 	storesNT    = "nontemporal"
@@ -34,12 +31,6 @@ const (
 
 	restChunk  = "chunk"
 	restSpread = "spread"
-
-	handStatic  = "static"
-	handDynamic = "dynamic"
-
-	startPool  = "pool"
-	startSpawn = "spawn"
 )
 
 // The preset of the parallel form: a threshold in elements, and a number of workers.
@@ -49,32 +40,17 @@ const (
 )
 
 // vectorISAs returns the instruction sets that code for vectors of floats can use on the machine.
-func vectorISAs(m native.Machine) []string {
-	var out []string
-	for _, isa := range []string{isaGeneric, isaAVX2, isaAVX512} {
-		if isa == isaGeneric || slices.Contains(m.ISAs, isa) {
-			out = append(out, isa)
-		}
-	}
-	return out
-}
-
-// lanes returns the floats of the widest vector of an instruction set.
-func lanes(isa string) int {
-	switch isa {
-	case isaAVX2:
-		return 8
-	case isaAVX512:
-		return 16
-	}
-	return 4
+func vectorISAs(m native.Machine) []cgen.ISA {
+	return cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512)
 }
 
 func (k *Spec) newSpace() (*space.Space, error) {
 	isas := vectorISAs(k.machine)
+	names := []string{cgen.Native}
 	var widths []int
 	for _, isa := range isas {
-		widths = append(widths, lanes(isa))
+		names = append(names, isa.Name)
+		widths = append(widths, isa.Lanes())
 	}
 	vector := fmt.Sprintf("code == '%s'", codeVector)
 	parameters := []space.Parameter{
@@ -82,7 +58,7 @@ func (k *Spec) newSpace() (*space.Space, error) {
 			Describe("a plain loop that the compiler vectorises as it can, or explicit vectors"),
 		space.Enum("compiler", k.machine.Compilers...).Describe("the compiler"),
 		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
-		space.Enum("isa", append([]string{isaNative}, isas...)...).
+		space.Enum("isa", names...).
 			Describe("instruction set: all that the CPU has, as the compiler knows it, or a named one"),
 		space.Bool("unroll_loops").If(fmt.Sprintf("code == '%s'", codePlain)).Describe("-funroll-loops"),
 		space.Ints("lanes", widths...).If(vector).Describe("floats in a vector"),
@@ -98,10 +74,10 @@ func (k *Spec) newSpace() (*space.Space, error) {
 	}
 	constraints := []string{
 		// "native" leaves the width to the compiler.
-		fmt.Sprintf("code == '%s' || isa != '%s'", codePlain, isaNative),
+		fmt.Sprintf("code == '%s' || isa != '%s'", codePlain, cgen.Native),
 	}
 	for _, isa := range isas {
-		constraints = append(constraints, fmt.Sprintf("isa != '%s' || lanes <= %d", isa, lanes(isa)))
+		constraints = append(constraints, fmt.Sprintf("isa != '%s' || lanes <= %d", isa.Name, isa.Lanes()))
 	}
 	tails := []string{tailScalar}
 	if !k.op.reduce {
@@ -109,9 +85,9 @@ func (k *Spec) newSpace() (*space.Space, error) {
 			space.Enum("stores", storesPlain, storesNT).If(vector).Describe("through the caches, or past them"))
 		tails = append(tails, tailOverlap)
 	}
-	if slices.Contains(isas, isaAVX512) {
+	if slices.Contains(names, cgen.AVX512) {
 		tails = append(tails, tailMasked)
-		constraints = append(constraints, fmt.Sprintf("tail != '%s' || isa == '%s'", tailMasked, isaAVX512))
+		constraints = append(constraints, fmt.Sprintf("tail != '%s' || isa == '%s'", tailMasked, cgen.AVX512))
 	}
 	parameters = append(parameters, space.Enum("tail", tails...).If(vector).
 		Describe("elements that fill no vector: one by one, by a last vector that overlaps the one before, or by a masked one"))
@@ -132,19 +108,14 @@ func (k *Spec) parallelParameters() []space.Parameter {
 	if k.arrays > 1 {
 		splits = []string{splitArrays, splitElements}
 	}
-	return []space.Parameter{
+	return append([]space.Parameter{
 		space.Range("workers", 1, k.threads).Describe("threads that share the work, the caller included; 1 is serial"),
 		space.Ints("threshold", thresholds...).If(parallel).Describe("elements of a call below which it stays serial"),
 		space.Enum("split", splits...).If(parallel).Describe("workers take whole arrays, or share each array"),
 		space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
 		space.Enum("rest", restChunk, restSpread).If(parallel).
 			Describe("what does not divide evenly: one more chunk, or spread over the chunks in whole cache lines"),
-		space.Enum("hand_out", handStatic, handDynamic).If(parallel).
-			Describe("chunks to workers: fixed, or to whoever is free"),
-		space.Enum("start", startPool, startSpawn).If(parallel).Describe("threads: kept between calls, or started by each"),
-		space.Ints("spin", 0, 1000, 20000).WithDefault(1000).If(parallel + " && start == '" + startPool + "'").
-			Describe("looks for news before a waiting thread sleeps"),
-	}
+	}, cgen.CrewParameters(parallel)...)
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -152,8 +123,8 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 	m := k.machine
 	isas := vectorISAs(m)
 	widest := isas[len(isas)-1]
-	baseline := map[string]any{"code": codePlain, "compiler": m.Compilers[0], "opt": "O3", "isa": isaNative}
-	vector := map[string]any{"code": codeVector, "compiler": m.Compilers[0], "opt": "O3", "isa": widest, "lanes": lanes(widest), "unroll": 4}
+	baseline := map[string]any{"code": codePlain, "compiler": m.Compilers[0], "opt": "O3", "isa": cgen.Native}
+	vector := map[string]any{"code": codeVector, "compiler": m.Compilers[0], "opt": "O3", "isa": widest.Name, "lanes": widest.Lanes(), "unroll": 4}
 	list := []struct {
 		name, doc string
 		base      map[string]any
@@ -169,7 +140,7 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 			base      map[string]any
 			more      map[string]any
 		}{"parallel", "the plain loop on 4 workers, chunks of size / workers and one of the rest, serial below 1,000 elements", baseline, map[string]any{
-			"workers": presetWorkers, "threshold": presetThreshold, "split": splitElements, "pieces": 1, "rest": restChunk, "hand_out": handStatic, "start": startPool,
+			"workers": presetWorkers, "threshold": presetThreshold, "split": splitElements, "pieces": 1, "rest": restChunk, "hand_out": string(threads.Static), "start": string(threads.Pool),
 		}})
 	}
 	var out []kernels.Preset
@@ -219,14 +190,11 @@ func (k *Spec) Work() native.Work {
 
 // cold reports whether times are taken with the operands in memory.
 func (k *Spec) cold() bool {
-	if k.cache != cacheAuto {
-		return k.cache == cacheCold
-	}
 	var bytes int64
 	for _, b := range k.buffers(k.n, k.arrays) {
 		bytes += int64(b.Bytes())
 	}
-	return bytes > k.machine.Cache
+	return cgen.Cold(k.cache, bytes > k.machine.Cache)
 }
 
 // buffers returns the arguments of a call.

@@ -16,14 +16,6 @@ const (
 	LayoutNT = "nt" // N × K, row by row: C = A·Bᵀ
 )
 
-// The instruction sets. ISANative leaves the choice to the compiler and is for the plain forms alone.
-const (
-	ISAGeneric = "generic"
-	ISAAVX2    = "avx2"
-	ISAAVX512  = "avx512"
-	ISANative  = "native"
-)
-
 // What becomes of the rows and columns that fill no tile.
 const (
 	TailMasked = "masked" // narrower tiles; the last vector of a row is loaded and stored under a mask

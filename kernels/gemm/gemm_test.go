@@ -1,22 +1,18 @@
 package gemm
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 	"tune/space"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { nativetest.Main(m) }
 
@@ -130,7 +126,6 @@ func TestRandomPoints(t *testing.T) {
 func TestCorners(t *testing.T) {
 	m := host(t)
 	isas := isasOf(m)
-	vec := map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
 	for _, isa := range isas {
 		for _, layout := range []string{LayoutNN, LayoutNT} {
 			for _, tail := range []string{TailMasked, TailScalar, TailPadded} {
@@ -139,7 +134,7 @@ func TestCorners(t *testing.T) {
 					s := newTestSpec(t, m, layout, Dims{41, 83, 37}, 1)
 					for n, pack := range []bool{false, true} {
 						values := map[string]any{
-							"form": "tiled", "isa": isa, "vec": vec[isa], "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
+							"form": "tiled", "isa": isa, "vec": vectorBytes(isa), "mr": 3, "nv": 2, "ku": 4, "kc": 32, "mc": 16, "nc": 64,
 							"pack_x": pack, "tail": tail, "fixed": !pack, "inner": []string{"columns", "rows"}[n],
 						}
 						if layout == LayoutNT {
@@ -179,45 +174,6 @@ func TestShapes(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestGolden(t *testing.T) {
-	for _, test := range []struct {
-		name, layout string
-		d            Dims
-		threads      int
-		values       map[string]any
-	}{
-		{"naive", LayoutNN, Dims{64, 64, 64}, 1, map[string]any{"form": "naive", "loops": "ikj", "isa": "native", "opt": "O3"}},
-		{"tiled", LayoutNN, Dims{64, 20, 64}, 1, map[string]any{"form": "tiled", "isa": "avx512", "mr": 2, "nv": 1, "ku": 2, "kc": 32, "pack_x": true, "tail": "masked"}},
-		{"threads", LayoutNT, Dims{4, 64, 64}, 2, map[string]any{"form": "skinny", "isa": "avx2", "vec": 32, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newTestSpec(t, wide, test.layout, test.d, test.threads)
-			p, err := s.Space().Make(test.values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src, err := s.Generate(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := fmt.Sprintf("// %s\n// %s %s\n%s", p.Key(), src.Compiler, strings.Join(src.Flags, " "), src.Text)
-			path := filepath.Join("testdata", test.name+".c")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; run the test with -update and look at what git says", path)
-			}
-		})
 	}
 }
 
@@ -285,11 +241,11 @@ func TestSpaceShrinks(t *testing.T) {
 						t.Fatal(err)
 					}
 					c := configOf(p, layout)
-					if c.ISA != ISANative && !slices.Contains(isasOf(m), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
+					if c.ISA != cgen.Native && !slices.Contains(isasOf(m), c.ISA) || !slices.Contains(m.Compilers, c.Compiler) {
 						t.Fatalf("%s: the machine has only %v and %v", p, m.ISAs, m.Compilers)
 					}
 					registers := 16
-					if c.ISA == ISAAVX512 {
+					if c.ISA == cgen.AVX512 {
 						registers = 32
 					}
 					if c.Form == FormTiled && c.MR*c.NV+c.NV+1 > registers {

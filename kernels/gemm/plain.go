@@ -2,77 +2,71 @@ package gemm
 
 import "fmt"
 
-// naive writes three loops.
-func naive(w *writer, c Config, nt bool) {
-	w.f("typedef long i64;")
-	b := "b[p * n + j]"
-	if nt {
-		b = "b[j * k + p]"
-	}
-	w.f("\nvoid tune_kernel(void *const *args, const i64 *dims) {")
-	w.in()
-	w.f("const float *restrict a = args[0], *restrict b = args[1];")
-	w.f("float *restrict c = args[2];")
-	w.f("const i64 m = dims[0], n = dims[1], k = dims[2];")
-	bound := map[byte]string{'i': "m", 'j': "n", 'p': "k"}
-	order := loopOrders[c.Loops]
-	inner := order[2] == 'p'
-	if !inner {
-		w.f("for (i64 i = 0; i < m * n; i++) c[i] = 0;")
-	}
-	for n, loop := range []byte(order) {
-		if n == 2 && inner {
-			w.f("float s = 0;")
-		}
-		w.f("for (i64 %c = 0; %c < %s; %c++)%s", loop, loop, bound[loop], loop, map[bool]string{true: " {"}[n == 1 && inner || n == 0])
-		w.in()
-	}
-	if inner {
-		w.f("s += a[i * k + p] * %s;", b)
-		w.out()
-		w.f("c[i * n + j] = s;")
-		w.out()
-		w.f("}")
-		w.out()
-	} else {
-		w.f("c[i * n + j] += a[i * k + p] * %s;", b)
-		w.out()
-		w.out()
-		w.out()
-	}
-	w.f("}")
-	w.out()
-	w.f("}")
+// bounds are the dimensions by the variables of the generated code, where K is p.
+var bounds = map[byte]string{'i': "m", 'j': "n", 'p': "k"}
+
+// loopOrders maps the names of the orders to the variables of the generated code.
+var loopOrders = map[string]string{"ijk": "ijp", "ikj": "ipj", "jik": "jip", "jki": "jpi", "kij": "pij", "kji": "pji"}
+
+// plainHead writes the head of a function that does without scratch.
+func plainHead(w *writer) {
+	w.Blank()
+	w.Open("void tune_kernel(void *const *args, const i64 *dims)")
+	w.Line("const float *restrict a = args[0], *restrict b = args[1];")
+	w.Line("float *restrict c = args[2];")
+	w.Line("const i64 m = dims[0], n = dims[1], k = dims[2];")
 }
 
-// loopOrders maps the names of the orders to the variables of the generated code, where K is p.
-var loopOrders = map[string]string{"ijk": "ijp", "ikj": "ipj", "jik": "jip", "jki": "jpi", "kij": "pij", "kji": "pji"}
+// plainClear clears C.
+const plainClear = "for (i64 i = 0; i < m * n; i++) c[i] = 0;"
+
+// plainTerm returns the product that an element of C is a sum of.
+func plainTerm(nt bool) string {
+	if nt {
+		return "a[i * k + p] * b[j * k + p]"
+	}
+	return "a[i * k + p] * b[p * n + j]"
+}
+
+// naive writes three loops.
+func naive(w *writer, c Config, nt bool) {
+	w.Line("typedef long i64;")
+	plainHead(w)
+	order := loopOrders[c.Loops]
+	var loops []string
+	for _, v := range []byte(order) {
+		loops = append(loops, fmt.Sprintf("for (i64 %c = 0; %c < %s; %c++)", v, v, bounds[v], v))
+	}
+	if order[2] == 'p' { // an element of C is complete when the innermost loop ends
+		w.Open("%s", loops[0])
+		w.Open("%s", loops[1])
+		w.Line("float s = 0;")
+		w.Nested(loops[2], fmt.Sprintf("s += %s;", plainTerm(nt)))
+		w.Line("c[i * n + j] = s;")
+		w.Close()
+		w.Close()
+	} else {
+		w.Line(plainClear)
+		w.Open("%s", loops[0])
+		w.Nested(loops[1], loops[2], fmt.Sprintf("c[i * n + j] += %s;", plainTerm(nt)))
+		w.Close()
+	}
+	w.Close()
+}
 
 // blocked writes three loops over square blocks and three inside them.
 func blocked(w *writer, c Config, nt bool) {
-	w.f("typedef long i64;")
-	w.f("static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }")
-	w.f("\nvoid tune_kernel(void *const *args, const i64 *dims) {")
-	w.in()
-	w.f("const float *restrict a = args[0], *restrict b = args[1];")
-	w.f("float *restrict c = args[2];")
-	w.f("const i64 m = dims[0], n = dims[1], k = dims[2];")
-	w.f("for (i64 i = 0; i < m * n; i++) c[i] = 0;")
-	bound := map[byte]string{'i': "m", 'j': "n", 'p': "k"}
-	for _, loop := range []byte("ijp") {
-		w.f("for (i64 %c0 = 0; %c0 < %s; %c0 += %d)", loop, loop, bound[loop], loop, c.Block)
-		w.in()
+	w.Line("typedef long i64;")
+	w.Line("static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }")
+	plainHead(w)
+	w.Line(plainClear)
+	var lines []string
+	for _, v := range []byte("ijp") {
+		lines = append(lines, fmt.Sprintf("for (i64 %c0 = 0; %c0 < %s; %c0 += %d)", v, v, bounds[v], v, c.Block))
 	}
-	inner := loopOrders[c.Loops]
-	b := "b[p * n + j]"
-	if nt {
-		b = "b[j * k + p]"
+	for _, v := range []byte(loopOrders[c.Loops]) {
+		lines = append(lines, fmt.Sprintf("for (i64 %c = %c0; %c < least(%s, %c0 + %d); %c++)", v, v, v, bounds[v], v, c.Block, v))
 	}
-	for _, loop := range []byte(inner) {
-		w.f("for (i64 %c = %c0; %c < least(%s, %c0 + %d); %c++)", loop, loop, loop, bound[loop], loop, c.Block, loop)
-		w.in()
-	}
-	w.f("%s", fmt.Sprintf("c[i * n + j] += a[i * k + p] * %s;", b))
-	w.depth = 0
-	w.f("}")
+	w.Nested(append(lines, fmt.Sprintf("c[i * n + j] += %s;", plainTerm(nt)))...)
+	w.Close()
 }

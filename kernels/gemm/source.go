@@ -4,22 +4,13 @@ import (
 	"fmt"
 
 	"tune/kernels/native"
-	"tune/kernels/threads"
+	"tune/kernels/native/cgen"
 )
-
-// isaFlags are the compiler's flags for each instruction set. They name features, which old compilers know
-// too, rather than levels.
-var isaFlags = map[string][]string{
-	ISAGeneric: nil,
-	ISAAVX2:    {"-mavx2", "-mfma"},
-	ISAAVX512:  {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma"},
-	ISANative:  {"-march=native"},
-}
 
 // generate writes the source of a configuration.
 func generate(c Config, layout string, d Dims) native.Source {
 	w := &writer{}
-	w.f("// C = %s, asked for M=%d N=%d K=%d and right for any: args are A, B, C and dims M, N, K.", map[string]string{LayoutNN: "A·B", LayoutNT: "A·Bᵀ"}[layout], d.M, d.N, d.K)
+	w.Comment("C = %s, asked for M=%d N=%d K=%d and right for any: args are A, B, C and dims M, N, K.", map[string]string{LayoutNN: "A·B", LayoutNT: "A·Bᵀ"}[layout], d.M, d.N, d.K)
 	nt := layout == LayoutNT
 	switch c.Form {
 	case FormNaive:
@@ -33,21 +24,17 @@ func generate(c Config, layout string, d Dims) native.Source {
 	default:
 		panic("gemm: no form " + c.Form)
 	}
-	flags := append([]string{"-" + c.Opt, "-ffp-contract=fast"}, isaFlags[c.ISA]...)
-	if c.MTune == "native" {
-		flags = append(flags, "-mtune=native")
+	flags := cgen.Flags{
+		Opt: c.Opt, Contract: cgen.ContractFast, ISA: c.ISA, MarchNative: true, TuneNative: c.MTune == "native", Threads: c.Workers > 1,
 	}
-	if c.Workers > 1 {
-		flags = append(flags, threads.Flags()...)
-	}
-	return native.Source{Lang: "c", Text: w.b.String(), Compiler: c.Compiler, Flags: flags, Threads: max(c.Workers, 1)}
+	return native.Source{Lang: "c", Text: w.String(), Compiler: c.Compiler, Flags: flags.List(), Threads: max(c.Workers, 1)}
 }
 
 // tiled writes the tiled form.
 func tiled(w *writer, c Config, nt bool, d Dims) {
 	w.types(c.Vec)
 	t := newTiledWriter(w, c, nt, d)
-	w.f("")
+	w.Blank()
 	t.scratch()
 	if c.PackX || c.PackY && nt {
 		w.transpose(c.Lanes())
@@ -75,12 +62,10 @@ func tiled(w *writer, c Config, nt bool, d Dims) {
 			return fmt.Sprintf("product%s(s, %s, %s, j.k, %s, %s, %s, %s, j.c + i0 * j.n + j0, j.n);", suf, rows, cols, x, ldx, y, ldy)
 		}
 		if c.Fixed {
-			w.f("if (j.m == %d && j.n == %d && j.k == %d)", d.M, d.N, d.K)
-			w.f("\t%s", call("_fixed"))
-			w.f("else")
-			w.f("\t%s", call(""))
+			w.Nested(fmt.Sprintf("if (j.m == %d && j.n == %d && j.k == %d)", d.M, d.N, d.K), call("_fixed"))
+			w.Nested("else", call(""))
 		} else {
-			w.f("%s", call(""))
+			w.Line("%s", call(""))
 		}
 	}
 	e.write()

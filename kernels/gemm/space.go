@@ -2,20 +2,18 @@ package gemm
 
 import (
 	"fmt"
-	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
-// isas lists the instruction sets that code can be generated for, the best last.
+// isasOf lists the instruction sets that code can be generated for, the best last.
 func isasOf(m native.Machine) []string {
-	out := []string{ISAGeneric}
-	for _, isa := range []string{ISAAVX2, ISAAVX512} {
-		if slices.Contains(m.ISAs, isa) {
-			out = append(out, isa)
-		}
+	var out []string
+	for _, isa := range cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVX512) {
+		out = append(out, isa.Name)
 	}
 	return out
 }
@@ -42,12 +40,12 @@ const (
 	maxScratch = 1 << 27 // floats of the packed blocks of all threads
 )
 
-// vectorBytes is the size of the widest vectors of an instruction set.
-var vectorBytes = map[string]int{ISAGeneric: 16, ISAAVX2: 32, ISAAVX512: 64}
+// vectorBytes returns the size of the widest vectors of an instruction set.
+func vectorBytes(isa string) int { return cgen.Lookup(isa).Bytes }
 
 // goodTiles are tiles that are good for most shapes: enough accumulators to hide the latency of a multiply-add, and
 // fewer loads than those take.
-var goodTiles = map[string]struct{ mr, nv int }{ISAGeneric: {4, 2}, ISAAVX2: {6, 2}, ISAAVX512: {8, 2}}
+var goodTiles = map[string]struct{ mr, nv int }{cgen.Generic: {4, 2}, cgen.AVX2: {6, 2}, cgen.AVX512: {8, 2}}
 
 // tileSides returns the most rows and columns that the result of tiles can have, which may be those of Cᵀ.
 func tileSides(layout string, d Dims) (rows, cols int) {
@@ -91,7 +89,7 @@ func commonParameters(m native.Machine, method string) []space.Parameter {
 		space.Enum("compiler", m.Compilers...).Describe("the C compiler"),
 		space.Enum("opt", "O2", "O3").Describe("its level of optimisation"),
 		space.Enum("mtune", "default", "native").Describe("the processor whose instruction timings it assumes"),
-		space.Enum("isa", append(isas, ISANative)...).WithDefault(isas[len(isas)-1]).
+		space.Enum("isa", append(isas, cgen.Native)...).WithDefault(isas[len(isas)-1]).
 			Describe("instruction set; native is the compiler's choice, for the plain forms"),
 		space.Enum("loops", "ijk", "ikj", "jik", "jki", "kij", "kji").WithDefault("ikj").If(plainForms).
 			Describe("order of the loops, outermost first"),
@@ -106,11 +104,11 @@ func tileParameters(m native.Machine, layout string, d Dims, method string) []sp
 	best := isas[len(isas)-1]
 	var sizes []int
 	for _, isa := range isas {
-		sizes = append(sizes, vectorBytes[isa])
+		sizes = append(sizes, vectorBytes(isa))
 	}
 	rows, cols := tileSides(layout, d)
 	start := goodTiles[best]
-	ps := []space.Parameter{space.Ints("vec", sizes...).WithDefault(vectorBytes[best]).If(fastForms(method)).Describe("bytes of a vector")}
+	ps := []space.Parameter{space.Ints("vec", sizes...).WithDefault(vectorBytes(best)).If(fastForms(method)).Describe("bytes of a vector")}
 	if layout == LayoutNT {
 		ps = append(ps, space.Bool("swap").If(isTiled).Describe("tiles of the transposed result: A gives the vectors and is packed, B is broadcast"))
 	}
@@ -189,12 +187,12 @@ func constraints(m native.Machine, layout string, d Dims, threads int, method st
 		registers = "32"
 	}
 	for _, isa := range isas {
-		if isa == ISAAVX512 {
+		if isa == cgen.AVX512 {
 			// Its encoding reaches 32 registers of 32 bytes too.
 			cs = append(cs, "isa != 'avx512' || vec >= 32")
 			registers = "(32 if isa == 'avx512' else " + registers + ")"
 		} else {
-			cs = append(cs, fmt.Sprintf("isa != '%s' || vec == %d", isa, vectorBytes[isa]))
+			cs = append(cs, fmt.Sprintf("isa != '%s' || vec == %d", isa, vectorBytes(isa)))
 		}
 	}
 	// Accumulators, a row of vectors, and one broadcast.
@@ -255,9 +253,9 @@ func presets(s *space.Space, m native.Machine, layout string, d Dims, threads in
 		good      bool // whether a search may begin here
 	}
 	starts := []start{
-		{"baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": ISANative}, false},
-		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": ISAGeneric}, false},
-		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": ISANative}, false},
+		{"baseline", "three loops, -O3 -march=native", map[string]any{"form": FormNaive, "loops": loops, "opt": "O3", "isa": cgen.Native}, false},
+		{"naive", "three loops in the order of the textbook, -O2", map[string]any{"form": FormNaive, "loops": "ijk", "opt": "O2", "isa": cgen.Generic}, false},
+		{"blocked32", "blocks of 32 by 32 by 32, -O3", map[string]any{"form": FormBlocked, "loops": loops, "block": 32, "opt": "O3", "isa": cgen.Native}, false},
 	}
 	isas := isasOf(m)
 	for _, isa := range isas {
@@ -291,7 +289,7 @@ func presets(s *space.Space, m native.Machine, layout string, d Dims, threads in
 // tuning: nothing is worth packing while B fits the second-level cache or is used for few rows.
 func tiledStart(isa, layout string, d Dims) map[string]any {
 	tile := goodTiles[isa]
-	values := map[string]any{"form": FormTiled, "isa": isa, "vec": vectorBytes[isa], "fixed": true}
+	values := map[string]any{"form": FormTiled, "isa": isa, "vec": vectorBytes(isa), "fixed": true}
 	rows, cols := d.M, d.N
 	few := min(d.M, d.N) <= 192
 	if layout == LayoutNT && d.M <= 192 && d.M < d.N {
@@ -306,7 +304,7 @@ func tiledStart(isa, layout string, d Dims) map[string]any {
 			values["next_y"] = d.K*d.N > 1<<18
 			if rows <= 4 {
 				values["nv"], values["nc"] = min(2*tile.nv, ceil(cols, 4)), min(mostCols, 4096)
-				if isa != ISAAVX512 {
+				if isa != cgen.AVX512 {
 					values["mr"], values["nv"] = min(2, rows), min(4, ceil(cols, 4))
 				}
 			}
@@ -330,9 +328,9 @@ func tiledStart(isa, layout string, d Dims) map[string]any {
 // skinnyStart is tiledStart for the skinny form.
 func skinnyStart(isa, method, layout string, d Dims) map[string]any {
 	small, large := min(d.M, d.N), max(d.M, d.N)
-	values := map[string]any{"form": FormSkinny, "isa": isa, "vec": vectorBytes[isa], "ku": 2, "ahead": 256}
+	values := map[string]any{"form": FormSkinny, "isa": isa, "vec": vectorBytes(isa), "ku": 2, "ahead": 256}
 	mr, nr := 2, 4
-	if isa == ISAAVX512 {
+	if isa == cgen.AVX512 {
 		mr, nr = 4, 6
 	}
 	values["mr"] = min(mr, small)

@@ -5,6 +5,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -87,6 +88,6 @@ const coldBytes = 1 << 20
 // roof is a number of floating-point operations a second that no core known to us reaches: two multiply-adds
 // of a vector a cycle, at 7 GHz.
 func roof(m native.Machine) float64 {
-	lanes := map[string]float64{ISAGeneric: 8, ISAAVX2: 8, ISAAVX512: 16}[isasOf(m)[len(isasOf(m))-1]]
+	lanes := map[string]float64{cgen.Generic: 8, cgen.AVX2: 8, cgen.AVX512: 16}[isasOf(m)[len(isasOf(m))-1]]
 	return lanes * 2 * 2 * 7e9
 }

@@ -138,170 +138,6 @@ func (t *tiledWriter) write() {
 	t.product()
 }
 
-// tile writes the function of one register tile.
-func (t *tiledWriter) tile(rows int, s strip) {
-	c, lanes := t.c, t.lanes()
-	part := ""
-	if s.part {
-		part = ", i64 width"
-	}
-	xk, xi := 1, t.ld("ldx")
-	if c.PackX {
-		xk, xi = rows, "1"
-	}
-	yk := t.ld("ldy")
-	if c.PackY {
-		yk = fmt.Sprint(s.size * lanes)
-	}
-	last := s.size - 1
-	t.f("\n// Adds to C, or stores there, a tile of %d by %d vectors, k deep.", rows, s.size)
-	if c.NextY {
-		part += ", const float *next, i64 far, const float *end"
-	}
-	t.f("static NOINLINE void %s(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add%s) {", t.tileName(rows, s), part)
-	t.in()
-	for i := range rows {
-		for v := range s.size {
-			t.f("vec c%d_%d = {0};", i, v)
-		}
-	}
-	if c.PrefetchC {
-		if c.Swap {
-			t.f("for (i64 j = 0; j < %d; j++) __builtin_prefetch(c + j * %s, 1);", s.size*lanes, t.ld("ldc"))
-		} else {
-			for i := range rows {
-				for at := 0; at < s.size*lanes; at += 16 {
-					t.f("__builtin_prefetch(c + %d * %s + %d, 1);", i, t.ld("ldc"), at)
-				}
-			}
-		}
-	}
-	t.f("#define STEP(u) { \\")
-	t.in()
-	for v := range s.size {
-		at := fmt.Sprintf("y + (u) * %s + %d", yk, v*lanes)
-		if s.part && v == last && !c.PackY {
-			t.f("vec y%d = load_part(%s, width); \\", v, at)
-		} else {
-			t.f("vec y%d = LOAD(%s); \\", v, at)
-		}
-	}
-	for i := range rows {
-		t.f("float x%d = x[(u) * %d + %d * %s]; \\", i, xk, i, xi)
-		for v := range s.size {
-			t.f("c%d_%d += x%d * y%d; \\", i, v, i, v)
-		}
-	}
-	t.out()
-	t.f("}")
-	t.f("for (; k >= %d; k -= %d) {", c.KU, c.KU)
-	t.in()
-	if c.PrefetchX > 0 {
-		if c.PackX {
-			for at := 0; at < c.KU*rows; at += 16 {
-				t.f("__builtin_prefetch(x + %d);", c.PrefetchX*rows+at)
-			}
-		} else {
-			for i := range rows {
-				t.f("__builtin_prefetch(x + %d * %s + %d);", i, xi, c.PrefetchX)
-			}
-		}
-	}
-	if c.PrefetchY > 0 {
-		if c.PackY {
-			for at := 0; at < c.KU*s.size*lanes; at += 16 {
-				t.f("__builtin_prefetch(y + %d);", c.PrefetchY*s.size*lanes+at)
-			}
-		} else {
-			for u := range c.KU {
-				for at := 0; at < s.size*lanes; at += 16 {
-					t.f("__builtin_prefetch(y + %d * %s + %d);", c.PrefetchY+u, yk, at)
-				}
-			}
-		}
-	}
-	if c.NextY {
-		for at := 0; at < t.nr(); at += 16 {
-			t.f("__builtin_prefetch(next + %d, 0, 2);", at)
-		}
-		t.f("next = next + far < end ? next + far : end;")
-	}
-	for u := range c.KU {
-		t.f("STEP(%d)", u)
-	}
-	t.f("x += %d;", c.KU*xk)
-	t.f("y += %d * %s;", c.KU, yk)
-	t.out()
-	t.f("}")
-	if c.KU > 1 {
-		t.f("for (; k > 0; k--) {")
-		t.in()
-		t.f("STEP(0)")
-		t.f("x += %d;", xk)
-		t.f("y += %s;", yk)
-		t.out()
-		t.f("}")
-	}
-	t.f("#undef STEP")
-	if c.Swap {
-		t.storeSwapped(rows, s)
-	} else {
-		t.store(rows, s)
-	}
-	t.out()
-	t.f("}")
-}
-
-func (t *tiledWriter) store(rows int, s strip) {
-	last := s.size - 1
-	at := func(i, v int) string { return fmt.Sprintf("c + %d * %s + %d", i, t.ld("ldc"), v*t.lanes()) }
-	t.f("if (add) {")
-	t.in()
-	for i := range rows {
-		for v := range s.size {
-			if s.part && v == last {
-				t.f("c%d_%d += load_part(%s, width);", i, v, at(i, v))
-			} else {
-				t.f("c%d_%d += LOAD(%s);", i, v, at(i, v))
-			}
-		}
-	}
-	t.out()
-	t.f("}")
-	for i := range rows {
-		for v := range s.size {
-			if s.part && v == last {
-				t.f("store_part(%s, c%d_%d, width);", at(i, v), i, v)
-			} else {
-				t.f("STORE(%s, c%d_%d);", at(i, v), i, v)
-			}
-		}
-	}
-}
-
-// storeSwapped writes the tile through a buffer, because its columns are rows of C.
-func (t *tiledWriter) storeSwapped(rows int, s strip) {
-	lanes := t.lanes()
-	nr := s.size * lanes
-	t.f("float b[%d] __attribute__((aligned(64)));", rows*nr)
-	for i := range rows {
-		for v := range s.size {
-			t.f("STORE(b + %d, c%d_%d);", i*nr+v*lanes, i, v)
-		}
-	}
-	n := fmt.Sprint(nr)
-	if s.part {
-		n = fmt.Sprintf("%d + width", nr-lanes)
-	}
-	ldc := t.ld("ldc")
-	t.f("if (add)")
-	t.f("\tfor (i64 j = 0; j < %s; j++)", n)
-	t.f("\t\tfor (i64 i = 0; i < %d; i++) c[j * %s + i] += b[i * %d + j];", rows, ldc, nr)
-	t.f("else")
-	t.f("\tfor (i64 j = 0; j < %s; j++)", n)
-	t.f("\t\tfor (i64 i = 0; i < %d; i++) c[j * %s + i] = b[i * %d + j];", rows, ldc, nr)
-}
-
 // scalarColumn writes the function for one column of the result, of which Y may hold a packed copy.
 func (t *tiledWriter) scalarColumn() {
 	c := t.c
@@ -317,18 +153,15 @@ func (t *tiledWriter) scalarColumn() {
 	if c.Swap {
 		ci = "1"
 	}
-	t.f("\n// One column of the given number of rows.")
-	t.f("static NOINLINE void scalar_column%s(i64 rows, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {", t.suf)
-	t.in()
-	t.f("for (i64 i = 0; i < rows; i++) {")
-	t.in()
-	t.f("float s = add ? c[i * %s] : 0;", ci)
-	t.f("for (i64 p = 0; p < k; p++) s += x[p * %s + i * %s] * y[p * %s];", xk, xi, yk)
-	t.f("c[i * %s] = s;", ci)
-	t.out()
-	t.f("}")
-	t.out()
-	t.f("}")
+	t.Blank()
+	t.Comment("One column of the given number of rows.")
+	t.Open("static NOINLINE void scalar_column%s(i64 rows, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add)", t.suf)
+	t.Open("for (i64 i = 0; i < rows; i++)")
+	t.Line("float s = add ? c[i * %s] : 0;", ci)
+	t.Line("for (i64 p = 0; p < k; p++) s += x[p * %s + i * %s] * y[p * %s];", xk, xi, yk)
+	t.Line("c[i * %s] = s;", ci)
+	t.Close()
+	t.Close()
 }
 
 // edge writes the function for a tile of which only a part is stored.
@@ -338,10 +171,10 @@ func (t *tiledWriter) edge() {
 	if t.c.Swap {
 		i, j = "j * ldc + i", fmt.Sprintf("j * %d + i", mr)
 	}
-	t.f("\n// A full tile of which rows by cols elements are stored.")
-	t.f("static NOINLINE void edge%s(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add, i64 rows, i64 cols) {", t.suf)
-	t.in()
-	t.f("float b[%d] __attribute__((aligned(64)));", mr*nr)
+	t.Blank()
+	t.Comment("A full tile of which rows by cols elements are stored.")
+	t.Open("static NOINLINE void edge%s(i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add, i64 rows, i64 cols)", t.suf)
+	t.Line("float b[%d] __attribute__((aligned(64)));", mr*nr)
 	ldb := nr
 	if t.c.Swap {
 		ldb = mr
@@ -351,11 +184,11 @@ func (t *tiledWriter) edge() {
 	if t.c.NextY {
 		next = ", y, 0, y"
 	}
-	t.f("tile_%dx%d(k, x, ldx, y, ldy, b, %d, 0%s);", mr, t.c.NV, ldb, next)
-	t.f("for (i64 i = 0; i < rows; i++)")
-	t.f("\tfor (i64 j = 0; j < cols; j++) c[%s] = add ? c[%s] + b[%s] : b[%s];", i, i, j, j)
-	t.out()
-	t.f("}")
+	t.Line("tile_%dx%d(k, x, ldx, y, ldy, b, %d, 0%s);", mr, t.c.NV, ldb, next)
+	t.Nested(
+		"for (i64 i = 0; i < rows; i++)",
+		fmt.Sprintf("for (i64 j = 0; j < cols; j++) c[%s] = add ? c[%s] + b[%s] : b[%s];", i, i, j, j))
+	t.Close()
 }
 
 // eachRow writes the loop over the strips of rows: body writes what is done with rows of them from row i.
@@ -364,27 +197,23 @@ func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 	for n, rows := range t.rowStrips() {
 		switch {
 		case n == 0:
-			t.f("i64 i = 0;")
-			t.f("for (; m - i >= %d; i += %d) {", rows, rows)
+			t.Line("i64 i = 0;")
+			t.Open("for (; m - i >= %d; i += %d)", rows, rows)
 		case rows == 1:
-			t.f("for (; i < m; i++) {")
+			t.Open("for (; i < m; i++)")
 		default:
-			t.f("if (m - i == %d) {", rows)
+			t.Open("if (m - i == %d)", rows)
 		}
-		t.in()
 		body(rows)
 		if n > 0 && rows > 1 {
-			t.f("i = m;")
+			t.Line("i = m;")
 		}
-		t.out()
-		t.f("}")
+		t.Close()
 	}
 	if t.c.Tail == TailPadded {
-		t.f("if (i < m) {")
-		t.in()
+		t.Open("if (i < m)")
 		edge()
-		t.out()
-		t.f("}")
+		t.Close()
 	}
 }
 
@@ -395,128 +224,61 @@ func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 		width := s.size * lanes
 		switch {
 		case n == 0:
-			t.f("i64 j = 0;")
-			t.f("for (; n - j >= %d; j += %d) {", width, width)
+			t.Line("i64 j = 0;")
+			t.Open("for (; n - j >= %d; j += %d)", width, width)
 		case s.size == 1 && !s.part:
-			t.f("for (; n - j >= %d; j += %d) {", lanes, lanes)
+			t.Open("for (; n - j >= %d; j += %d)", lanes, lanes)
 		case s.size == 1:
-			t.f("if (j < n) {")
-			t.f("\ti64 width = n - j;")
+			t.Open("if (j < n)")
+			t.Line("i64 width = n - j;")
 		case s.part:
 			rest := t.cols % t.nr()
-			t.f("if (n - j == %d) {", rest)
-			t.f("\tconst i64 width = %d;", rest-(s.size-1)*lanes)
+			t.Open("if (n - j == %d)", rest)
+			t.Line("const i64 width = %d;", rest-(s.size-1)*lanes)
 		default:
-			t.f("if (n - j >= %d) {", width)
+			t.Open("if (n - j >= %d)", width)
 		}
-		t.in()
 		body(s)
 		switch {
 		case s.part:
-			t.f("j = n;")
+			t.Line("j = n;")
 		case n > 0 && s.size > 1:
-			t.f("j += %d;", width)
+			t.Line("j += %d;", width)
 		}
-		t.out()
-		t.f("}")
+		t.Close()
 	}
 	switch t.c.Tail {
 	case TailScalar:
-		t.f("for (; j < n; j++) {")
-		t.in()
+		t.Open("for (; j < n; j++)")
 		scalar()
-		t.out()
-		t.f("}")
+		t.Close()
 	case TailPadded:
-		t.f("if (j < n) {")
-		t.in()
+		t.Open("if (j < n)")
 		edge()
-		t.out()
-		t.f("}")
+		t.Close()
 	}
-}
-
-// packX writes the function that copies rows of X to strips of MR by kc, each with its columns one after
-// the other.
-func (t *tiledWriter) packX() {
-	t.f("\n// Copies m rows of X, k deep, to strips whose columns are contiguous.")
-	t.f("static NOINLINE void pack_x%s(i64 m, i64 k, const float *x, i64 ldx, float *to) {", t.suf)
-	t.in()
-	t.eachRow(func(rows int) {
-		t.f("transpose(%d, %d, k, x + i * %s, %s, to + i * k);", rows, rows, t.ld("ldx"), t.ld("ldx"))
-	}, func() {
-		t.f("transpose(m - i, %d, k, x + i * %s, %s, to + i * k);", t.c.MR, t.ld("ldx"), t.ld("ldx"))
-	})
-	t.out()
-	t.f("}")
-}
-
-// packY writes the function that copies columns of Y to strips of kc by NR, row by row.
-func (t *tiledWriter) packY() {
-	lanes := t.lanes()
-	ldy := t.ld("ldy")
-	t.f("\n// Copies n columns of Y, k deep, to strips whose rows are contiguous.")
-	t.f("static NOINLINE void pack_y%s(i64 n, i64 k, const float *y, i64 ldy, float *to) {", t.suf)
-	t.in()
-	if t.nt {
-		t.eachCol(func(s strip) {
-			width := fmt.Sprint(s.size * lanes)
-			if s.part {
-				width = fmt.Sprintf("%d + width", (s.size-1)*lanes)
-			}
-			t.f("transpose(%s, %d, k, y + j * %s, %s, to + j * k);", width, s.size*lanes, ldy, ldy)
-		}, func() {
-			t.f("transpose(1, 1, k, y + j * %s, %s, to + j * k);", ldy, ldy)
-		}, func() {
-			t.f("transpose(n - j, %d, k, y + j * %s, %s, to + j * k);", t.nr(), ldy, ldy)
-		})
-	} else {
-		t.eachCol(func(s strip) {
-			t.f("for (i64 p = 0; p < k; p++) {")
-			t.in()
-			for at := 0; at < s.size*lanes; at += 16 { // the next strip
-				t.f("__builtin_prefetch(y + p * %s + j + %d);", ldy, s.size*lanes+at)
-			}
-			for v := range s.size {
-				to := fmt.Sprintf("to + j * k + p * %d + %d", s.size*lanes, v*lanes)
-				from := fmt.Sprintf("y + p * %s + j + %d", ldy, v*lanes)
-				if s.part && v == s.size-1 {
-					t.f("STORE(%s, load_part(%s, width));", to, from)
-				} else {
-					t.f("STORE(%s, LOAD(%s));", to, from)
-				}
-			}
-			t.out()
-			t.f("}")
-		}, func() {
-			t.f("for (i64 p = 0; p < k; p++) to[j * k + p] = y[p * %s + j];", ldy)
-		}, func() {
-			t.f("for (i64 p = 0; p < k; p++)")
-			t.f("\tfor (i64 l = 0; l < %d; l++) to[j * k + p * %d + l] = l < n - j ? y[p * %s + j + l] : 0;", t.nr(), t.nr(), ldy)
-		})
-	}
-	t.out()
-	t.f("}")
 }
 
 // block writes the loops over the tiles of one cache block.
 func (t *tiledWriter) block() {
 	c := t.c
-	t.f("\n// The tiles of m rows by n columns, k deep.")
-	t.f("static NOINLINE void block%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add) {", t.suf)
-	t.in()
+	t.Blank()
+	t.Comment("The tiles of m rows by n columns, k deep.")
+	t.Open("static NOINLINE void block%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc, int add)", t.suf)
 	if c.Tail == TailPadded && !c.PackX {
-		t.f("const i64 odd_rows = m %% %d;", c.MR)
-		t.f("for (i64 i = 0; odd_rows && i < %d; i++)", c.MR)
-		t.f("\tfor (i64 p = 0; p < k; p++) s->edge_x[i * %d + p] = i < odd_rows ? x[(m - odd_rows + i) * %s + p] : 0;", t.kc, t.ld("ldx"))
+		t.Line("const i64 odd_rows = m %% %d;", c.MR)
+		t.Nested(
+			fmt.Sprintf("for (i64 i = 0; odd_rows && i < %d; i++)", c.MR),
+			fmt.Sprintf("for (i64 p = 0; p < k; p++) s->edge_x[i * %d + p] = i < odd_rows ? x[(m - odd_rows + i) * %s + p] : 0;", t.kc, t.ld("ldx")))
 	}
 	if c.Tail == TailPadded && !c.PackY {
-		t.f("const i64 odd_cols = n %% %d;", t.nr())
-		t.f("for (i64 p = 0; odd_cols && p < k; p++)")
-		t.f("\tfor (i64 j = 0; j < %d; j++) s->edge_y[p * %d + j] = j < odd_cols ? y[p * %s + n - odd_cols + j] : 0;", t.nr(), t.nr(), t.ld("ldy"))
+		t.Line("const i64 odd_cols = n %% %d;", t.nr())
+		t.Nested(
+			"for (i64 p = 0; odd_cols && p < k; p++)",
+			fmt.Sprintf("for (i64 j = 0; j < %d; j++) s->edge_y[p * %d + j] = j < odd_cols ? y[p * %s + n - odd_cols + j] : 0;", t.nr(), t.nr(), t.ld("ldy")))
 	}
 	if c.NextY {
-		t.f("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
+		t.Line("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
 	}
 	if c.Inner == "columns" { // columns outside: a strip of Y stays near while X streams past
 		t.eachCol(func(s strip) {
@@ -534,8 +296,7 @@ func (t *tiledWriter) block() {
 			t.eachCol(func(strip) { t.callEdge(true, false) }, nil, func() { t.callEdge(true, true) })
 		})
 	}
-	t.out()
-	t.f("}")
+	t.Close()
 }
 
 // nextStrip writes what the tiles of a strip of columns need to prefetch the next strip, each its share of the
@@ -543,13 +304,13 @@ func (t *tiledWriter) block() {
 func (t *tiledWriter) nextStrip(s strip) {
 	width := s.size * t.lanes()
 	if t.c.PackY {
-		t.f("const i64 row = %d;", t.nr())
-		t.f("const float *next = y + (j + %d) * k;", width)
+		t.Line("const i64 row = %d;", t.nr())
+		t.Line("const float *next = y + (j + %d) * k;", width)
 	} else {
-		t.f("const i64 row = %s;", t.ld("ldy"))
-		t.f("const float *next = n - j > %d ? y + j + %d : y + k * row;", width, width)
+		t.Line("const i64 row = %s;", t.ld("ldy"))
+		t.Line("const float *next = n - j > %d ? y + j + %d : y + k * row;", width, width)
 	}
-	t.f("const float *end = next + (k - 1) * row;")
+	t.Line("const float *end = next + (k - 1) * row;")
 }
 
 // xAt, yAt and cAt are the texts of where a tile at (i, j) has its operands.
@@ -582,11 +343,11 @@ func (t *tiledWriter) callTile(rows int, s strip) {
 	if t.c.NextY {
 		width += fmt.Sprintf(", next + i / %d * row, tiles * row, end", t.c.MR)
 	}
-	t.f("%s(k, %s, %s, %s, %s, %s, %s, add%s);", t.tileName(rows, s), t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"), width)
+	t.Line("%s(k, %s, %s, %s, %s, %s, %s, add%s);", t.tileName(rows, s), t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"), width)
 }
 
 func (t *tiledWriter) callScalarRows(rows int) {
-	t.f("scalar_column%s(%d, k, %s, %s, %s, %s, %s, %s, add);", t.suf, rows, t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"))
+	t.Line("scalar_column%s(%d, k, %s, %s, %s, %s, %s, %s, add);", t.suf, rows, t.xAt(), t.ld("ldx"), t.yAt(), t.ld("ldy"), t.cAt(), t.ld("ldc"))
 }
 
 func (t *tiledWriter) callScalar() {
@@ -609,15 +370,15 @@ func (t *tiledWriter) callEdge(lastRow, lastCol bool) {
 			y, ldy = "s->edge_y", fmt.Sprint(t.nr())
 		}
 	}
-	t.f("edge%s(k, %s, %s, %s, %s, %s, %s, add, %s, %s);", t.suf, x, ldx, y, ldy, t.cAt(), t.ld("ldc"), rows, cols)
+	t.Line("edge%s(k, %s, %s, %s, %s, %s, %s, add, %s, %s);", t.suf, x, ldx, y, ldy, t.cAt(), t.ld("ldc"), rows, cols)
 }
 
 // product writes the loops over cache blocks.
 func (t *tiledWriter) product() {
 	c := t.c
-	t.f("\n// The m by n result of tiles, block by block.")
-	t.f("static NOINLINE void product%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc) {", t.suf)
-	t.in()
+	t.Blank()
+	t.Comment("The m by n result of tiles, block by block.")
+	t.Open("static NOINLINE void product%s(struct scratch *s, i64 m, i64 n, i64 k, const float *x, i64 ldx, const float *y, i64 ldy, float *c, i64 ldc)", t.suf)
 	open := map[byte]bool{}
 	packedX, packedY := !c.PackX, !c.PackY
 	x := "x + i * " + t.ld("ldx") + " + p"
@@ -634,16 +395,15 @@ func (t *tiledWriter) product() {
 		case 'j':
 			size, bound = t.nc, "n"
 		}
-		t.f("for (i64 %s = 0; %s < %s; %s += %d) {", v, v, bound, v, size)
-		t.in()
-		t.f("const i64 %sb = least(%d, %s - %s);", v, size, bound, v)
+		t.Open("for (i64 %s = 0; %s < %s; %s += %d)", v, v, bound, v, size)
+		t.Line("const i64 %sb = least(%d, %s - %s);", v, size, bound, v)
 		open[loop] = true
 		if !packedX && open['i'] && open['p'] {
-			t.f("pack_x%s(ib, pb, %s, %s, s->x);", t.suf, x, t.ld("ldx"))
+			t.Line("pack_x%s(ib, pb, %s, %s, s->x);", t.suf, x, t.ld("ldx"))
 			packedX, x = true, "s->x"
 		}
 		if !packedY && open['j'] && open['p'] {
-			t.f("pack_y%s(jb, pb, %s, %s, s->y);", t.suf, y, t.ld("ldy"))
+			t.Line("pack_y%s(jb, pb, %s, %s, s->y);", t.suf, y, t.ld("ldy"))
 			packedY, y = true, "s->y"
 		}
 	}
@@ -651,23 +411,20 @@ func (t *tiledWriter) product() {
 	if c.Swap {
 		cAt = "c + j * " + t.ld("ldc") + " + i"
 	}
-	t.f("block%s(s, ib, jb, pb, %s, %s, %s, %s, %s, %s, p > 0);", t.suf, x, t.ld("ldx"), y, t.ld("ldy"), cAt, t.ld("ldc"))
+	t.Line("block%s(s, ib, jb, pb, %s, %s, %s, %s, %s, %s, p > 0);", t.suf, x, t.ld("ldx"), y, t.ld("ldy"), cAt, t.ld("ldc"))
 	for range c.Order {
-		t.out()
-		t.f("}")
+		t.Close()
 	}
-	t.out()
-	t.f("}")
+	t.Close()
 }
 
 // scratch writes the type of a thread's buffers.
 func (t *tiledWriter) scratch() {
 	c := t.c
-	t.f("struct scratch {")
-	t.in()
+	t.Open("struct scratch")
 	empty := true
 	field := func(name string, n int) {
-		t.f("float %s[%d] __attribute__((aligned(64)));", name, ceil(n, 16)*16)
+		t.Line("float %s[%d] __attribute__((aligned(64)));", name, ceil(n, 16)*16)
 		empty = false
 	}
 	if c.PackX {
@@ -685,8 +442,7 @@ func (t *tiledWriter) scratch() {
 		}
 	}
 	if empty {
-		t.f("char none;")
+		t.Line("char none;")
 	}
-	t.out()
-	t.f("};")
+	t.EndType()
 }

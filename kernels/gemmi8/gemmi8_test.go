@@ -11,6 +11,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
 	"tune/space"
 )
@@ -137,21 +138,21 @@ const (
 )
 
 var mutations = []mutation{
-	{"signed weights as unsigned", formPacked, isaAVX512VNNI, "enum { OFFSET = 128 }", "enum { OFFSET = 0 }"},
-	{"signed weights as unsigned", formDot, isaAVX512VNNI, "enum { OFFSET = 128 }", "enum { OFFSET = 0 }"},
-	{"no correction of the offset", formPacked, isaAVX512VNNI, "-OFFSET * ", "0 * "},
-	{"operands the wrong way round", formPacked, isaAVX512VNNI, dot512, swapped},
-	{"vpmaddubsw", formPacked, isaAVX512VNNI, dot512, saturating},
-	{"vpmaddubsw", formPacked, isaAVXVNNI, dot256, saturating},
-	{"vpmaddubsw", formDot, isaAVX512VNNI, dot512, saturating},
-	{"toward zero", formPacked, isaGeneric, "u = { .f = t + 12582912.0f };\n\treturn u.i - 0x4B400000", "u = { .f = t };\n\treturn (int32_t)u.f"},
-	{"ties away from zero", formPlain, isaNative, "u = { .f = t + 12582912.0f };\n\treturn u.i - 0x4B400000", "u = { .f = t };\n\treturn (int32_t)(u.f < 0 ? u.f - 0.5f : u.f + 0.5f)"},
-	{"clipped at -127", formPlain, isaNative, "-128.0f", "-127.0f"},
-	{"wrapped, not clipped", formPlain, isaNative, "t > 127.0f ? 127.0f : t", "t > 1000 ? 127.0f : t"},
-	{"sums of 16 bits", formPlain, isaNative, "int32_t s = 0;", "int16_t s = 0;"},
-	{"scales one after the other", formPlain, isaNative, "(float)s * scale", "(float)s * scales[0] * scales[1]"},
-	{"last element along k", formPlain, isaNative, "l < k", "l < k - (k > 5)"},
-	{"relu on other terms", formPlain, isaNative, "s += qa[i * k + l] * qw[j * k + l]", "s += qw[j * k + l] > 0 ? qa[i * k + l] * qw[j * k + l] : 0"},
+	{"signed weights as unsigned", formPacked, cgen.AVX512VNNI, "enum { OFFSET = 128 }", "enum { OFFSET = 0 }"},
+	{"signed weights as unsigned", formDot, cgen.AVX512VNNI, "enum { OFFSET = 128 }", "enum { OFFSET = 0 }"},
+	{"no correction of the offset", formPacked, cgen.AVX512VNNI, "-OFFSET * ", "0 * "},
+	{"operands the wrong way round", formPacked, cgen.AVX512VNNI, dot512, swapped},
+	{"vpmaddubsw", formPacked, cgen.AVX512VNNI, dot512, saturating},
+	{"vpmaddubsw", formPacked, cgen.AVXVNNI, dot256, saturating},
+	{"vpmaddubsw", formDot, cgen.AVX512VNNI, dot512, saturating},
+	{"toward zero", formPacked, cgen.Generic, "u = { .f = t + 12582912.0f };\n\treturn u.i - 0x4B400000", "u = { .f = t };\n\treturn (int32_t)u.f"},
+	{"ties away from zero", formPlain, cgen.Native, "u = { .f = t + 12582912.0f };\n\treturn u.i - 0x4B400000", "u = { .f = t };\n\treturn (int32_t)(u.f < 0 ? u.f - 0.5f : u.f + 0.5f)"},
+	{"clipped at -127", formPlain, cgen.Native, "-128.0f", "-127.0f"},
+	{"wrapped, not clipped", formPlain, cgen.Native, "t > 127.0f ? 127.0f : t", "t > 1000 ? 127.0f : t"},
+	{"sums of 16 bits", formPlain, cgen.Native, "int32_t s = 0;", "int16_t s = 0;"},
+	{"scales one after the other", formPlain, cgen.Native, "(float)s * scale", "(float)s * scales[0] * scales[1]"},
+	{"last element along k", formPlain, cgen.Native, "l < k", "l < k - (k > 5)"},
+	{"relu on other terms", formPlain, cgen.Native, "s += qa[i * k + l] * qw[j * k + l]", "s += qw[j * k + l] > 0 ? qa[i * k + l] * qw[j * k + l] : 0"},
 }
 
 // TestWrongCode: the mistakes that this kernel invites are found by the check.
@@ -194,7 +195,7 @@ func mutate(t *testing.T, g *Spec, p space.Point, pairs ...string) {
 // TestSignTrick: the form of vpmaddubsw that is right for all but −128 is found too, by inputs that hold it.
 func TestSignTrick(t *testing.T) {
 	g := here(t, "m=6,n=70,k=90")
-	p := point(t, g, formPacked, isaAVXVNNI)
+	p := point(t, g, formPacked, cgen.AVXVNNI)
 	mutate(t, g, p, dot256, signTrick, "enum { OFFSET = 128 }", "enum { OFFSET = 0 }")
 
 	// Without it, the trick is right: it is no other mistake that is found.
@@ -329,7 +330,7 @@ func TestPack(t *testing.T) {
 	g := here(t, "m=3,n=70,k=91,weights=packed")
 	for _, in := range instructionSets(g.machine) {
 		for _, form := range []string{formPacked, formDot} {
-			p := point(t, g, form, in.isa)
+			p := point(t, g, form, in.Name)
 			src, err := g.Generate(p)
 			if err != nil {
 				t.Fatal(err)
@@ -361,7 +362,7 @@ void tune_kernel(void *const *args, const int64_t *dims)
 				t.Fatal(err)
 			}
 			if err := problem.(*native.Problem).Wrap(src, p).Check(t.Context(), 1); err != nil {
-				t.Errorf("%s, %s: %v", form, in.isa, err)
+				t.Errorf("%s, %s: %v", form, in.Name, err)
 			}
 		}
 	}
@@ -380,7 +381,7 @@ func TestSpaces(t *testing.T) {
 				}
 			}
 			isa, _ := g.Space().Parameter("isa")
-			if _, ok := isa.Ordinal(space.StringValue(isaAVX512VNNI)); ok != slices.Contains(m.ISAs, isaAVX512VNNI) {
+			if _, ok := isa.Ordinal(space.StringValue(cgen.AVX512VNNI)); ok != slices.Contains(m.ISAs, cgen.AVX512VNNI) {
 				t.Errorf("%s: avx512vnni is in the space: %v", m.Arch, ok)
 			}
 		}

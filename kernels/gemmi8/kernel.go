@@ -5,6 +5,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -54,23 +55,14 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 
 // Fields returns the fields of a shape.
 func Fields() []kernels.Field {
-	return []kernels.Field{
+	return append([]kernels.Field{
 		{Name: "m", Doc: "rows of the activations", Default: "512", Min: 1, Max: maxSide},
 		{Name: "n", Doc: "outputs: rows of the weights", Default: "512", Min: 1, Max: maxSide},
 		{Name: "k", Doc: "length of a row of either", Default: "512", Min: 1, Max: maxK},
 		{Name: "relu", Doc: "whether negative sums become 0, before they are scaled", Default: "no", Options: []string{"no", "yes"}},
 		{Name: "weights", Doc: "form in which the weights arrive: to be quantised, quantised, or packed ahead for the point", Default: weightsF32, Options: []string{weightsF32, weightsInt8, weightsPacked}},
-		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
-		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
-	}
+	}, cgen.Fields()...)
 }
-
-// The words of the field cache.
-const (
-	cacheAuto = "auto"
-	cacheWarm = "warm"
-	cacheCold = "cold"
-)
 
 // Spec is the family of kernels at one shape. It implements native.Spec and
 // is safe for concurrent use.
@@ -161,10 +153,7 @@ const (
 
 // cold reports whether times are taken with the operands, of so many bytes, in memory.
 func (g *Spec) cold(bytes int64) bool {
-	if g.cache != cacheAuto {
-		return g.cache == cacheCold
-	}
-	return bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes
+	return cgen.Cold(g.cache, bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes)
 }
 
 // operandBytes is the size of the matrices.

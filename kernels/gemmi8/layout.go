@@ -27,9 +27,9 @@ func layoutOf(p space.Point, n, k int) layout {
 	l.unit = 4 / l.group
 	l.groups = ceil(k, l.group)
 	if l.dot {
-		l.groups = ceil(l.groups, l.lanes()) * l.lanes()
+		l.groups = ceil(l.groups, l.Lanes()) * l.Lanes()
 	} else {
-		l.nr *= l.lanes()
+		l.nr *= l.Lanes()
 	}
 	// An odd number of lines keeps the rows of a tile out of each other's cache sets.
 	l.stride = (ceil(4*l.groups, line) | 1) * line / 4
@@ -40,9 +40,6 @@ func layoutOf(p space.Point, n, k int) layout {
 	}
 	return l
 }
-
-// lanes returns the 32-bit words of a vector.
-func (in instructions) lanes() int { return in.bytes / 4 }
 
 // workers returns the threads of a point.
 func (g *Spec) workers(p space.Point) int {

@@ -8,6 +8,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -16,13 +17,6 @@ const (
 	formPlain  = "plain"
 	formPacked = "packed"
 	formDot    = "dot"
-
-	isaNative     = "native"
-	isaGeneric    = "generic"
-	isaAVX2       = "avx2"
-	isaAVXVNNI    = "avxvnni"
-	isaAVX512     = "avx512"
-	isaAVX512VNNI = "avx512vnni"
 
 	packAhead = "ahead"
 	packPanel = "panel"
@@ -36,48 +30,26 @@ const (
 
 	activationsRows  = "rows"
 	activationsTiles = "tiles"
-
-	handStatic  = "static"
-	handDynamic = "dynamic"
-
-	startPool  = "pool"
-	startSpawn = "spawn"
 )
 
 // instructions describe how an instruction set multiplies.
 type instructions struct {
-	isa       string
-	bytes     int // of a vector
-	registers int // vectors that the registers hold
-	group     int // products that one 32-bit sum takes from an instruction: 4 bytes or 2 shorts
-	flags     []string
-}
-
-// allInstructions lists the instruction sets, the better after the worse.
-var allInstructions = []instructions{
-	{isa: isaGeneric, bytes: 16, registers: 16, group: 2},
-	{isa: isaAVX2, bytes: 32, registers: 16, group: 2, flags: []string{"-mavx2", "-mfma"}},
-	{isa: isaAVXVNNI, bytes: 32, registers: 16, group: 4, flags: []string{"-mavx2", "-mfma", "-mavxvnni"}},
-	{isa: isaAVX512, bytes: 64, registers: 32, group: 2, flags: avx512Flags},
-	{isa: isaAVX512VNNI, bytes: 64, registers: 32, group: 4, flags: append(slices.Clone(avx512Flags), "-mavx512vnni")},
-}
-
-var avx512Flags = []string{"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"}
-
-// instructionSets returns those of the machine.
-func instructionSets(m native.Machine) []instructions {
-	var out []instructions
-	for _, in := range allInstructions {
-		if in.isa == isaGeneric || slices.Contains(m.ISAs, in.isa) {
-			out = append(out, in)
-		}
-	}
-	return out
+	cgen.ISA
+	group int // products that one 32-bit sum takes from an instruction: 4 bytes or 2 shorts
 }
 
 // instructionsOf returns the instruction set of a name.
-func instructionsOf(isa string) instructions {
-	return allInstructions[slices.IndexFunc(allInstructions, func(in instructions) bool { return in.isa == isa })]
+func instructionsOf(name string) instructions {
+	in := instructions{ISA: cgen.Lookup(name), group: 2}
+	if in.DotBytes {
+		in.group = 4
+	}
+	return in
+}
+
+// instructionSets returns those of the machine, the better after the worse.
+func instructionSets(m native.Machine) []cgen.ISA {
+	return cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVXVNNI, cgen.AVX512, cgen.AVX512VNNI)
 }
 
 // blocks returns 0, for no blocking, and those sizes that are below the whole.
@@ -93,12 +65,12 @@ func blocks(whole int, sizes ...int) []int {
 
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
-	isas := []string{isaNative}
+	isas := []string{cgen.Native}
 	var wide []string
 	for _, in := range sets {
-		isas = append(isas, in.isa)
-		if in.registers == 32 {
-			wide = append(wide, fmt.Sprintf("isa == '%s'", in.isa))
+		isas = append(isas, in.Name)
+		if in.Registers == 32 {
+			wide = append(wide, fmt.Sprintf("isa == '%s'", in.Name))
 		}
 	}
 	registers := "16"
@@ -130,7 +102,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		"form == 'plain' || isa != 'native'",
 		"mr * nr + nr + 1 <= " + registers,
 	}
-	if slices.ContainsFunc(sets, func(in instructions) bool { return in.isa == isaAVX512VNNI }) {
+	if slices.ContainsFunc(sets, func(in cgen.ISA) bool { return in.Name == cgen.AVX512VNNI }) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastRegister, broadcastEmbedded).If(packed+" && isa == 'avx512vnni'").
 			Describe("a word of A: loaded into a register, or operand of each multiplication"))
 	}
@@ -150,11 +122,8 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			space.Range("workers", 1, g.threads).If(tiled).Describe("threads that share the work, the caller included; 1 is serial"),
 			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
 			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
-			space.Enum("hand_out", handStatic, handDynamic).If(parallel).Describe("chunks to workers: fixed, or to whoever is free"),
-			space.Enum("start", startPool, startSpawn).If(parallel).Describe("threads: kept between calls, or started by each"),
-			space.Ints("spin", 0, 1000, 20000).WithDefault(1000).If(parallel+" && start == '"+startPool+"'").
-				Describe("looks for news before a waiting thread sleeps"),
 		)
+		parameters = append(parameters, cgen.CrewParameters(parallel)...)
 		if g.weights != weightsPacked {
 			constraints = append(constraints, "pack != 'panel' || split == 'columns'")
 		}
@@ -167,7 +136,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	sets := instructionSets(g.machine)
 	best := sets[len(sets)-1]
 	tile := map[string]any{"mr": 4, "nr": 2}
-	if best.registers == 32 {
+	if best.Registers == 32 {
 		tile = map[string]any{"mr": 8, "nr": 3}
 	}
 	with := func(ms ...map[string]any) map[string]any {
@@ -177,7 +146,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		}
 		return out
 	}
-	skinny := map[string]any{"form": formDot, "isa": best.isa, "mr": min(g.m, 4), "nr": 2, "unroll": 2}
+	skinny := map[string]any{"form": formDot, "isa": best.Name, "mr": min(g.m, 4), "nr": 2, "unroll": 2}
 	if g.m == 1 {
 		skinny["nr"], skinny["unroll"] = 1, 4 // one stream through the weights
 	}
@@ -191,10 +160,10 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		name, doc string
 		values    map[string]any
 	}{
-		{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain, "isa": isaNative})},
-		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(tile, map[string]any{"form": formPacked, "isa": best.isa, "unroll": 2})},
+		{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain, "isa": cgen.Native})},
+		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(tile, map[string]any{"form": formPacked, "isa": best.Name, "unroll": 2})},
 		{"dot", "rows of the weights as they are, for few rows of activations", with(skinny)},
-		{"generic", "instructions that every CPU of the architecture has", with(map[string]any{"form": formPacked, "isa": isaGeneric, "mr": 4, "nr": 2})},
+		{"generic", "instructions that every CPU of the architecture has", with(map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 4, "nr": 2})},
 	}
 	var out []kernels.Preset
 	for _, l := range list {

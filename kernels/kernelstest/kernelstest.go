@@ -16,8 +16,8 @@ import (
 	"tune/space"
 )
 
-// Points is how many random points of a shape Run evaluates.
-const Points = 12
+// sampled is how many random points of a shape Run evaluates.
+const sampled = 12
 
 // Run checks a kernel at each of the shapes, given as text (see kernels.ParseShape). Random points are
 // drawn from fixed seeds, so that a failure is the same every time.
@@ -124,7 +124,7 @@ func (s suite) presets(t *testing.T) {
 func (s suite) sample(t *testing.T) []space.Point {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	points := make([]space.Point, Points)
+	points := make([]space.Point, sampled)
 	for i := range points {
 		p, err := s.problem.Space().Sample(rng)
 		if err != nil {
@@ -151,7 +151,7 @@ func (s suite) points(t *testing.T) {
 			t.Errorf("%s: %v: %s", p, out.Status, out.Reason)
 			continue
 		}
-		if s.exact && i < Points/3 {
+		if s.exact && i < sampled/3 {
 			if again := s.evaluate(t, p); again.Cost != out.Cost {
 				t.Errorf("%s costs %v, then %v", p, out.Cost, again.Cost)
 			}
@@ -163,7 +163,7 @@ func (s suite) points(t *testing.T) {
 // built one.
 func (s suite) artifacts(t *testing.T) {
 	load := s.problem.Traits().Load
-	points := s.sample(t)[:Points/3]
+	points := s.sample(t)[:sampled/3]
 	for _, preset := range s.problem.Presets() {
 		points = append(points, preset.Point)
 	}

@@ -14,5 +14,8 @@
 //     (variants.go), and randomly drawn calls are verified.
 //  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
 //
+// Package cgen has what families of generated C share (the writer of the text, instruction sets, compiler flags); its example
+// is a complete family.
+//
 // All problems of a process share one [Host]: its compilers, its workers, its core for timing.
 package native

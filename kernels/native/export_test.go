@@ -9,8 +9,7 @@ import (
 	"tune/kernels/native/worker"
 )
 
-// plain is a worker whose timed calls all work on the same inputs, in one stretch a sample. These find them in the caches as calls on
-// inputs that were just written do.
+// plain is a worker whose timed calls all work on the same inputs at the same place, in one stretch a sample.
 type plain struct {
 	runner
 	buffers []worker.Buffer
@@ -31,7 +30,7 @@ func (p *plain) Vary(*worker.Pool) error {
 }
 
 func (p *plain) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
-	t.Window, t.Sparse = t.Calls, false
+	t.Window, t.Sparse, t.Touch, t.Places = t.Calls, false, false, 1
 	got, err := p.runner.Time(ctx, t)
 	got.Evidence, got.Long, got.Short, got.Whole = nil, 0, 0, 0
 	return got, err

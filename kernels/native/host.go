@@ -18,7 +18,7 @@ import (
 
 // HostOptions configure a host. The zero value is right for most.
 type HostOptions struct {
-	// CacheDir holds the compiled objects; "" means cc.DefaultDir.
+	// CacheDir holds the compiled objects; "" means the cache of this user.
 	CacheDir string
 	// Compilers to use; nil searches for installed ones.
 	Compilers []cc.Compiler

@@ -727,3 +727,20 @@ func TestPatience(t *testing.T) {
 		t.Errorf("a large product may take %v", d)
 	}
 }
+
+// TestPaces: entrants that a slow phase of the core may be all that tells apart have samples of as many calls.
+func TestPaces(t *testing.T) {
+	for _, c := range []struct{ times, want []float64 }{
+		{nil, nil},
+		{[]float64{3}, []float64{3}},
+		{[]float64{1.03, 1, 1.5, 1.02}, []float64{1, 1, 1, 1}},             // the third was met by a slow phase
+		{[]float64{1.45, 0.97, 1.4}, []float64{0.97, 0.97, 0.97}},          // so were the baseline and the third
+		{[]float64{4, 1, 1.1, 3.9}, []float64{3.9, 1, 1, 3.9}},             // finalists that beat the baseline by far
+		{[]float64{1, 1.5, 2.2, 3.2, 3.3}, []float64{1, 1, 2.2, 2.2, 2.2}}, // no chain of such steps
+		{[]float64{0, 1, 1, math.Inf(1)}, []float64{0, 1, 1, math.Inf(1)}}, // a time that was never taken
+	} {
+		if got := paces(c.times); !slices.Equal(got, c.want) {
+			t.Errorf("%v are paced by %v, want %v", c.times, got, c.want)
+		}
+	}
+}

@@ -589,7 +589,7 @@ func TestCompare(t *testing.T) {
 	finalists := []kernels.Candidate{build("repeat", 64), build("plain", 16), build("crash", 1), build("repeat", 16), build("later", 1)}
 	var wrong []string
 	for range 3 {
-		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: 3 * time.Second})
+		final, err := p.Compare(t.Context(), baseline, finalists, kernels.Series{Limit: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

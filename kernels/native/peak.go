@@ -70,12 +70,12 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 	if known != nil {
 		return *known, nil
 	}
-	return h.PeakAgain(ctx)
+	return h.peakAgain(ctx)
 }
 
-// PeakAgain measures the peak rates once more, and returns the highest ever seen: on a shared machine the core may be slow at the
+// peakAgain measures the peak rates once more, and returns the highest ever seen: on a shared machine the core may be slow at the
 // moment.
-func (h *Host) PeakAgain(ctx context.Context) (Peaks, error) {
+func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	so, err := h.probe(ctx)
 	if err != nil {
 		return Peaks{}, err

@@ -22,7 +22,7 @@ type Options struct {
 	// Limits of a candidate. Zero fields take the worker's defaults, except for the time of a call, which grows with the work,
 	// because a right candidate may be a plain loop.
 	Limits worker.Limits
-	// CompileTime bounds one compilation; 0 means cc.DefaultTimeout.
+	// CompileTime bounds one compilation; 0 means a minute.
 	CompileTime time.Duration
 }
 

@@ -44,7 +44,7 @@ func (c *candidate) underRoof(ctx context.Context, cost float64) error {
 			return kernels.Reject(space.Invalid, "implausible: a call takes %.3g ns, and %s takes %.3g ns at least on this machine; where the file's work is not done by every call, say trusted: fast",
 				cost*1e9, r.why, r.seconds*1e9)
 		}
-		peaks, err = p.host.PeakAgain(ctx)
+		peaks, err = p.host.peakAgain(ctx)
 	}
 }
 

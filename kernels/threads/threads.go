@@ -12,26 +12,27 @@
 package threads
 
 import (
+	_ "embed" // the pieces of C
 	"fmt"
 	"strings"
 )
 
 // HandOut says how tasks get to workers.
-type HandOut uint8
+type HandOut string
 
 // The ways to hand out tasks. The zero value is not one.
 const (
-	Static  HandOut = iota + 1 // worker w of W takes the tasks w, w+W, w+2·W, …
-	Dynamic                    // every worker takes the next task that nobody has
+	Static  HandOut = "static"  // worker w of W takes the tasks w, w+W, w+2·W, …
+	Dynamic HandOut = "dynamic" // every worker takes the next task that nobody has
 )
 
 // Start says where workers come from. The zero value is not one.
-type Start uint8
+type Start string
 
 // The origins of workers.
 const (
-	Pool  Start = iota + 1 // threads that the first call starts and later calls find again
-	Spawn                  // threads that each call starts and joins
+	Pool  Start = "pool"  // threads that the first call starts and later calls find again
+	Spawn Start = "spawn" // threads that each call starts and joins
 )
 
 // Config describes the workers of one kernel.
@@ -52,270 +53,43 @@ func Flags() []string { return []string{"-pthread", "-D_GNU_SOURCE"} }
 
 // Text returns the C text. It needs nothing before it but Flags.
 func (c Config) Text() string {
-	var b strings.Builder
-	b.WriteString("#include <pthread.h>\n#include <stdint.h>\n\n")
-	fmt.Fprintf(&b, "enum { CREW_WORKERS = %d };\n", c.Workers)
-	b.WriteString(jobText)
+	head := fmt.Sprintf("#include <pthread.h>\n#include <stdint.h>\n\nenum { CREW_WORKERS = %d };\n", c.Workers)
+	parts := []string{head, jobText}
 	if c.Start == Spawn {
-		b.WriteString(spawnText)
-		b.WriteString(map[HandOut]string{Static: spawnStatic, Dynamic: spawnDynamic}[c.HandOut])
-		return b.String()
+		parts = append(parts, spawnText, map[HandOut]string{Static: spawnStatic, Dynamic: spawnDynamic}[c.HandOut])
+	} else {
+		parts[1] += fmt.Sprintf("enum { CREW_SPIN = %d };\n", c.Spin)
+		parts = append(parts, poolText, map[HandOut]string{Static: poolStatic, Dynamic: poolDynamic}[c.HandOut])
 	}
-	fmt.Fprintf(&b, "enum { CREW_SPIN = %d };\n", c.Spin)
-	b.WriteString(poolText)
-	b.WriteString(map[HandOut]string{Static: poolStatic, Dynamic: poolDynamic}[c.HandOut])
-	return b.String()
+	return strings.Join(parts, "\n")
 }
 
-const jobText = `
-struct crew_job {
-	void (*task)(void *context, int64_t i, int worker);
-	void *context;
-};
-`
+// The pieces of the text are files of C. The comments that a programmer needs are there; those here tell the whole.
+var (
+	//go:embed c/job.c
+	jobText string
 
-// A thread of its own for each worker, as long as a call lasts.
-const spawnText = `
-struct crew_call { struct crew_job job; int64_t tasks, next; };
-struct crew_hand { struct crew_call *call; int worker; };
+	// A thread of its own for each worker, as long as a call lasts.
+	//
+	//go:embed c/spawn.c
+	spawnText string
+	//go:embed c/spawn_static.c
+	spawnStatic string
+	//go:embed c/spawn_dynamic.c
+	spawnDynamic string
 
-static void crew_work(struct crew_call *c, int worker);
-
-static void *crew_main(void *p)
-{
-	struct crew_hand *h = p;
-	crew_work(h->call, h->worker);
-	return 0;
-}
-
-static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
-{
-	struct crew_call c = { { task, context }, tasks, 0 };
-	struct crew_hand hands[CREW_WORKERS];
-	pthread_t threads[CREW_WORKERS];
-	int started = 1;
-	for (; started < CREW_WORKERS && started < tasks; started++) {
-		hands[started].call = &c;
-		hands[started].worker = started;
-		if (pthread_create(&threads[started], 0, crew_main, &hands[started]) != 0)
-			break;
-	}
-	crew_work(&c, 0);
-	// The tasks of threads that could not be started are left to this one, when their numbers are free.
-	for (int w = started; w < CREW_WORKERS && w < tasks; w++)
-		crew_work(&c, w);
-	for (int w = 1; w < started; w++)
-		pthread_join(threads[w], 0);
-}
-`
-
-const spawnStatic = `
-static void crew_work(struct crew_call *c, int worker)
-{
-	for (int64_t i = worker; i < c->tasks; i += CREW_WORKERS)
-		c->job.task(c->job.context, i, worker);
-}
-`
-
-const spawnDynamic = `
-static void crew_work(struct crew_call *c, int worker)
-{
-	for (int64_t i; (i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->tasks;)
-		c->job.task(c->job.context, i, worker);
-}
-`
-
-// The caller publishes a job by storing a ticket, a generation above a number of tasks, works on it too, and waits until
-// every task is finished. A thread polls for another generation for a while and then sleeps.
-//
-// In a static division the number stays, and each thread has every n-th task. In a dynamic one it counts the tasks that
-// are left, and a task is had by lowering it: a thread that wakes up late finds nothing to do, and the caller does not
-// wait for it. Either way a thread reads the job only when it has a task of it, and the job stands until its last task
-// is finished.
-const poolText = `
-#include <sched.h>
-#include <string.h>
-
-static struct {
-	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
-	int64_t finished __attribute__((aligned(64))); // tasks
-	int sleepers __attribute__((aligned(64)));
-	int cores[CREW_WORKERS]; // that workers were last seen on, counted from 1; 0 for not known
-	int helpers; // threads beside the caller; -1 before the first call
-	int stop;
-	struct crew_job job;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
-
-#define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define CREW_GENERATION(t) ((t) >> 32)
-#define CREW_TASKS(t) ((t) & 0xffffffff)
-#if defined(__x86_64__) || defined(__i386__)
-#define CREW_PAUSE() __builtin_ia32_pause()
-#else
-#define CREW_PAUSE() __asm__ volatile("")
-#endif
-
-enum {
-	CREW_PATIENCE = 1000, // polls after which a core is offered
-	CREW_CALM = 16,       // jobs for which a helper stays where it is after it has moved
-};
-
-// Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
-// system may put two threads on one. So every now and then a poll offers the core.
-static inline void crew_poll(int i)
-{
-	if (i % CREW_PATIENCE == CREW_PATIENCE - 1)
-		sched_yield();
-	else
-		CREW_PAUSE();
-}
-
-// Notes the core that a worker is on, counted from 1; 0 where that cannot be known.
-static inline int crew_note(int worker)
-{
-	int here = 0;
-#ifdef __linux__
-	here = sched_getcpu() + 1;
-#endif
-	if (CREW_READ(crew.cores[worker]) != here)
-		__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
-	return here;
-}
-
-// Moves a helper off a core that a lower worker was last seen on, where there is another, and returns whether it did: the
-// system leaves threads that offer a core to each other together for a tenth of a second and more. The affinity is
-// afterwards what it was.
-static int crew_spread(int worker)
-{
-	const int here = crew_note(worker);
-	int crowded = 0;
-	for (int w = 0; w < worker; w++)
-		crowded |= CREW_READ(crew.cores[w]) == here;
-	if (here == 0 || !crowded)
-		return 0;
-#ifdef __linux__
-	cpu_set_t allowed, other;
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-		return 0;
-	other = allowed;
-	for (int w = 0; w < worker; w++)
-		if (CREW_READ(crew.cores[w]) > 0)
-			CPU_CLR(CREW_READ(crew.cores[w]) - 1, &other);
-	if (CPU_COUNT(&other) == 0 || sched_setaffinity(0, sizeof other, &other) != 0)
-		return 0;
-	crew_note(worker);
-	if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) { // the cores that may be used have changed
-		memset(&allowed, 255, sizeof allowed);
-		sched_setaffinity(0, sizeof allowed, &allowed);
-	}
-#endif
-	return 1;
-}
-
-static inline void crew_task(int worker, int64_t i)
-{
-	crew.job.task(crew.job.context, i, worker);
-	__atomic_fetch_add(&crew.finished, 1, __ATOMIC_SEQ_CST);
-}
-
-static void crew_work(int worker, uint64_t mine);
-
-static void *crew_main(void *p)
-{
-	const int worker = (int)(intptr_t)p;
-	int calm = 0;
-	for (uint64_t seen = 0;;) {
-		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
-			crew_poll(i);
-		if (CREW_GENERATION(CREW_READ(crew.ticket)) == seen) {
-			pthread_mutex_lock(&crew.lock);
-			__atomic_fetch_add(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
-			while (CREW_GENERATION(CREW_READ(crew.ticket)) == seen)
-				pthread_cond_wait(&crew.wake, &crew.lock);
-			__atomic_fetch_sub(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
-			pthread_mutex_unlock(&crew.lock);
-		}
-		if (CREW_READ(crew.stop))
-			return 0;
-		const uint64_t mine = CREW_READ(crew.ticket);
-		seen = CREW_GENERATION(mine);
-		if (calm > 0)
-			calm--;
-		else if (crew_spread(worker))
-			calm = CREW_CALM;
-		crew_work(worker, mine);
-	}
-}
-
-// Where the machine gives fewer threads than asked for, the others do the work. A thread may look at the number of
-// threads only when it has a task, which it cannot have before this has returned.
-static void crew_start(void)
-{
-	pthread_attr_t attributes;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 1 << 20);
-	int n = 0;
-	while (n < CREW_WORKERS - 1 && pthread_create(&crew.threads[n], &attributes, crew_main, (void *)(intptr_t)(n + 1)) == 0)
-		n++;
-	pthread_attr_destroy(&attributes);
-	crew.helpers = n;
-}
-
-static void crew_publish(int64_t tasks)
-{
-	const uint64_t last = CREW_READ(crew.ticket);
-	__atomic_store_n(&crew.ticket, (CREW_GENERATION(last) + 1) << 32 | (uint64_t)tasks, __ATOMIC_SEQ_CST);
-	if (CREW_READ(crew.sleepers) > 0) {
-		pthread_mutex_lock(&crew.lock);
-		pthread_cond_broadcast(&crew.wake);
-		pthread_mutex_unlock(&crew.lock);
-	}
-}
-
-// The threads end with the library, so that unloading it leaves none behind.
-__attribute__((destructor)) static void crew_stop(void)
-{
-	__atomic_store_n(&crew.stop, 1, __ATOMIC_SEQ_CST);
-	crew_publish(0);
-	for (int i = 0; i < crew.helpers; i++)
-		pthread_join(crew.threads[i], 0);
-}
-
-static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
-{
-	if (tasks <= 1) {
-		if (tasks == 1)
-			task(context, 0, 0);
-		return;
-	}
-	if (crew.helpers < 0)
-		crew_start();
-	crew.job = (struct crew_job){ task, context };
-	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
-	crew_note(0);
-	crew_publish(tasks);
-	crew_work(0, CREW_READ(crew.ticket));
-	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
-		crew_poll(i);
-}
-`
-
-const poolStatic = `
-static void crew_work(int worker, uint64_t mine)
-{
-	for (uint64_t i = worker; i < CREW_TASKS(mine); i += crew.helpers + 1)
-		crew_task(worker, (int64_t)i);
-}
-`
-
-const poolDynamic = `
-static void crew_work(int worker, uint64_t mine)
-{
-	for (uint64_t t = CREW_READ(crew.ticket); CREW_GENERATION(t) == CREW_GENERATION(mine) && CREW_TASKS(t) > 0; t = CREW_READ(crew.ticket))
-		if (__atomic_compare_exchange_n(&crew.ticket, &t, t - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			crew_task(worker, (int64_t)CREW_TASKS(t) - 1);
-}
-`
+	// The caller publishes a job by storing a ticket, a generation above a number of tasks, works on it too, and waits until
+	// every task is finished. A thread polls for another generation for a while and then sleeps.
+	//
+	// In a static division the number stays, and each thread has every n-th task. In a dynamic one it counts the tasks that
+	// are left, and a task is had by lowering it: a thread that wakes up late finds nothing to do, and the caller does not
+	// wait for it. Either way a thread reads the job only when it has a task of it, and the job stands until its last task
+	// is finished.
+	//
+	//go:embed c/pool.c
+	poolText string
+	//go:embed c/pool_static.c
+	poolStatic string
+	//go:embed c/pool_dynamic.c
+	poolDynamic string
+)

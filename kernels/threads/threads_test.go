@@ -55,13 +55,13 @@ func TestParallel(t *testing.T) {
 	dir := t.TempDir()
 	for _, compiler := range compilers {
 		for _, start := range []threads.Start{threads.Pool, threads.Spawn} {
-			for _, hand := range []threads.HandOut{threads.Static, threads.Dynamic} {
+			for i, hand := range []threads.HandOut{threads.Static, threads.Dynamic} {
 				for _, spin := range []int{0, 1000} {
 					if start == threads.Spawn && spin > 0 {
 						continue
 					}
-					c := threads.Config{Workers: 2 + int(hand), HandOut: hand, Start: start, Spin: spin}
-					t.Run(fmt.Sprintf("%s/start=%d,hand_out=%d,spin=%d", compiler.Name, start, hand, spin), func(t *testing.T) {
+					c := threads.Config{Workers: 3 + i, HandOut: hand, Start: start, Spin: spin}
+					t.Run(fmt.Sprintf("%s/start=%s,hand_out=%s,spin=%d", compiler.Name, start, hand, spin), func(t *testing.T) {
 						program := build(t, dir, compiler.Path, c.Text()+mainText)
 						if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
 							t.Errorf("%v: %s", err, out)

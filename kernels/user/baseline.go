@@ -11,10 +11,10 @@ import (
 // mostBaselines limits how many points may be the baseline.
 const mostBaselines = 32
 
-// Baselines returns the points that may be the baseline, in the order in which they are tried: the default, then those that
+// baselines returns the points that may be the baseline, in the order in which they are tried: the default, then those that
 // differ from it in one enum or boolean for which the file states no default, then in two, and so on. The default may be wrong,
 // for instance where the first value of a parameter is a flag that loosens floating point; that should not prevent a run.
-func (p *SourceProblem) Baselines() []space.Point {
+func (p *SourceProblem) baselines() []space.Point {
 	s := p.spec.space
 	out := []space.Point{s.Default()}
 	changed := []int{-1} // the last parameter in which each of them differs from the default
@@ -44,7 +44,7 @@ func (p *SourceProblem) Baselines() []space.Point {
 func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	point, err := kernels.FirstRight(ctx, p, p.Baselines(), seed)
+	point, err := kernels.FirstRight(ctx, p, p.baselines(), seed)
 	if err == nil && !point.IsZero() {
 		p.baseline = point
 	}

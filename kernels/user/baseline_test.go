@@ -41,7 +41,7 @@ func TestBaselines(t *testing.T) {
 	needCompiler(t)
 	text := strings.NewReplacer("values: [%s]}]}", "values: [1.5f]}, {name: a, type: bool}, {name: b, type: enum, values: [1, 2, 3, 4]}, {name: c, type: bool, when: a}, {name: n2, type: int, from: 1, to: 9}]}").Replace(contractYAML)
 	k, _ := load(t, fmt.Sprintf(text, "-O1, -O2, -O3", "-g, -g0", ""), "f.c", contractC)
-	points := problem(t, k, "").(*SourceProblem).Baselines()
+	points := problem(t, k, "").(*SourceProblem).baselines()
 	seen := map[string]bool{}
 	for _, p := range points {
 		seen[p.Key()] = true

@@ -302,7 +302,7 @@ func (ns *names) all() []string {
 // expr checks the names of an expression.
 func (r *reader) names(n node, e expr, ns *names) bool {
 	fine := true
-	for _, m := range e.names {
+	for _, m := range e.names() {
 		ns.used[m.name] = true
 		switch {
 		case slices.Contains(ns.numeric, m.name) || ns.broken:
@@ -325,7 +325,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 	}
 	n := f.at[name]
 	fine := true
-	for _, m := range e.names {
+	for _, m := range e.names() {
 		if slices.Contains(ns.constants, m.name) {
 			continue
 		}
@@ -506,8 +506,7 @@ func (r *reader) spaceFault(n node, name string, err error) {
 		if name != "" {
 			n = valueOf(n, name)
 		}
-		prefix := string([]rune(bad.Expr)[:min(max(bad.Column-1, 0), len([]rune(bad.Expr)))])
-		r.faultInside(n, len(prefix), "%s", bad.Reason)
+		r.faultInside(n, offsetOf(bad.Expr, bad.Column), "%s", bad.Reason)
 		return
 	}
 	r.fault(n, "%s", strings.ReplaceAll(spacePrefix.ReplaceAllString(err.Error(), ""), "\n", " "))
@@ -557,28 +556,12 @@ func (r *reader) locate(n node, err error) Fault {
 func (d definedSpace) make(constants map[string]int, more ...space.Parameter) (*space.Space, error) {
 	params := slices.Clone(more)
 	for _, p := range d.parameters {
-		p.When = putConstants(p.When, constants)
+		p.When = space.Bind(p.When, constants)
 		params = append(params, p)
 	}
 	var constraints []string
 	for _, c := range d.constraints {
-		constraints = append(constraints, putConstants(c, constants))
+		constraints = append(constraints, space.Bind(c, constants))
 	}
 	return space.New(d.name, params, constraints...)
-}
-
-// token is a quoted string, a name or a number in an expression of package space.
-var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[A-Za-z0-9_.]+`)
-
-// putConstants replaces the names of constants in an expression by their values.
-func putConstants(text string, constants map[string]int) string {
-	return token.ReplaceAllStringFunc(text, func(word string) string {
-		if v, ok := constants[word]; ok {
-			if v < 0 {
-				return fmt.Sprintf("(%d)", v)
-			}
-			return strconv.Itoa(v)
-		}
-		return word
-	})
 }

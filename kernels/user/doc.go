@@ -45,6 +45,6 @@
 //
 // # Expressions
 //
-// Lengths, scalars and rates are expressions over parameters and constants: + - * / // % **, comparisons, a if c else b, min,
-// max, and parentheses. They are evaluated in float64, so that whole numbers are exact up to 2^53.
+// Lengths, scalars and rates are formulas of package space over parameters and constants, in the grammar of its constraints.
+// They are evaluated in float64, so that whole numbers are exact up to 2^53.
 package user

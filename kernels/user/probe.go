@@ -30,7 +30,7 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 		return nil, nil
 	}
 	seeds := probeSeeds
-	if p.Checking() == kernels.FixedInput {
+	if p.checking() == kernels.FixedInput {
 		seeds = seeds[:1]
 	}
 	r := &reader{file: s.path}

@@ -64,8 +64,8 @@ func TestProbeFixed(t *testing.T) {
 	} {
 		k, path := load(t, text, "f.c", "void f(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) { "+body+"; } }\nvoid g(const float *x, float *y, int *z, int n) { f(x, y, z, n); }\n")
 		p := problem(t, k, "").(*SourceProblem)
-		if p.Checking() != kernels.FixedInput {
-			t.Errorf("checks are on %s", p.Checking())
+		if p.checking() != kernels.FixedInput {
+			t.Errorf("checks are on %s", p.checking())
 		}
 		odd, err := p.Probe(t.Context())
 		if err != nil {

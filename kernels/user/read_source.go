@@ -99,7 +99,8 @@ func (r *reader) setDefined(s *source, ns *names) {
 
 func usedInSpace(d definedSpace, name string) bool {
 	return slices.ContainsFunc(d.parameters, func(p space.Parameter) bool {
-		return slices.Contains(token.FindAllString(p.When, -1), name)
+		_, reads, err := space.Canonical(p.When)
+		return err == nil && slices.Contains(reads, name)
 	})
 }
 
@@ -376,10 +377,6 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 		out.data = r.elements(g.at["file"], out.name, t.elem, w)
 	}
 	return out
-}
-
-func number(v float64) expr {
-	return expr{src: strconv.FormatFloat(v, 'g', -1, 64), eval: func(values) (float64, error) { return v, nil }}
 }
 
 // elements reads a file of numbers.

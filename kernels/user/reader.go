@@ -1,7 +1,6 @@
 package user
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -346,8 +345,8 @@ func (r *reader) expr(n node) (expr, bool) {
 		return expr{}, false
 	}
 	e, err := parseExpr(n.Value)
-	if fault, bad := errors.AsType[*syntaxError](err); bad {
-		r.faultInside(n, fault.offset, "%s", fault.text)
+	if err != nil {
+		r.spaceFault(n, "", err)
 		return expr{}, false
 	}
 	return e, true

@@ -102,7 +102,7 @@ func shapeName(constants map[string]int) string {
 // scalarBits evaluates a scalar and packs it into 64 bits.
 func scalarBits(a argument, v values) (int64, error) {
 	if floating(a.ctype.elem) {
-		x, err := a.value.value(v)
+		x, err := a.value.Value(v)
 		if a.ctype.elem == native.F32 {
 			return int64(math.Float32bits(float32(x))), err
 		}
@@ -143,7 +143,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 		}
 		return a.fill.data, nil
 	case fillConstant:
-		x, err := a.fill.constant.value(c.values)
+		x, err := a.fill.constant.Value(c.values)
 		if err == nil {
 			err = fits(x, a.fill.constant)
 		}
@@ -152,11 +152,11 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 		}
 		return bytes.Repeat(encode(nil, x, b.Elem), b.Len), nil
 	}
-	from, err := a.fill.low.value(c.values)
+	from, err := a.fill.low.Value(c.values)
 	if err != nil {
 		return nil, err
 	}
-	to, err := a.fill.high.value(c.values)
+	to, err := a.fill.high.Value(c.values)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func (s *source) fixed(c call) bool {
 		if b.Mode == native.Out || a.fill.kind != fillRandom {
 			continue
 		}
-		from, ferr := a.fill.low.value(c.values)
-		to, terr := a.fill.high.value(c.values)
+		from, ferr := a.fill.low.Value(c.values)
+		to, terr := a.fill.high.Value(c.values)
 		if ferr != nil || terr != nil || from != to {
 			return false
 		}
@@ -231,10 +231,10 @@ func (s *source) work(constants map[string]int) (native.Work, error) {
 		expr expr
 		to   *float64
 	}{{s.ops, &w.Ops}, {s.bytes, &w.Bytes}} {
-		if e.expr.eval == nil {
+		if e.expr.IsZero() {
 			continue
 		}
-		x, err := e.expr.value(v)
+		x, err := e.expr.Value(v)
 		if err == nil && x < 0 {
 			err = fmt.Errorf("%s is below 0", e.expr.shown(x))
 		}
@@ -458,7 +458,7 @@ var ownSymbols = []string{"-fno-semantic-interposition", "-Wl,-Bsymbolic"}
 
 // threadsOf returns how many threads a call of a point uses.
 func (s *source) threadsOf(p space.Point, constants map[string]int) (int, error) {
-	if s.threads.eval == nil {
+	if s.threads.IsZero() {
 		return 1, nil
 	}
 	n, err := s.threads.whole(pointValues(p, constants), 1, 1024)

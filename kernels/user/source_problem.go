@@ -70,15 +70,15 @@ type SourceProblem struct {
 // Traits returns the traits of the native problem, with those that the file decides: checking, Examine and the baseline.
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
-	t.Checking, t.Examine, t.Baselines, t.Settle = p.Checking(), p.Examine, p.Baselines, p.Settle
+	t.Checking, t.Examine, t.Baselines, t.Settle = p.checking(), p.Examine, p.baselines, p.Settle
 	return t
 }
 
 // Examine compares the arguments of the file with the functions that they are for. Errors are Faults.
 func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
 
-// Checking says whether checks have different inputs.
-func (p *SourceProblem) Checking() kernels.Checking {
+// checking says whether checks have different inputs.
+func (p *SourceProblem) checking() kernels.Checking {
 	if p.spec.s.fixed(p.spec.asked) {
 		return kernels.FixedInput
 	}
@@ -260,8 +260,8 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 			fmt.Fprintf(&b, " %d", buffer.Len)
 			if a := s.s.arguments[c.index[i]]; a.mode != native.Out {
 				for _, e := range []expr{a.fill.low, a.fill.high, a.fill.constant} {
-					if e.eval != nil {
-						v, err := e.value(c.values)
+					if !e.IsZero() {
+						v, err := e.Value(c.values)
 						fmt.Fprintf(&b, " %v %v", v, err)
 					}
 				}

@@ -142,6 +142,12 @@ func pointValues(p space.Point, constants map[string]int) values {
 	return out
 }
 
+// offsetOf returns the offset in bytes of a column, in characters from 1, of a text of one line.
+func offsetOf(text string, column int) int {
+	runes := []rune(text)
+	return len(string(runes[:min(max(column-1, 0), len(runes))]))
+}
+
 // position returns the line and column, from 1, of an offset in a text.
 func position(text string, offset int) (line, column int) {
 	before := text[:min(offset, len(text))]

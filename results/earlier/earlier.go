@@ -21,14 +21,13 @@ import (
 	"tune/kernels/recorded"
 	"tune/results"
 	"tune/results/exchange"
-	"tune/search"
 	"tune/space"
 )
 
 // Earlier is what was measured before, perhaps of another shape or on another machine: an earlier run, a schedule, or a
 // file of measurements. A strategy may begin with it.
 type Earlier struct {
-	Source results.Source
+	File results.File
 	// Kernel is the kernel of tune that was measured; "" for a file of measurements, and for a run of one.
 	Kernel string
 	// function is what a file of measurements says that it is of, "" where it does not.
@@ -41,8 +40,8 @@ type Earlier struct {
 
 // measurement is a configuration of some space, and what became of it.
 type measurement struct {
-	texts   map[string]string      // the values as they stand in a key, by parameter
-	values  map[string]space.Value // the values themselves, where they are known
+	// value returns the value of a parameter, in the kind of that where it can be; false where the configuration has none.
+	value   func(space.Parameter) (space.Value, bool)
 	outcome space.Outcome
 }
 
@@ -59,7 +58,7 @@ func Read(path string) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Source: sourceOf(path, data), parameters: map[string]bool{}}
+	e := &Earlier{File: fileOf(path, data), parameters: map[string]bool{}}
 	var head struct {
 		Key   string          `json:"key"`
 		Point json.RawMessage `json:"point"`
@@ -77,22 +76,27 @@ func Read(path string) (*Earlier, error) {
 		return nil, err
 	}
 	e.function = f.Kernel
-	for _, p := range f.Parameters {
-		e.parameters[p.Name] = true
+	f.Slim()
+	column := map[string]int{}
+	for i, p := range f.Parameters {
+		e.parameters[p.Name], column[p.Name] = true, i
 	}
 	for i := range f.Rows {
-		m := measurement{values: map[string]space.Value{}, outcome: f.Rows[i].Outcome}
-		for j, v := range f.Values(&f.Rows[i]) {
-			m.values[f.Parameters[j].Name] = v
-		}
-		e.measurements = append(e.measurements, m)
+		row := &f.Rows[i]
+		e.measurements = append(e.measurements, measurement{outcome: row.Outcome, value: func(p space.Parameter) (space.Value, bool) {
+			at, ok := column[p.Name]
+			if !ok {
+				return space.Value{}, false
+			}
+			return f.Parameters[at].At(row.Ordinals[at]), true
+		}})
 	}
 	return e, nil
 }
 
-func sourceOf(path string, data []byte) results.Source {
+func fileOf(path string, data []byte) results.File {
 	sum := sha256.Sum256(data)
-	return results.Source{Path: path, SHA256: hex.EncodeToString(sum[:])}
+	return results.File{Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
 // earlierRun reads the outcomes of a run. Its kernel need not be known here.
@@ -108,7 +112,7 @@ func earlierRun(dir string) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Earlier{Source: results.Source{Path: dir, SHA256: sum}, Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
+	e := &Earlier{File: results.File{Path: dir, SHA256: sum}, Kernel: kernelOf(run.Settings.Kernel), parameters: map[string]bool{}}
 	for r, err := range run.LastEnd().Trim(run).Rounds() {
 		if err != nil {
 			return nil, err
@@ -147,7 +151,16 @@ func (e *Earlier) add(path, key string, o space.Outcome) error {
 	for name := range texts {
 		e.parameters[name] = true
 	}
-	e.measurements = append(e.measurements, measurement{texts: texts, outcome: o})
+	e.measurements = append(e.measurements, measurement{outcome: o, value: func(p space.Parameter) (space.Value, bool) {
+		text, ok := texts[p.Name]
+		if !ok {
+			return space.Value{}, false
+		}
+		if v, err := p.ParseValue(text); err == nil {
+			return v, true
+		}
+		return space.GuessValue(text), true
+	}})
 	return nil
 }
 
@@ -174,7 +187,7 @@ func (e *OtherKernelError) Error() string { return e.Path + " " + e.Reason }
 // another function, which may be called differently on each device, it has all of them.
 func (e *Earlier) Fits(kernel string, p kernels.Problem) error {
 	fault := func(format string, args ...any) error {
-		return &OtherKernelError{e.Source.Path, fmt.Sprintf(format, args...)}
+		return &OtherKernelError{e.File.Path, fmt.Sprintf(format, args...)}
 	}
 	if e.Kernel != "" && e.Kernel != kernel {
 		return fault("is of kernel %s, and this run is of %s", e.Kernel, kernel)
@@ -206,38 +219,21 @@ func listed(names map[string]bool) string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(names)), ", "), "nothing")
 }
 
-// value returns the value of a parameter, in the kind of that where it can be.
-func (m measurement) value(p space.Parameter) (space.Value, bool) {
-	text, ok := m.texts[p.Name]
-	if !ok {
-		v, ok := m.values[p.Name]
-		return v, ok
-	}
-	if v, err := p.ParseValue(text); err == nil {
-		return v, true
-	}
-	return space.GuessValue(text), true
-}
-
-// Prior carries earlier measurements over to a space. Of several that come to the same point the best stands, the first
-// of equally good ones.
-func (e *Earlier) Prior(s *space.Space) (results.Prior, results.From) {
-	prior := results.Prior{Name: e.Source.Path}
-	from := results.From{Source: e.Source}
-	params := map[string]space.Parameter{}
-	for _, p := range s.Parameters() {
-		params[p.Name] = p
-	}
+// Carry carries earlier measurements over to a space, and counts what became of them. Of several that come to the same point
+// the best stands, the first of equally good ones.
+func (e *Earlier) Carry(s *space.Space) (space.Source, results.From) {
+	source := space.Source{Name: e.File.Path}
+	from := results.From{File: e.File}
 	at := map[string]int{}
 	for _, m := range e.measurements {
-		point, ok := search.AdaptValues(s, func(name string) (space.Value, bool) { return m.value(params[name]) })
+		point, ok := adapt(s, m.value)
 		if !ok {
 			from.Dropped++
 			continue
 		}
 		same := true
-		for name, p := range params {
-			if has, active := point.Value(name); active {
+		for _, p := range s.Parameters() {
+			if has, active := point.Value(p.Name); active {
 				v, ok := m.value(p)
 				o, found := p.Ordinal(v)
 				same = same && ok && found && p.At(o) == has
@@ -252,39 +248,11 @@ func (e *Earlier) Prior(s *space.Space) (results.Prior, results.From) {
 		o.Seconds, o.Metrics = 0, nil // of another machine, and of no use here
 		key := point.Key()
 		if i, known := at[key]; !known {
-			at[key] = len(prior.Observations)
-			prior.Observations = append(prior.Observations, results.Observation{Key: key, Outcome: o})
-		} else if (space.Objective{}).Less(o, prior.Observations[i].Outcome) {
-			prior.Observations[i].Outcome = o
+			at[key] = len(source.Observations)
+			source.Observations = append(source.Observations, space.Observation{Point: point, Outcome: o})
+		} else if (space.Objective{}).Less(o, source.Observations[i].Outcome) {
+			source.Observations[i].Outcome = o
 		}
 	}
-	return prior, from
-}
-
-// Sources makes of what a run began with what its strategy is told.
-func Sources(s *space.Space, prior []results.Prior) ([]search.Source, error) {
-	var out []search.Source
-	var objective space.Objective
-	for _, p := range prior {
-		source := search.Source{Name: p.Name}
-		for _, o := range p.Observations {
-			point, err := s.Parse(o.Key)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", results.PriorName, err)
-			}
-			source.Observations = append(source.Observations, search.Observation{Point: point, Outcome: o.Outcome})
-		}
-		// The best first, so that no strategy has to look for them.
-		slices.SortStableFunc(source.Observations, func(a, b search.Observation) int {
-			switch {
-			case objective.Less(a.Outcome, b.Outcome):
-				return -1
-			case objective.Less(b.Outcome, a.Outcome):
-				return 1
-			}
-			return cmp.Compare(a.Point.Key(), b.Point.Key())
-		})
-		out = append(out, source)
-	}
-	return out, nil
+	return source, from
 }

@@ -9,9 +9,16 @@ import (
 	"tune/space"
 )
 
-// TestPrior: of earlier measurements that come to the same point the best outcome stands, the first of equally good ones; what
+func values(m map[string]space.Value) func(space.Parameter) (space.Value, bool) {
+	return func(p space.Parameter) (space.Value, bool) {
+		v, ok := m[p.Name]
+		return v, ok
+	}
+}
+
+// TestCarry: of earlier measurements that come to the same point the best outcome stands, the first of equally good ones; what
 // has no like is dropped, and counted.
-func TestPrior(t *testing.T) {
+func TestCarry(t *testing.T) {
 	s, err := space.New("here", []space.Parameter{space.Range("x", 0, 9), space.Ints("tile", 4, 8)})
 	if err != nil {
 		t.Fatal(err)
@@ -40,55 +47,27 @@ func TestPrior(t *testing.T) {
 			[]string{"x=2 tile=4: 0 ok", "x=1 tile=4: 2 ok"}, 2, 1, 0},
 		{"values at the end of a domain", []one{{44, 99, ok(1)}}, []string{"x=9 tile=8: 1 ok"}, 0, 1, 0},
 	} {
-		e := &Earlier{Source: results.Source{Path: "there"}}
+		e := &Earlier{File: results.File{Path: "there"}}
 		for _, m := range c.measured {
 			o := m.outcome
 			o.Seconds, o.Metrics = 4, []space.Metric{{Name: "m", Value: 1}}
 			e.measurements = append(e.measurements, measurement{outcome: o,
-				values: map[string]space.Value{"x": space.IntValue(m.x), "tile": space.IntValue(m.tile)}})
+				value: values(map[string]space.Value{"x": space.IntValue(m.x), "tile": space.IntValue(m.tile)})})
 		}
-		prior, from := e.Prior(s)
+		source, from := e.Carry(s)
 		var got []string
-		for _, o := range prior.Observations {
-			got = append(got, fmt.Sprintf("%s: %v %s", o.Key, o.Outcome.Cost, o.Outcome.Status))
+		for _, o := range source.Observations {
+			got = append(got, fmt.Sprintf("%s: %v %s", o.Point.Key(), o.Outcome.Cost, o.Outcome.Status))
 			if o.Outcome.Seconds != 0 || o.Outcome.Metrics != nil {
-				t.Errorf("%s: %s has the readings of another machine: %+v", c.name, o.Key, o.Outcome)
+				t.Errorf("%s: %s has the readings of another machine: %+v", c.name, o.Point.Key(), o.Outcome)
 			}
 		}
-		if !slices.Equal(got, c.want) || from.Same != c.same || from.Adapted != c.adapted || from.Dropped != c.dropped || prior.Name != "there" {
-			t.Errorf("%s: %q of %q, %+v", c.name, got, prior.Name, from)
+		if !slices.Equal(got, c.want) || from.Same != c.same || from.Adapted != c.adapted || from.Dropped != c.dropped || source.Name != "there" {
+			t.Errorf("%s: %q of %q, %+v", c.name, got, source.Name, from)
 		}
 	}
-	e := &Earlier{measurements: []measurement{{outcome: ok(1), values: map[string]space.Value{"other": space.IntValue(1)}}}}
-	if prior, from := e.Prior(s); len(prior.Observations) != 0 || from.Dropped != 1 {
-		t.Errorf("what shares no parameter: %+v, %+v", prior, from)
-	}
-}
-
-// TestSources: what a strategy is told of earlier runs is in the order of quality, and of equal ones by key.
-func TestSources(t *testing.T) {
-	s, err := space.New("here", []space.Parameter{space.Range("x", 0, 9)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ok := func(x int, cost float64) results.Observation {
-		return results.Observation{Key: fmt.Sprintf("x=%d", x), Outcome: space.Outcome{Status: space.OK, Cost: cost}}
-	}
-	failed := func(x int) results.Observation {
-		return results.Observation{Key: fmt.Sprintf("x=%d", x), Outcome: space.Fail(space.Crashed, "")}
-	}
-	got, err := Sources(s, []results.Prior{{Name: "a", Observations: []results.Observation{failed(8), ok(5, 3), ok(4, 3), failed(7), ok(9, 1)}}, {Name: "b"}})
-	if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" || len(got[1].Observations) != 0 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	var keys []string
-	for _, o := range got[0].Observations {
-		keys = append(keys, o.Point.Key())
-	}
-	if want := []string{"x=9", "x=4", "x=5", "x=7", "x=8"}; !slices.Equal(keys, want) {
-		t.Errorf("the order is %v, want %v", keys, want)
-	}
-	if _, err := Sources(s, []results.Prior{{Observations: []results.Observation{ok(99, 1)}}}); err == nil {
-		t.Error("a point that the space has not is a source")
+	e := &Earlier{measurements: []measurement{{outcome: ok(1), value: values(map[string]space.Value{"other": space.IntValue(1)})}}}
+	if source, from := e.Carry(s); len(source.Observations) != 0 || from.Dropped != 1 {
+		t.Errorf("what shares no parameter: %+v, %+v", source, from)
 	}
 }

@@ -287,7 +287,7 @@ func (f *File) cacheEntry(r *Row) (key string, entry *node) {
 	}
 	entry = objectNode()
 	var texts []string
-	for i, v := range f.Values(r) {
+	for i, v := range f.values(r) {
 		entry.set(f.Parameters[i].Name, valueNode(v))
 		switch x := v.Any().(type) {
 		case bool:

@@ -83,7 +83,7 @@ func rowsOf(f *File) []string {
 	for i := range f.Rows {
 		r := &f.Rows[i]
 		line := ""
-		for k, v := range f.Values(r) {
+		for k, v := range f.values(r) {
 			line += fmt.Sprintf("%s=%v ", f.Parameters[k].Name, v)
 		}
 		out = append(out, fmt.Sprintf("%s %v %v", line, r.Outcome.Status, r.Outcome.Cost))

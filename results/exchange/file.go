@@ -276,8 +276,8 @@ func (f *File) Slim() {
 	}
 }
 
-// Values returns the values of a row, one a parameter.
-func (f *File) Values(r *Row) []space.Value {
+// values returns the values of a row, one a parameter.
+func (f *File) values(r *Row) []space.Value {
 	values := make([]space.Value, len(r.Ordinals))
 	for i, o := range r.Ordinals {
 		values[i] = f.Parameters[i].At(o)

@@ -276,7 +276,7 @@ func (f *File) result(r *Row) node {
 	}
 	n := objectNode().set("timestamp", textNode(r.Timestamp))
 	config := objectNode()
-	for i, v := range f.Values(r) {
+	for i, v := range f.values(r) {
 		config.set(f.Parameters[i].Name, valueNode(v))
 	}
 	n.set("configuration", *config)

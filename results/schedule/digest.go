@@ -80,8 +80,8 @@ func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
 	return append(batches, b)
 }
 
-// Batches returns the batches of a run that are needed to reproduce it.
-func Batches(run *results.Run) ([]space.Batch, error) {
+// batchesOf returns the batches of a run that are needed to reproduce it.
+func batchesOf(run *results.Run) ([]space.Batch, error) {
 	var batches []space.Batch
 	for r, err := range run.Rounds() {
 		if err != nil {

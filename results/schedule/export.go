@@ -165,7 +165,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	if err != nil {
 		return nil, err
 	}
-	batches, err := Batches(run)
+	batches, err := batchesOf(run)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if maker.Serial, err = BestSerial(k, history); err != nil {
 		return nil, err
 	}
-	if maker.Batches, err = Batches(run); err != nil {
+	if maker.Batches, err = batchesOf(run); err != nil {
 		return nil, err
 	}
 	if measured.Made, err = maker.Make(ctx, ranking); err != nil {

@@ -67,7 +67,7 @@ func TestReproduceQuotes(t *testing.T) {
 	m := Maker{
 		Batches: []space.Batch{{Count: 4}}, Kernel: &kernels.Opened{Info: kernels.Info{Exact: true, Files: kernels.Files{Data: &kernels.DataFile{Path: "my data/$(it).json"}}}},
 		Settings: results.Settings{Kernel: "recorded", Strategy: "evolve", Seed: 7,
-			From: []results.From{{Source: results.Source{Path: "old run;1"}}, {Source: results.Source{Path: "plain"}}}},
+			From: []results.From{{File: results.File{Path: "old run;1"}}, {File: results.File{Path: "plain"}}}},
 	}
 	want := []string{"tune run recorded --data 'my data/$(it).json' --from 'old run;1' --from plain --strategy evolve --seed 7 --evals 3"}
 	if got := m.reproduce(2); !slices.Equal(got, want) {

@@ -45,7 +45,7 @@ type Config struct {
 	// Start are points to begin with.
 	Start []space.Point
 	// Sources are what earlier runs measured, for package surrogate.
-	Sources []search.Source
+	Sources []space.Source
 }
 
 // Reasons for the defaults. The figures are from searches of measured spaces, as docs/design/search-auto.md describes them.

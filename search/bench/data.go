@@ -15,7 +15,6 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/recorded"
-	"tune/results"
 	"tune/results/earlier"
 	"tune/search"
 	"tune/search/strategies"
@@ -118,16 +117,12 @@ func (b Data) Run(ctx context.Context) (*DataReport, error) {
 	}
 	hints := make([]strategies.Hints, len(b.Spaces))
 	for i, s := range b.Spaces {
-		var prior []results.Prior
+		var sources []space.Source
 		for _, e := range b.From {
-			p, _ := e.Prior(s.Problem.Space())
-			prior = append(prior, p)
+			source, _ := e.Carry(s.Problem.Space())
+			sources = append(sources, source)
 		}
-		sources, err := earlier.Sources(s.Problem.Space(), prior)
-		if err != nil {
-			return nil, err
-		}
-		hints[i] = strategies.Hints{Start: kernels.Starts(s.Problem), Sources: sources}
+		hints[i] = strategies.Hints{Start: kernels.Starts(s.Problem), Sources: space.BestFirst(sources)}
 	}
 	searches := make([][]dataSearch, len(b.Spaces)*len(entries)) // by space and strategy, then by seed
 	jobs := b.Jobs

@@ -61,8 +61,8 @@ func (c Constant) Any(v float64) any {
 	return v
 }
 
-// Parse reads a value. The error says what it must be.
-func (c Constant) Parse(text string) (float64, error) {
+// parse reads a value. The error says what it must be.
+func (c Constant) parse(text string) (float64, error) {
 	switch c.Kind {
 	case Bool:
 		switch text {
@@ -262,7 +262,7 @@ func Parse(table []Constant, text string) ([]float64, error) {
 		case !math.IsNaN(values[at]):
 			return nil, fmt.Errorf("%s is there twice", name)
 		}
-		v, err := table[at].Parse(value)
+		v, err := table[at].parse(value)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,4 @@
-// Package evolve is a genetic algorithm over the points of a space. Selection and reproduction are eaopt's
-// (tournaments, generational replacement); the operators on points, the elites and the restarts are its own:
+// Package evolve is a genetic algorithm over the points of a space:
 //
 //  1. A population of fresh random points is asked and told.
 //  2. Parents are chosen by tournament and crossed parameter by parameter; children mutate by the kind of each
@@ -11,6 +10,21 @@
 //     points, and from strong mutations of the best.
 //
 // Failed points take part as the worst.
+//
+// # What is eaopt's
+//
+// [eaopt] has the individuals, genomes with their fitness; the population; and the step from one generation to the next: its
+// generational model chooses couples by its tournaments, crosses a share of them and has a share of the children mutate. For
+// that it calls the operators of a genome, which are of this package because they know parameters. So are:
+//
+//   - Asking and telling. The loop of eaopt evaluates individuals itself, and one that fails ends it.
+//   - Children that may be asked: eaopt knows neither constraints nor what was asked before.
+//   - Elites and the order of a population. The generational model keeps nobody, and eaopt's sort leaves equal ones in any order.
+//   - Restarts, and what is learned from points of other strategies.
+//
+// All of it draws from one generator, so that a seed says all.
+//
+// [eaopt]: https://pkg.go.dev/github.com/MaxHalford/eaopt
 package evolve
 
 import (
@@ -84,11 +98,21 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if fresh == nil {
 		fresh = search.SeededFresh(s, seed)
 	}
+	c = c.withDefaults()
+	model := eaopt.ModGenerational{
+		Selector:  eaopt.SelTournament{NContestants: uint(c.Contestants)},
+		CrossRate: c.Crossover,
+		MutRate:   1 - unmutated*c.Crossover, // most crossed children mutate too; others would be copies
+	}
+	if err := model.Validate(); err != nil {
+		return nil, fmt.Errorf("evolve: %w", err)
+	}
 	return &Strategy{
-		cfg: c.withDefaults(), space: s, sizes: sizes, ordered: ordered,
-		rng:   rand.New(source),
-		old:   oldrand.New(oldSource{source}),
-		fresh: fresh,
+		cfg: c, space: s, sizes: sizes, ordered: ordered,
+		rng:        rand.New(source),
+		fresh:      fresh,
+		model:      model,
+		population: eaopt.Population{RNG: oldrand.New(oldSource{source})},
 	}, nil
 }
 
@@ -107,11 +131,11 @@ type Strategy struct {
 	sizes   []int  // of the parameters' domains
 	ordered []bool // whether near ordinals of a parameter are near values
 	rng     *rand.Rand
-	old     *oldrand.Rand
 	fresh   *search.Fresh
 
-	// population holds the individuals that may have children: all of them told.
-	population eaopt.Individuals
+	model eaopt.Model // makes a generation of the last
+	// population holds the individuals that may have children: all of them told, the best first.
+	population eaopt.Population
 	best       eaopt.Individual // over the whole run; no genome before the first right one
 	// era is the best fitness since the last restart, stale the generations since it improved.
 	era      float64
@@ -197,16 +221,12 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	if e.stale >= e.cfg.Patience {
 		e.restart()
 	}
-	if len(e.population) < e.cfg.Contestants+1 {
+	if len(e.population.Individuals) < e.cfg.Contestants+1 {
 		return search.Take(size, p, e.newcomer)
 	}
-	children := eaopt.Population{Individuals: e.population.Clone(e.old), RNG: e.old}
-	model := eaopt.ModGenerational{
-		Selector:  eaopt.SelTournament{NContestants: uint(e.cfg.Contestants)},
-		CrossRate: e.cfg.Crossover,
-		MutRate:   1 - unmutated*e.cfg.Crossover, // most crossed children mutate too; others would be copies
-	}
-	if err := model.Apply(&children); err != nil {
+	children := e.population
+	children.Individuals = e.population.Individuals.Clone(e.population.RNG)
+	if err := e.model.Apply(&children); err != nil {
 		// The population is large enough for every tournament, and all of it is evaluated.
 		panic("evolve: " + err.Error())
 	}
@@ -281,14 +301,14 @@ func (e *Strategy) immigrant() (space.Point, bool) {
 
 // restart drops the population.
 func (e *Strategy) restart() {
-	e.population, e.stale = nil, 0
+	e.population.Individuals, e.stale = nil, 0
 	e.restarts++
 }
 
 // Tell makes the told points the next population, with the elites of the last in place of the worst.
 func (e *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
-	first := len(e.population) == 0
-	before := e.population
+	before := e.population.Individuals
+	first := len(before) == 0
 	told := make(eaopt.Individuals, len(trials))
 	for i, t := range trials {
 		told[i] = e.individual(t, outcomes[i])
@@ -307,28 +327,29 @@ func (e *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	elites := min(e.cfg.Elites, len(before))
 	next := append(slices.Clone(before[:elites]), told...)
 	rank(next)
-	e.population = next[:min(len(next), e.cfg.Population)]
+	e.population.Individuals = next[:min(len(next), e.cfg.Population)]
 }
 
 // Learn hears of outcomes that another strategy asked for: what is better than the worst of the population takes its
 // place.
 func (e *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
+	all := e.population.Individuals
 	for i, t := range trials {
 		one := e.individual(t, outcomes[i])
-		e.population = append(e.population, one)
+		all = append(all, one)
 		if one.Fitness < worst && (e.best.Genome == nil || one.Fitness < e.best.Fitness) {
 			e.best = one
 		}
 	}
-	rank(e.population)
-	e.population = e.population[:min(len(e.population), e.cfg.Population)]
-	if len(e.population) > 0 && e.population[0].Fitness < e.era {
-		e.era, e.stale = e.population[0].Fitness, 0
+	rank(all)
+	e.population.Individuals = all[:min(len(all), e.cfg.Population)]
+	if len(all) > 0 && all[0].Fitness < e.era {
+		e.era, e.stale = all[0].Fitness, 0
 	}
 }
 
 func (e *Strategy) individual(t space.Trial, o space.Outcome) eaopt.Individual {
-	one := eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.old)
+	one := eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.population.RNG)
 	one.Fitness, one.Evaluated = worst, true
 	if o.Status == space.OK {
 		one.Fitness = space.Objective{}.Value(o)

@@ -94,15 +94,15 @@ func TestElites(t *testing.T) {
 	for range 60 {
 		best = append(best, generation(e, scored(f))...)
 		slices.Sort(best)
-		if len(e.population) != e.cfg.Population {
-			t.Fatalf("the population is %d, not %d", len(e.population), e.cfg.Population)
+		if len(e.population.Individuals) != e.cfg.Population {
+			t.Fatalf("the population is %d, not %d", len(e.population.Individuals), e.cfg.Population)
 		}
 		for i := range e.cfg.Elites {
-			if got := e.population[i].Fitness; got != best[i] {
+			if got := e.population.Individuals[i].Fitness; got != best[i] {
 				t.Fatalf("place %d of the population costs %v, and the best told so far %v", i, got, best[:e.cfg.Elites])
 			}
 		}
-		for i, individual := range e.population {
+		for i, individual := range e.population.Individuals {
 			point, ok := e.space.Complete(individual.Genome.(*genome).ordinals)
 			if !ok || f.Cost(point) != individual.Fitness {
 				t.Fatalf("place %d of the population costs %v, and its point %v", i, individual.Fitness, f.Cost(point))

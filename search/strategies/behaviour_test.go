@@ -186,11 +186,11 @@ func TestFailingRegion(t *testing.T) {
 // opposite it comes, in the mean over seeds, to what it finds without, given 100 evaluations.
 func TestWarmStart(t *testing.T) {
 	in, cost := bowl(t)
-	source := func(name string, cost func(space.Point) float64) search.Source {
-		s := search.Source{Name: name}
+	source := func(name string, cost func(space.Point) float64) space.Source {
+		s := space.Source{Name: name}
 		for p := range in.All() {
 			if p.Int("x")%3 == 0 && p.Int("y")%4 == 0 {
-				s.Observations = append(s.Observations, search.Observation{Point: p, Outcome: right(cost)(p)})
+				s.Observations = append(s.Observations, space.Observation{Point: p, Outcome: right(cost)(p)})
 			}
 		}
 		return s
@@ -205,14 +205,14 @@ func TestWarmStart(t *testing.T) {
 				inShort(t)
 				seeds = seedsOf(name, 3, 8)
 			}
-			if got := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{truth}}, 6, right(cost)); got > 1.01 {
+			if got := after(t, name, in, seeds, strategies.Hints{Sources: []space.Source{truth}}, 6, right(cost)); got > 1.01 {
 				t.Errorf("after 6 evaluations it has %v, and the best of the source is 1", got)
 			}
 			if dear(name) && !slices.Contains(models(), name) {
 				return
 			}
 			cold := after(t, name, in, seeds, strategies.Hints{}, 100, right(cost))
-			misled := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{reverse}}, 100, right(cost))
+			misled := after(t, name, in, seeds, strategies.Hints{Sources: []space.Source{reverse}}, 100, right(cost))
 			if misled > cold+0.05 {
 				t.Errorf("misled, it has %v after 100 evaluations, else %v", misled, cold)
 			}
@@ -241,10 +241,10 @@ func TestWarmStartInTrap(t *testing.T) {
 			return min(c, depth+2*off(p, 2, 13, 2))
 		}
 	}
-	var source search.Source
+	var source space.Source
 	for p := range in.All() {
 		if (p.Int("x")+p.Int("y")+p.Int("z"))%3 == 0 {
-			source.Observations = append(source.Observations, search.Observation{Point: p, Outcome: right(cost(0.5))(p)})
+			source.Observations = append(source.Observations, space.Observation{Point: p, Outcome: right(cost(0.5))(p)})
 		}
 	}
 	truth := right(cost(2))
@@ -253,7 +253,7 @@ func TestWarmStartInTrap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cold := after(t, name, in, seeds, strategies.Hints{}, 100, truth)
-			warm := after(t, name, in, seeds, strategies.Hints{Sources: []search.Source{source}}, 100, truth)
+			warm := after(t, name, in, seeds, strategies.Hints{Sources: []space.Source{source}}, 100, truth)
 			if t.Logf("cold %.3f, warm %.3f", cold, warm); warm > cold+margin {
 				t.Errorf("it has %v after 100 evaluations, and %v without the source", warm, cold)
 			}
@@ -272,12 +272,12 @@ func TestFirstPoints(t *testing.T) {
 		}
 		return p
 	}
-	seen := func(p space.Point, cost float64) search.Observation {
-		return search.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: cost}}
+	seen := func(p space.Point, cost float64) space.Observation {
+		return space.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: cost}}
 	}
-	h := strategies.Hints{Start: []space.Point{at(9, 9)}, Sources: []search.Source{
-		{Observations: []search.Observation{seen(at(1, 2), 5), seen(at(1, 1), 4)}},
-		{Observations: []search.Observation{seen(at(2, 1), 70), seen(at(2, 2), 80)}},
+	h := strategies.Hints{Start: []space.Point{at(9, 9)}, Sources: []space.Source{
+		{Observations: []space.Observation{seen(at(1, 2), 5), seen(at(1, 1), 4)}},
+		{Observations: []space.Observation{seen(at(2, 1), 70), seen(at(2, 2), 80)}},
 	}}
 	start, leaders := "x=9 y=9", []string{"x=1 y=1", "x=2 y=1", "x=1 y=2", "x=2 y=2"}
 	for _, name := range guided {

@@ -110,13 +110,13 @@ func tracers() []tracer {
 				return nil, err
 			}
 			// The sources are measured elsewhere: the first 200 points of the space, and some of the first 20,000.
-			near, far := search.Source{Name: "near"}, search.Source{Name: "far"}
+			near, far := space.Source{Name: "near"}, space.Source{Name: "far"}
 			n := 0
 			for p := range l.space.All() {
 				if n == 20000 {
 					break
 				}
-				o := search.Observation{Point: p, Outcome: l.outcome(p)}
+				o := space.Observation{Point: p, Outcome: l.outcome(p)}
 				if n < 200 {
 					near.Observations = append(near.Observations, o)
 				}
@@ -126,7 +126,7 @@ func tracers() []tracer {
 				}
 				n++
 			}
-			return s.New(l.space, seed, strategies.Hints{Start: []space.Point{l.space.Default()}, Sources: []search.Source{near, far}})
+			return s.New(l.space, seed, strategies.Hints{Start: []space.Point{l.space.Default()}, Sources: []space.Source{near, far}})
 		}})
 	}
 	for levels := 1; levels <= 2; levels++ {

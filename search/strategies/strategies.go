@@ -60,7 +60,7 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 		return nil, err
 	}
 	if !e.Hintless {
-		cheap.First = search.Leaders(s, h.Sources, search.MostLeaders)
+		cheap.First = search.Leaders(h.Sources, search.MostLeaders)
 	}
 	return halving.New(s, seed, inner, cheap)
 }
@@ -71,8 +71,9 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
-	// Sources are earlier measurements, perhaps of another shape or another machine, the most similar first.
-	Sources []search.Source
+	// Sources are earlier measurements, perhaps of another shape or another machine, the most similar first. Their points are
+	// of the strategy's space.
+	Sources []space.Source
 }
 
 // warmed makes a strategy without a model start from the sources.
@@ -82,7 +83,7 @@ func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*se
 	if err != nil {
 		return nil, err
 	}
-	return warm.New(s, inner, fresh, h.Start, h.Sources), nil
+	return warm.New(inner, fresh, h.Start, h.Sources), nil
 }
 
 // config lists what the configurations of all strategies have in common.

@@ -48,14 +48,14 @@ func TestConformance(t *testing.T) {
 		// So does one that begins with a source that knows much of the space, right where the landscape is a slope and
 		// misleading elsewhere, and one that knows little.
 		searchtest.Conformance(t, s.Name+" from sources", func(in *space.Space, seed uint64) (search.Strategy, error) {
-			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default()}, Sources: []search.Source{measured(in, 300), measured(in, 10)}})
+			return s.New(in, seed, strategies.Hints{Start: []space.Point{in.Default()}, Sources: []space.Source{measured(in, 300), measured(in, 10)}})
 		}, options...)
 	}
 }
 
 // measured returns a source that has up to n points of a space, each of which costs the sum of its ordinals.
-func measured(in *space.Space, n int) search.Source {
-	var s search.Source
+func measured(in *space.Space, n int) space.Source {
+	var s space.Source
 	for p := range in.All() {
 		if len(s.Observations) == n {
 			break
@@ -67,7 +67,7 @@ func measured(in *space.Space, n int) search.Source {
 		if len(s.Observations)%7 == 6 {
 			o = space.Fail(space.Crashed, "there")
 		}
-		s.Observations = append(s.Observations, search.Observation{Point: p, Outcome: o})
+		s.Observations = append(s.Observations, space.Observation{Point: p, Outcome: o})
 	}
 	return s
 }

@@ -48,7 +48,7 @@ func tracedSearches(t *testing.T) []traced {
 		return space.Outcome{Status: space.OK, Cost: float64(1 + h.Sum64()>>40)}
 	}
 	plain, cost := bowl(t)
-	warm := strategies.Hints{Start: []space.Point{plain.At(70)}, Sources: []search.Source{measured(plain, 300), measured(plain, 10)}}
+	warm := strategies.Hints{Start: []space.Point{plain.At(70)}, Sources: []space.Source{measured(plain, 300), measured(plain, 10)}}
 	return []traced{
 		{name: "mixed", space: mixed, outcome: rough, seeds: []uint64{1, 2}, evaluations: 400},
 		{name: "warm", space: plain, outcome: right(cost), hints: warm, seeds: []uint64{1}, evaluations: 170},

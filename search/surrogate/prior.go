@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"tune/search"
 	"tune/space"
 )
 
@@ -15,7 +14,7 @@ type priors struct {
 	sources []known
 }
 
-// known is one source, carried over to the space.
+// known is one source.
 type known struct {
 	byKey map[string]float64 // warped costs
 	x     [][]float64        // some of its points, to estimate those that it lacks
@@ -23,7 +22,7 @@ type known struct {
 	flat  float64 // values below this are in the better quarter of the space
 }
 
-func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
+func newPriors(s *space.Space, e *encoder, sources []space.Source) *priors {
 	p := &priors{}
 	for _, source := range sources {
 		type point struct {
@@ -37,15 +36,11 @@ func newPriors(s *space.Space, e *encoder, sources []search.Source) *priors {
 			if o.Outcome.Fidelity != 0 {
 				continue
 			}
-			q, ok := search.Adapt(s, o.Point)
-			if !ok {
-				continue
-			}
 			if o.Outcome.Status != space.OK {
-				failed[q.Key()] = true
+				failed[o.Point.Key()] = true
 				continue
 			}
-			points = append(points, point{q, o.Outcome.Cost})
+			points = append(points, point{o.Point, o.Outcome.Cost})
 		}
 		if len(points) == 0 {
 			continue

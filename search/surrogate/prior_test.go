@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tune/search"
 	"tune/search/functions"
 	"tune/space"
 )
@@ -43,17 +42,17 @@ func TestTrend(t *testing.T) {
 func TestSourceLater(t *testing.T) {
 	f := functions.Rosenbrock(6)
 	rng := rand.New(rand.NewPCG(1, 2))
-	var source search.Source
+	var source space.Source
 	for range 100 {
 		p, err := f.Space.Sample(rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source.Observations = append(source.Observations, search.Observation{
+		source.Observations = append(source.Observations, space.Observation{
 			Point: p, Outcome: space.Outcome{Status: space.OK, Cost: f.Cost(p)},
 		})
 	}
-	u, err := New(f.Space, 1, Config{Sources: []search.Source{source}, Pool: 500, Samples: 1})
+	u, err := New(f.Space, 1, Config{Sources: []space.Source{source}, Pool: 500, Samples: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,16 +105,16 @@ func TestFlat(t *testing.T) {
 	}
 	cost := func(p space.Point) float64 { return 1 + float64(p.Int("x")+p.Int("y")) }
 	for _, most := range []float64{math.Inf(1), 12} {
-		var source search.Source
+		var source space.Source
 		for p := range s.All() {
 			if cost(p) <= most {
-				source.Observations = append(source.Observations, search.Observation{
+				source.Observations = append(source.Observations, space.Observation{
 					Point: p, Outcome: space.Outcome{Status: space.OK, Cost: cost(p)},
 				})
 			}
 		}
 		e := newEncoder(s)
-		p := newPriors(s, e, []search.Source{source})
+		p := newPriors(s, e, []space.Source{source})
 		better := 0
 		for q := range s.All() {
 			if p.at(q, e.encode(q))[0] < p.sources[0].flat {

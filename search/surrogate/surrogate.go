@@ -58,7 +58,7 @@ type Config struct {
 	// Sources are what earlier runs measured. The best points of each are asked for first, and their costs are the prior mean of
 	// the model, with a learned weight: a source that mispredicts loses weight. From 48 to 150 evaluations a source does not say
 	// which of its better points is the best.
-	Sources []search.Source
+	Sources []space.Source
 	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
@@ -187,7 +187,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	u.hyper = u.belief.hyper()
 	u.prior = newPriors(s, u.enc, c.Sources)
 	remembered := int(recall * float64(c.Pool))
-	leaders := search.Leaders(s, c.Sources, max(remembered, search.MostLeaders))
+	leaders := search.Leaders(c.Sources, max(remembered, search.MostLeaders))
 	u.recall = leaders[:min(remembered, len(leaders))]
 	u.first = slices.Concat(c.Start, leaders[:min(search.MostLeaders, len(leaders))])
 	if !c.NoCentre {

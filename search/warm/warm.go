@@ -33,12 +33,12 @@ const (
 
 // New wraps a strategy that draws from fresh. The points of start are those that it begins with by itself. Without sources
 // the strategy is returned as it is.
-func New(s *space.Space, inner Strategy, fresh *search.Fresh, start []space.Point, sources []search.Source) search.Strategy {
+func New(inner Strategy, fresh *search.Fresh, start []space.Point, sources []space.Source) search.Strategy {
 	if len(sources) == 0 {
 		return inner
 	}
 	w := &warm{inner: inner, fresh: fresh}
-	for _, p := range search.Leaders(s, sources, search.MostLeaders) {
+	for _, p := range search.Leaders(sources, search.MostLeaders) {
 		if !slices.ContainsFunc(start, p.Equal) {
 			w.leaders = append(w.leaders, p)
 		}
@@ -46,13 +46,14 @@ func New(s *space.Space, inner Strategy, fresh *search.Fresh, start []space.Poin
 	for _, source := range sources {
 		r := &ranking{costs: map[string]float64{}, limit: math.Inf(1)}
 		for _, o := range source.Observations {
-			if p, ok := search.Adapt(s, o.Point); ok && o.Outcome.Fidelity == 0 {
-				cost := space.Objective{}.Value(o.Outcome)
-				if before, known := r.costs[p.Key()]; known {
-					cost = min(cost, before)
-				}
-				r.costs[p.Key()] = cost
+			if o.Outcome.Fidelity != 0 {
+				continue
 			}
+			key, cost := o.Point.Key(), space.Objective{}.Value(o.Outcome)
+			if before, known := r.costs[key]; known {
+				cost = min(cost, before)
+			}
+			r.costs[key] = cost
 		}
 		w.rankings = append(w.rankings, r)
 	}

@@ -39,13 +39,13 @@ func TestWarm(t *testing.T) {
 		if sign < 0 {
 			leaders = []int{399, 398, 397, 396, 395, 394}
 		}
-		var source search.Source
+		var source space.Source
 		for p := range in.All() {
 			source.Observations = append(source.Observations,
-				search.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: sign * float64(p.Int("x"))}})
+				space.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: sign * float64(p.Int("x"))}})
 		}
 		d := &drawer{fresh: search.NewFresh(in, rand.New(rand.NewPCG(1, 1)))}
-		s := warm.New(in, d, d.fresh, []space.Point{in.Default()}, []search.Source{source})
+		s := warm.New(d, d.fresh, []space.Point{in.Default()}, []space.Source{source})
 		var asked []int
 		var heard []string
 		for {

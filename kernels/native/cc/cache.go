@@ -23,8 +23,8 @@ const (
 	stale = time.Hour
 )
 
-// DefaultDir returns the directory of the cache of compiled objects of this user.
-func DefaultDir() (string, error) {
+// defaultDir returns the directory of the cache of compiled objects of this user.
+func defaultDir() (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(dir, "tune", "so"), nil
 	}
@@ -57,7 +57,7 @@ func (c *cache) prepare() error {
 		return nil
 	}
 	if c.dir == "" {
-		dir, err := DefaultDir()
+		dir, err := defaultDir()
 		if err != nil {
 			return err
 		}

@@ -22,8 +22,8 @@ import (
 
 // Limits of one compilation.
 const (
-	DefaultTimeout  = 60 * time.Second // of wall time, and of CPU time
-	DefaultMaxBytes = 1 << 30          // of the cache on disk
+	defaultTimeout  = 60 * time.Second // of wall time, and of CPU time
+	defaultMaxBytes = 1 << 30          // of the cache on disk
 	memoryLimit     = 4 << 30          // bytes of address space of each process
 	objectLimit     = 256 << 20        // bytes of each file that it writes
 	stderrLimit     = 64 << 10         // bytes of its messages that are kept
@@ -32,7 +32,7 @@ const (
 // Toolchain compiles source text into shared objects. Goroutines may share it. Set its fields before its first use.
 type Toolchain struct {
 	// MaxBytes bounds the cache: beyond it the least recently used objects are removed. Those used in the last minutes stay,
-	// because a process may be about to load them. 0 means DefaultMaxBytes.
+	// because a process may be about to load them. 0 means 1 GiB.
 	MaxBytes int64
 	// Jobs is how many compilers run at once; 0 means one for each core.
 	Jobs int
@@ -65,7 +65,8 @@ type flight struct {
 	err     error
 }
 
-// New returns a toolchain with the given compilers and its cache in dir, which is created when it is needed; "" means DefaultDir.
+// New returns a toolchain with the given compilers and its cache in dir, which is created when it is needed; "" means this
+// user's cache.
 func New(dir string, compilers []Compiler) *Toolchain {
 	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
 }
@@ -103,10 +104,10 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 // a name, "" for the preferred one; flags come in addition to -shared and -fPIC. A text that does not compile is a
 // *kernels.Rejection with status CompileFailed and the first errors; one that takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
-	return t.BuildWithin(ctx, DefaultTimeout, lang, text, compiler, flags)
+	return t.BuildWithin(ctx, defaultTimeout, lang, text, compiler, flags)
 }
 
-// BuildWithin is Build with a bound on the time of the compilation; 0 means DefaultTimeout.
+// BuildWithin is Build with a bound on the time of the compilation; 0 means a minute.
 func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, text string, compiler string, flags []string) (so string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -120,9 +121,9 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 	}
 	t.once.Do(func() {
 		t.slots = make(chan struct{}, or(t.Jobs, runtime.NumCPU()))
-		t.cache.max = or(t.MaxBytes, DefaultMaxBytes)
+		t.cache.max = or(t.MaxBytes, defaultMaxBytes)
 	})
-	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, DefaultTimeout)}
+	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, defaultTimeout)}
 	id := u.hash(text) + u.limit.String() // callers with different limits do not wait for each other
 
 	t.mu.Lock()

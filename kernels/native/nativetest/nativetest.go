@@ -17,10 +17,10 @@ import (
 
 // Options say how much Run does.
 type Options struct {
-	// Points is how many random points are compiled and checked; 0 means DefaultPoints.
+	// Points is how many random points are compiled and checked; 0 means 8.
 	Points int
-	// Beyond is how much an element is made wrong, relative to the right value and to one; 0 means DefaultBeyond. It must be
-	// above the spec's tolerance.
+	// Beyond is how much an element is made wrong, relative to the right value and to one; 0 means 0.05. It must be above the
+	// spec's tolerance.
 	Beyond float64
 	// Host to compile and run on; nil means the one of Host.
 	Host *native.Host
@@ -28,8 +28,8 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	DefaultPoints = 8
-	DefaultBeyond = 0.05
+	defaultPoints = 8
+	defaultBeyond = 0.05
 )
 
 // Seeds of the inputs that points are checked on.
@@ -40,10 +40,10 @@ var Seeds = []uint64{1, 2}
 func Run(t *testing.T, spec native.Spec, o Options) {
 	t.Helper()
 	if o.Points == 0 {
-		o.Points = DefaultPoints
+		o.Points = defaultPoints
 	}
 	if o.Beyond == 0 {
-		o.Beyond = DefaultBeyond
+		o.Beyond = defaultBeyond
 	}
 	if o.Host == nil {
 		o.Host = Host()

@@ -65,10 +65,10 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	return r, nil
 }
 
-// Calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many: the machine
+// calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many: the machine
 // disturbed these least. A few that are far below all others are dropped, because the clock was wrong there. The selection
 // depends neither on the order of the two sides nor on a factor between them, so that it does not make Pairs wrong more often.
-func Calmest(base, other []float64) (calmBase, calmOther []float64) {
+func calmest(base, other []float64) (calmBase, calmOther []float64) {
 	const few, far = 1. / 6, 1.2 // of the pairs, and between products
 	product := func(i int) float64 { return base[i] * other[i] }
 	var order []int

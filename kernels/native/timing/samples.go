@@ -97,20 +97,20 @@ func Samples(perCall float64) int {
 	return Most
 }
 
-// Race says when a candidate is so far behind the best that more samples are a waste. On recorded data these numbers saved nine
+// race says when a candidate is so far behind the best that more samples are a waste. On recorded data these numbers saved nine
 // tenths of the time and never changed the winner.
-type Race struct {
+type race struct {
 	// After this many samples a candidate is stopped if it costs more than Ratio times the best.
 	After int
 	Ratio float64
 }
 
-// Races are applied in this order.
-func Races() []Race { return []Race{{2, 1.25}, {6, 1.05}} }
+// races are applied in this order.
+var races = []race{{2, 1.25}, {6, 1.05}}
 
-// Behind reports whether a candidate, with this summary of its samples, has lost against the best cost, in seconds per call; 0
+// behind reports whether a candidate, with this summary of its samples, has lost against the best cost, in seconds per call; 0
 // means that there is no best yet.
-func Behind(s Summary, best float64) bool {
+func behind(s Summary, best float64) bool {
 	if best <= 0 {
 		return false
 	}
@@ -119,7 +119,7 @@ func Behind(s Summary, best float64) bool {
 		// One of so few samples may be far too slow, and a stopped candidate has no second chance.
 		cost = s.Low
 	}
-	for _, r := range Races() {
+	for _, r := range races {
 		if s.Kept >= r.After && cost > r.Ratio*best {
 			return true
 		}
@@ -164,7 +164,7 @@ func (s Sampling) Run(take func(n int) ([]float64, error)) (sum Summary, stopped
 				return false
 			}
 		}
-		return Behind(judged, s.Best)
+		return behind(judged, s.Best)
 	}
 	stages := []int{2, 6, s.Want}
 	if s.Long {

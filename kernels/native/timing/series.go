@@ -291,7 +291,7 @@ func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverifi
 		}
 	}
 	if !s.Peak {
-		a, b = Calmest(a, b)
+		a, b = calmest(a, b)
 	}
 	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], s.confidence())
 	if s.single[first] || s.single[second] {

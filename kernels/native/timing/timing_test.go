@@ -104,13 +104,13 @@ func TestRace(t *testing.T) {
 		{1.04, 6, 1, false}, {1.04, 11, 1, false}, {0.5, 2, 1, false}, {9, 9, 0, false},
 	}
 	for _, test := range tests {
-		if got := Behind(Summary{Cost: test.cost, Low: test.cost, Kept: test.kept}, test.best); got != test.want {
+		if got := behind(Summary{Cost: test.cost, Low: test.cost, Kept: test.kept}, test.best); got != test.want {
 			t.Errorf("cost %v after %d samples against %v: %v", test.cost, test.kept, test.best, got)
 		}
 	}
 	// One of three samples may be far too slow: until there are four the least of them counts.
 	for kept, want := range map[int]bool{2: false, 3: false, 4: true} {
-		if got := Behind(Summary{Cost: 1.4, Low: 1.1, Kept: kept}, 1); got != want {
+		if got := behind(Summary{Cost: 1.4, Low: 1.1, Kept: kept}, 1); got != want {
 			t.Errorf("after %d samples of which the least is well: %v", kept, got)
 		}
 	}
@@ -122,7 +122,7 @@ func TestRace(t *testing.T) {
 		var samples []float64
 		for len(samples) < Most {
 			samples = append(samples, clock(r, truth))
-			if n := len(samples); (n == 2 || n == 6) && Behind(Summarise(samples, 0), best) {
+			if n := len(samples); (n == 2 || n == 6) && behind(Summarise(samples, 0), best) {
 				break
 			}
 		}
@@ -271,7 +271,7 @@ func TestCalmest(t *testing.T) {
 			slow := 1 + 0.05*r.Float64()
 			a[i], b[i] = slow*(1+0.01*r.Float64()), slow*(1+0.01*r.Float64())
 		}
-		calmA, calmB := Calmest(a, b)
+		calmA, calmB := calmest(a, b)
 		if want := min(n, max(LeastPairs, (n+1)/2)); len(calmA) != want || len(calmB) != want {
 			t.Fatalf("of %d pairs %d and %d count, want %d", n, len(calmA), len(calmB), want)
 		}
@@ -284,7 +284,7 @@ func TestCalmest(t *testing.T) {
 			other[i] *= 4
 			swapped[i] *= 2
 		}
-		calmOther, calmSwapped := Calmest(other, swapped)
+		calmOther, calmSwapped := calmest(other, swapped)
 		for i := range calmA {
 			if calmOther[i]*calmSwapped[i] != 8*calmA[i]*calmB[i] {
 				t.Fatalf("pair %d is %v and %v, and was %v and %v", i, calmOther[i], calmSwapped[i], calmA[i], calmB[i])
@@ -294,17 +294,17 @@ func TestCalmest(t *testing.T) {
 	a, b := slices.Repeat([]float64{1}, 30), slices.Repeat([]float64{1}, 30)
 	a[3], b[7], b[20] = 0.7, 0.5, 0
 	a[4] = 5
-	calmA, calmB := Calmest(a, b)
+	calmA, calmB := calmest(a, b)
 	if len(calmA) != 15 || slices.Min(calmA) != 1 || slices.Min(calmB) != 1 || slices.Max(calmA) != 1 {
 		t.Errorf("with a clock that lies: %v and %v", calmA, calmB)
 	}
 	// Rounds that one side missed count for nothing, however many they are.
 	a, b = slices.Repeat([]float64{1}, 14), slices.Repeat([]float64{1}, 14)
 	clear(b[:5])
-	if calmA, calmB = Calmest(a, b); len(calmA) != 7 || slices.Min(calmB) != 1 {
+	if calmA, calmB = calmest(a, b); len(calmA) != 7 || slices.Min(calmB) != 1 {
 		t.Errorf("with rounds that one side missed: %v and %v", calmA, calmB)
 	}
-	if a, b := Calmest(nil, nil); a != nil || b != nil {
+	if a, b := calmest(nil, nil); a != nil || b != nil {
 		t.Errorf("of no pairs: %v, %v", a, b)
 	}
 }

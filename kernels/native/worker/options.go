@@ -92,7 +92,7 @@ const (
 type TimeRequest struct {
 	Dims    []int64
 	Calls   int   // in a row for one sample; at least 1
-	Samples int   // between 1 and MaxSamples
+	Samples int   // between 1 and 4096
 	Clock   Clock // must be set
 	// Copies of all buffers that the calls rotate over. With 0 or 1 all calls use the same buffers (warm); with so many copies
 	// that they exceed the last-level cache, the operands are cold.
@@ -144,16 +144,16 @@ type Evidence struct {
 	Wrote   [][]byte // by buffer; nil for In
 }
 
-// MaxSamples is the largest number of samples in one request.
-const MaxSamples = 4096
+// maxSamples is the largest number of samples in one request.
+const maxSamples = 4096
 
 // Validate says what is wrong with a request.
 func (r TimeRequest) Validate() error {
 	switch {
 	case r.Calls < 1:
 		return fmt.Errorf("timing needs at least 1 call a sample, not %d", r.Calls)
-	case r.Samples < 1 || r.Samples > MaxSamples:
-		return fmt.Errorf("timing takes 1 to %d samples, not %d", MaxSamples, r.Samples)
+	case r.Samples < 1 || r.Samples > maxSamples:
+		return fmt.Errorf("timing takes 1 to %d samples, not %d", maxSamples, r.Samples)
 	case r.Clock != CPU && r.Clock != Wall:
 		return fmt.Errorf("timing needs a clock")
 	case r.Copies < 0:

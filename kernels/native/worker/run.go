@@ -29,7 +29,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err := c.Limits.Validate(); err != nil {
 		return Result{}, err
 	}
-	limits := c.Limits.orElse(DefaultCommandLimits())
+	limits := c.Limits.orElse(commandLimits())
 	path, err := exec.LookPath(c.Path)
 	if err != nil {
 		return Result{}, err

@@ -97,17 +97,6 @@ type Config struct {
 // MaxStagger is the largest stagger that differs from LoadsByLane: a lane loads in six slots.
 const MaxStagger = loadSteps - 1
 
-// Baseline is the study's starting point: one item at a time, one slot a bundle.
-func Baseline() Config {
-	return Config{Lanes: 1, Offsets: OffsetConstant}
-}
-
-// Study is the study's result: three lanes, packed in order. Its own code also threads a token through the
-// stages of each lane and renames the hash register; neither changes the count.
-func Study() Config {
-	return Config{Lanes: 3, HashOrder: HashToken, HashOutput: HashRenamed, Packing: PackInOrder}
-}
-
 // Validate reports a field that is out of range.
 func (c Config) Validate() error {
 	if c.Lanes < 1 || c.Lanes > MaxLanes {

@@ -94,9 +94,9 @@ var Stages = [6]Stage{
 	{sim.OpXor, 0xB55A4F09, sim.OpXor, sim.OpShr, 16},
 }
 
-// Hash is Bob Jenkins's 32-bit integer hash in six stages, see Stages. It is written out for speed, because the reference of
+// hash is Bob Jenkins's 32-bit integer hash in six stages, see Stages. It is written out for speed, because the reference of
 // every check spends its time here.
-func Hash(a uint32) uint32 {
+func hash(a uint32) uint32 {
 	a = (a + 0x7ED55D16) + (a << 12)
 	a = (a ^ 0xC761C23C) ^ (a >> 19)
 	a = (a + 0x165667B1) + (a << 5)
@@ -130,7 +130,7 @@ func Reference(s Shape, image []uint32) (values, indices []uint32) {
 	indices = append(indices, image[s.IndexAddr():s.ValueAddr()]...)
 	for range s.Rounds {
 		for i, v := range values {
-			v = Hash(v ^ nodes[indices[i]])
+			v = hash(v ^ nodes[indices[i]])
 			next := 2*indices[i] + 1 + v&1
 			if next >= uint32(len(nodes)) {
 				next = 0

@@ -29,8 +29,8 @@ func TestHashFollowsStages(t *testing.T) {
 		for _, s := range Stages {
 			a = apply(s.Op2, apply(s.Op1, a, s.C), apply(s.ShiftOp, a, s.K))
 		}
-		if got := Hash(in); got != a {
-			t.Errorf("Hash(%#x) = %#x, the stages give %#x", in, got, a)
+		if got := hash(in); got != a {
+			t.Errorf("hash(%#x) = %#x, the stages give %#x", in, got, a)
 		}
 	}
 }
@@ -77,9 +77,9 @@ func TestImage(t *testing.T) {
 func TestReference(t *testing.T) {
 	s := Shape{Height: 1, Rounds: 2, Batch: 1}
 	image := Image(s, 3)
-	v := Hash(image[s.ValueAddr()] ^ image[s.TreeAddr()])
+	v := hash(image[s.ValueAddr()] ^ image[s.TreeAddr()])
 	child := 1 + v%2
-	v = Hash(v ^ image[s.TreeAddr()+int(child)])
+	v = hash(v ^ image[s.TreeAddr()+int(child)])
 	values, indices := Reference(s, image)
 	if values[0] != v || indices[0] != 0 {
 		t.Errorf("got value %#x index %d, want %#x and 0: the children are leaves", values[0], indices[0], v)

@@ -10,7 +10,7 @@ import (
 // Config is a point of the vector generator: every knob with its value. Parameters documents the knobs.
 type Config struct {
 	// The algebra: which operations there are.
-	Levels       int  // tree levels held in scratch, 0..MaxLevels
+	Levels       int  // tree levels held in scratch, 0..maxLevels
 	Shallow      int  // groups that hold one level less, 0..Groups
 	Tables       int  // tables of records behind the levels in scratch, each of two levels of the tree
 	Fuse         bool // hash stages 2 and 3 as two multiply_adds and a xor
@@ -42,8 +42,8 @@ type Config struct {
 	Shuffle     int  // seed that breaks the ties among equal priorities, and drives the finisher
 }
 
-// MaxLevels bounds the levels of the tree that can be held in scratch: a sixth would fill most of it.
-const MaxLevels = 5
+// maxLevels bounds the levels of the tree that can be held in scratch: a sixth would fill most of it.
+const maxLevels = 5
 
 // leastTableLevel is the uppermost level of a table: above, a table is no whole number of vectors.
 const leastTableLevel = 3
@@ -55,7 +55,7 @@ const groupWeight = 100
 func Groups(s tree.Shape) int { return (s.Batch + 7) / 8 }
 
 // levelLimit is the largest useful number of levels: all that a tree has, and all that the rounds reach.
-func levelLimit(s tree.Shape) int { return min(MaxLevels, s.Height+1, s.Rounds) }
+func levelLimit(s tree.Shape) int { return min(maxLevels, s.Height+1, s.Rounds) }
 
 // recordReach is how far behind its first word a record's vector may reach out of its table.
 const recordReach = 5

@@ -1,11 +1,15 @@
-package search_test
+package earlier
 
 import (
 	"testing"
 
-	"tune/search"
 	"tune/space"
 )
+
+// of returns the values of a point, by parameter.
+func of(p space.Point) func(space.Parameter) (space.Value, bool) {
+	return func(parameter space.Parameter) (space.Value, bool) { return p.Value(parameter.Name) }
+}
 
 func TestAdapt(t *testing.T) {
 	in, err := space.New("in", []space.Parameter{
@@ -33,9 +37,9 @@ func TestAdapt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := search.Adapt(in, p)
+		got, ok := adapt(in, of(p))
 		if ok != (c.want != "") || got.Key() != c.want {
-			t.Errorf("Adapt of %q is %q, %v, not %q", c.from, got, ok, c.want)
+			t.Errorf("adapt of %q is %q, %v, not %q", c.from, got, ok, c.want)
 		}
 	}
 	alien, err := space.New("alien", []space.Parameter{space.Range("x", 0, 1)})
@@ -43,8 +47,8 @@ func TestAdapt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []space.Point{{}, alien.Default()} {
-		if got, ok := search.Adapt(in, p); ok {
-			t.Errorf("Adapt of %q is %q", p, got)
+		if got, ok := adapt(in, of(p)); ok {
+			t.Errorf("adapt of %q is %q", p, got)
 		}
 	}
 	for _, p := range []string{"tile=64 unroll=2 order=column packed=true lanes=4 wide=7"} {
@@ -52,35 +56,8 @@ func TestAdapt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := search.Adapt(in, own); !ok || !got.Equal(own) {
+		if got, ok := adapt(in, of(own)); !ok || !got.Equal(own) {
 			t.Errorf("a point of the space becomes %q, %v", got, ok)
-		}
-	}
-}
-
-// TestLeaders: points come by turns, once, and none that failed in its source.
-func TestLeaders(t *testing.T) {
-	in, err := space.New("in", []space.Parameter{space.Range("x", 0, 9)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ok := func(x int, cost float64) search.Observation {
-		return search.Observation{Point: in.At(uint64(x)), Outcome: space.Outcome{Status: space.OK, Cost: cost}}
-	}
-	approximate := ok(9, 0)
-	approximate.Outcome.Fidelity = 1
-	sources := []search.Source{
-		{Observations: []search.Observation{ok(3, 3), ok(1, 1), ok(2, 2), ok(4, 0.5), {Point: in.At(4), Outcome: space.Fail(space.Crashed, "no")}, approximate}},
-		{},
-		{Observations: []search.Observation{ok(1, 100), ok(5, 200), ok(5, 300), ok(6, 200)}},
-	}
-	for n, want := range map[int]string{0: "", 1: "1", 2: "12", 3: "125", 10: "12536"} {
-		got := ""
-		for _, p := range search.Leaders(in, sources, n) {
-			got += p.Key()[len("x="):]
-		}
-		if got != want {
-			t.Errorf("the best %d are %s, not %s", n, got, want)
 		}
 	}
 }

@@ -1,0 +1,49 @@
+package cgen
+
+import (
+	"tune/kernels"
+	"tune/kernels/threads"
+	"tune/space"
+)
+
+// CrewParameters are the knobs of threads that share the work in chunks, active where a condition holds: how chunks get to
+// workers, and where these come from.
+func CrewParameters(condition string) []space.Parameter {
+	return []space.Parameter{
+		space.Enum("hand_out", string(threads.Static), string(threads.Dynamic)).If(condition).
+			Describe("chunks to workers: fixed, or to whoever is free"),
+		space.Enum("start", string(threads.Pool), string(threads.Spawn)).If(condition).
+			Describe("threads: kept between calls, or started by each"),
+		space.Ints("spin", 0, 1000, 20000).WithDefault(1000).If(condition + " && start == '" + string(threads.Pool) + "'").
+			Describe("looks for news before a waiting thread sleeps"),
+	}
+}
+
+// Crew returns the workers of a point that has more than one: its parameter workers, and those of CrewParameters.
+func Crew(p space.Point) threads.Config {
+	return threads.Config{
+		Workers: p.Int("workers"),
+		HandOut: threads.HandOut(p.Str("hand_out")),
+		Start:   threads.Start(p.Str("start")),
+		Spin:    p.Int("spin"),
+	}
+}
+
+// The words of the field cache.
+const (
+	cacheAuto = "auto"
+	cacheWarm = "warm"
+	cacheCold = "cold"
+)
+
+// Fields are the last fields of a shape: threads and cache.
+func Fields() []kernels.Field {
+	return []kernels.Field{
+		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
+		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
+	}
+}
+
+// Cold reports whether times are taken with the operands in memory, by the word of the field cache; auto says what is
+// meant where the shape leaves it open.
+func Cold(word string, auto bool) bool { return word == cacheCold || word == cacheAuto && auto }
