@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,26 +20,31 @@ import (
 var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
 
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
-// import itself, and packages under internal/files and internal/plain, which know nothing of tune.
+// import itself, and the packages internal/files, internal/guard and internal/plain, which know nothing of tune.
 var rooms = map[string][]string{
-	"space":            {},
-	"sim":              {},
-	"search":           {"space"},
-	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
-	"kernels":          {"space", "sim"},
-	"kernels/recorded": {"space", "kernels", "results"},
-	"kernels/catalog":  {"space", "kernels", "kernels/recorded", "results"},
-	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
-	"results":          {"space"},
-	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
-	"results/schedule": {"space", "search", "kernels", "results"},
-	"configs":          {"space"},
-	"internal/files":   {},
-	"internal/plain":   {},
-	"internal/trust":   {"", "space", "search", "kernels", "results"},
-	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/catalog", "kernels/bench", "results", "configs"},
+	"space":              {},
+	"sim":                {},
+	"search":             {"space"},
+	"search/bench":       {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
+	"kernels":            {"space", "sim", "kernels/native/cpu"},
+	"kernels/recorded":   {"space", "kernels", "results"},
+	"kernels/native/cpu": {},
+	"kernels/catalog":    {"space", "kernels", "kernels/recorded", "results"},
+	"kernels/bench":      {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
+	"results":            {"space", "kernels/native/cpu"},
+	"results/earlier":    {"space", "search", "kernels", "kernels/recorded", "results"},
+	"results/schedule":   {"space", "search", "kernels", "results"},
+	"configs":            {"space"},
+	"internal/files":     {},
+	"internal/guard":     {},
+	"internal/plain":     {},
+	"internal/trust":     {"", "space", "search", "kernels", "results"},
+	"":                   {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
+	"cmd/tune":           {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/native/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
 }
+
+// tools are the rooms that every other one may import.
+var tools = []string{"internal/files", "internal/guard", "internal/plain"}
 
 // roomOf returns the room of a package.
 func roomOf(path string) string {
@@ -67,7 +77,7 @@ func TestArchitecture(t *testing.T) {
 		room := roomOf(path)
 		for _, other := range list {
 			into := roomOf(other)
-			if into != room && into != "internal/files" && into != "internal/plain" && !slices.Contains(rooms[room], into) {
+			if into != room && !slices.Contains(tools, into) && !slices.Contains(rooms[room], into) {
 				t.Errorf("%s is of the room %q and imports %s, which is of the room %q", cmp.Or(path, "."), room, other, into)
 			}
 		}
@@ -90,6 +100,48 @@ func TestArchitecture(t *testing.T) {
 		t.Fatalf("%s: the picture of packages is not that of the code; go test . -run Architecture -update writes it:\n%s", file, want)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longFunction is how many lines a function has that says why it is that long, by a sentence of its comment that begins with because.
+const (
+	longFunction = 90
+	because      = "Long because "
+)
+
+// whole are the packages that TestFunctionsAreShort leaves out: the executor of the machine, and generators that write a C function from
+// its first line to its last.
+var whole = []string{"sim", "kernels/gemm", "kernels/gemmi8"}
+
+// TestFunctionsAreShort: a function is short, or it says why it is not.
+func TestFunctionsAreShort(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || slices.Contains(whole, path.Dir(name)) {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			begin, end := files.Position(f.Pos()), files.Position(f.End())
+			said := strings.Contains(strings.Join(strings.Fields(f.Doc.Text()), " "), because)
+			switch lines := end.Line - begin.Line + 1; {
+			case lines >= longFunction && !said:
+				t.Errorf("%v: %s has %d lines: split it where it changes its subject, or let its comment say %q", begin, f.Name.Name, lines, because+"…")
+			case lines < longFunction && said:
+				t.Errorf("%v: %s has %d lines, which is not long: leave the reason out", begin, f.Name.Name, lines)
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

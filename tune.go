@@ -271,7 +271,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	}
 	s.run, s.settings = run, settings
 	budget := search.Budget{
-		Wall:        time.Duration(settings.Budget.WallSeconds * float64(time.Second)),
+		Wall:        space.Duration(settings.Budget.WallSeconds),
 		Evaluations: settings.Budget.Evaluations, Target: settings.Budget.Target,
 	}
 	if c.Budget.Wall > 0 {
@@ -415,7 +415,7 @@ func (s *session) start(o Options, baseline results.Baseline) Start {
 	}
 	return Start{
 		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
-		Resumed: s.run.Outcomes, Elapsed: time.Duration(s.run.Elapsed * float64(time.Second)), Recovery: s.run.Recovery,
+		Resumed: s.run.Outcomes, Elapsed: space.Duration(s.run.Elapsed), Recovery: s.run.Recovery,
 		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact,
 	}
 }
@@ -427,7 +427,7 @@ func (s *session) reserve(wall time.Duration, baseline kernels.Baseline) time.Du
 		kept = 0 // the export needs real time, which a simulated clock does not count
 	}
 	if s.kernel.Compare() != nil {
-		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, time.Duration(baseline.Outcome.Seconds*float64(time.Second))))
+		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
 	}
 	return kept
 }

@@ -2,11 +2,12 @@ package kernels
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
+	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/space"
 )
@@ -56,7 +57,7 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return guard(func() error {
+	return guarded(func() error {
 		build := e.Problem.Build
 		if at := traits.BuildAt; at != nil && trial.Fidelity > 0 {
 			build = func(ctx context.Context, p space.Point) (Candidate, error) { return at(ctx, p, trial.Fidelity) }
@@ -91,7 +92,7 @@ func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := guard(func() error { return c.Check(ctx, seed) }); err != nil {
+		if err := guarded(func() error { return c.Check(ctx, seed) }); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -101,34 +102,14 @@ func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
 	return nil
 }
 
-// guard calls f and turns a panic into a rejection with the message and the place. One candidate must not end a search of
+// guarded calls f and turns a panic into a rejection with the message and the place. One candidate must not end a search of
 // thousands.
-func guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = Reject(space.Crashed, "panic: %v at %s", v, panicPlace())
-		}
-	}()
-	return f()
-}
-
-// panicPlace returns the function and line that panicked. It is called while the panic is being recovered,
-// when the stack still holds the frames below it.
-func panicPlace() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	panicking := false
-	for {
-		f, more := frames.Next()
-		inRuntime := strings.HasPrefix(f.Function, "runtime.")
-		if panicking && !inRuntime {
-			return fmt.Sprintf("%s (%s:%d)", f.Function, f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
-		}
-		panicking = panicking || f.Function == "runtime.gopanic"
-		if !more {
-			return "an unknown place"
-		}
+func guarded(f func() error) error {
+	err := guard.Call(f)
+	if p, ok := errors.AsType[*guard.Panic](err); ok {
+		return Reject(space.Crashed, "%v", p)
 	}
+	return err
 }
 
 // oneLine joins the lines of a reason, because it is shown on one line.

@@ -28,7 +28,7 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 // Build builds a point and checks it on the inputs of every seed. For a candidate at fault the error's chain has a *Rejection.
 func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Candidate, error) {
 	var c Candidate
-	err := guard(func() (err error) {
+	err := guarded(func() (err error) {
 		c, err = o.Problem.Build(ctx, p)
 		return err
 	})
@@ -54,7 +54,7 @@ func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds [
 		return err
 	}
 	var score Score
-	err := guard(func() (err error) {
+	err := guarded(func() (err error) {
 		score, err = c.Score(ctx, 0)
 		return err
 	})
@@ -69,7 +69,7 @@ func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds [
 
 // Load loads a saved program, where the problem's traits allow it. A panic of the loader is the program's fault.
 func (o *Opened) Load(r io.Reader) (c Candidate, err error) {
-	err = guard(func() (err error) {
+	err = guarded(func() (err error) {
 		c, err = o.Problem.Traits().Load(r)
 		return err
 	})
@@ -102,7 +102,7 @@ func (o *Opened) Serial() func(e space.Entry) bool {
 		}
 		n := 0
 		// A point whose code cannot be generated is no candidate.
-		err = guard(func() (err error) {
+		err = guarded(func() (err error) {
 			n, err = threads(point)
 			return err
 		})

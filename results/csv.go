@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,12 +115,7 @@ func columns(metrics, params []string) []string {
 
 // formatFloat writes the shortest text that reads back as v: a plain number where that is readable,
 // so that spreadsheets show cycles as they are.
-func formatFloat(v float64) string {
-	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
+func formatFloat(v float64) string { return string(appendNumber(nil, v)) }
 
 // reasonCell turns a reason into one printable line. A spreadsheet takes a cell that begins with = + - or @ for a formula, and
 // the reason may be text of a candidate, so such a reason gets an apostrophe in front, which marks it as text. The names and

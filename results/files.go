@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,69 +14,6 @@ import (
 	"tune/internal/files"
 	"tune/internal/plain"
 )
-
-// writeFile replaces a file atomically: its name always refers to the whole old or the whole new content. Where durable is set,
-// this holds after a power failure too.
-func writeFile(path string, durable bool, write func(io.Writer) error) (err error) {
-	file, err := createBeside(path)
-	if err != nil {
-		return err
-	}
-	temp := file.Name()
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(temp)
-		}
-	}()
-	buffered := bufio.NewWriter(file)
-	if err = write(buffered); err != nil {
-		return err
-	}
-	if err = buffered.Flush(); err != nil {
-		return err
-	}
-	if durable {
-		if err = file.Sync(); err != nil {
-			return err
-		}
-	}
-	if err = file.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(temp, path); err != nil {
-		return err
-	}
-	if !durable {
-		return nil
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// createBeside creates a new hidden file in the directory of path. Unlike os.CreateTemp it applies the umask, as for any other
-// file of the run.
-func createBeside(path string) (*os.File, error) {
-	const attempts = 1000
-	dir, base := filepath.Split(path)
-	for i := range attempts {
-		name := fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), i)
-		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return file, err
-		}
-	}
-	return nil, fmt.Errorf("too many temporary files beside %s", path)
-}
-
-// syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return file.Sync()
-}
 
 // makeDir makes a directory and its parents, durably.
 func makeDir(dir string) error {
@@ -98,7 +34,7 @@ func makeDir(dir string) error {
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s is a file, not a directory", dir)
 	}
-	return syncDir(parent)
+	return files.SyncDir(parent)
 }
 
 // writeJSON writes an indented JSON file atomically.
@@ -110,10 +46,7 @@ func writeJSON(path string, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	return writeFile(path, true, func(w io.Writer) error {
-		_, err := w.Write(plain.JSON(buf.Bytes()))
-		return err
-	})
+	return files.Write(path, plain.JSON(buf.Bytes()))
 }
 
 // readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and

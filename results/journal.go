@@ -227,7 +227,7 @@ func (s *scanner) writeHeader(file *os.File, path string) (string, error) {
 		return "", err
 	}
 	s.lines, s.valid = 1, int64(len(line))
-	return r.run, syncDir(filepath.Dir(abs))
+	return r.run, files.SyncDir(filepath.Dir(abs))
 }
 
 // OpenJournal opens a journal for appending. It locks the directory until Close; when another process holds the lock, the error

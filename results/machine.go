@@ -1,17 +1,16 @@
 package results
 
 import (
-	"bufio"
-	"os"
 	"runtime"
-	"strings"
+
+	"tune/kernels/native/cpu"
 )
 
 // Machine describes where a run was measured.
 type Machine struct {
 	OS    string `json:"os"`
 	Arch  string `json:"arch"`
-	CPU   string `json:"cpu,omitempty"` // the model name; empty where the system does not tell
+	CPU   string `json:"cpu,omitempty"` // the model name; empty where nothing tells it
 	Cores int    `json:"cores"`         // logical processors that this process may use
 	Go    string `json:"go"`            // the version of Go that tune was built with
 }
@@ -21,7 +20,7 @@ func ThisMachine() Machine {
 	return Machine{
 		OS:    runtime.GOOS,
 		Arch:  runtime.GOARCH,
-		CPU:   cpuModel("/proc/cpuinfo"),
+		CPU:   cpu.Model(),
 		Cores: runtime.NumCPU(),
 		Go:    runtime.Version(),
 	}
@@ -33,20 +32,4 @@ func (m *Machine) OrThis() Machine {
 		return ThisMachine()
 	}
 	return *m
-}
-
-// cpuModel returns the first model name in a file in the form of /proc/cpuinfo, or nothing.
-func cpuModel(path string) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		if strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

@@ -51,7 +51,7 @@ func checkBatch(b space.Batch) error {
 	switch {
 	case b.Number < 0 || b.First < 0 || b.Count < 1:
 		return fmt.Errorf("batch %d has %d trials from %d on", b.Number, b.Count, b.First)
-	case !finite(b.Progress.Left):
+	case !space.Finite(b.Progress.Left):
 		return fmt.Errorf("batch %d was asked with %v of the budget left", b.Number, b.Progress.Left)
 	}
 	return nil
@@ -61,7 +61,7 @@ func checkEnd(e End) error {
 	switch {
 	case e.Why == "" || !utf8.ValidString(e.Why):
 		return errors.New("the end does not say why")
-	case !finite(e.Elapsed) || e.Elapsed < 0:
+	case !space.Finite(e.Elapsed) || e.Elapsed < 0:
 		return fmt.Errorf("the end has an elapsed time of %v s", e.Elapsed)
 	case e.Told < 0:
 		return fmt.Errorf("the end has %d trials told", e.Told)
@@ -79,13 +79,11 @@ func checkOutcome(e space.Entry) error {
 		return errors.New("its number is negative")
 	case e.Key == "" || !utf8.ValidString(e.Key):
 		return fmt.Errorf("%q is not the key of a point", e.Key)
-	case !finite(e.Elapsed) || e.Elapsed < 0:
+	case !space.Finite(e.Elapsed) || e.Elapsed < 0:
 		return fmt.Errorf("its elapsed time is %v s", e.Elapsed)
 	}
 	return nil
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // ledger holds what the next record of a journal must agree with. The reader and the writer share it, so that nothing is written
 // that could not be read. It stays small however long the journal is, because a search tells a batch before it asks for the next

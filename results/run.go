@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tune/internal/files"
+	"tune/space"
 )
 
 // SettingsName is the name of the settings in a run directory.
@@ -90,11 +91,11 @@ func (s Settings) Validate() error {
 		return err
 	}
 	switch b := s.Budget; {
-	case !finite(b.WallSeconds) || b.WallSeconds < 0:
+	case !space.Finite(b.WallSeconds) || b.WallSeconds < 0:
 		return fmt.Errorf("field budget.wall_seconds is %v", b.WallSeconds)
 	case b.Evaluations < 0:
 		return fmt.Errorf("field budget.evaluations is %d", b.Evaluations)
-	case b.Target != nil && !finite(*b.Target):
+	case b.Target != nil && !space.Finite(*b.Target):
 		return fmt.Errorf("field budget.target is %v", *b.Target)
 	case s.Jobs < 0:
 		return fmt.Errorf("field jobs is %d", s.Jobs)

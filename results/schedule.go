@@ -141,19 +141,19 @@ func (s Schedule) Validate() error {
 		return fmt.Errorf("field point is not a JSON object")
 	}
 	switch {
-	case !finite(s.Cost):
+	case !space.Finite(s.Cost):
 		return fmt.Errorf("field cost is %v", s.Cost)
-	case !finite(s.Baseline.Cost):
+	case !space.Finite(s.Baseline.Cost):
 		return fmt.Errorf("field baseline.cost is %v", s.Baseline.Cost)
-	case !finite(s.Ratio):
+	case !space.Finite(s.Ratio):
 		return fmt.Errorf("field ratio is %v", s.Ratio)
 	case s.Pairs < 0:
 		return fmt.Errorf("field pairs is %d", s.Pairs)
-	case s.MachineState != nil && !(finite(s.MachineState.Load) && finite(s.MachineState.Busy) && finite(s.MachineState.Steal) && finite(s.MachineState.Drift)):
+	case s.MachineState != nil && !(space.Finite(s.MachineState.Load) && space.Finite(s.MachineState.Busy) && space.Finite(s.MachineState.Steal) && space.Finite(s.MachineState.Drift)):
 		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
 	case s.Verdict != "" && !s.Verdict.Valid():
 		return fmt.Errorf("field verdict is %q: want one of %q", s.Verdict, space.Verdicts())
-	case s.Search != nil && !(finite(s.Search.Cost) && finite(s.Search.Baseline)):
+	case s.Search != nil && !(space.Finite(s.Search.Cost) && space.Finite(s.Search.Baseline)):
 		return fmt.Errorf("field seen_by_search is %+v", *s.Search)
 	case s.Trial < NoTrial || s.Trial == NoTrial && s.Key != s.Baseline.Key:
 		return fmt.Errorf("field trial is %d", s.Trial)
@@ -166,7 +166,7 @@ func (s Schedule) Validate() error {
 		return err
 	}
 	if c := s.Closest; c != nil {
-		if !finite(c.Cost) || !finite(c.Ratio) || c.Pairs < 0 || c.Key == "" {
+		if !space.Finite(c.Cost) || !space.Finite(c.Ratio) || c.Pairs < 0 || c.Key == "" {
 			return fmt.Errorf("field closest is %+v", *c)
 		}
 		if err := validInterval("closest.", c.Ratio, c.RatioInterval); err != nil {
@@ -197,7 +197,7 @@ func (s Schedule) Validate() error {
 func validInterval(prefix string, ratio float64, interval *[2]float64) error {
 	switch {
 	case interval == nil:
-	case !(finite(interval[0]) && interval[0] <= interval[1] && finite(interval[1])):
+	case !(space.Finite(interval[0]) && interval[0] <= interval[1] && space.Finite(interval[1])):
 		return fmt.Errorf("field %sratio_interval is %v", prefix, *interval)
 	case ratio < interval[0] || ratio > interval[1]:
 		return fmt.Errorf("field %[1]sratio is %[2]v, which is not in %[1]sratio_interval %[3]v", prefix, ratio, *interval)
@@ -248,7 +248,7 @@ func MoveSchedule(from, to, name string) error {
 			}
 		}
 	}
-	return syncDir(to)
+	return files.SyncDir(to)
 }
 
 // ReadSchedule reads a schedule. Its errors name the file and the field. It does not look at the
@@ -289,7 +289,7 @@ func WriteDerived(path string, write func(io.Writer) error) (Artifact, error) {
 func writeArtifact(path string, write func(io.Writer) error, durable bool) (Artifact, error) {
 	sum := sha256.New()
 	var size counter
-	err := writeFile(path, durable, func(w io.Writer) error {
+	err := files.Stream(path, durable, func(w io.Writer) error {
 		return write(io.MultiWriter(w, sum, &size))
 	})
 	if err != nil {

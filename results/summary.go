@@ -160,7 +160,7 @@ func writeSummary(dir string, d digested) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, summaryName), false, func(w io.Writer) error {
+	return files.Stream(filepath.Join(dir, summaryName), false, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/space"
 )
@@ -138,7 +137,7 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 		r.set.History = space.History{}
 	}
 	if !set.Virtual { // the end of the history is found by going through it
-		r.prior = seconds(r.set.History.Spent())
+		r.prior = space.Duration(r.set.History.Spent())
 	}
 	err := r.loop(ctx)
 	if set.Recorder != nil {
@@ -180,9 +179,6 @@ func Replay(s Strategy, h History) (int, error) {
 	}
 	return compared, nil
 }
-
-// seconds converts to a duration, to the nearest nanosecond, so that what was written as seconds reads back.
-func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
 type run struct {
 	strategy  Strategy
@@ -406,7 +402,7 @@ func (b *batch) compare(past space.Round) (int, error) {
 				t.Number, key, t.Fidelity, e.Key, e.Outcome.Fidelity)
 		}
 		b.outcomes[k] = e.Outcome
-		b.elapsed = max(b.elapsed, seconds(e.Elapsed))
+		b.elapsed = max(b.elapsed, space.Duration(e.Elapsed))
 	}
 	return len(past.Entries), nil
 }
@@ -528,7 +524,7 @@ func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
 				first = w
 			}
 		}
-		free[first] += seconds(o.Seconds)
+		free[first] += space.Duration(o.Seconds)
 		order[i], ends[i] = i, free[first]
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ends[i], ends[j]) })
@@ -608,27 +604,14 @@ func clip(reason string) string {
 
 // guarded turns a panic of an evaluator into an outcome of its candidate.
 func guarded(ctx context.Context, ev Evaluator, t space.Trial) (o space.Outcome, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			o, err = space.Fail(space.Crashed, "panic: %v%s", p, panicPlace(debug.Stack())), nil
-		}
-	}()
-	return ev.Evaluate(ctx, t)
-}
-
-// panicPlace returns where a panic came from: the first frame of the stack below the runtime's own.
-func panicPlace(stack []byte) string {
-	lines := strings.Split(string(stack), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "panic(") && i+3 < len(lines) {
-			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+3]), " ")
-			if slash := strings.LastIndexByte(place, '/'); slash >= 0 {
-				place = place[slash+1:]
-			}
-			return " at " + place
-		}
+	err = guard.Call(func() error {
+		o, err = ev.Evaluate(ctx, t)
+		return err
+	})
+	if p, ok := errors.AsType[*guard.Panic](err); ok {
+		return space.Fail(space.Crashed, "panic: %v at %s", p.Value, p.Line), nil
 	}
-	return ""
+	return o, err
 }
 
 // learn updates the incumbent and tells the observer.

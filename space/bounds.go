@@ -516,7 +516,7 @@ func (b *bounds) float(n *node) bound[float64] {
 	}
 	r := bound[float64]{math.Inf(1), math.Inf(-1), s}
 	for _, v := range [4]float64{apply(x.lo, y.lo), apply(x.lo, y.hi), apply(x.hi, y.lo), apply(x.hi, y.hi)} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if !Finite(v) {
 			return whole
 		}
 		r.lo, r.hi = min(r.lo, v), max(r.hi, v)

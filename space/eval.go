@@ -543,7 +543,7 @@ func (k *compiler) float(n *node) floatFunc {
 			return 0, isFault
 		}
 		v := apply(a, b)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if !Finite(v) {
 			return 0, isFault
 		}
 		return v, fine

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 	"unicode/utf8"
 )
 
@@ -97,11 +98,11 @@ func (o Outcome) Validate() error {
 	switch {
 	case o.Status == StatusUnset || int(o.Status) >= len(statusNames):
 		return errors.New("it has no status")
-	case !finite(o.Cost):
+	case !Finite(o.Cost):
 		return fmt.Errorf("its cost is %v", o.Cost)
 	case o.Fidelity < 0:
 		return fmt.Errorf("its fidelity is %d", o.Fidelity)
-	case !finite(o.Seconds) || o.Seconds < 0:
+	case !Finite(o.Seconds) || o.Seconds < 0:
 		return fmt.Errorf("it took %v s", o.Seconds)
 	}
 	for i, m := range o.Metrics {
@@ -110,14 +111,15 @@ func (o Outcome) Validate() error {
 			return fmt.Errorf("%q is not the name of a metric", m.Name)
 		case i > 0 && m.Name <= o.Metrics[i-1].Name:
 			return fmt.Errorf("its metrics are not ordered by name: %s comes after %s", m.Name, o.Metrics[i-1].Name)
-		case !finite(m.Value):
+		case !Finite(m.Value):
 			return fmt.Errorf("its metric %s is %v", m.Name, m.Value)
 		}
 	}
 	return nil
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+// Finite reports a number that is neither NaN nor infinite.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Counts reports whether an outcome is right and of full fidelity, so that it may become the result of a search.
 func (o Outcome) Counts() bool { return o.Status == OK && o.Fidelity == 0 }
@@ -163,6 +165,12 @@ type Entry struct {
 	// Elapsed is the time, in seconds, that the run had spent when the outcome was known, over all
 	// its sittings.
 	Elapsed float64
+}
+
+// Duration converts seconds, the unit of time in journals and settings, to the nearest nanosecond, so that what was written as
+// seconds reads back.
+func Duration(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 
 // History is what a run has asked and measured so far. A journal holds the same.

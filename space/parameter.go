@@ -82,28 +82,20 @@ func Pow2(name string, from, to int) Parameter {
 }
 
 // Enum returns a parameter with the given strings, in that order.
-func Enum(name string, values ...string) Parameter {
-	p := Parameter{Name: name, Type: TypeEnum}
-	for _, v := range values {
-		p.Values = append(p.Values, StringValue(v))
-	}
-	return p
-}
+func Enum(name string, values ...string) Parameter { return listed(name, values, StringValue) }
 
 // Ints returns a parameter with the given integers, in that order.
 func Ints(name string, values ...int) Parameter {
-	p := Parameter{Name: name, Type: TypeEnum}
-	for _, v := range values {
-		p.Values = append(p.Values, IntValue(int64(v)))
-	}
-	return p
+	return listed(name, values, func(v int) Value { return IntValue(int64(v)) })
 }
 
 // Floats returns a parameter with the given numbers, in that order.
-func Floats(name string, values ...float64) Parameter {
+func Floats(name string, values ...float64) Parameter { return listed(name, values, FloatValue) }
+
+func listed[T any](name string, values []T, value func(T) Value) Parameter {
 	p := Parameter{Name: name, Type: TypeEnum}
 	for _, v := range values {
-		p.Values = append(p.Values, FloatValue(v))
+		p.Values = append(p.Values, value(v))
 	}
 	return p
 }

@@ -98,7 +98,7 @@ func parseNumber(text string) (Value, error) {
 		return IntValue(n), nil
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+	if err != nil || !Finite(f) {
 		return Value{}, fmt.Errorf("%q is not a finite number", text)
 	}
 	return FloatValue(f), nil
@@ -178,7 +178,7 @@ func (v Value) validate() error {
 	case kindBad:
 		return fmt.Errorf("a value cannot be a %s", v.text)
 	case kindFloat:
-		if math.IsNaN(v.float()) || math.IsInf(v.float(), 0) {
+		if !Finite(v.float()) {
 			return fmt.Errorf("%v is not a finite number", v.float())
 		}
 	case kindString:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -56,79 +57,122 @@ evaluations that were wasted on failed configurations. More files may follow the
   tune bench search --data convolution_A4000.json.gz --from convolution_A100.json.gz`,
 		Args: cobra.ArbitraryArgs,
 	}
-	var data dataFlags
-	data.add(c)
+	var o searchBench
+	o.data.add(c)
 	addSettings(c.Flags(), "shape", "jobs")
 	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
-	evals := c.Flags().Int("evals", 500, "`number` of evaluations of a run")
+	c.Flags().IntVar(&o.evals, "evals", 500, "`number` of evaluations of a run")
 	names := c.Flags().StringSlice("strategies", strategies.Names(), "`strategies` to compare; those with constants as in auto,auto:lead=50,batch=16,evolve")
-	asJSON := c.Flags().Bool("json", false, "print the curves as JSON")
+	c.Flags().BoolVar(&o.asJSON, "json", false, "print the curves as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
-		if set.jobs == 0 {
-			set.jobs = runtime.NumCPU()
-		}
-		if err := data.check(c); err != nil {
+		o.jobs = cmp.Or(set.jobs, runtime.NumCPU())
+		if err := o.data.check(c); err != nil {
 			return usage(err)
 		}
-		for _, n := range []struct {
-			flag  string
-			value int
-		}{{"seeds", *seeds}, {"evals", *evals}} {
-			if n.value < 1 {
-				return usage(fmt.Errorf("--%s: %d: want a whole number, 1 or more", n.flag, n.value))
-			}
-		}
-		if len(*names) == 0 {
-			return usage(errors.New("--strategies: is empty"))
-		}
-		var texts []string
-		for _, text := range strategies.Split(*names) {
-			s, err := strategies.Parse(text)
-			if err != nil {
-				return usage(fmt.Errorf("--strategies: %w", err))
-			}
-			if slices.Contains(texts, s.Text()) {
-				return usage(fmt.Errorf("--strategies: %s is given twice", s.Text()))
-			}
-			texts = append(texts, s.Text())
-		}
-		list := make([]uint64, *seeds)
-		for s := range list {
-			list[s] = uint64(s) + 1
-		}
-		if len(data.data) > 0 {
-			data.data = append(data.data, args...)
-			return a.benchData(c, &data, bench.Data{Strategies: texts, Seeds: list, Evaluations: *evals, Jobs: set.jobs}, *asJSON)
-		}
-		if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
-			return err
-		}
-		k, err := a.catalog(false).Lookup(args[0])
-		if err != nil {
+		if o.seeds, err = firstSeeds(*seeds); err != nil {
 			return usage(err)
 		}
-		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-		if err != nil {
-			return set.blame("shape", err)
+		if err := atLeastOne("evals", o.evals); err != nil {
+			return usage(err)
 		}
-		b := bench.Search{Kernel: k, Shape: shape, Strategies: texts, Seeds: list, Evaluations: *evals, Jobs: set.jobs}
-		observe, end := a.counter("runs")
-		b.Observe = observe
-		curves, err := b.Run(c.Context())
-		end()
-		if err != nil {
-			return err
+		if o.strategies, err = strategyTexts(*names); err != nil {
+			return usage(fmt.Errorf("--strategies: %w", err))
 		}
-		if *asJSON {
-			return printJSON(a.stdout, curves)
+		if len(o.data.data) == 0 {
+			if err := exactly(1, "a kernel, or --data and measured spaces")(c, args); err != nil {
+				return err
+			}
+			return a.benchSearch(c, &o, args[0], set)
 		}
-		return a.printCurves(curves, *seeds)
+		o.data.data = append(o.data.data, args...)
+		return a.benchData(c, &o.data, bench.Data{Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}, o.asJSON)
 	}
 	return c
+}
+
+// searchBench is what tune bench search is asked for.
+type searchBench struct {
+	data        dataFlags
+	seeds       []uint64
+	evals, jobs int
+	strategies  []string // in their full text, each once
+	asJSON      bool
+}
+
+// benchSearch compares strategies on a kernel.
+func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set settings) error {
+	k, shape, err := a.kernelAt(kernel, set)
+	if err != nil {
+		return err
+	}
+	b := bench.Search{Kernel: k, Shape: shape, Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}
+	observe, end := a.counter("runs")
+	b.Observe = observe
+	curves, err := b.Run(c.Context())
+	end()
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return printJSON(a.stdout, curves)
+	}
+	return a.printCurves(curves, len(o.seeds))
+}
+
+// kernelAt returns a kernel that is named as an argument, and the shape of the settings.
+func (a *app) kernelAt(name string, set settings) (kernels.Kernel, kernels.Shape, error) {
+	k, err := a.catalog(false).Lookup(name)
+	if err != nil {
+		return nil, kernels.Shape{}, usage(err)
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+	if err != nil {
+		return nil, kernels.Shape{}, set.blame("shape", err)
+	}
+	return k, shape, nil
+}
+
+// strategyTexts returns the full texts of strategies, which are all different.
+func strategyTexts(names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, errors.New("is empty")
+	}
+	var texts []string
+	for _, text := range strategies.Split(names) {
+		s, err := strategies.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(texts, s.Text()) {
+			return nil, fmt.Errorf("%s is given twice", s.Text())
+		}
+		texts = append(texts, s.Text())
+	}
+	return texts, nil
+}
+
+// firstSeeds returns as many seeds as the flag --seeds says: 1, 2, 3 and so on.
+func firstSeeds(n int) ([]uint64, error) {
+	if err := atLeastOne("seeds", n); err != nil {
+		return nil, err
+	}
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = uint64(i) + 1
+	}
+	return seeds, nil
+}
+
+// atLeastOne reports the number of a flag that is too small.
+func atLeastOne(flag string, n int) error {
+	if n < 1 {
+		return fmt.Errorf("--%s: %d: want a whole number, 1 or more", flag, n)
+	}
+	return nil
 }
 
 // printCurves prints a table in Markdown, as the README shows it.

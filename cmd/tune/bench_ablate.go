@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tune/kernels"
 	"tune/kernels/bench"
 	"tune/search/strategies"
 )
@@ -46,8 +45,9 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 			set.budget.Wall = defaultBudget
 		}
-		if *seeds < 1 {
-			return usage(fmt.Errorf("--seeds: %d: want a whole number, 1 or more", *seeds))
+		list, err := firstSeeds(*seeds)
+		if err != nil {
+			return usage(err)
 		}
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to fix, as name=value,…"))
@@ -57,13 +57,9 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 				return set.blame("strategy", err)
 			}
 		}
-		k, err := a.catalog(false).Lookup(args[0])
+		k, shape, err := a.kernelAt(args[0], set)
 		if err != nil {
-			return usage(err)
-		}
-		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-		if err != nil {
-			return set.blame("shape", err)
+			return err
 		}
 		problem, err := k.Problem(shape)
 		if err != nil {
@@ -71,7 +67,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		}
 		b := bench.Ablate{
 			Kernel: k, Shape: shape, Strategy: cmp.Or(set.strategy, k.Info().Strategy, strategies.Default),
-			Budget: set.budget, Jobs: set.jobs,
+			Budget: set.budget, Jobs: set.jobs, Seeds: list,
 		}
 		for _, text := range *off {
 			values, err := parseChoice(text)
@@ -85,9 +81,6 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 				return usage(fmt.Errorf("--off: %s is given twice", text))
 			}
 			b.Off = append(b.Off, values)
-		}
-		for s := range *seeds {
-			b.Seeds = append(b.Seeds, uint64(s)+1)
 		}
 		observe, end := a.counter("searches")
 		b.Observe = observe

@@ -33,8 +33,12 @@ Tuner and T4 files can.`,
 		if *data == "" {
 			return usage(errors.New("--data is missing: want a file with the single repeats"))
 		}
-		if *seeds < 1 || *evals < 1 {
-			return usage(errors.New("--seeds and --evals: want whole numbers, 1 or more"))
+		list, err := firstSeeds(*seeds)
+		if err == nil {
+			err = atLeastOne("evals", *evals)
+		}
+		if err != nil {
+			return usage(err)
 		}
 		if _, err := strategies.Parse(*strategy); err != nil {
 			return usage(fmt.Errorf("--strategy: %w", err))
@@ -49,10 +53,7 @@ Tuner and T4 files can.`,
 		}
 		b := bench.Race{
 			Space: bench.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
-			Strategy: *strategy, Evaluations: *evals,
-		}
-		for s := range *seeds {
-			b.Seeds = append(b.Seeds, uint64(s)+1)
+			Strategy: *strategy, Evaluations: *evals, Seeds: list,
 		}
 		r, err := b.Run(c.Context())
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/kernels/treehash"
 	"tune/results"
 	"tune/space"
 )
@@ -22,17 +23,21 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain POINT|SCHEDULE|DIR",
 		Short: "Show what a generator builds from a point, and what limits its cost",
 		Long: `explain shows what the generator of a kernel builds from a point: how many slots each engine needs, a lower bound for every
-schedule, and how far its own schedule is from that bound. With --pass it prints the result of one pass. The passes of the
-vector family are plan, lower, engines, list, schedule and allocate. The result of each pass after plan is executed on a few
-trees (after allocate as a program on the machine), and the first wrong pass is named. Give a point as text, as runs print
-it, or give the schedule or directory of a run, which also determine kernel and shape.`,
+schedule, and how far its own schedule is from that bound. Give a point as text, as runs print it, or give the schedule or
+directory of a run, which also determine kernel and shape.
+
+With --pass it prints the result of one pass. The passes of the vector family are:
+
+` + treehash.DescribePasses() + `
+The result of each pass after plan is executed on a few trees (after allocate as a program on the machine), and the first
+wrong pass is named.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
   tune explain runs/treehash-20260102-150405-1 --pass plan`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
 	}
 	addSettings(c.Flags(), "kernel", "shape")
-	pass := c.Flags().String("pass", "", "print the result of the pass of this `name`: plan, lower, engines, list, schedule, or allocate")
+	pass := c.Flags().String("pass", "", "print the result of the pass of this `name`")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {

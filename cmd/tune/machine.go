@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func (a *app) printMachine(m machine) error {
 	for i, c := range m.Allowed {
 		cores[i] = strconv.Itoa(c)
 	}
-	fmt.Fprintf(w, "processor\t%s, %s/%s\n", cpu.Name(), m.OS, m.Arch)
+	fmt.Fprintf(w, "processor\t%s, %s/%s\n", cmp.Or(m.CPU, m.Arch), m.OS, m.Arch)
 	fmt.Fprintf(w, "cores\t%s; kernels of one thread are timed on core %d\n", strings.Join(cores, " "), m.TimingCore)
 	fmt.Fprintf(w, "caches\tL1 %s, L2 %s, L3 %s\n", kibibytes(m.Caches.L1), kibibytes(m.Caches.L2), kibibytes(m.Caches.L3))
 	fmt.Fprintf(w, "vectors\t%s\n", strings.Join(m.ISAs, " "))

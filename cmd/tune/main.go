@@ -42,8 +42,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -54,6 +52,7 @@ import (
 	"golang.org/x/term"
 
 	"tune"
+	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/all"
@@ -144,16 +143,23 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
+// run executes a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) (code int) {
 	stdout, stderr := plain.NewWriter(a.stdout), plain.NewWriter(a.stderr)
 	a.raw, a.live, a.stdout, a.stderr = a.stdout, a.stderr, stdout, stderr
 	defer func() { stdout.Flush(); stderr.Flush() }()
-	defer func() {
-		if p := recover(); p != nil {
-			fmt.Fprintf(a.stderr, "tune: this is a bug in tune, please report it: %v%s\n", p, panicPlace())
-			code = exitFailed
-		}
-	}()
+	err := guard.Call(func() error {
+		code = a.execute(ctx, args)
+		return nil
+	})
+	if p, ok := errors.AsType[*guard.Panic](err); ok {
+		fmt.Fprintf(a.stderr, "tune: this is a bug in tune, please report it: %v at %s\n", p.Value, p.Place())
+		return exitFailed
+	}
+	return code
+}
+
+func (a *app) execute(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -162,7 +168,7 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if err == nil {
 		return exitOK
 	}
-	code = exitFailed
+	code := exitFailed
 	if e, ok := errors.AsType[*exitError](err); ok {
 		code = e.code
 	} else if ctx.Err() != nil {
@@ -178,21 +184,6 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 		fmt.Fprintln(a.stderr, "Run 'tune help' for commands, flags and examples.")
 	}
 	return code
-}
-
-// panicPlace returns where a panic that is being recovered came from, or nothing.
-func panicPlace() string {
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf(" at %s (%s:%d)", f.Function, filepath.Base(f.File), f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
 }
 
 func (a *app) root() *cobra.Command {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
@@ -156,12 +157,8 @@ func freeDir(dir string) (string, error) {
 		} else if err != nil {
 			return "", err
 		}
-		parent, err := os.Open(filepath.Dir(name))
-		if err != nil {
-			return "", err
-		}
 		// The name has to be on disk before anything that is kept under it.
-		return name, errors.Join(parent.Sync(), parent.Close())
+		return name, files.SyncDir(filepath.Dir(name))
 	}
 }
 

@@ -86,7 +86,7 @@ var settingTable = []setting{
 	}, false},
 	{"target", "stop at the first candidate that costs no more than this `cost`", "", func(s *settings, v string) error {
 		t, err := strconv.ParseFloat(v, 64)
-		if err != nil || math.IsNaN(t) || math.IsInf(t, 0) {
+		if err != nil || !space.Finite(t) {
 			return fmt.Errorf("%s: want a number", quoted(v))
 		}
 		s.budget.Target = &t
@@ -147,7 +147,7 @@ func parseDuration(v string) (time.Duration, error) {
 	t := strings.TrimSpace(v)
 	d, err := time.ParseDuration(t)
 	switch n, nerr := strconv.ParseFloat(t, 64); {
-	case nerr == nil && !math.IsNaN(n) && !math.IsInf(n, 0):
+	case nerr == nil && space.Finite(n):
 		// time.ParseDuration lets a 0 pass without one.
 		return 0, fmt.Errorf("%s has no unit: write %ss, %sm or %sh", t, t, t, t)
 	case err == nil && d <= 0:

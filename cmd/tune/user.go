@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native/cc"
 	"tune/kernels/recorded"
@@ -309,11 +310,7 @@ func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFaul
 }
 
 func faultsError(path string, n int) error {
-	text := "1 fault"
-	if n != 1 {
-		text = fmt.Sprintf("%d faults", n)
-	}
-	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, text)}
+	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))}
 }
 
 // settingFaults finds what is wrong with the settings in the file of a kernel.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tune/kernels"
+	"tune/kernels/native/timing"
 	"tune/search"
 	"tune/search/bench"
 	"tune/search/strategies"
@@ -85,7 +86,7 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(problems)*len(b.Seeds))
 			}
 		}
-		a.Median = bench.Median(a.Best)
+		a.Median = timing.Median(a.Best)
 		out = append(out, a)
 	}
 	return out, nil

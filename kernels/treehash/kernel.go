@@ -101,6 +101,9 @@ func families(s tree.Shape, indices bool) []family {
 	}
 }
 
+// DescribePasses returns a line for each pass of the generators.
+func DescribePasses() string { return vector.DescribePasses() }
+
 // presets are the named points of every shape, the baseline first.
 //
 // A search starts from one more, "vector": the defaults of the vector family. It ensures that even the shortest run ends with a

@@ -16,6 +16,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/timing"
 	"tune/space"
 )
 
@@ -132,7 +133,7 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	values := slices.Sorted(slices.Values(c.samples))
 	c.samples = nil
 	m := c.p.c.metric
-	value := median(values)
+	value := timing.Median(values)
 	cost, err := m.cost(value)
 	if err != nil {
 		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "%v", err)
@@ -156,16 +157,6 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	}
 	c.p.mu.Unlock()
 	return score, nil
-}
-
-// median returns the middle of some values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := sorted[len(sorted)/2]
-	if len(sorted)%2 == 0 {
-		middle = (sorted[len(sorted)/2-1] + middle) / 2
-	}
-	return middle
 }
 
 // fill takes the missing samples. It stops early where the candidate is clearly behind the best.

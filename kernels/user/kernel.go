@@ -340,7 +340,7 @@ func (k *Kernel) Save(runDir string) error {
 	all := append([]loaded{{filepath.Base(k.path), 0o666, k.text}}, k.files...)
 	for i, f := range all {
 		name := fmt.Sprintf("%d-%s", i, filepath.Base(f.name))
-		if err := writeSynced(filepath.Join(dir, name), f.data); err != nil {
+		if err := files.Write(filepath.Join(dir, name), f.data); err != nil {
 			return fmt.Errorf("cannot save the kernel: %w", err)
 		}
 		sum := sha256.Sum256(f.data)
@@ -351,25 +351,10 @@ func (k *Kernel) Save(runDir string) error {
 		return err
 	}
 	// The list is written last: where it exists, the rest does.
-	if err := writeSynced(filepath.Join(runDir, listPath), append(text, '\n')); err != nil {
+	if err := files.Write(filepath.Join(runDir, listPath), append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}
 	return nil
-}
-
-// writeSynced writes a file by renaming a complete one.
-func writeSynced(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".save-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // copies is the world of a saved kernel.

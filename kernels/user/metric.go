@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"tune/internal/plain"
+	"tune/space"
 )
 
 // metric is the number by which a command is tuned.
@@ -54,7 +57,7 @@ func (m metric) costUnit() string {
 // costs half.
 func (m metric) cost(v float64) (float64, error) {
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case !space.Finite(v):
 		return 0, fmt.Errorf("the metric is %v, which is no number", v)
 	case !m.maximise:
 		return v, nil
@@ -91,10 +94,7 @@ func parseNumber(text, what string) (float64, error) {
 // excerpt shortens a text for a message.
 func excerpt(text string) string {
 	const most = 80
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(plain.Clip(text, most))
 }
 
 func (m metric) match(output string) (float64, error) {

@@ -276,7 +276,7 @@ func (f *fields) number(name string) float64 {
 	}
 	var v float64
 	tag := n.ShortTag()
-	if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+	if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || n.Decode(&v) != nil || !space.Finite(v) || v < 0 {
 		f.r.fault(n, "want a number that is not negative")
 		return 0
 	}

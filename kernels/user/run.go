@@ -54,12 +54,8 @@ func (e ended) describe(what string) string {
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(plain.Text(text)), "\n")
-	last := []rune(strings.TrimSpace(lines[len(lines)-1]))
 	const longest = 200
-	if len(last) > longest {
-		return string(last[:longest]) + "…"
-	}
-	return string(last)
+	return plain.Clip(strings.TrimSpace(lines[len(lines)-1]), longest)
 }
 
 // run runs the job. One that exceeds a limit, or has no program, is a *kernels.Rejection.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -278,7 +279,7 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		return fmt.Sprintf("%s:%d", file, line)
 	}
 	if n := len(sig.parameters); n != len(s.arguments) && !(sig.open && n < len(s.arguments)) {
-		r.fault(s.argumentsNode, "function %s takes %s (%s)%s, and here %s", e.function, count(n, "argument"), place(-1), e.at, areListed(len(s.arguments)))
+		r.fault(s.argumentsNode, "function %s takes %s (%s)%s, and here %s", e.function, plain.Count(n, "argument"), place(-1), e.at, areListed(len(s.arguments)))
 		return false
 	}
 	for i, t := range sig.parameters {
@@ -290,13 +291,6 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		}
 	}
 	return undecided
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func areListed(n int) string {

@@ -292,7 +292,7 @@ func compare(got, want []byte, elem native.Elem, t tolerance, d *kernels.Deviati
 		switch difference := math.Abs(x - y); {
 		case !exact && (x == y || math.IsNaN(x) && math.IsNaN(y)):
 			continue
-		case math.IsNaN(difference) || math.IsInf(difference, 0) || exact:
+		case !space.Finite(difference) || exact:
 		default:
 			allowed := t.absolute + t.relative*math.Abs(y)
 			if over = difference / allowed; over <= 1 {

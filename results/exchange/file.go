@@ -379,7 +379,7 @@ func numbers(n *node, path string) ([]float64, error) {
 		if item.kind != kindNumber {
 			return nil, wrong(item, fmt.Sprintf("%s[%d]", path, i), "want a number, not %s", kindNames[item.kind])
 		}
-		if out[i] = item.float(); math.IsNaN(out[i]) || math.IsInf(out[i], 0) {
+		if out[i] = item.float(); !space.Finite(out[i]) {
 			return nil, wrong(item, fmt.Sprintf("%s[%d]", path, i), "%s is not finite", item.raw)
 		}
 	}
@@ -460,7 +460,7 @@ func (f *File) readCost(r *Row, n *node, path string) error {
 	switch n.kind {
 	case kindNumber:
 		v := n.float()
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if !space.Finite(v) {
 			return wrong(n, path, "%s is no measurement: want a number, or where it failed null or the name of the error", n.raw)
 		}
 		if unit, ok := secondsIn(f.Unit); ok && v == oldFailure {

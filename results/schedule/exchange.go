@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	"tune/kernels"
 	"tune/results"
@@ -58,7 +57,7 @@ func rows(k *kernels.Opened, run *results.Run, domains []domain) iter.Seq2[*exch
 				yield(nil, err)
 				return
 			}
-			ended := run.Settings.Created.Add(time.Duration(point.entry.Elapsed * float64(time.Second)))
+			ended := run.Settings.Created.Add(space.Duration(point.entry.Elapsed))
 			row = exchange.Row{
 				Ordinals: row.Ordinals[:0], Outcome: point.entry.Outcome, Timestamp: ended.UTC().Format("2006-01-02 15:04:05.000000+00:00"),
 			}

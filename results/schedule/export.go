@@ -169,7 +169,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	if err != nil {
 		return nil, err
 	}
-	spent := time.Duration(run.Elapsed * float64(time.Second))
+	spent := space.Duration(run.Elapsed)
 	return &Maker{
 		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: AsBaseline(baseline),
 		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches,

@@ -86,7 +86,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if err := awaitQuiet(ctx, o); err != nil {
 		return nil, err
 	}
-	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: time.Duration(run.Elapsed * float64(time.Second))}
+	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed)}
 	old, oldErr := results.ReadSchedule(filepath.Join(dir, Name))
 	if oldErr == nil {
 		// The cost that the search measured of the baseline is recorded nowhere else.
@@ -94,7 +94,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 		if old.Search != nil {
 			measured.Baseline.Cost = old.Search.Baseline
 		}
-		measured.Elapsed = max(measured.Elapsed, time.Duration(old.ElapsedSeconds*float64(time.Second)))
+		measured.Elapsed = max(measured.Elapsed, space.Duration(old.ElapsedSeconds))
 		if settle := k.Problem.Traits().Settle; settle != nil {
 			if err := settle(ctx, run.Settings.CheckSeed); err != nil {
 				return nil, err

@@ -3,11 +3,11 @@ package schedule
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"tune/kernels"
 	"tune/results"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 // reproduce returns the command lines that find a trial again. Strategies draw the points of a batch one after another, so that a
@@ -39,7 +39,7 @@ func (m *Maker) reproduce(trial int) []string {
 	if set.Shape == "" {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
 	}
-	if wall := time.Duration(set.Budget.WallSeconds * float64(time.Second)); set.Clock == results.Simulated && wall > 0 {
+	if wall := space.Duration(set.Budget.WallSeconds); set.Clock == results.Simulated && wall > 0 {
 		// What is asked for may depend on the simulated time that is left, and that depends on the workers.
 		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
 		if n := set.Budget.Evaluations; n > 0 {

@@ -7,7 +7,6 @@
 package anneal
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -42,25 +41,14 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("anneal: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("anneal", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("anneal", &c); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x616E6E65))
 	return &Strategy{
 		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh),

@@ -16,7 +16,6 @@ package auto
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 
 	"tune/search"
@@ -95,18 +94,8 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("auto: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("auto", &c) }
 
 // arm is a strategy of the portfolio.
 type arm interface {
@@ -133,10 +122,9 @@ type auto struct {
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("auto", &c); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
 	fresh := search.SeededFresh(s, seed)
 	a := &auto{cfg: c, best: math.Inf(1)}
 	model, err := surrogate.New(s, seed, surrogate.Config{

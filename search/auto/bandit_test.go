@@ -26,7 +26,8 @@ func (a *auto) heard(arm int, outcomes ...space.Outcome) {
 
 // bandit returns a portfolio of so many stubs with the default settings.
 func bandit(arms int, c Config) *auto {
-	a := &auto{cfg: c.withDefaults(), best: math.Inf(1)}
+	Constants().Fill(&c)
+	a := &auto{cfg: c, best: math.Inf(1)}
 	for range arms {
 		a.arms = append(a.arms, &stub{})
 	}

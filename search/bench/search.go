@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tune/kernels"
+	"tune/kernels/native/timing"
 	"tune/search"
 	"tune/search/strategies"
 )
@@ -35,14 +36,7 @@ type Curve struct {
 }
 
 // Median returns the median over seeds of the final best cost.
-func (c Curve) Median() float64 { return Median(c.Best) }
-
-// Median returns the middle value, or the mean of both.
-func Median(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}
+func (c Curve) Median() float64 { return timing.Median(c.Best) }
 
 // Wins counts the seeds for which c ended below other; a tie counts half.
 func (c Curve) Wins(other Curve) float64 {

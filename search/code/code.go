@@ -122,31 +122,37 @@ const centreSample = 256
 // bound where that quotient is smaller: a step of 1. Both were chosen by hand.
 const longestStep, leastStep = 4, 1.999
 
-// Step changes ordinal i of a vector. An ordered parameter moves by up to a quarter of its domain, most likely to a near value;
-// any other takes any other value. An inactive one stays.
+// Step returns an ordinal other than v of a domain of n, which is at least two. In an ordered domain it is up to a quarter of the
+// domain away, most likely near; otherwise it is any other ordinal.
+func Step(rng *rand.Rand, v, n int, ordered bool) int {
+	if !ordered {
+		return other(rng, v, n)
+	}
+	step := int(math.Exp(rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
+	if rng.IntN(2) == 0 {
+		step = -step
+	}
+	if w := v + step; w < 0 || w >= n {
+		step = -step
+	}
+	return max(0, min(v+step, n-1))
+}
+
+// other returns any ordinal other than v of a domain of n, which is at least two.
+func other(rng *rand.Rand, v, n int) int { return (v + 1 + rng.IntN(n-1)) % n }
+
+// Step changes ordinal i of a vector as the function Step does. An inactive one stays.
 func (c *Code) Step(ords []int, i int) {
-	n, v := c.Sizes[i], ords[i]
-	switch {
-	case v < 0 || n < 2:
-	case !c.Ordered[i]:
-		ords[i] = (v + 1 + c.rng.IntN(n-1)) % n
-	default:
-		step := int(math.Exp(c.rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
-		if c.rng.IntN(2) == 0 {
-			step = -step
-		}
-		if w := v + step; w < 0 || w >= n {
-			step = -step
-		}
-		ords[i] = max(0, min(v+step, n-1))
+	if ords[i] >= 0 && c.Sizes[i] > 1 {
+		ords[i] = Step(c.rng, ords[i], c.Sizes[i], c.Ordered[i])
 	}
 }
 
-// mutable lists the parameters of a vector that can change.
-func (c *Code) mutable(ords []int) []int {
+// Mutable lists the parameters of a vector that can change; sizes are those of their domains.
+func Mutable(ords, sizes []int) []int {
 	var out []int
 	for i, o := range ords {
-		if o >= 0 && c.Sizes[i] > 1 {
+		if o >= 0 && sizes[i] > 1 {
 			out = append(out, i)
 		}
 	}
@@ -154,11 +160,11 @@ func (c *Code) mutable(ords []int) []int {
 }
 
 // Kick changes count different parameters of a vector, or all where there are fewer.
-func (c *Code) Kick(ords []int, count int) { c.kick(ords, c.mutable(ords), count) }
+func (c *Code) Kick(ords []int, count int) { c.kick(ords, Mutable(ords, c.Sizes), count) }
 
 // KickAmong is Kick for some of the parameters.
 func (c *Code) KickAmong(ords, some []int, count int) {
-	c.kick(ords, slices.DeleteFunc(c.mutable(ords), func(i int) bool { return !slices.Contains(some, i) }), count)
+	c.kick(ords, slices.DeleteFunc(Mutable(ords, c.Sizes), func(i int) bool { return !slices.Contains(some, i) }), count)
 }
 
 func (c *Code) kick(ords, at []int, count int) {
@@ -185,7 +191,7 @@ const (
 // adjacent value; one takes any value; two parameters take any values; two ordered ones move one step in opposite directions,
 // which keeps a product that a constraint limits roughly the same.
 func (c *Code) Neighbour(p space.Point) (space.Point, bool) {
-	at := c.mutable(p.Ordinals())
+	at := Mutable(p.Ordinals(), c.Sizes)
 	if len(at) == 0 {
 		return space.Point{}, false
 	}
@@ -217,7 +223,7 @@ func (c *Code) Neighbour(p space.Point) (space.Point, bool) {
 
 // other gives ordinal i any other value.
 func (c *Code) other(ords []int, i int) {
-	ords[i] = (ords[i] + 1 + c.rng.IntN(c.Sizes[i]-1)) % c.Sizes[i]
+	ords[i] = other(c.rng, ords[i], c.Sizes[i])
 }
 
 // inside reports whether every ordinal is within its domain. An inactive parameter has the ordinal -1 before any step.

@@ -224,6 +224,15 @@ func (t Table[C]) Check(c C) error {
 	return nil
 }
 
+// Settle fills a configuration of the named strategy, and reports the first constant that is out of its range.
+func (t Table[C]) Settle(strategy string, c *C) error {
+	t.Fill(c)
+	if err := t.Check(*c); err != nil {
+		return fmt.Errorf("%s: %w", strategy, err)
+	}
+	return nil
+}
+
 // Values returns the constants of a configuration, in the order of the table.
 func (t Table[C]) Values(c C) []float64 {
 	out := make([]float64, len(t))

@@ -7,7 +7,6 @@
 package diffevo
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"tune/search"
@@ -40,26 +39,16 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("diffevo: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("diffevo", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("diffevo", &c); err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x64696666))
-	return &Strategy{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh)}, nil
+	return &Strategy{cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh)}, nil
 }
 
 type member struct {

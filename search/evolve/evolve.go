@@ -70,22 +70,12 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("evolve: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("evolve", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("evolve", &c); err != nil {
 		return nil, err
 	}
 	source := rand.NewPCG(seed, 0x65766F6C)
@@ -98,7 +88,6 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if fresh == nil {
 		fresh = search.SeededFresh(s, seed)
 	}
-	c = c.withDefaults()
 	model := eaopt.ModGenerational{
 		Selector:  eaopt.SelTournament{NContestants: uint(c.Contestants)},
 		CrossRate: c.Crossover,
@@ -178,41 +167,16 @@ func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
 func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.Mutation) }
 
 func (e *Strategy) mutate(ordinals []int, rate float64) {
-	var active []int
-	for i, v := range ordinals {
-		if v >= 0 && e.sizes[i] > 1 {
-			active = append(active, i)
-		}
-	}
+	active := code.Mutable(ordinals, e.sizes)
 	if len(active) == 0 {
 		return
 	}
 	certain := active[e.rng.IntN(len(active))]
 	for _, i := range active {
 		if i == certain || e.rng.Float64() < (rate-1)/float64(len(active)) {
-			ordinals[i] = e.mutateValue(i, ordinals[i])
+			ordinals[i] = code.Step(e.rng, ordinals[i], e.sizes[i], e.ordered[i])
 		}
 	}
-}
-
-// mutateValue returns another ordinal of a parameter. A number takes a step whose length is drawn from a
-// geometric-like distribution, so that near values are likely and far ones possible; a word or a boolean takes any
-// other value.
-func (e *Strategy) mutateValue(i, v int) int {
-	n := e.sizes[i]
-	if !e.ordered[i] {
-		return (v + 1 + e.rng.IntN(n-1)) % n
-	}
-	// The logarithm of the step is uniform.
-	step := int(math.Exp(e.rng.Float64() * math.Log(max(float64(n)/longestStep, leastStep))))
-	if e.rng.IntN(2) == 0 {
-		step = -step
-	}
-	w := v + step
-	if w < 0 || w >= n {
-		w = v - step
-	}
-	return max(0, min(w, n-1))
 }
 
 // Ask returns the next generation.
@@ -250,9 +214,6 @@ const (
 	unmutated = 0.3
 	// immigrantShare divides the number of parameters: so many change in a point that a new population takes from the best.
 	immigrantShare = 3
-	// longestStep divides the domain of a number: a step is not longer. leastStep is the bound where the domain is small: a
-	// step of 1.
-	longestStep, leastStep = 4, 1.999
 )
 
 // unseen makes a child askable: its active parameters complete, its constraints kept, and not asked before.

@@ -2,8 +2,6 @@
 package grid
 
 import (
-	"fmt"
-
 	"tune/search"
 	"tune/search/constant"
 	"tune/space"
@@ -24,18 +22,8 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("grid: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("grid", &c) }
 
 // New returns the exhaustive strategy.
 func New(s *space.Space) search.Strategy {
@@ -44,10 +32,10 @@ func New(s *space.Space) search.Strategy {
 
 // New is the function New with hyper-parameters of its own.
 func (c Config) New(s *space.Space) (search.Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("grid", &c); err != nil {
 		return nil, err
 	}
-	return &grid{c.withDefaults().Batch, search.InOrder(s)}, nil
+	return &grid{c.Batch, search.InOrder(s)}, nil
 }
 
 type grid struct {

@@ -7,7 +7,6 @@
 package ils
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -39,25 +38,14 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("ils: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("ils", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("ils", &c); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
 	rng := rand.New(rand.NewPCG(seed, 0x696C73))
 	return &Strategy{
 		cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh),

@@ -2,7 +2,6 @@
 package random
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"tune/search"
@@ -25,18 +24,8 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("random: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("random", &c) }
 
 // New returns random search without replacement.
 func New(s *space.Space, seed uint64) search.Strategy {
@@ -45,10 +34,10 @@ func New(s *space.Space, seed uint64) search.Strategy {
 
 // New is the function New with hyper-parameters of its own.
 func (c Config) New(s *space.Space, seed uint64) (search.Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("random", &c); err != nil {
 		return nil, err
 	}
-	return newRandom(s, seed, c.withDefaults().Batch), nil
+	return newRandom(s, seed, c.Batch), nil
 }
 
 func newRandom(s *space.Space, seed uint64, batch int) search.Strategy {

@@ -24,7 +24,6 @@
 package surrogate
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -80,18 +79,8 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("surrogate: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("surrogate", &c) }
 
 // Strategy is the search with a model. It also learns from points that others asked for.
 type Strategy struct {
@@ -163,10 +152,9 @@ type view struct {
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("surrogate", &c); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
 	u := &Strategy{
 		cfg: c, space: s, enc: newEncoder(s), rng: rand.New(rand.NewPCG(seed, 0x73757272)), fresh: c.Fresh, best: -1,
 		pooled: map[string]bool{}, around: map[int]bool{}, gone: map[string]bool{}, climbed: map[string]bool{},

@@ -7,7 +7,6 @@
 package swarm
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -42,26 +41,16 @@ func Constants() constant.Table[Config] {
 	}
 }
 
-func (c Config) withDefaults() Config {
-	Constants().Fill(&c)
-	return c
-}
-
 // Validate reports hyper-parameters that make no sense.
-func (c Config) Validate() error {
-	if err := Constants().Check(c.withDefaults()); err != nil {
-		return fmt.Errorf("swarm: %w", err)
-	}
-	return nil
-}
+func (c Config) Validate() error { return Constants().Settle("swarm", &c) }
 
 // New returns the strategy for a space.
 func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
-	if err := c.Validate(); err != nil {
+	if err := Constants().Settle("swarm", &c); err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x7377726D))
-	w := &Strategy{cfg: c.withDefaults(), rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), cost: math.Inf(1)}
+	w := &Strategy{cfg: c, rng: rng, code: code.New(s, seed, rng, c.Start, c.Fresh), cost: math.Inf(1)}
 	w.particles = make([]particle, w.cfg.Particles)
 	return w, nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tune/space"
 )
 
 // The values of an expression are int64, float64, string, bool, *list, and *tuple.
@@ -444,7 +446,7 @@ func (e *evaluator) binary(n *node, a, b any) (any, error) {
 	case "**":
 		v = math.Pow(f, g)
 	}
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !space.Finite(v) {
 		return nil, e.fail(n, "the result is not a finite number")
 	}
 	return v, nil

@@ -257,6 +257,15 @@ func (t *translator) numeric(p part) (part, error) {
 	return part{node: p.node, shape: isInt, text: "(1 if " + p.text + " else 0)"}, nil
 }
 
+// numerics is numeric for two parts.
+func (t *translator) numerics(a, b part) (part, part, error) {
+	a, err := t.numeric(a)
+	if err == nil {
+		b, err = t.numeric(b)
+	}
+	return a, b, err
+}
+
 // truthPart translates n where only its truth value matters, so that and and or are translated directly.
 func (t *translator) truthPart(n *node, in names) (part, error) {
 	if n.op != opAnd && n.op != opOr || constant(n, in, nil) {
@@ -336,10 +345,7 @@ func (t *translator) choose(n *node, c, a, b part) (part, error) {
 	case a.shape == b.shape:
 	case a.shape.numeric() && b.shape.numeric():
 		var err error
-		if a, err = t.numeric(a); err != nil {
-			return part{}, err
-		}
-		if b, err = t.numeric(b); err != nil {
+		if a, b, err = t.numerics(a, b); err != nil {
 			return part{}, err
 		}
 		s = max(a.shape, b.shape)
@@ -364,11 +370,8 @@ func (t *translator) binaryPart(n *node, a, b part) (part, error) {
 	if n.text == "+" && a.shape == isSequence && b.shape == isSequence {
 		return part{node: n, shape: isSequence, elements: slices.Concat(a.elements, b.elements)}, nil
 	}
-	a, err := t.numeric(a)
+	a, b, err := t.numerics(a, b)
 	if err != nil {
-		return part{}, err
-	}
-	if b, err = t.numeric(b); err != nil {
 		return part{}, err
 	}
 	s := max(a.shape, b.shape)
@@ -462,10 +465,7 @@ func (t *translator) comparison(n *node, a, b part, word string) (part, error) {
 	case a.shape == isTruth && b.shape == isTruth && equality:
 	case a.shape.numeric() && b.shape.numeric():
 		var err error
-		if a, err = t.numeric(a); err != nil {
-			return part{}, err
-		}
-		if b, err = t.numeric(b); err != nil {
+		if a, b, err = t.numerics(a, b); err != nil {
 			return part{}, err
 		}
 	case a.shape == isText && b.shape == isText:

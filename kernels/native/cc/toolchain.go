@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tune/kernels"
+	"tune/kernels/native/cpu"
 	"tune/space"
 )
 
@@ -202,7 +203,7 @@ func (u unit) hash(text string) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
 	const format = "1" // changes with the command line and the layout of the cache
-	for _, s := range []string{format, u.lang, u.compiler.Path, u.compiler.Version, processor()} {
+	for _, s := range []string{format, u.lang, u.compiler.Path, u.compiler.Version, cpu.Identity()} {
 		part(s)
 	}
 	fmt.Fprintf(h, "%d flags", len(u.flags))
@@ -212,26 +213,6 @@ func (u unit) hash(text string) string {
 	part(text)
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-// processor identifies the processor for flags such as -march=native, because machines with different processors may share the
-// disk of a cache.
-var processor = sync.OnceValue(func() string {
-	var b strings.Builder
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		host, _ := os.Hostname()
-		return runtime.GOARCH + " " + host
-	}
-	first, _, _ := strings.Cut(string(text), "\n\n")
-	for line := range strings.SplitSeq(first, "\n") {
-		name, value, _ := strings.Cut(line, ":")
-		switch strings.TrimSpace(name) {
-		case "model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part", "CPU variant":
-			b.WriteString(value)
-		}
-	}
-	return runtime.GOARCH + b.String()
-})
 
 // Includes of files whose content the text of a unit does not show.
 var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)

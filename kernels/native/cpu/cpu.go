@@ -3,7 +3,6 @@
 package cpu
 
 import (
-	"cmp"
 	"runtime"
 
 	"github.com/klauspost/cpuid/v2"
@@ -48,9 +47,6 @@ func features(has func(cpuid.FeatureID) bool) []string {
 	}
 	return names
 }
-
-// Name returns the CPU's own name, such as "AMD EPYC 9354", or the architecture where it has none.
-func Name() string { return cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH) }
 
 // Caches are the sizes in bytes of the caches that one core sees.
 type Caches struct {

@@ -86,7 +86,20 @@ func TestThisMachine(t *testing.T) {
 	if Cores() < 1 || !slices.IsSorted(Allowed()) {
 		t.Errorf("the allowed cores are %v", Allowed())
 	}
-	t.Log(Name(), Features(), c, Allowed())
+	t.Log(Model(), Features(), c, Allowed())
+}
+
+func TestInfo(t *testing.T) {
+	const text = "processor\t: 0\ncpu MHz\t: 2700\nmodel\t\t: 85\nmodel name\t: Some CPU @ 2.7GHz\nflags\t\t: fpu sse\n\nmodel\t: 86\nmodel name\t: Other\n"
+	if got := model(text); got != "Some CPU @ 2.7GHz" {
+		t.Errorf("the model is %q", got)
+	}
+	if got := identity(text); got != " 85 Some CPU @ 2.7GHz fpu sse" {
+		t.Errorf("the identity is %q", got)
+	}
+	if model, id := model(""), identity(""); model != "" || id != "" {
+		t.Errorf("nothing told: model %q, identity %q", model, id)
+	}
 }
 
 func FuzzBytesOf(f *testing.F) {

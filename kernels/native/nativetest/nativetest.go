@@ -170,7 +170,7 @@ func (s suite) text(t *testing.T) {
 func (s suite) work(t *testing.T) {
 	w := s.spec.Work()
 	for name, v := range map[string]float64{"Ops": w.Ops, "Bytes": w.Bytes, "MinSeconds": w.MinSeconds} {
-		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		if v < 0 || !space.Finite(v) {
 			t.Errorf("%s is %v", name, v)
 		}
 	}
@@ -297,7 +297,7 @@ func (s suite) spoil(e native.Elem, b []byte, at int) string {
 	if e == native.F32 || e == native.F64 {
 		v := floatAt(e, b, at)
 		w := v + s.o.Beyond*max(1, math.Abs(v))
-		if math.IsInf(v, 0) || math.IsNaN(v) {
+		if !space.Finite(v) {
 			w = 1
 		}
 		setFloat(e, b, at, w)

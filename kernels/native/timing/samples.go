@@ -76,6 +76,12 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
+// Median returns the middle one of some values in any order, or the mean of both. There is at least one.
+func Median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
 // Calls returns how many calls make a sample of the given length, both in seconds.
 func Calls(perCall, sample float64) int {
 	const most = 1 << 24

@@ -3,6 +3,8 @@ package worker
 import (
 	"strings"
 	"time"
+
+	"tune/internal/plain"
 )
 
 // lastWords returns the most informative line of a dying program's output.
@@ -24,16 +26,13 @@ func lastWords(stderr string) string {
 		word = strings.Join(strings.Fields(stderr[i:]), " ")
 	}
 	const most = 160
-	clean := []rune(strings.Map(func(r rune) rune {
+	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
 			return -1
 		}
 		return r
-	}, word))
-	if len(clean) > most {
-		clean = append(clean[:most], '…')
-	}
-	return string(clean)
+	}, word)
+	return plain.Clip(clean, most)
 }
 
 // durationText writes a limit without needless zeros.

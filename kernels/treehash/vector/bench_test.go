@@ -21,9 +21,7 @@ func BenchmarkParts(b *testing.B) {
 			}
 		}
 	})
-	g := lower(headline, benchConfig, false)
-	chooseEngines(g, benchConfig)
-	e := g.edges()
+	g, e := chosen(b, headline, benchConfig, false)
 	sched, err := listSchedule(context.Background(), g, e, benchConfig)
 	if err != nil {
 		b.Fatal(err)

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -129,11 +130,13 @@ func headAndTail(ws []weighed, limit, top, floor int) int {
 }
 
 // BoundOf returns the bound of a configuration's graph.
-func BoundOf(s tree.Shape, c Config, indices bool) (Bound, error) {
-	if err := c.Validate(s); err != nil {
+func BoundOf(s tree.Shape, cfg Config, indices bool) (Bound, error) {
+	if err := cfg.Validate(s); err != nil {
 		return Bound{}, err
 	}
-	g := lower(s, c, indices)
-	chooseEngines(g, c)
-	return g.bound(g.edges()), nil
+	c := newCompilation(s, cfg, indices, -1)
+	if err := c.through(context.Background(), "engines"); err != nil {
+		return Bound{}, err
+	}
+	return c.graph.bound(c.graph.edges()), nil
 }

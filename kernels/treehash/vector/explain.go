@@ -11,143 +11,92 @@ import (
 	"tune/sim"
 )
 
-// Passes lists the passes whose results Explain dumps, in the order in which they run.
-func Passes() []string { return []string{"plan", "lower", "engines", "list", "schedule", "allocate"} }
-
 // Explain says what the passes make of a configuration: a summary with bounds where pass is "", and all that a pass
 // leaves behind where it names one. From lower on each pass is verified on the way: the operations, in the order that it
 // gives them, by an interpreter, and those of allocate by the machine, as the program that is emitted from them. The
 // first pass that is wrong on one of a few trees, or breaks an arc or the limit of an engine, is the error, and so is that
 // the registers do not fit. The number of descents is that of Build.
-func Explain(ctx context.Context, w io.Writer, s tree.Shape, c Config, indices bool, descents int, pass string, seed uint64) error {
-	if err := c.Validate(s); err != nil {
+func Explain(ctx context.Context, w io.Writer, s tree.Shape, cfg Config, indices bool, descents int, pass string, seed uint64) error {
+	if err := cfg.Validate(s); err != nil {
 		return err
 	}
 	if pass != "" && !slices.Contains(Passes(), pass) {
 		return fmt.Errorf("unknown pass %q: want one of %s", pass, strings.Join(Passes(), ", "))
 	}
-	if pass == "plan" {
-		_, err := fmt.Fprint(w, plan{s, c})
-		return err
-	}
-	g := lower(s, c, indices)
-	if err := verifyPass("lower", g, nil, s, indices, seed); err != nil {
-		return err
-	}
-	if pass == "lower" {
-		return g.dump(w, nil, nil)
-	}
-	chooseEngines(g, c)
-	if err := g.checkEngines(); err != nil {
-		return fmt.Errorf("pass engines: %w", err)
-	}
-	if err := verifyPass("engines", g, nil, s, indices, seed); err != nil {
-		return err
-	}
-	if pass == "engines" {
-		return g.dump(w, nil, nil)
-	}
-	e := g.edges()
-	greedy, err := listSchedule(ctx, g, e, c)
-	if err != nil {
-		return err
-	}
-	if err := greedy.check(g, e); err != nil {
-		return fmt.Errorf("pass list: %w", err)
-	}
-	if err := verifyPass("list", g, greedy, s, indices, seed); err != nil {
-		return err
-	}
-	if pass == "list" {
-		return g.dump(w, greedy, nil)
-	}
-	b, final := g.bound(e), greedy
-	if descents >= 0 {
-		if final, err = newJustifier(g, e, uint64(c.Shuffle)).improve(ctx, greedy, descents, b.Cycles()); err != nil {
+	c := newCompilation(s, cfg, indices, descents)
+	for i := range passes {
+		p := &passes[i]
+		err := p.do(ctx, c)
+		if err == nil {
+			err = p.verify(c, seed)
+		}
+		if pass == "" && i == len(passes)-1 {
+			summarise(w, c) // of what does not fit too
+		}
+		switch {
+		case err != nil:
 			return err
-		}
-		err := final.check(g, e)
-		if err == nil && final.cycles < b.Cycles() {
-			err = fmt.Errorf("%d cycles are below the bound of %d", final.cycles, b.Cycles())
-		}
-		if err != nil {
-			return fmt.Errorf("pass schedule: %w", err)
-		}
-		if err := verifyPass("schedule", g, final, s, indices, seed); err != nil {
-			return err
+		case p.name == pass:
+			return p.show(w, c)
 		}
 	}
-	if pass == "schedule" {
-		return g.dump(w, final, nil)
-	}
-	a, err := allocate(g, final)
-	if err == nil {
-		err = verifyProgram(emit(g, final, a), s, indices, seed)
-	}
-	switch {
-	case pass == "":
-		summarise(w, g, b, greedy, final) // of what does not fit too
-	case err == nil:
-		return g.dump(w, final, a)
-	}
-	return err
+	return nil
 }
 
-// verifyPass executes a graph in the order of a schedule, or as it was written, on the tree of a seed.
-func verifyPass(pass string, g *graph, s *schedule, shape tree.Shape, indices bool, seed uint64) error {
+// checkBound checks a schedule, and that it is no shorter than it can be.
+func (c *compilation) checkBound() error {
+	if err := c.sched.check(c.graph, c.edges); err != nil {
+		return err
+	}
+	if least := c.graph.bound(c.edges).Cycles(); c.sched.cycles < least {
+		return fmt.Errorf("%d cycles are below the bound of %d", c.sched.cycles, least)
+	}
+	return nil
+}
+
+// verifyTree compares what an execution leaves in the image of the tree of a seed with the reference.
+func (c *compilation) verifyTree(execute func(c *compilation, image []uint32) error, seed uint64) error {
+	image := tree.Image(c.shape, seed)
+	values, wantIndices := tree.Reference(c.shape, image)
+	if err := execute(c, image); err != nil {
+		return err
+	}
+	if !slices.Equal(image[c.shape.ValueAddr():], values) {
+		return fmt.Errorf("the values are wrong on the tree of seed %d", seed)
+	}
+	if c.indices && !slices.Equal(image[c.shape.IndexAddr():c.shape.ValueAddr()], wantIndices) {
+		return fmt.Errorf("the indices are wrong on the tree of seed %d", seed)
+	}
+	return nil
+}
+
+// interpret executes the operations in the order of the schedule, or as they were written where there is none.
+func (c *compilation) interpret(image []uint32) error {
 	var order []int32
-	if s != nil {
-		order = make([]int32, len(g.ops))
+	if s := c.sched; s != nil {
+		order = make([]int32, len(c.graph.ops))
 		for i := range order {
 			order[i] = int32(i)
 		}
 		// Within a cycle what reads stands before what writes, as the numbers of the operations have it.
 		slices.SortStableFunc(order, func(a, b int32) int { return int(s.last[a] - s.last[b]) })
 	}
-	return verify(pass, shape, indices, seed, func(image []uint32) error { return interpret(g, order, image) })
+	return interpret(c.graph, order, image)
 }
 
-// verifyProgram executes what is emitted after allocate on the machine.
-func verifyProgram(p *sim.Program, shape tree.Shape, indices bool, seed uint64) error {
-	return verify("allocate", shape, indices, seed, func(image []uint32) error {
-		code, err := sim.Decode(p)
-		if err != nil {
-			return err
-		}
-		_, err = sim.NewMachine().Run(code, image, sim.Limits{})
+// simulate executes the program on the machine.
+func (c *compilation) simulate(image []uint32) error {
+	code, err := sim.Decode(c.emit())
+	if err != nil {
 		return err
-	})
+	}
+	_, err = sim.NewMachine().Run(code, image, sim.Limits{})
+	return err
 }
 
-// verifyTrees is how many trees each pass is verified on.
-const verifyTrees = 3
-
-// verify compares what executions leave in the images of a few trees with the reference.
-func verify(pass string, shape tree.Shape, indices bool, seed uint64, execute func(image []uint32) error) error {
-	for n := range uint64(verifyTrees) {
-		if err := verifyTree(pass, shape, indices, seed+n, execute); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func verifyTree(pass string, shape tree.Shape, indices bool, seed uint64, execute func(image []uint32) error) error {
-	image := tree.Image(shape, seed)
-	values, wantIndices := tree.Reference(shape, image)
-	if err := execute(image); err != nil {
-		return fmt.Errorf("pass %s: %w", pass, err)
-	}
-	if !slices.Equal(image[shape.ValueAddr():], values) {
-		return fmt.Errorf("pass %s: the values are wrong on the tree of seed %d", pass, seed)
-	}
-	if indices && !slices.Equal(image[shape.IndexAddr():shape.ValueAddr()], wantIndices) {
-		return fmt.Errorf("pass %s: the indices are wrong on the tree of seed %d", pass, seed)
-	}
-	return nil
-}
-
-func summarise(w io.Writer, g *graph, b Bound, greedy, final *schedule) {
+func summarise(w io.Writer, c *compilation) {
+	g, greedy, final := c.graph, c.greedy, c.sched
+	b := g.bound(c.edges)
 	fmt.Fprintf(w, "%-22s %6s %7s %7s %22s\n", "engine", "slots", "floor", "", "head + floor + tail")
 	for e := range sim.Debug {
 		what := e.String()
@@ -168,7 +117,8 @@ func summarise(w io.Writer, g *graph, b Bound, greedy, final *schedule) {
 
 // dump lists the operations: in the order of their cycles where there is a schedule, with the words of their registers
 // where there is an allocation.
-func (g *graph) dump(w io.Writer, s *schedule, a *allocation) error {
+func dump(w io.Writer, c *compilation) error {
+	g, s, a := c.graph, c.sched, c.alloc
 	order := make([]int32, len(g.ops))
 	for i := range order {
 		order[i] = int32(i)

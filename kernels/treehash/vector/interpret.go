@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"errors"
 	"fmt"
 
 	"tune/sim"
@@ -18,100 +19,136 @@ var scalarForms = map[sim.Op]func(a, b uint32) uint32{
 	sim.OpShr: func(a, b uint32) uint32 { return a >> b },
 }
 
-// interpret executes the operations of a graph on registers instead of scratch, in the given order, or as they stand
-// where order is nil. It changes mem. It knows nothing of cycles and engines, so that what it finds wrong is wrong
-// in the operations or their order. Every copy through memory has a buffer of its own, as it has none yet.
+// interpreter executes operations on registers instead of scratch.
+type interpreter struct {
+	regs    [][windowWidth + 1]uint32
+	buffers [][vectorWidth]uint32 // of copies through memory: every copy has one of its own, as it has none yet
+	mem     []uint32
+}
+
+// interpret executes the operations of a graph in the given order, or as they stand where order is nil. It changes mem. It
+// knows nothing of cycles and engines, so that what it finds wrong is wrong in the operations or their order.
 func interpret(g *graph, order []int32, mem []uint32) error {
-	regs := make([][windowWidth + 1]uint32, len(g.width))
-	buffers := make([][vectorWidth]uint32, g.copies+1)
-	n := len(g.ops)
-	for step := range n {
+	m := &interpreter{make([][windowWidth + 1]uint32, len(g.width)), make([][vectorWidth]uint32, g.copies+1), mem}
+	for step := range g.ops {
 		i := int32(step)
 		if order != nil {
 			i = order[step]
 		}
-		o := &g.ops[i]
-		if o.place == onNone {
-			continue
+		if err := m.execute(&g.ops[i]); err != nil {
+			return fmt.Errorf("operation %d, %v: %w", i, g.ops[i].code, err)
 		}
-		read := func(k, lane int) uint32 {
-			return regs[o.src[k].reg][int(max(o.src[k].lane, 0))+lane]
+	}
+	return nil
+}
+
+func (m *interpreter) execute(o *op) error {
+	switch {
+	case o.place == onNone:
+		return nil
+	case o.buffer > 0:
+		m.copy(o)
+		return nil
+	}
+	switch o.code {
+	case sim.OpLoad, sim.OpVLoad, sim.OpLoadOffset, sim.OpStore, sim.OpVStore:
+		return m.access(o)
+	}
+	return m.compute(o)
+}
+
+// read returns a word of source k of an operation, and write changes one of its result.
+func (m *interpreter) read(o *op, k, lane int) uint32 {
+	return m.regs[o.src[k].reg][int(max(o.src[k].lane, 0))+lane]
+}
+
+func (m *interpreter) write(o *op, lane int, v uint32) {
+	m.regs[o.dst.reg][int(max(o.dst.lane, 0))+lane] = v
+}
+
+// copy executes an operation of a copy through memory: the store of a word, or the load of all of them.
+func (m *interpreter) copy(o *op) {
+	buffer := &m.buffers[o.buffer]
+	if o.code == sim.OpStore {
+		buffer[o.src[0].lane] = m.read(o, 1, 0)
+		return
+	}
+	for l := range sim.VLen {
+		m.write(o, l, buffer[l])
+	}
+}
+
+// access executes a load or a store.
+func (m *interpreter) access(o *op) error {
+	memory := func(addr uint32, words int) ([]uint32, error) {
+		if int(addr)+words > len(m.mem) {
+			return nil, fmt.Errorf("address %d is out of range: memory has %d words", addr, len(m.mem))
 		}
-		write := func(lane int, v uint32) { regs[o.dst.reg][int(max(o.dst.lane, 0))+lane] = v }
-		if o.buffer > 0 {
-			buffer, at := &buffers[o.buffer], o.src[0].lane
-			if o.code == sim.OpStore {
-				buffer[at] = read(1, 0)
-				continue
-			}
-			for l := range sim.VLen {
-				write(l, buffer[l])
-			}
-			continue
-		}
-		memory := func(addr uint32, words int) ([]uint32, error) {
-			if int(addr)+words > len(mem) {
-				return nil, fmt.Errorf("operation %d, %v: address %d is out of range: memory has %d words", i, o.code, addr, len(mem))
-			}
-			return mem[addr:][:words], nil
-		}
-		switch o.code {
-		case sim.OpConst:
-			write(0, o.imm)
-		case sim.OpAddImm:
-			write(0, read(0, 0)+o.imm)
-		case sim.OpLoad, sim.OpVLoad:
-			words, err := memory(read(0, 0), o.writeWidth())
+		return m.mem[addr:][:words], nil
+	}
+	switch o.code {
+	case sim.OpLoadOffset:
+		for l := range sim.VLen {
+			words, err := memory(m.read(o, 0, l), 1)
 			if err != nil {
 				return err
 			}
-			for l, w := range words {
-				write(l, w)
+			m.write(o, l, words[0])
+		}
+	case sim.OpStore, sim.OpVStore:
+		words, err := memory(m.read(o, 0, 0), o.readWidth(1))
+		if err != nil {
+			return err
+		}
+		for l := range words {
+			words[l] = m.read(o, 1, l)
+		}
+	default:
+		words, err := memory(m.read(o, 0, 0), o.writeWidth())
+		if err != nil {
+			return err
+		}
+		for l, w := range words {
+			m.write(o, l, w)
+		}
+	}
+	return nil
+}
+
+// compute executes an operation between registers.
+func (m *interpreter) compute(o *op) error {
+	switch o.code {
+	case sim.OpConst:
+		m.write(o, 0, o.imm)
+	case sim.OpAddImm:
+		m.write(o, 0, m.read(o, 0, 0)+o.imm)
+	case sim.OpVBroadcast:
+		for l := range sim.VLen {
+			m.write(o, l, m.read(o, 0, 0))
+		}
+	case sim.OpMultiplyAdd:
+		for l := range sim.VLen {
+			m.write(o, l, m.read(o, 0, l)*m.read(o, 1, l)+m.read(o, 2, l))
+		}
+	case sim.OpVSelect:
+		for l := range sim.VLen {
+			v := m.read(o, 2, l)
+			if m.read(o, 0, l) != 0 {
+				v = m.read(o, 1, l)
 			}
-		case sim.OpStore, sim.OpVStore:
-			words, err := memory(read(0, 0), o.readWidth(1))
-			if err != nil {
-				return err
-			}
-			for l := range words {
-				words[l] = read(1, l)
-			}
-		case sim.OpLoadOffset:
-			for l := range sim.VLen {
-				words, err := memory(read(0, l), 1)
-				if err != nil {
-					return err
-				}
-				write(l, words[0])
-			}
-		case sim.OpVBroadcast:
-			for l := range sim.VLen {
-				write(l, read(0, 0))
-			}
-		case sim.OpMultiplyAdd:
-			for l := range sim.VLen {
-				write(l, read(0, l)*read(1, l)+read(2, l))
-			}
-		case sim.OpVSelect:
-			for l := range sim.VLen {
-				v := read(2, l)
-				if read(0, l) != 0 {
-					v = read(1, l)
-				}
-				write(l, v)
-			}
-		default:
-			code, lanes := o.code, 1
-			if code.Engine() == sim.VALU {
-				code, lanes = scalarForm(code), sim.VLen
-			}
-			f := scalarForms[code]
-			if f == nil {
-				return fmt.Errorf("operation %d: the interpreter does not know %v", i, o.code)
-			}
-			for l := range lanes {
-				write(l, f(read(0, l), read(1, l)))
-			}
+			m.write(o, l, v)
+		}
+	default:
+		code, lanes := o.code, 1
+		if code.Engine() == sim.VALU {
+			code, lanes = scalarForm(code), sim.VLen
+		}
+		f := scalarForms[code]
+		if f == nil {
+			return errors.New("the interpreter does not know it")
+		}
+		for l := range lanes {
+			m.write(o, l, f(m.read(o, 0, l), m.read(o, 1, l)))
 		}
 	}
 	return nil

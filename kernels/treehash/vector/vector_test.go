@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -120,13 +121,21 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
+// chosen returns the graph that the passes up to engines leave, and its edges.
+func chosen(t testing.TB, s tree.Shape, c Config, indices bool) (*graph, *edges) {
+	t.Helper()
+	k := newCompilation(s, c, indices, -1)
+	if err := k.through(context.Background(), "engines"); err != nil {
+		t.Fatal(err)
+	}
+	return k.graph, k.graph.edges()
+}
+
 // randomSchedule takes a random configuration as far as its first schedule.
 func randomSchedule(t *testing.T, r *rand.Rand, s tree.Shape) (Config, *graph, *edges, *schedule) {
 	t.Helper()
 	c := randomConfig(s, r.IntN)
-	g := lower(s, c, r.IntN(2) == 0)
-	chooseEngines(g, c)
-	e := g.edges()
+	g, e := chosen(t, s, c, r.IntN(2) == 0)
 	first, err := listSchedule(context.Background(), g, e, c)
 	if err != nil {
 		t.Fatal(err)
@@ -367,10 +376,8 @@ func TestPasses(t *testing.T) {
 				t.Fatalf("%s: %v, %+v: wrong", pass, s, c)
 			}
 		}
-		g := lower(s, c, true)
-		check("lower", g, nil)
-		chooseEngines(g, c)
-		e := g.edges()
+		check("lower", lower(s, c, true), nil)
+		g, e := chosen(t, s, c, true)
 		sched, err := listSchedule(context.Background(), g, e, c)
 		if err != nil {
 			t.Fatal(err)
@@ -469,22 +476,48 @@ func TestDoesNotFit(t *testing.T) {
 func TestVerifyNames(t *testing.T) {
 	s := tree.Shape{Height: 3, Rounds: 3, Batch: 8}
 	c := Config{Levels: 2, Window: 1}
-	p, err := Build(context.Background(), s, c, false, 0)
-	if err != nil {
-		t.Fatal(err)
+	k := newCompilation(s, c, false, 0)
+	for i := range passes {
+		p := &passes[i]
+		err := p.do(context.Background(), k)
+		if err == nil {
+			err = p.verify(k, 7)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.graph == nil || k.alloc == nil && k.sched != nil {
+			continue // the plan is not executed, and what checks a schedule wants all operations
+		}
+		all := k.graph.ops
+		k.graph.ops = all[:len(all)-1]
+		if err := p.verify(k, 7); err == nil || err.Error() != "pass "+p.name+": the values are wrong on the tree of seed 7" {
+			t.Errorf("pass %s, without the last operation: %v", p.name, err)
+		}
+		k.graph.ops = all
 	}
-	if err := verifyProgram(p, s, false, 7); err != nil {
-		t.Fatal(err)
+	if err := k.through(context.Background(), "shedule"); err == nil {
+		t.Error("a pass that there is not is run")
 	}
-	p.Bundles = p.Bundles[:len(p.Bundles)-1]
-	if err := verifyProgram(p, s, false, 7); err == nil || err.Error() != "pass allocate: the values are wrong on the tree of seed 7" {
-		t.Errorf("without its last bundle: %v", err)
+}
+
+// TestPassesAreDescribed: the documentation names the passes of the table, in their order.
+func TestPassesAreDescribed(t *testing.T) {
+	for _, doc := range []struct{ file, form string }{{"doc.go", "//  %[2]d. %[1]s "}, {"../../../docs/design/vector-compiler.md", "`%[1]s`"}} {
+		data, err := os.ReadFile(doc.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := string(data)
+		for i, name := range Passes() {
+			var ok bool
+			if _, rest, ok = strings.Cut(rest, fmt.Sprintf(doc.form, name, i+1)); !ok {
+				t.Errorf("%s does not name pass %s, or not in its place", doc.file, name)
+			}
+		}
 	}
-	g := lower(s, c, false)
-	chooseEngines(g, c)
-	g.ops = g.ops[:len(g.ops)-1]
-	if err := verifyPass("engines", g, nil, s, false, 7); err == nil || err.Error() != "pass engines: the values are wrong on the tree of seed 7" {
-		t.Errorf("without its last operation: %v", err)
+	if lines := strings.Count(DescribePasses(), "\n"); lines != len(passes) {
+		t.Errorf("%d passes are described in %d lines", len(passes), lines)
 	}
 }
 
@@ -493,9 +526,7 @@ func TestCheckFails(t *testing.T) {
 	s := tree.Shape{Height: 4, Rounds: 6, Batch: 32}
 	c := Config{Levels: 3, Tables: 1, Window: 4, Lanes: true}
 	scheduled := func() (*graph, *edges, *schedule) {
-		g := lower(s, c, false)
-		chooseEngines(g, c)
-		e := g.edges()
+		g, e := chosen(t, s, c, false)
 		first, err := listSchedule(context.Background(), g, e, c)
 		if err == nil {
 			err = errors.Join(g.checkEngines(), first.check(g, e))
@@ -581,9 +612,7 @@ func BenchmarkBuild(b *testing.B) {
 			lower(headline, c, false)
 		}
 	})
-	g := lower(headline, c, false)
-	chooseEngines(g, c)
-	e := g.edges()
+	g, e := chosen(b, headline, c, false)
 	b.Run("pass=schedule", func(b *testing.B) {
 		for b.Loop() {
 			listSchedule(ctx, g, e, c)

@@ -1,0 +1,81 @@
+package files
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write writes a file so that its name holds either the whole new content or what it held before, also after a power failure.
+func Write(path string, data []byte) error {
+	return Stream(path, true, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Stream is Write for a content that is not in memory at once. Where it is not durable it does not wait for the disk: after a power
+// failure the file may be damaged.
+func Stream(path string, durable bool, write func(io.Writer) error) (err error) {
+	file, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	temp := file.Name()
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(temp)
+		}
+	}()
+	buffered := bufio.NewWriter(file)
+	if err = write(buffered); err != nil {
+		return err
+	}
+	if err = buffered.Flush(); err != nil {
+		return err
+	}
+	if durable {
+		if err = file.Sync(); err != nil {
+			return err
+		}
+	}
+	if err = file.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(temp, path); err != nil {
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// createBeside opens a new hidden file in the directory of path. Unlike os.CreateTemp it leaves the permissions to the umask, as for
+// any other file.
+func createBeside(path string) (*os.File, error) {
+	const attempts = 1000
+	dir, base := filepath.Split(path)
+	for i := range attempts {
+		name := fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), i)
+		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+	}
+	return nil, fmt.Errorf("too many temporary files beside %s", path)
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}

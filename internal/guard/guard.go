@@ -1,0 +1,53 @@
+// Package guard calls code that may panic, such as a generator or an evaluator, and makes an error of the panic that says
+// where it came from.
+package guard
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Panic is a panic that was recovered.
+type Panic struct {
+	Value any    // what the code panicked with
+	Func  string // the function that panicked, with its package
+	Line  string // the name of its file and the line in it, as in eval.go:12
+}
+
+// Error says what the panic was and where.
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v at %s", p.Value, p.Place()) }
+
+// Place returns the function and the line that panicked.
+func (p *Panic) Place() string { return fmt.Sprintf("%s (%s)", p.Func, p.Line) }
+
+// Call calls f. Where f panics the error is a *Panic.
+func Call(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &Panic{Value: v}
+			p.Func, p.Line = place()
+			err = p
+		}
+	}()
+	return f()
+}
+
+// place returns the function and the line that panicked. It is called while the panic is being recovered, when the stack still
+// holds the frames below it.
+func place() (function, line string) {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	panicking := false
+	for {
+		f, more := frames.Next()
+		if panicking && !strings.HasPrefix(f.Function, "runtime.") {
+			return f.Function, fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		panicking = panicking || f.Function == "runtime.gopanic"
+		if !more {
+			return "an unknown function", "an unknown line"
+		}
+	}
+}

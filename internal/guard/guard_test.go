@@ -1,0 +1,56 @@
+package guard
+
+import (
+	"errors"
+	"regexp"
+	"testing"
+)
+
+func TestCall(t *testing.T) {
+	want := errors.New("no")
+	if err := Call(func() error { return want }); err != want {
+		t.Errorf("an error becomes %v", err)
+	}
+	if err := Call(func() error { return nil }); err != nil {
+		t.Errorf("no error becomes %v", err)
+	}
+}
+
+// What a panic says does not depend on who began it, the code or the runtime.
+func TestPanicSaysWhere(t *testing.T) {
+	zero, none := 0, []int(nil)
+	for text, f := range map[string]func(){
+		"boom":                                  func() { panic("boom") },
+		"runtime error: integer divide by zero": func() { _ = 1 / zero },
+		"runtime error: invalid memory address or nil pointer dereference": func() { var p *Panic; p.Value = 1 },
+		"runtime error: index out of range [0] with length 0":              func() { none[zero] = 1 },
+	} {
+		err := Call(func() error { f(); return nil })
+		p, ok := errors.AsType[*Panic](err)
+		if !ok {
+			t.Errorf("%s: the error is %v", text, err)
+			continue
+		}
+		said := regexp.MustCompile(`^panic: ` + regexp.QuoteMeta(text) + ` at tune/internal/guard\.TestPanicSaysWhere\.func\d+ \(guard_test\.go:\d+\)$`)
+		if !said.MatchString(p.Error()) {
+			t.Errorf("the panic says %q", p)
+		}
+	}
+}
+
+// A panic after another one was recovered has a place of its own.
+func TestPanicWhileRecovering(t *testing.T) {
+	err := Call(func() error {
+		defer func() {
+			recover()
+			second()
+		}()
+		panic("first")
+	})
+	p, ok := errors.AsType[*Panic](err)
+	if !ok || p.Value != "second" || p.Func != "tune/internal/guard.second" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func second() { panic("second") }

@@ -1,0 +1,56 @@
+package cpu
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// infoPath is where Linux describes the processors: a block of fields each, with an empty line between them.
+const infoPath = "/proc/cpuinfo"
+
+// Model returns the name of the CPU, such as "AMD EPYC 9354": as the system tells it, else as the CPU does; "" where neither does.
+func Model() string {
+	text, _ := os.ReadFile(infoPath)
+	return cmp.Or(model(string(text)), cpuid.CPU.BrandName)
+}
+
+// model returns the first model name in a text in the form of /proc/cpuinfo, or nothing.
+func model(info string) string {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// Identity tells this CPU from others by all that compiled code may depend on, because a cache may be on a disk that different
+// machines share.
+var Identity = sync.OnceValue(func() string {
+	text, err := os.ReadFile(infoPath)
+	if err != nil {
+		host, _ := os.Hostname()
+		return runtime.GOARCH + " " + host
+	}
+	return runtime.GOARCH + identity(string(text))
+})
+
+// identity joins the fields of the first processor that stay as they are, unlike its clock.
+func identity(info string) string {
+	var b strings.Builder
+	first, _, _ := strings.Cut(info, "\n\n")
+	for line := range strings.SplitSeq(first, "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part", "CPU variant":
+			b.WriteString(value)
+		}
+	}
+	return b.String()
+}
