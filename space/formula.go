@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Formula is an arithmetic expression over named numbers, such as "n // tile * 4 if packed else n": an expression, in the
-// grammar of constraints, that is computed in float64. Whole numbers are exact up to 2^53. The zero Formula has no value.
+// Formula is an arithmetic expression over named numbers, such as "n // tile * 4 if packed else n". It has the grammar of
+// constraints, and is computed in float64: whole numbers are exact up to 2^53. The zero Formula has no value.
 type Formula struct {
 	src  string
 	root *node
@@ -53,7 +53,7 @@ func (f Formula) IsZero() bool { return f.root == nil }
 // String returns the formula as it was written.
 func (f Formula) String() string { return f.src }
 
-// Mentions returns the names in a formula, each as often as it stands there, from left to right.
+// Mentions returns the names in a formula from left to right, each as often as it occurs.
 func (f Formula) Mentions() []Mention {
 	var out []Mention
 	var visit func(n *node)
@@ -72,8 +72,8 @@ func (f Formula) Mentions() []Mention {
 	return out
 }
 
-// Value computes the formula. A name without a value stands for a parameter that is inactive: that is an error where its
-// value is needed, as are a division by zero and a result that is not finite.
+// Value computes the formula. A name without a value stands for an inactive parameter. It is an error if the value of such a name
+// is needed, if a divisor is zero, and if the result is not finite.
 func (f Formula) Value(of map[string]float64) (float64, error) {
 	x, err := f.at(f.root, of)
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
@@ -82,7 +82,7 @@ func (f Formula) Value(of map[string]float64) (float64, error) {
 	return x, err
 }
 
-// at computes the part of a formula below n. Truth values are 1 and 0, and any number but 0 is true.
+// at computes the part of a formula below n. Booleans are 1 and 0, and any number but 0 is true.
 func (f Formula) at(n *node, of map[string]float64) (float64, error) {
 	switch n.op {
 	case opBool:
@@ -180,8 +180,8 @@ func (l *lexer) anyNumber() (token, error) {
 	return token{kind: tokenFloat, flt: v, col: column}, nil
 }
 
-// Bind puts the values of some names into an expression, and leaves the rest of its text as it is. An expression that
-// cannot be read stays whole.
+// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. An expression with a
+// syntax error stays unchanged.
 func Bind(src string, values map[string]int) string {
 	tokens, err := lex(src, false)
 	if err != nil {
