@@ -40,8 +40,8 @@ type Recorder interface {
 	Batch(space.Batch) error
 	// Record records an outcome as soon as it is known. When Record returns, the outcome is on its way to disk.
 	Record(space.Entry) error
-	// Sync returns when everything recorded so far is durable. The run calls it before a strategy
-	// hears of a batch's outcomes.
+	// Sync returns when everything recorded so far is durable. The run calls it before a strategy is told the outcomes of a
+	// batch.
 	Sync() error
 }
 
