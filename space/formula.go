@@ -76,8 +76,8 @@ func (f Formula) Mentions() []Mention {
 // is needed, if a divisor is zero, and if the result is not finite.
 func (f Formula) Value(of map[string]float64) (float64, error) {
 	x, err := f.at(f.root, of)
-	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
-		err = fmt.Errorf("%s has no finite value", f.src)
+	if err == nil && math.IsInf(x, 0) {
+		err = f.infinite()
 	}
 	return x, err
 }
@@ -150,7 +150,11 @@ func (f Formula) apply(n *node, x []float64) (float64, error) {
 			return 0, fmt.Errorf("%s divides by zero", f.src)
 		}
 	}
-	return floatOps[n.op](x[0], x[1]), nil
+	v := floatOps[n.op](x[0], x[1])
+	if math.IsNaN(v) {
+		return 0, f.infinite() // a comparison with it would mean nothing
+	}
+	return v, nil
 }
 
 func oneIf(b bool) float64 {

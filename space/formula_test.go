@@ -20,7 +20,7 @@ func TestFormula(t *testing.T) {
 		// Truth values are numbers, and numbers truth values.
 		"n >= 10": 1, "n != 10": 0, "(n > 3) * m": 3, "n if m > 2 else m": 10, "n if m == 2 else m": 3, "1 if n < 3 else 2 if n < 11 else 3": 2,
 		"m ? 4 : 5": 4, "not n": 0, "!flag": 1, "n and m": 1, "n && flag": 0, "flag or m": 1, "1 < m <= n": 1, "1 < n <= m": 0,
-		"n in [4, 10]": 1, "n not in (4, 10)": 0, "true + True": 2, "packed * 4": 4,
+		"n in [4, 10]": 1, "1 / 10**400": 0, "n not in (4, 10)": 0, "true + True": 2, "packed * 4": 4,
 		// What is not needed may be inactive.
 		"n if packed else gone": 10, "gone if flag else m": 3, "flag and gone": 0, "m or gone": 1,
 	} {
@@ -57,7 +57,7 @@ func TestFormulaErrors(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"n/0": "n/0 divides by zero", "n // flag": "divides by zero", "n % 0": "divides by zero", "10**400": "no finite value", "(0-8)**0.5": "no finite value",
+		"n/0": "n/0 divides by zero", "n // flag": "divides by zero", "n % 0": "divides by zero", "10**400": "no finite value", "(0-8)**0.5": "no finite value", "n > (-8)**0.5": "no finite value",
 		"n + q": "n + q reads q, which is inactive here", "min(n, q)": "reads q", "q > 1 or n": "reads q",
 	} {
 		f, err := ParseFormula(text)
