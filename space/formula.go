@@ -72,8 +72,8 @@ func (f Formula) Mentions() []Mention {
 	return out
 }
 
-// Value computes the formula. A name without a value stands for an inactive parameter. It is an error if the value of such a name
-// is needed, if a divisor is zero, and if the result is not finite.
+// Value computes the formula. A name without a value stands for a parameter that is inactive: that is an error where its
+// value is needed, as are a division by zero and a result that is not finite.
 func (f Formula) Value(of map[string]float64) (float64, error) {
 	x, err := f.at(f.root, of)
 	if err == nil && math.IsInf(x, 0) {
@@ -82,7 +82,9 @@ func (f Formula) Value(of map[string]float64) (float64, error) {
 	return x, err
 }
 
-// at computes the part of a formula below n. Booleans are 1 and 0, and any number but 0 is true.
+func (f Formula) infinite() error { return fmt.Errorf("%s has no finite value", f.src) }
+
+// at computes the part of a formula below n. Truth values are 1 and 0, and any number but 0 is true.
 func (f Formula) at(n *node, of map[string]float64) (float64, error) {
 	switch n.op {
 	case opBool:
