@@ -305,13 +305,13 @@ type session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
-	// sources are what the strategy begins with, in the order of the run directory.
+	// sources are the earlier measurements that the strategy starts from, in the order of the run directory.
 	sources []space.Source
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
 }
 
-// newSession makes the session of a run. read returns what the strategy begins with.
+// newSession makes the session of a run. read returns the earlier measurements that the strategy starts from.
 func newSession(k *kernels.Opened, entry strategies.Strategy, settings *results.Settings,
 	read func(kernels.Problem) ([]space.Source, error)) (*session, error) {
 	sources, err := read(k.Problem)

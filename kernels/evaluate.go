@@ -102,8 +102,8 @@ func Verify(ctx context.Context, c Candidate, seeds []uint64) error {
 	return nil
 }
 
-// guarded calls f and turns a panic into a rejection that says what it was and where. One candidate must not
-// end a search of thousands.
+// guarded calls f and turns a panic into a rejection with the message and the place. One candidate must not end a search of
+// thousands.
 func guarded(f func() error) error {
 	err := guard.Call(f)
 	if p, ok := errors.AsType[*guard.Panic](err); ok {

@@ -101,7 +101,7 @@ func (o *Opened) Serial() func(e space.Entry) bool {
 			return false
 		}
 		n := 0
-		// A point whose code cannot even be generated is no rival.
+		// A point whose code cannot be generated is no candidate.
 		err = guarded(func() (err error) {
 			n, err = threads(point)
 			return err

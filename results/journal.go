@@ -145,7 +145,7 @@ func (f diskFile) Sync() error {
 	return nil
 }
 
-// errDeleted says that a journal was deleted while its run went on.
+// errDeleted says that a journal was deleted while its run was writing to it.
 var errDeleted = errors.New("it was deleted while the run went on, and what is measured would be lost")
 
 // Journal is the durable, append-only list of everything that a run asked and was told. It is safe for concurrent use. The call

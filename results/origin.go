@@ -17,9 +17,9 @@ import (
 	"tune/internal/files"
 )
 
-// originName is the name of the file, in a run directory, that says that the run was made here. It holds an HMAC, under a
-// key that only this user has on this machine, of the settings of the run and of the files that say what the run starts.
-// A directory from elsewhere has none, or one of another key; and one whose files were changed does not fit.
+// originName is the name of the file in a run directory which proves that the run was made here. It holds an HMAC over the
+// settings of the run and the files that define what the run executes, under a key that only this user on this machine has. A
+// directory from elsewhere has no such file, or one made with another key; if the files were changed, the HMAC no longer matches.
 const originName = "origin.json"
 
 const originFormat = 1

@@ -85,9 +85,9 @@ func checkOutcome(e space.Entry) error {
 	return nil
 }
 
-// ledger holds what a journal's next record must agree with. The reader and the writer share it, so
-// that nothing is written that could not be read. It is small however long the journal is: a search
-// tells a batch before it asks the next one.
+// ledger holds what the next record of a journal must agree with. The reader and the writer share it, so that nothing is written
+// that could not be read. It stays small however long the journal is, because a search tells a batch before it asks for the next
+// one.
 type ledger struct {
 	batches int              // batches so far
 	trials  int              // trials in them

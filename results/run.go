@@ -46,19 +46,20 @@ type Settings struct {
 	// Measured says that costs are measured: those of the search were measured at different moments, and the schedule has newer
 	// ones. Runs of earlier versions do not have this field.
 	Measured bool `json:"measured,omitempty"`
-	// Data is the file of measurements that the kernel was made of; nil for a kernel without.
+	// Data is the file of measurements that the kernel was made from; nil for a kernel without one.
 	Data *File `json:"data,omitempty"`
-	// From are the sources of earlier measurements that the strategy began with; sourcesName holds what it saw of them.
+	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
+	// them.
 	From []From `json:"from,omitempty"`
 }
 
 // From is a source of earlier measurements, and how its points were carried over.
 type From struct {
 	File
-	Same    int `json:"same"`    // points of this space as they are
-	Adapted int `json:"adapted"` // that took the nearest values, or a default
-	Dropped int `json:"dropped"` // that have no like here
-	// Other says that the source is of another kernel, and was taken all the same.
+	Same    int `json:"same"`    // points that exist in this space as they are
+	Adapted int `json:"adapted"` // points that took nearest values, or a default
+	Dropped int `json:"dropped"` // points without a counterpart here
+	// Other says that the source is of another kernel, and was accepted all the same.
 	Other bool `json:"other,omitempty"`
 }
 
@@ -67,7 +68,7 @@ const Simulated = "simulated"
 
 // File is a file, or a run directory, that a run depends on.
 type File struct {
-	Path   string `json:"path"`   // as it was named
+	Path   string `json:"path"`   // as the user named it
 	SHA256 string `json:"sha256"` // of its content, in hexadecimal
 }
 

@@ -68,7 +68,7 @@ type Schedule struct {
 	ElapsedSeconds   float64   `json:"elapsed_seconds"` // that the run had taken, over all sittings
 	Trial            int       `json:"trial"`           // the number of the point's trial; NoTrial for a baseline that the search did not ask for
 	Clock            string    `json:"clock,omitempty"` // of elapsed_seconds: see Settings
-	Data             *File     `json:"data,omitempty"`  // the measurements that the kernel was made of
+	Data             *File     `json:"data,omitempty"`  // the measurements that the kernel was made from
 	Run              string    `json:"run"`             // the name of the run directory
 	ToolVersion      string    `json:"tool_version"`
 	Machine          Machine   `json:"machine"`

@@ -8,13 +8,13 @@ import (
 	"tune/space"
 )
 
-// sourcesName is the name of the file, in a run directory, with the measurements that the strategy began with. They are
-// kept there so that the run can be resumed and replayed when their sources have changed or gone.
+// sourcesName is the name of the file in a run directory with the measurements that the strategy started from. They are kept so
+// that the run can be resumed and replayed when the sources have changed or are gone.
 const sourcesName = "from.json"
 
 const sourcesFormat = 1
 
-// sourcesFile is the form of sources on disk, where a key stands for a point.
+// sourcesFile is the form of sources on disk, with keys in place of points.
 type sourcesFile struct {
 	Format  int          `json:"format"`
 	Sources []sourceFile `json:"sources"`
@@ -30,8 +30,8 @@ type observation struct {
 	Outcome space.Outcome `json:"outcome"`
 }
 
-// UnmarshalJSON refuses one without a point at once: a list of millions of empty ones would take a hundred times the memory
-// of its text.
+// UnmarshalJSON rejects an observation without a point at once: a list of millions of empty ones would take a hundred times the
+// memory of its text.
 func (o *observation) UnmarshalJSON(text []byte) error {
 	type plain observation
 	if err := strictJSON(text, (*plain)(o)); err != nil {

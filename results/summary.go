@@ -14,8 +14,8 @@ import (
 	"tune/space"
 )
 
-// summaryName is the name of the file, in a run directory, from which a list of runs is made without reading their
-// journals. It can be deleted: what it says is in the journal.
+// summaryName is the name of the file, in a run directory, from which runs are listed without reading their journals. It can be
+// deleted: everything in it is in the journal.
 const summaryName = "summary.json"
 
 const (

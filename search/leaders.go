@@ -7,13 +7,12 @@ import (
 	"tune/space"
 )
 
-// MostLeaders is how many points of all sources together a strategy begins with: more would put off what it would try
-// itself, where the sources mislead.
+// MostLeaders bounds the points that a strategy starts with, over all sources. More of them would delay its own search where the
+// sources mislead.
 const MostLeaders = 6
 
-// Leaders returns points that other runs found to be good: the best of each source, by turns, and at most n of them. A
-// point that failed in its source, or that came before, is left out. The order of the observations of a source matters only
-// between equal costs.
+// Leaders returns at most n points that other runs found to be good: the best of each source in turn. It leaves out points that
+// failed in their source, and duplicates. The order of a source's observations matters only between equal costs.
 func Leaders(sources []space.Source, n int) []space.Point {
 	var tops [][]space.Point
 	var objective space.Objective
@@ -38,7 +37,7 @@ func Leaders(sources []space.Source, n int) []space.Point {
 				break
 			}
 			if p := source.Observations[i].Point; !skip[p.Key()] {
-				skip[p.Key()] = true // once is enough
+				skip[p.Key()] = true // no point twice
 				top = append(top, p)
 			}
 		}

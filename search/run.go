@@ -136,7 +136,7 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 	if set.History == nil {
 		r.set.History = space.History{}
 	}
-	if !set.Virtual { // where the history ends is found by going through it
+	if !set.Virtual { // the end of the history is found by going through it
 		r.prior = space.Duration(r.set.History.Spent())
 	}
 	err := r.loop(ctx)

@@ -8,27 +8,25 @@ import (
 	"tune/space"
 )
 
-// Strategy proposes points and learns from outcomes. A strategy is driven by one goroutine, and its proposals
-// depend on nothing but its space, its configuration, its seed, and what it was shown: neither the clock nor
-// the number of workers.
+// Strategy proposes points and learns from outcomes. It is driven by one goroutine. Its proposals depend only on its space, its
+// configuration, its seed, and what it was shown, and not on the clock or the number of workers.
 type Strategy interface {
-	// Ask returns the next batch: proposals that it never made before, and at most
-	// p.Evaluations of them where that is positive: the first of those that it would propose without
-	// this limit, unless it fits itself to what is left of the budget. The strategy chooses the size, independently of how many workers there are. An empty
-	// batch means that no unseen point is left.
+	// Ask returns the next batch: proposals that it never made before. If p.Evaluations is positive, they are at most that many,
+	// the first of those that it would propose without this limit; a paced strategy may adapt to the limit instead. The strategy
+	// chooses the size, independently of the number of workers. An empty batch means that no unseen point is left.
 	Ask(p space.Progress) []space.Proposal
 	// Tell reports the outcomes of the last batch, in the order asked.
 	Tell(trials []space.Trial, outcomes []space.Outcome)
 }
 
-// Evaluator builds, checks and scores one trial. It is called by several goroutines at once. A bad candidate
-// is an outcome; an error means that the evaluator itself failed, and ends the run. It must return soon after
-// its context is done; an error or a failed candidate does not count from then on.
+// Evaluator builds, checks and scores one trial. It is called by several goroutines at once. A bad candidate is an outcome; an
+// error means that the evaluator itself failed, and ends the run. It must return soon after its context is done; an error or a
+// failed candidate does not count from then on.
 type Evaluator interface {
 	Evaluate(context.Context, space.Trial) (space.Outcome, error)
 }
 
-// EvaluatorFunc makes an Evaluator of a function.
+// EvaluatorFunc adapts a function to an Evaluator.
 type EvaluatorFunc func(context.Context, space.Trial) (space.Outcome, error)
 
 // Evaluate calls f.
@@ -36,28 +34,27 @@ func (f EvaluatorFunc) Evaluate(ctx context.Context, t space.Trial) (space.Outco
 	return f(ctx, t)
 }
 
-// Recorder keeps a run. It is called by several goroutines at once.
+// Recorder records a run. It is called by several goroutines at once.
 type Recorder interface {
 	// Batch records that a batch is about to be evaluated.
 	Batch(space.Batch) error
-	// Record hands over an outcome as soon as it is known; it is on its way to disk when Record
-	// returns.
+	// Record records an outcome as soon as it is known. When Record returns, the outcome is on its way to disk.
 	Record(space.Entry) error
-	// Sync returns when everything recorded so far is durable. The run calls it before a strategy
-	// hears of a batch's outcomes.
+	// Sync returns when everything recorded so far is durable. The run calls it before a strategy is told the outcomes of a
+	// batch.
 	Sync() error
 }
 
 // History is what a run has asked and measured in earlier sittings.
 type History interface {
-	// Rounds gives the batches in order, each with what is known of it. An error ends it.
+	// Rounds yields the batches in order, each with its known outcomes. An error ends it.
 	Rounds() iter.Seq2[space.Round, error]
 	// Spent is the time, in seconds, that these sittings took.
 	Spent() float64
 }
 
-// Budget says when a run stops: at whichever of its limits is reached first. The zero value sets no limit,
-// so that the run ends when its space does.
+// Budget says when a run stops: at whichever of its limits is reached first. The zero value sets no limit, so that the run ends
+// when its space is exhausted.
 type Budget struct {
 	Wall        time.Duration // wall time over all sittings of the run; 0 sets no limit
 	Evaluations int           // outcomes told, over all sittings; 0 sets no limit

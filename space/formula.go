@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Formula is an arithmetic expression over named numbers, such as "n // tile * 4 if packed else n": an expression, in the
-// grammar of constraints, that is computed in float64. Whole numbers are exact up to 2^53. The zero Formula has no value.
+// Formula is an arithmetic expression over named numbers, such as "n // tile * 4 if packed else n". It has the grammar of
+// constraints, and is computed in float64: whole numbers are exact up to 2^53. The zero Formula has no value.
 type Formula struct {
 	src  string
 	root *node
@@ -53,7 +53,7 @@ func (f Formula) IsZero() bool { return f.root == nil }
 // String returns the formula as it was written.
 func (f Formula) String() string { return f.src }
 
-// Mentions returns the names in a formula, each as often as it stands there, from left to right.
+// Mentions returns the names in a formula from left to right, each as often as it occurs.
 func (f Formula) Mentions() []Mention {
 	var out []Mention
 	var visit func(n *node)
@@ -186,8 +186,8 @@ func (l *lexer) anyNumber() (token, error) {
 	return token{kind: tokenFloat, flt: v, col: column}, nil
 }
 
-// Bind puts the values of some names into an expression, and leaves the rest of its text as it is. An expression that
-// cannot be read stays whole.
+// Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. An expression with a
+// syntax error stays unchanged.
 func Bind(src string, values map[string]int) string {
 	tokens, err := lex(src, false)
 	if err != nil {

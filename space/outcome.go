@@ -167,13 +167,13 @@ type Entry struct {
 	Elapsed float64
 }
 
-// Duration converts seconds, in which journals and settings keep time, to the nearest nanosecond: what was written as seconds
-// reads back.
+// Duration converts seconds, the unit of time in journals and settings, to the nearest nanosecond, so that what was written as
+// seconds reads back.
 func Duration(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 
-// History is what a run has already asked and measured. It is what a journal holds.
+// History is what a run has asked and measured so far. A journal holds the same.
 type History struct {
 	Batches []Batch       // in order, numbered from 0
 	Entries map[int]Entry // by trial number; the last batches may miss some

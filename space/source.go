@@ -5,24 +5,23 @@ import (
 	"slices"
 )
 
-// Source is what was measured elsewhere, as a strategy hears of it: by an earlier run, in a schedule, in a file of
-// measurements. All its points are of the space of the strategy, and all its costs were measured alike: on one machine,
-// for one problem, in one unit.
+// Source holds earlier measurements for a strategy: from an earlier run, a schedule, or a file of measurements. All its points
+// are of the strategy's space, and all its costs are comparable: they were measured on one machine, for one problem, in one unit.
 type Source struct {
 	Name         string // for messages: a path, a kernel and its device
 	Observations []Observation
 }
 
-// Observation is what is known of a point that the run itself has not asked for.
+// Observation is what is known of a point from elsewhere, before the run itself has asked for it.
 type Observation struct {
 	Point Point
-	// Outcome is what became of it, or of the point that it stands for. Its cost is comparable with others of the same
-	// source only.
+	// Outcome is the outcome of the point, or of the point that it corresponds to. Its cost is comparable only with others of the
+	// same source.
 	Outcome Outcome
 }
 
-// BestFirst returns sources with the best observations first, and equally good ones by key, so that no strategy has to
-// look for them.
+// BestFirst returns sources with their observations sorted, the best first and equal ones by key, so that strategies need not
+// search for the best.
 func BestFirst(sources []Source) []Source {
 	var out []Source
 	var objective Objective

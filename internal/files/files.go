@@ -1,6 +1,6 @@
-// Package files reads files that users name, or that stand in directories that somebody else may have made. It reads
-// regular files and pipes only, never more of one than a stated limit, and follows no path out of a directory. It also writes
-// files, so that none is ever seen half written.
+// Package files reads files that users name, and files in directories that somebody else may have made. It reads only regular
+// files and pipes, never more than a stated limit, and follows no path out of a directory. It also writes files, so that nobody
+// ever sees one half written.
 package files
 
 import (

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file so that its name holds either the whole new content or what it held before, also after a power failure.
+// Write replaces a file atomically: its name always refers to the whole old or the whole new content, also after a power failure.
 func Write(path string, data []byte) error {
 	return Stream(path, true, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -18,7 +18,7 @@ func Write(path string, data []byte) error {
 	})
 }
 
-// Stream is Write for a content that is not in memory at once. Where it is not durable it does not wait for the disk: after a power
+// Stream is Write for content that is produced piece by piece. If it is not durable it does not wait for the disk: after a power
 // failure the file may be damaged.
 func Stream(path string, durable bool, write func(io.Writer) error) (err error) {
 	file, err := createBeside(path)
@@ -56,8 +56,8 @@ func Stream(path string, durable bool, write func(io.Writer) error) (err error) 
 	return SyncDir(filepath.Dir(path))
 }
 
-// createBeside opens a new hidden file in the directory of path. Unlike os.CreateTemp it leaves the permissions to the umask, as for
-// any other file.
+// createBeside creates a new hidden file in the directory of path. Unlike os.CreateTemp it applies the umask, as for any other
+// file.
 func createBeside(path string) (*os.File, error) {
 	const attempts = 1000
 	dir, base := filepath.Split(path)
@@ -71,7 +71,7 @@ func createBeside(path string) (*os.File, error) {
 	return nil, fmt.Errorf("too many temporary files beside %s", path)
 }
 
-// SyncDir makes the names in a directory durable.
+// SyncDir makes the entries of a directory durable.
 func SyncDir(dir string) error {
 	file, err := os.Open(dir)
 	if err != nil {

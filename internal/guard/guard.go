@@ -1,5 +1,5 @@
-// Package guard calls code that may panic, such as a generator or an evaluator, and makes an error of the panic that says
-// where it came from.
+// Package guard calls code that may panic, such as a generator or an evaluator, and turns a panic into an error that says where
+// it came from.
 package guard
 
 import (
@@ -13,7 +13,7 @@ import (
 type Panic struct {
 	Value any    // what the code panicked with
 	Func  string // the function that panicked, with its package
-	Line  string // the name of its file and the line in it, as in eval.go:12
+	Line  string // the name of its file and the line, as in eval.go:12
 }
 
 // Error says what the panic was and where.

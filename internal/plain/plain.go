@@ -1,7 +1,6 @@
-// Package plain makes text of untrusted origin fit to be shown: what a candidate or its compiler has printed, names and
-// values from files that somebody else wrote. A terminal obeys escape sequences, a page breaks on control characters, and
-// bidirectional controls show a text in another order than the one it has. None of them is left. It also has what several
-// packages write the words of messages with.
+// Package plain makes untrusted text safe to show: output of a candidate or its compiler, and names and values from files that
+// somebody else wrote. Terminals obey escape sequences, control characters break pages, and bidirectional controls show a text in
+// a different order. None of them is left. It also has what several packages write the words of messages with.
 package plain
 
 import (

@@ -10,7 +10,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Clip cuts a text after so many characters, and marks it where something is missing.
+// Clip cuts a text to a number of characters, and marks it if something was cut off.
 func Clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"

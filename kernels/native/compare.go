@@ -194,8 +194,8 @@ func (r *rounds) time(ctx context.Context) error {
 	return nil
 }
 
-// pace gives entrants that may take as long as each other the same samples, to the call: the length of a sample would otherwise be
-// what tells two that are alike apart.
+// pace gives entrants that may be equally fast samples of exactly the same number of calls. Otherwise the length of a sample
+// would make two equal candidates look different.
 func (r *rounds) pace() {
 	if r.Peak {
 		return

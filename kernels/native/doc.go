@@ -14,8 +14,8 @@
 //     (variants.go), and randomly drawn calls are verified.
 //  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
 //
-// What families share that are generated as C (the writer of the text, instruction sets, compiler flags) is package cgen, whose
-// example is a whole family.
+// Package cgen has what families of generated C share (the writer of the text, instruction sets, compiler flags); its example
+// is a complete family.
 //
-// All problems of a process are given one [Host]: its compilers, its workers, its core for timing.
+// All problems of a process share one [Host]: its compilers, its workers, its core for timing.
 package native

@@ -73,8 +73,8 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 	return h.peakAgain(ctx)
 }
 
-// peakAgain measures the peak rates once more, and returns the highest that were ever seen: on a machine that others use,
-// a core may be slow just now.
+// peakAgain measures the peak rates once more, and returns the highest ever seen: on a shared machine the core may be slow at the
+// moment.
 func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	so, err := h.probe(ctx)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // mostBaselines limits how many points may be the baseline.
 const mostBaselines = 32
 
-// baselines returns the points that may be the baseline, in the order in which they are tried: the default, those that differ
-// from it in the value of one enum or truth value for which the file states no default, in two, and so on. The default may
-// be wrong, where a flag that loosens floating point is the first of its values; that must not decide whether there is a run.
+// baselines returns the points that may be the baseline, in the order in which they are tried: the default, then those that
+// differ from it in one enum or boolean for which the file states no default, then in two, and so on. The default may be wrong,
+// for instance where the first value of a parameter is a flag that loosens floating point; that should not prevent a run.
 func (p *SourceProblem) baselines() []space.Point {
 	s := p.spec.space
 	out := []space.Point{s.Default()}

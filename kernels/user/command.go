@@ -159,7 +159,7 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	return score, nil
 }
 
-// fill takes the samples that are missing. It stops early where the candidate is clearly behind the best.
+// fill takes the missing samples. It stops early where the candidate is clearly behind the best.
 func (c *commandCandidate) fill(ctx context.Context) error {
 	m := c.p.c.metric
 	for len(c.samples) < m.repeats {

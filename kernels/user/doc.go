@@ -46,5 +46,5 @@
 // # Expressions
 //
 // Lengths, scalars and rates are formulas of package space over parameters and constants, in the grammar of its constraints.
-// They are computed in float64, so that whole numbers are exact up to 2^53.
+// They are evaluated in float64, so that whole numbers are exact up to 2^53.
 package user

@@ -350,7 +350,7 @@ func (k *Kernel) Save(runDir string) error {
 	if err != nil {
 		return err
 	}
-	// The list comes last: where it stands, the rest does.
+	// The list is written last: where it exists, the rest does.
 	if err := files.Write(filepath.Join(runDir, listPath), append(text, '\n')); err != nil {
 		return fmt.Errorf("cannot save the kernel: %w", err)
 	}

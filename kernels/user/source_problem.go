@@ -77,7 +77,7 @@ func (p *SourceProblem) Traits() kernels.Traits {
 // Examine compares the arguments of the file with the functions that they are for. Errors are Faults.
 func (p *SourceProblem) Examine(ctx context.Context) error { return p.spec.Examine(ctx) }
 
-// checking says whether the inputs of checks differ.
+// checking says whether checks have different inputs.
 func (p *SourceProblem) checking() kernels.Checking {
 	if p.spec.s.fixed(p.spec.asked) {
 		return kernels.FixedInput

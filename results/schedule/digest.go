@@ -80,7 +80,7 @@ func keepTelling(batches []space.Batch, b space.Batch) []space.Batch {
 	return append(batches, b)
 }
 
-// batchesOf returns the batches of a run that tell how it can be reproduced.
+// batchesOf returns the batches of a run that are needed to reproduce it.
 func batchesOf(run *results.Run) ([]space.Batch, error) {
 	var batches []space.Batch
 	for r, err := range run.Rounds() {

@@ -40,7 +40,7 @@ func (m *Maker) reproduce(trial int) []string {
 		run = fmt.Sprintf("tune run %s --strategy %s --seed %d", kernel, strategy, set.Seed)
 	}
 	if wall := space.Duration(set.Budget.WallSeconds); set.Clock == results.Simulated && wall > 0 {
-		// What is asked may depend on the simulated time that is left, and that on the workers.
+		// What is asked for may depend on the simulated time that is left, and that depends on the workers.
 		line := fmt.Sprintf("%s --budget %s --jobs %d", run, wall, set.Jobs)
 		if n := set.Budget.Evaluations; n > 0 {
 			line += fmt.Sprintf(" --evals %d", n)

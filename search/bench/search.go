@@ -35,7 +35,7 @@ type Curve struct {
 	Best []float64 `json:"best"`
 }
 
-// Median returns the median over seeds of the best cost in the end.
+// Median returns the median over seeds of the final best cost.
 func (c Curve) Median() float64 { return timing.Median(c.Best) }
 
 // Wins counts the seeds for which c ended below other; a tie counts half.

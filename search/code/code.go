@@ -122,8 +122,8 @@ const centreSample = 256
 // bound where that quotient is smaller: a step of 1. Both were chosen by hand.
 const longestStep, leastStep = 4, 1.999
 
-// Step returns another ordinal than v of a domain of n, at least two: where they are ordered, one that is a step of up to a quarter
-// of the domain away, near ones the likeliest; else any.
+// Step returns an ordinal other than v of a domain of n, which is at least two. In an ordered domain it is up to a quarter of the
+// domain away, most likely near; otherwise it is any other ordinal.
 func Step(rng *rand.Rand, v, n int, ordered bool) int {
 	if !ordered {
 		return other(rng, v, n)
@@ -138,7 +138,7 @@ func Step(rng *rand.Rand, v, n int, ordered bool) int {
 	return max(0, min(v+step, n-1))
 }
 
-// other returns any other ordinal than v of a domain of n, at least two.
+// other returns any ordinal other than v of a domain of n, which is at least two.
 func other(rng *rand.Rand, v, n int) int { return (v + 1 + rng.IntN(n-1)) % n }
 
 // Step changes ordinal i of a vector as the function Step does. An inactive one stays.
@@ -159,7 +159,7 @@ func Mutable(ords, sizes []int) []int {
 	return out
 }
 
-// Kick changes so many different parameters of a vector, or all that there are.
+// Kick changes count different parameters of a vector, or all where there are fewer.
 func (c *Code) Kick(ords []int, count int) { c.kick(ords, Mutable(ords, c.Sizes), count) }
 
 // KickAmong is Kick for some of the parameters.

@@ -71,8 +71,8 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 type Hints struct {
 	// Start are points of the space that are known to be good.
 	Start []space.Point
-	// Sources are what earlier runs measured, perhaps of another shape or on another machine, the most alike first. Their
-	// points are of the strategy's space.
+	// Sources are earlier measurements, perhaps of another shape or another machine, the most similar first. Their points are
+	// of the strategy's space.
 	Sources []space.Source
 }
 

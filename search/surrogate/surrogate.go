@@ -54,11 +54,11 @@ type Config struct {
 	NoCentre bool
 	// Start are points to begin with.
 	Start []space.Point
-	// Sources are what earlier runs measured. The best points of each are asked first, and their costs are the prior
-	// of the model, with a weight that is learned: a source that mispredicts loses it. From 48 to 150 evaluations
-	// a source does not say which of its better points is the best.
+	// Sources are what earlier runs measured. The best points of each are asked for first, and their costs are the prior mean of
+	// the model, with a learned weight: a source that mispredicts loses weight. From 48 to 150 evaluations a source does not say
+	// which of its better points is the best.
 	Sources []space.Source
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -70,11 +70,11 @@ func Constants() constant.Table[Config] {
 		constant.NewInt("pool", "candidates whose promise is known, half as many from 512 evaluations on", poolSize, 1, 10000, func(c *Config) *int { return &c.Pool }),
 		constant.NewInt("most", "points that the process observes at once", observedMost, 16, 1000, func(c *Config) *int { return &c.Most }),
 		constant.NewInt("samples", "sets of hyper-parameters that the expected improvement is averaged over while little is known; 1 for the most probable set alone", sampleCount, 1, 32, func(c *Config) *int { return &c.Samples }),
-		constant.NewInt("sampled_until", "evaluations up to which there are such samples", sampledUntil, 2, 1000, func(c *Config) *int { return &c.SampledUntil }),
+		constant.NewInt("sampled_until", "evaluations up to which the hyper-parameters are sampled", sampledUntil, 2, 1000, func(c *Config) *int { return &c.SampledUntil }),
 		constant.NewInt("early", "evaluations up to which some points are sought far from the best one, others near it, and sources do not rank their best", earlyUntil, 1, 1000000, func(c *Config) *int { return &c.Early }),
 		constant.NewInt("near_from", "evaluations from which on points are sought near the best one, in spaces of near_least to near_most parameters", nearFrom, 1, 1000000, func(c *Config) *int { return &c.NearFrom }),
 		constant.NewInt("near_least", "least number of parameters with a choice at which points are sought near the best one", manyFrom, 1, 10000, func(c *Config) *int { return &c.NearLeast }),
-		constant.NewInt("near_most", "largest such number", manyTo, 1, 10000, func(c *Config) *int { return &c.NearMost }),
+		constant.NewInt("near_most", "largest number of parameters with a choice at which points are sought near the best one", manyTo, 1, 10000, func(c *Config) *int { return &c.NearMost }),
 		constant.NewBool("centre", "whether the middle of the space is among the first points", true, func(c *Config) *bool { return &c.NoCentre }),
 	}
 }

@@ -266,7 +266,7 @@ func (t *translator) numerics(a, b part) (part, part, error) {
 	return a, b, err
 }
 
-// truthPart translates n where only its truth counts, so that and, or are the plain words.
+// truthPart translates n where only its truth value matters, so that and and or are translated directly.
 func (t *translator) truthPart(n *node, in names) (part, error) {
 	if n.op != opAnd && n.op != opOr || constant(n, in, nil) {
 		p, err := t.part(n, in)

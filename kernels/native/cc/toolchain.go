@@ -32,8 +32,8 @@ const (
 
 // Toolchain compiles source text into shared objects. Goroutines may share it. Set its fields before its first use.
 type Toolchain struct {
-	// MaxBytes bounds the cache: beyond it the objects that were not used for longest are removed. Those of
-	// the last minutes stay, because somebody may be about to load them. 0 means 1 GiB.
+	// MaxBytes bounds the cache: beyond it the least recently used objects are removed. Those used in the last minutes stay,
+	// because a process may be about to load them. 0 means 1 GiB.
 	MaxBytes int64
 	// Jobs is how many compilers run at once; 0 means one for each core.
 	Jobs int
@@ -66,8 +66,8 @@ type flight struct {
 	err     error
 }
 
-// New returns a toolchain of the given compilers with its cache in dir, which is created when it is needed; "" means
-// that of this user.
+// New returns a toolchain with the given compilers and its cache in dir, which is created when it is needed; "" means this
+// user's cache.
 func New(dir string, compilers []Compiler) *Toolchain {
 	return &Toolchain{cache: cache{dir: dir}, compilers: slices.Clone(compilers), flights: map[string]*flight{}}
 }
@@ -125,7 +125,7 @@ func (t *Toolchain) BuildWithin(ctx context.Context, limit time.Duration, lang, 
 		t.cache.max = or(t.MaxBytes, defaultMaxBytes)
 	})
 	u := unit{lang: lang, text: text, compiler: c, flags: flags, limit: or(limit, defaultTimeout)}
-	id := u.hash(text) + u.limit.String() // who has more patience does not wait with who has less
+	id := u.hash(text) + u.limit.String() // callers with different limits do not wait for each other
 
 	t.mu.Lock()
 	f := t.flights[id]
@@ -214,7 +214,7 @@ func (u unit) hash(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Includes of files that the text of a unit does not name by content.
+// Includes of files whose content the text of a unit does not show.
 var localInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include(_next)?[ \t]*[^ \t<]|embed)`)
 
 // reads reports whether a unit reads files other than those of the system.

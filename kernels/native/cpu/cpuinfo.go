@@ -10,10 +10,10 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// infoPath is where Linux describes the processors: a block of fields each, with an empty line between them.
+// infoPath is the file in which Linux describes the processors: a block of fields for each, separated by empty lines.
 const infoPath = "/proc/cpuinfo"
 
-// Model returns the name of the CPU, such as "AMD EPYC 9354": as the system tells it, else as the CPU does; "" where neither does.
+// Model returns the name of the CPU, such as "AMD EPYC 9354", as the system reports it, or else the CPU; "" where neither does.
 func Model() string {
 	text, _ := os.ReadFile(infoPath)
 	return cmp.Or(model(string(text)), cpuid.CPU.BrandName)
@@ -30,8 +30,8 @@ func model(info string) string {
 	return ""
 }
 
-// Identity tells this CPU from others by all that compiled code may depend on, because a cache may be on a disk that different
-// machines share.
+// Identity identifies this CPU by everything that compiled code may depend on, because machines with different CPUs may share the
+// disk of a cache.
 var Identity = sync.OnceValue(func() string {
 	text, err := os.ReadFile(infoPath)
 	if err != nil {
@@ -41,7 +41,7 @@ var Identity = sync.OnceValue(func() string {
 	return runtime.GOARCH + identity(string(text))
 })
 
-// identity joins the fields of the first processor that stay as they are, unlike its clock.
+// identity joins those fields of the first processor that do not change, unlike its clock.
 func identity(info string) string {
 	var b strings.Builder
 	first, _, _ := strings.Cut(info, "\n\n")

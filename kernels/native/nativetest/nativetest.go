@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Points is how many random points are compiled and checked; 0 means 8.
 	Points int
-	// Beyond is how far beyond its tolerance a wrong element is, relative to the right one and to one; 0 means
-	// 0.05. It must be above the spec's tolerance.
+	// Beyond is how much an element is made wrong, relative to the right value and to one; 0 means 0.05. It must be above the
+	// spec's tolerance.
 	Beyond float64
 	// Host to compile and run on; nil means the one of Host.
 	Host *native.Host

@@ -65,10 +65,9 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	return r, nil
 }
 
-// calmest returns the half of some pairs whose products are least, but LeastPairs where there are so many: there the machine
-// was least in the way of either side. A few that are far below all others are left out, because the clock lied there.
-// Neither the order of two sides that are alike nor a factor between them changes which pairs these are, so that Pairs errs
-// no more often on them.
+// calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many: the machine
+// disturbed these least. A few that are far below all others are dropped, because the clock was wrong there. The selection
+// depends neither on the order of the two sides nor on a factor between them, so that it does not make Pairs wrong more often.
 func calmest(base, other []float64) (calmBase, calmOther []float64) {
 	const few, far = 1. / 6, 1.2 // of the pairs, and between products
 	product := func(i int) float64 { return base[i] * other[i] }

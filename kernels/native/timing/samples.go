@@ -103,19 +103,19 @@ func Samples(perCall float64) int {
 	return Most
 }
 
-// race says when a candidate has fallen so far behind the best that more samples are a waste. On recorded data these
-// numbers saved nine tenths of the time and never changed the pick.
+// race says when a candidate is so far behind the best that more samples are a waste. On recorded data these numbers saved nine
+// tenths of the time and never changed the winner.
 type race struct {
-	// After this many samples a candidate that costs more than Ratio times the best is stopped.
+	// After this many samples a candidate is stopped if it costs more than Ratio times the best.
 	After int
 	Ratio float64
 }
 
-// races are applied one after the other.
+// races are applied in this order.
 var races = []race{{2, 1.25}, {6, 1.05}}
 
-// behind reports whether a candidate that was summed up after a number of samples has lost against the best, in
-// seconds per call; 0 means that there is none yet.
+// behind reports whether a candidate, with this summary of its samples, has lost against the best cost, in seconds per call; 0
+// means that there is no best yet.
 func behind(s Summary, best float64) bool {
 	if best <= 0 {
 		return false

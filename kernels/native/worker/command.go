@@ -14,12 +14,12 @@ type Command struct {
 	Env  []string // nil means tune's own
 	// Core is the CPU that the command runs on; -1 lets the system choose.
 	Core int
-	// Limits bound the command; a zero field takes the value that tune has for commands. Memory bounds the private
-	// data of each process, CPU the time of each process.
+	// Limits bound the command; a zero field takes tune's default for commands. Memory limits the private data of each process,
+	// CPU the CPU time of each process.
 	Limits Limits
 }
 
-// commandLimits returns the limits that zero fields of a command's stand for.
+// commandLimits returns the limits that zero fields stand for.
 func commandLimits() Limits {
 	return Limits{Wall: time.Minute, CPU: 5 * time.Minute, Memory: 8 << 30, Output: 1 << 20, File: 4 << 30}
 }

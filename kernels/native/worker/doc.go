@@ -10,13 +10,13 @@
 //		  └──────────── control socket, shared memory ──────┘
 //
 //	  - tune holds a [Worker]: it sends requests, watches wall and CPU time, and reads what the worker prints.
-//	  - The supervisor is a child subreaper. When the lifeline ends, because tune asked or because tune died in
-//	    whatever way, it kills everything that descends from it and leaves.
-//	  - The worker drops what a kernel has no use for: a seccomp filter refuses new processes, new sessions,
-//	    signals to others and changes to the system; root's capabilities go; a Landlock domain closes files, devices and
-//	    the memory of other processes; its limits bound memory, files and descriptors. The threads that run code of
-//	    candidates have a filter besides, which refuses what would last: timers, limits, the working folder, the owner of
-//	    a file's signals, sockets.
+//	  - The supervisor is a child subreaper. When the lifeline closes, because tune is done or has died, it kills all of
+//	    its descendants and exits.
+//	  - The worker gives up what a kernel does not need. A seccomp filter refuses new processes, new sessions, signals to
+//	    others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
+//	    the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
+//	    candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
+//	    folder, the owner of a file's signals, sockets.
 //
 // [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts the processes that
 // the program starts, and ends it above 1,024. If the program kills the supervisor, this process, which Run makes a child

@@ -94,8 +94,8 @@ var Stages = [6]Stage{
 	{sim.OpXor, 0xB55A4F09, sim.OpXor, sim.OpShr, 16},
 }
 
-// hash is Bob Jenkins's 32-bit integer hash in six stages, see Stages. It is written out because the
-// reference of every check spends its time here.
+// hash is Bob Jenkins's 32-bit integer hash in six stages, see Stages. It is written out for speed, because the reference of
+// every check spends its time here.
 func hash(a uint32) uint32 {
 	a = (a + 0x7ED55D16) + (a << 12)
 	a = (a ^ 0xC761C23C) ^ (a >> 19)
