@@ -131,6 +131,26 @@ func TestOwnEvaluatorCannotLie(t *testing.T) {
 	}
 }
 
+// TestOwnEvaluatorMetrics: what an evaluator says beside the cost is in the journal, and not in the schedule, which is the kernel's.
+func TestOwnEvaluatorMetrics(t *testing.T) {
+	k, dir := toy{size: 40}, filepath.Join(t.TempDir(), "run")
+	report, err := Run(t.Context(), Options{
+		Kernel: k, Strategy: "grid", Dir: dir,
+		Evaluator: search.EvaluatorFunc(func(_ context.Context, trial space.Trial) (space.Outcome, error) {
+			return space.Outcome{Status: space.OK, Cost: float64(trial.Point.Int("n")), Metrics: []space.Metric{{Name: "waited", Value: 3}}}, nil
+		}),
+	})
+	if err != nil || report.Schedule == nil {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if _, ok := space.FindMetric(report.Schedule.Metrics, "waited"); ok {
+		t.Errorf("the schedule has the metrics %v", report.Schedule.Metrics)
+	}
+	if v, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), FreshSeeds(2)); err != nil || !v.OK() {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 func number(t *testing.T, key string) int {
 	t.Helper()
 	sp, err := space.New("toy", []space.Parameter{space.Range("n", 1, 40)})

@@ -38,33 +38,31 @@ func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Cand
 	return c, Verify(ctx, c, seeds)
 }
 
-// Rebuild is Build for a point with a known cost, in Info.Unit. Where costs are exact the candidate must have the same cost.
-func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (Candidate, error) {
+// Rebuild is Build for a point with a known cost, in Info.Unit, and returns the candidate's score too. Where costs are exact it must
+// be the same cost.
+func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds []uint64) (Candidate, Score, error) {
 	c, err := o.Build(ctx, p, nil)
 	if err != nil {
-		return nil, err
+		return nil, Score{}, err
 	}
-	return c, o.Confirm(ctx, c, cost, seeds)
+	score, err := o.Confirm(ctx, c, cost, seeds)
+	return c, score, err
 }
 
-// Confirm checks a candidate on the inputs of every seed, and scores it. Where costs are exact the score must be the given cost,
-// in Info.Unit.
-func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) error {
+// Confirm checks a candidate on the inputs of every seed, and returns its score. Where costs are exact that must be the given
+// cost, in Info.Unit.
+func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) (score Score, err error) {
 	if err := Verify(ctx, c, seeds); err != nil {
-		return err
+		return Score{}, err
 	}
-	var score Score
-	err := guarded(func() (err error) {
+	err = guarded(func() (err error) {
 		score, err = c.Score(ctx, 0)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil && o.Info.Exact && score.Cost != cost {
+		err = Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, o.Info.Unit, cost)
 	}
-	if o.Info.Exact && score.Cost != cost {
-		return Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, o.Info.Unit, cost)
-	}
-	return nil
+	return score, err
 }
 
 // Load loads a saved program, where the problem's traits allow it. A panic of the loader is the program's fault.

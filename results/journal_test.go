@@ -1059,3 +1059,22 @@ func BenchmarkReadJournal(b *testing.B) {
 		}
 	}
 }
+
+// TestJournalOfHoles: a file without end is refused soon, however long it is.
+func TestJournalOfHoles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, JournalName)
+	must(t, os.WriteFile(path, encode(t, sample(), newestFormat), 0o666), os.Truncate(path, 1<<40))
+	began := time.Now()
+	for name, read := range map[string]func() error{
+		"read": func() error { _, _, err := readStored(path); return err },
+		"open": func() error { _, _, err := OpenJournal(path); return err },
+	} {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "no end of a line") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -434,6 +436,22 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 				path := filepath.Join(dir, summaryName)
 				text, err := os.ReadFile(path)
 				must(t, err)
+				for old, made := range map[string]string{
+					`"elapsed":[0-9.]+}}`: `"elapsed":1e9}}`, `"ok":[0-9]+`: `"ok":1`, `"cost":[0-9.]+`: `"cost":1`, `"lines":`: `"lines":1`, `"run":"run"`: `"run":"other"`,
+					`"tally"`: `"ends":[{"why":"x","elapsed":1}],"tally"`, `"metrics":\["alu"`: `"metrics":["aaa","alu"`,
+				} {
+					wrong := regexp.MustCompile(old).ReplaceAll(text, []byte(made))
+					if bytes.Equal(wrong, text) {
+						t.Fatalf("the summary has no %s: %s", old, text)
+					}
+					must(t, os.WriteFile(path, wrong, 0o666))
+					odd, err := Read(dir)
+					must(t, err)
+					if _, err := Summarise(odd); err == nil || !strings.Contains(err.Error(), summaryName) {
+						t.Errorf("told %d: %s in place of %s gives %v", told, made, old, err)
+					}
+				}
+				must(t, os.WriteFile(path, text, 0o666))
 				for old, made := range map[string]string{`["alu"]]`: `["ala"]]`, `"metrics":["alu","early","load"]`: `"metrics":["alu","load"]`} {
 					if !strings.Contains(string(text), old) {
 						t.Fatalf("the summary has no %s: %s", old, text)

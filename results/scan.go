@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -20,7 +21,9 @@ type scanner struct {
 	ledger ledger
 	whole  func(*space.Entry) bool // see lineFormat
 
-	outline Outline // of the records that readAll has read
+	outline Outline // of the records that were read
+	tally   tally   // of the outcomes that were read
+	metrics nameSet // the names of theirs
 
 	line, torn []byte
 	number     int   // of the line that was read last
@@ -32,7 +35,7 @@ type scanner struct {
 
 // newScanner reads a journal. Its errors name the file where r has a Name method, as *os.File has.
 func newScanner(r io.Reader) *scanner {
-	s := &scanner{name: "journal", from: bufio.NewReaderSize(r, 256<<10), ledger: newLedger()}
+	s := &scanner{name: "journal", from: bufio.NewReaderSize(r, 256<<10), ledger: newLedger(), tally: newTally()}
 	if named, ok := r.(interface{ Name() string }); ok {
 		s.name = named.Name()
 	}
@@ -50,7 +53,7 @@ func (s *scanner) next(r *record) error {
 		line, n, err := readLine(s.from, s.line[:0])
 		s.line = line[:0]
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return &LineError{s.name, s.number, err}
 		}
 		s.total += n
 		if n == 0 {
@@ -81,8 +84,18 @@ func (s *scanner) next(r *record) error {
 		s.lines++
 		s.valid = s.total
 		if r.kind != aShape {
+			s.note(r)
 			return nil
 		}
+	}
+}
+
+// note keeps count of what the records come to.
+func (s *scanner) note(r *record) {
+	s.outline.add(r)
+	if r.kind == anOutcome {
+		s.tally.add(&r.entry)
+		s.metrics.add(r.metrics)
 	}
 }
 
@@ -116,6 +129,11 @@ func (s *scanner) take(payload []byte, r *record) error {
 	return s.ledger.admit(r)
 }
 
+// mostRubbish bounds what is read in search of the end of a line, in bytes: a write that was cut off leaves less than a line.
+const mostRubbish = 4 * maxLine
+
+var errRubbish = fmt.Errorf("there is no end of a line in %s", files.Size(mostRubbish))
+
 // readLine appends the next line to buf, without its newline, and returns the number of bytes read. For a last line without a
 // newline it returns io.EOF as well. Of a line that is too long it returns only the length, so that it cannot be taken for a
 // record.
@@ -126,8 +144,11 @@ func readLine(r *bufio.Reader, buf []byte) (line []byte, n int64, err error) {
 		if n <= maxLine {
 			buf = append(buf, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if err == bufio.ErrBufferFull && n <= mostRubbish {
 			continue
+		}
+		if err == bufio.ErrBufferFull {
+			return buf[:0], n, errRubbish
 		}
 		if n > maxLine {
 			return buf[:0], n, err
@@ -180,7 +201,6 @@ func (s *scanner) readAll(see func(r *record, at place)) error {
 		} else if err != nil {
 			return err
 		}
-		s.outline.add(&r)
 		see(&r, at)
 	}
 }

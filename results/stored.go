@@ -30,12 +30,24 @@ type Stored struct {
 // state is what the lines up to a place of a journal amount to. Reading all of them must give the same as starting at the place
 // that the summary file names.
 type state struct {
-	batches, trials, ended, ahead int
-	shapes                        []shape
+	lines, batches, trials, ended, ahead int
+	outline                              Outline
+	counts                               map[space.Status]int
+	best                                 int // its number; -1 for none
+	cost                                 float64
+	shapes                               []shape
+	metrics                              []string
 }
 
 func (s *scanner) state() *state {
-	return &state{s.ledger.batches, s.ledger.trials, s.ledger.ended, len(s.ledger.ahead), slices.Clone(s.shapes())}
+	out := &state{
+		lines: s.lines, batches: s.ledger.batches, trials: s.ledger.trials, ended: s.ledger.ended, ahead: len(s.ledger.ahead),
+		outline: s.outline, counts: maps.Clone(s.tally.Counts), best: -1, shapes: slices.Clone(s.shapes()), metrics: s.metrics.sorted(),
+	}
+	if b := s.tally.Best; b != nil {
+		out.best, out.cost = b.Number, b.Outcome.Cost
+	}
+	return out
 }
 
 // storedUpTo is the part of a journal that a scanner has read.

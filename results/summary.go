@@ -108,9 +108,9 @@ func (d *digester) end() *End {
 	return &d.ends[len(d.ends)-1]
 }
 
-// elapsed is the time that the run had spent at the last of its ends.
-func (d *digester) elapsed() (most float64) {
-	for _, e := range d.ends {
+// elapsedAt is the time that a run had spent at the last of its ends.
+func elapsedAt(ends []End) (most float64) {
+	for _, e := range ends {
 		most = max(most, e.Elapsed)
 	}
 	return most
@@ -138,7 +138,7 @@ func (d *digester) summary() Summary {
 		}
 		t.Elapsed = max(t.Elapsed, e.Elapsed)
 	}
-	t.Elapsed = max(t.Elapsed, d.elapsed())
+	t.Elapsed = max(t.Elapsed, elapsedAt(d.ends))
 	return t.summary()
 }
 
@@ -147,7 +147,7 @@ func (d *digester) file() (digested, bool) {
 	out := d.settled
 	out.Shapes = nil // those that it was read with
 	out.Tally.Counts = maps.Clone(out.Tally.Counts)
-	out.Tally.Elapsed = max(out.Tally.Elapsed, d.elapsed())
+	out.Tally.Elapsed = max(out.Tally.Elapsed, elapsedAt(out.Ends))
 	out.Metrics = d.metrics.sorted()
 	for _, s := range d.shapes {
 		out.Shapes = append(out.Shapes, [][]string{s.params, s.metrics})
@@ -223,6 +223,9 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 	s.valid, s.total, s.lines, s.number = in.Bytes, in.Bytes, in.Lines, in.Lines
 	s.ledger.batches, s.ledger.trials, s.ledger.ended = in.Batches, in.Trials, in.Trials
 	s.outline = Outline{RunID: in.Run, Batches: in.Batches, Outcomes: in.Tally.outcomes(), Elapsed: in.Tally.Elapsed, Ends: slices.Clone(in.Ends)}
+	s.tally, s.metrics = in.Tally, nameSet{}
+	s.tally.Counts = maps.Clone(in.Tally.Counts)
+	s.metrics.add(in.Metrics)
 	d.run, d.ends = in.Run, slices.Clone(in.Ends)
 	d.metrics.add(in.Metrics)
 	if lines, ok := s.format.(*lineFormat); ok {
@@ -240,7 +243,6 @@ func openSummary(dir string, journal *os.File) (*scanner, *digester, error) {
 	if err := s.next(&r); err != nil || r.kind != aBatch {
 		return nil, nil, errors.Join(err, fmt.Errorf("%s is not of this journal", path))
 	}
-	s.outline.add(&r)
 	d.see(&r, at, &s.ledger, s.format)
 	return s, &d, nil
 }

@@ -88,7 +88,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 		if err != nil {
 			return err
 		}
-		c, err := m.Kernel.Rebuild(ctx, point, e.Outcome.Cost, seeds)
+		c, score, err := m.Kernel.Rebuild(ctx, point, e.Outcome.Cost, seeds)
 		if r := kernels.AsRejection(err); r != nil {
 			m.made.Refused = append(m.made.Refused, Refusal{e.Key, err.Error()})
 			continue
@@ -96,6 +96,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 		if err != nil {
 			return err
 		}
+		e.Outcome.Metrics = score.Metrics // whatever evaluated it in the search
 		schedule, err := m.writeSchedule(e, point, c, seeds, nil)
 		if err != nil {
 			return err

@@ -124,7 +124,7 @@ func (x *verifier) point(ctx context.Context) {
 	if !x.step("the point belongs to the space", err) {
 		return
 	}
-	rebuilt, err := x.k.Rebuild(ctx, point, schedule.Cost, x.seeds)
+	rebuilt, _, err := x.k.Rebuild(ctx, point, schedule.Cost, x.seeds)
 	what := "rebuilt from its point it is " + passes(x.Checking, len(x.seeds))
 	if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
 		d := m.Deviation()
@@ -245,7 +245,7 @@ func verifyCosts(ctx context.Context, k *kernels.Opened, rebuilt kernels.Candida
 		return nil
 	}
 	base := k.Problem.Presets()[0]
-	if _, err := k.Rebuild(ctx, base.Point, schedule.Baseline.Cost, kernels.ExportSeeds(schedule.Seed)[:1]); err != nil {
+	if _, _, err := k.Rebuild(ctx, base.Point, schedule.Baseline.Cost, kernels.ExportSeeds(schedule.Seed)[:1]); err != nil {
 		return fmt.Errorf("field baseline.cost: %w", err)
 	}
 	if rebuilt == nil {
@@ -275,7 +275,8 @@ func verifySaved(ctx context.Context, k *kernels.Opened, beside files.Dir, name 
 	if err != nil {
 		return fmt.Errorf("%s: %w", beside.Path(name), err)
 	}
-	return k.Confirm(ctx, c, cost, seeds)
+	_, err = k.Confirm(ctx, c, cost, seeds)
+	return err
 }
 
 // sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte.
