@@ -269,8 +269,13 @@ func (m *meter) stale(t worker.Timing) bool {
 		return false
 	}
 	m.whole = append(m.whole, t.Whole)
-	sorted := slices.Sorted(slices.Values(m.whole))
-	return len(m.whole) >= 3 && timing.Quantile(sorted, 0.5) > staleWhole*slices.Max(t.Seconds)
+	// One call of eight has new inputs too, so that the slowest samples say nothing.
+	return len(m.whole) >= 3 && m.suspect(timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75))
+}
+
+// suspect reports whether calls on wholly new inputs take much longer than a call is said to take, in seconds.
+func (m *meter) suspect(cost float64) bool {
+	return len(m.whole) > 0 && timing.Quantile(slices.Sorted(slices.Values(m.whole)), 0.5) > staleWhole*cost
 }
 
 // draw draws a number below n.
@@ -324,14 +329,38 @@ func (m *meter) measure(ctx context.Context, want int, best float64) (estimate, 
 	var e estimate
 	var err error
 	sampling := timing.Sampling{Want: want, Floor: m.floor, Best: best, Long: m.long(), Restless: m.restless}
-	e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
-	if err != nil || e.stopped {
-		return e, err
+	for {
+		fresh := m.fresh
+		e.Summary, e.stopped, err = sampling.Run(func(n int) ([]float64, error) { return m.takeTurns(ctx, n) })
+		if err == nil && !e.stopped {
+			err = m.settle(ctx, e.Cost)
+		}
+		if err != nil || e.stopped {
+			return e, err
+		}
+		if m.fresh == fresh {
+			break
+		}
 	}
 	if e.Kept < min(want, timing.Least) {
 		return e, m.doubt(ctx, want, &e)
 	}
 	return e, nil
+}
+
+// settle takes more samples of a candidate that may be fast because its inputs hardly change, until that is certain or it is not
+// suspect any more. If it is certain, fresh is set, and the candidate has to be measured again.
+func (m *meter) settle(ctx context.Context, cost float64) error {
+	const most = 6
+	for range most {
+		if m.fresh || !m.suspect(cost) {
+			return nil
+		}
+		if _, err := m.takeTurns(ctx, 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // doubt handles a candidate whose samples are mostly impossible: it measures again by the wall clock, and limits the result to
