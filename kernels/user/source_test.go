@@ -102,6 +102,29 @@ func TestSourceOutcomes(t *testing.T) {
 	}
 }
 
+// TestFlagsWithoutObject: flags with which the compiler makes no shared object are the fault of the points that have them, also
+// where the function is examined before the run.
+func TestFlagsWithoutObject(t *testing.T) {
+	needCompiler(t)
+	text := strings.NewReplacer("FUNCTION", "axpy", `[-O1, "-O2 -funroll-loops"]`, "[-O1, -fsyntax-only, -c]",
+		"shapes:", "flags: [-O1], shapes:").Replace(axpyYAML)
+	k, _ := load(t, text, "axpy.c", axpyC, "helper.h", helperH)
+	p := problem(t, k, "n=100")
+	if err := p.Traits().Examine(t.Context()); err != nil {
+		t.Errorf("it is examined with %v", err)
+	}
+	for flag, want := range map[string]space.Status{"-O1": space.OK, "-fsyntax-only": space.CompileFailed, "-c": space.CompileFailed} {
+		out := evaluate(t, p, "STEP=1 factor=2.0 opt="+flag)
+		if out.Status != want || want != space.OK && !strings.Contains(out.Reason, "made no shared object") {
+			t.Errorf("%s: %v: %s", flag, out.Status, out.Reason)
+		}
+	}
+	k, _ = load(t, strings.Replace(text, "[-O1, -fsyntax-only, -c]", "[-fsyntax-only]", 1), "axpy.c", axpyC, "helper.h", helperH)
+	if err := problem(t, k, "n=100").Traits().Examine(t.Context()); err != nil {
+		t.Errorf("with no other flag it is examined with %v", err)
+	}
+}
+
 // TestConstantInputs: a result that holds for the very numbers of the file alone is wrong in timed calls, unless the file says that
 // these are all.
 func TestConstantInputs(t *testing.T) {

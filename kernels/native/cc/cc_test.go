@@ -161,6 +161,45 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestNoObject: a compiler that makes no shared object is the fault of the candidate's flags, and leaves nothing in the cache. What
+// the cache has of this kind is made anew.
+func TestNoObject(t *testing.T) {
+	tc := toolchain(t)
+	for _, c := range tc.Compilers() {
+		for _, flags := range []string{
+			"-fsyntax-only", "--version", "-###", "-E", "-M", "-S", "-c", "-I. -fsyntax-only", "-I. --version", "-I. -c", "-r -nostdlib",
+		} {
+			for range 2 {
+				so, err := tc.Build(t.Context(), "c", numbered(1), c.Name, strings.Fields(flags))
+				if r := kernels.AsRejection(err); r == nil || r.Status != space.CompileFailed {
+					t.Errorf("%s %s: %q, %v", c.Name, flags, so, err)
+				} else if !strings.HasPrefix(r.Reason, c.Name+" made no shared object") && flags != "-r -nostdlib" {
+					t.Errorf("%s %s: the reason is %q", c.Name, flags, r.Reason)
+				}
+			}
+		}
+	}
+	if left, err := os.ReadDir(tc.cache.dir); err != nil || len(left) > 0 {
+		t.Errorf("the cache has %v, %v", left, err)
+	}
+	so, err := tc.Build(t.Context(), "c", numbered(1), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{"a text": []byte("f: f.c\n"), "cut off": whole[:len(whole)/2]} {
+		if err := os.WriteFile(so, damaged, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := tc.Build(t.Context(), "c", numbered(1), "", nil); err != nil || again != so || !isObject(so) {
+			t.Errorf("%s: %s, %v", name, again, err)
+		}
+	}
+}
+
 // hopeless takes a compiler very long, and says nothing meanwhile: the number of instances doubles with every level.
 const hopeless = `template <int N, unsigned M> struct F { static const unsigned v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <unsigned M> struct F<0, M> { static const unsigned v = M; };
