@@ -139,7 +139,7 @@ func TestRejected(t *testing.T) {
 		{"missing header", "c", "#include <no/such/header.h>\n", nil, space.CompileFailed, "no/such/header.h"},
 		{"flag", "c", numbered(1), []string{"-march=nosuchcpu"}, space.CompileFailed, "nosuchcpu"},
 		{"many errors", "c", strings.Repeat("x;;y z\n", 1000), nil, space.CompileFailed, "more lines"},
-		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, ""},
+		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, "(tune limits each file that a compiler writes to 256 MiB)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -158,6 +158,23 @@ func TestRejected(t *testing.T) {
 	}
 	if _, err := tc.Build(t.Context(), "fortran", numbered(1), "", nil); err == nil || kernels.AsRejection(err) != nil {
 		t.Errorf("an unknown language gave %v, want an error of the tuner", err)
+	}
+}
+
+// TestLimitReached: where a compiler died of a limit of tune's, the reason says which.
+func TestLimitReached(t *testing.T) {
+	const file, memory = " (tune limits each file that a compiler writes to 256 MiB)", " (tune limits the memory of each process of a compiler to 4 GiB)"
+	for text, want := range map[string]string{
+		"gcc: internal compiler error: File size limit exceeded signal terminated program /usr/bin/setpriv": file,
+		"/usr/bin/ld: final link failed: File too large":                                                    file,
+		"virtual memory exhausted: Cannot allocate memory":                                                  memory,
+		"cc1: out of memory allocating 65536 bytes after a total of 4096 bytes":                             memory,
+		"LLVM ERROR: out of memory":                                                                         memory,
+		"kernel.c:2:1: error: expected ';' before '}' token":                                                "",
+	} {
+		if got := limitReached(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }
 

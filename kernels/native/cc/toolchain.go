@@ -321,12 +321,28 @@ func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []stri
 		return fmt.Errorf("cannot run %s: %w", u.compiler.Path, err)
 	}
 	if reason := firstErrors(text); reason != "" {
-		return kernels.Reject(space.CompileFailed, "%s: %s", u.compiler.Name, reason)
+		return kernels.Reject(space.CompileFailed, "%s: %s%s", u.compiler.Name, reason, limitReached(text))
 	}
 	return kernels.Reject(space.CompileFailed, "%s: %v", u.compiler.Name, err)
 }
 
 var errTimeout = errors.New("the time for a compilation is over")
+
+// limitReached returns the limit of tune's that a compiler's messages complain of, as the end of a sentence; "" for none.
+func limitReached(text string) string {
+	for _, l := range []struct {
+		words []string
+		limit string
+	}{
+		{[]string{"File size limit exceeded", "File too large"}, fmt.Sprintf("each file that a compiler writes to %d MiB", objectLimit>>20)},
+		{[]string{"out of memory", "memory exhausted", "annot allocate memory", "bad_alloc"}, fmt.Sprintf("the memory of each process of a compiler to %d GiB", memoryLimit>>30)},
+	} {
+		if slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return " (tune limits " + l.limit + ")"
+		}
+	}
+	return ""
+}
 
 // firstErrors returns the lines of a compiler's messages that say what is wrong.
 func firstErrors(text string) string {
