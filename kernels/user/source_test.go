@@ -3,6 +3,7 @@ package user
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -312,6 +313,9 @@ source:
 		_, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}})
 		if err == nil || !strings.Contains(err.Error(), want) || kernels.AsRejection(err) != nil {
 			t.Errorf("%s: got %v", body, err)
+		}
+		if _, is := errors.AsType[*UncompiledReferenceError](err); is != (body == "nonsense") {
+			t.Errorf("%s: whether it is an error of the compilation: %t", body, is)
 		}
 	}
 }
