@@ -73,6 +73,7 @@ func TestOwnStrategyNames(t *testing.T) {
 		want    string
 	}{
 		{"auto", 1, "is taken"}, {"", 1, "want a name"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
+		{"mine", 1, "the function that makes it is nil"},
 	} {
 		if _, err := strategies.Own(c.name, c.version, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q, version %d: the error is %v; it should say %q", c.name, c.version, err, c.want)
@@ -81,6 +82,102 @@ func TestOwnStrategyNames(t *testing.T) {
 	_, err := Run(t.Context(), Options{Kernel: toy{size: 4}, Own: mine(t, "mine", 1), Strategy: "random", Dir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "set one of them") {
 		t.Errorf("two strategies: %v", err)
+	}
+}
+
+// batch is a strategy that asks for one batch.
+type batch []space.Proposal
+
+func (b *batch) Ask(space.Progress) []space.Proposal {
+	asked := *b
+	*b = nil
+	return asked
+}
+
+func (b *batch) Tell([]space.Trial, []space.Outcome) {}
+
+// leveled is the toy with cheaper scores, of which each is the full one.
+type leveled struct {
+	toy
+	levels int
+}
+
+func (k leveled) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.toy.Problem(s)
+	return &leveledProblem{p, k.levels}, err
+}
+
+type leveledProblem struct {
+	kernels.Problem
+	levels int
+}
+
+func (p *leveledProblem) Traits() kernels.Traits {
+	t := p.Problem.Traits()
+	if t.Levels = p.levels; p.levels > 0 {
+		t.BuildAt = func(ctx context.Context, point space.Point, _ int) (kernels.Candidate, error) {
+			return p.Build(ctx, point)
+		}
+	}
+	return t
+}
+
+// TestOwnStrategyAtFault: what a strategy may not ask for ends the run with an error before it is recorded, and a strategy that cannot be
+// made is no panic.
+func TestOwnStrategyAtFault(t *testing.T) {
+	other, err := space.New("other", []space.Parameter{space.Range("n", 1, 41)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		levels int
+		asked  func(s *space.Space) []space.Proposal
+		want   string
+	}{
+		{"another space", 0, func(*space.Space) []space.Proposal { return []space.Proposal{{Point: other.At(3)}} }, "of space other, and not of the kernel's space toy"},
+		{"another space, halved", 2, func(s *space.Space) []space.Proposal {
+			return []space.Proposal{{Point: s.At(3)}, {Point: other.At(3)}}
+		}, "of space other, and not of the kernel's space toy"},
+		{"no point, halved", 2, func(*space.Space) []space.Proposal { return []space.Proposal{{}} }, "asked for an empty point"},
+		{"a fidelity", 0, func(s *space.Space) []space.Proposal { return []space.Proposal{{Point: s.At(3), Fidelity: 1}} }, "fidelities 0 to 0, and 0 is the full one"},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		own, err := strategies.Own("mine", 1, func(s *space.Space, _ uint64, _ strategies.Hints) (search.Strategy, error) {
+			asked := batch(c.asked(s))
+			return &asked, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Run(t.Context(), Options{Kernel: leveled{toy{size: 40}, c.levels}, Own: &own, Dir: dir, Budget: search.Budget{Evaluations: 9}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v; it should say %q", c.name, err, c.want)
+		}
+		if run, err := results.Read(dir); err != nil || run.Outcomes > 0 {
+			t.Errorf("%s: %+v, %v", c.name, run, err)
+		}
+	}
+	none, err := strategies.Own("none", 1, func(*space.Space, uint64, strategies.Hints) (search.Strategy, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, own := range map[string]*strategies.Strategy{
+		`strategy "" cannot be made`:     {},
+		`strategy "mine" cannot be made`: {Name: "mine", Version: 1},
+		"returned nil":                   &none,
+	} {
+		_, err := Run(t.Context(), Options{Kernel: toy{size: 4}, Own: own, Dir: filepath.Join(t.TempDir(), "run")})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v; it should say %q", err, want)
+		}
+	}
+	k, dir := toy{size: 4}, filepath.Join(t.TempDir(), "run")
+	runToy(t, k, Options{Own: mine(t, "mine", 1), Dir: dir})
+	for _, own := range []*strategies.Strategy{{}, {Name: "mine", Version: 1}} {
+		if _, err := Resume(t.Context(), kernels.Table{k}, dir, Changes{Own: own}); err == nil {
+			t.Errorf("%+v goes on with the run", own)
+		}
 	}
 }
 

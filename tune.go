@@ -75,6 +75,11 @@ func (o Options) Validate() error {
 	case o.Own != nil && o.Strategy != "":
 		return fmt.Errorf("tune: Options.Strategy is %s and Options.Own is %s: set one of them", o.Strategy, o.Own.Name)
 	}
+	if o.Own != nil {
+		if err := o.Own.Validate(); err != nil {
+			return fmt.Errorf("tune: Options.Own: %w", err)
+		}
+	}
 	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
 }
 
@@ -391,7 +396,7 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	journal := schedule.NewDigest(s.run, s.kernel.Serial())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
-		Virtual: s.simulated(),
+		Virtual: s.simulated(), Check: s.check,
 	})
 	if err != nil {
 		return nil, err
@@ -405,6 +410,19 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
 	return report, s.export(ctx, o, report, journal, end)
+}
+
+// check refuses what the strategy may not propose for this kernel.
+func (s *session) check(p space.Proposal) error {
+	problem := s.kernel.Problem
+	if in := problem.Space(); !in.Same(p.Point.Space()) {
+		return fmt.Errorf("that point is of space %s, and not of the kernel's space %s: a strategy proposes points of the space that it was made for",
+			p.Point.Space().Name(), in.Name())
+	}
+	if levels := problem.Traits().Levels; p.Fidelity > levels {
+		return fmt.Errorf("this kernel has the fidelities 0 to %d, and 0 is the full one", levels)
+	}
+	return nil
 }
 
 // start says what the run starts from.

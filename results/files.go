@@ -39,14 +39,23 @@ func makeDir(dir string) error {
 
 // writeJSON writes an indented JSON file atomically.
 func writeJSON(path string, v any) error {
+	text, err := encodeJSON(v)
+	if err != nil {
+		return err
+	}
+	return files.Write(path, text)
+}
+
+// encodeJSON returns the content of an indented JSON file.
+func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(v); err != nil {
-		return err
+		return nil, err
 	}
-	return files.Write(path, plain.JSON(buf.Bytes()))
+	return plain.JSON(buf.Bytes()), nil
 }
 
 // readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -128,6 +129,37 @@ func TestCreateErrors(t *testing.T) {
 	empty := filepath.Join(root, "empty")
 	must(t, os.Mkdir(empty, 0o777), os.WriteFile(filepath.Join(empty, lockName), nil, 0o666))
 	must(t, makeRun(t, empty, testSettings()).Close())
+}
+
+// TestCreateReadsBack: settings that are too large to be read back are refused before the directory is made, and the largest that
+// are not refused are read back.
+func TestCreateReadsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	s := testSettings()
+	s.Machine.CPU = strings.Repeat("<", files.Settings)
+	_, err := Create(dir, s)
+	if err == nil || !strings.Contains(err.Error(), "at most 4 MiB of it are read: shorten the texts") {
+		t.Fatalf("the error is %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made (%v)", err)
+	}
+	s.Machine.CPU = ""
+	s.Format = settingsFormat
+	text, err := encodeJSON(s)
+	must(t, err)
+	s.Machine.CPU = strings.Repeat("<", files.Settings-len(text)-1)
+	for ; ; s.Machine.CPU = s.Machine.CPU[1:] {
+		run, err := Create(dir, s)
+		if err != nil {
+			continue
+		}
+		must(t, run.Close())
+		break
+	}
+	if run, err := Read(dir); err != nil || run.Settings.Machine.CPU != s.Machine.CPU || len(s.Machine.CPU) < files.Settings-len(text)-100 {
+		t.Errorf("%d bytes are read with %v", len(s.Machine.CPU), err)
+	}
 }
 
 func TestSettingsErrors(t *testing.T) {

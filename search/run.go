@@ -42,6 +42,9 @@ type Settings struct {
 	// Outcomes are recorded and observed in the order in which the evaluations end. An evaluation that would end after the budget
 	// has no outcome.
 	Virtual bool
+	// Check refuses a proposal that this run cannot evaluate: its error ends the run before the batch is recorded. nil refuses
+	// none. Points of different spaces are refused in any case.
+	Check func(space.Proposal) error
 	// Observe is called with every outcome as soon as it is known, by one goroutine at a time; nil observes nothing.
 	Observe func(Event)
 }
@@ -188,6 +191,7 @@ type run struct {
 	clock     time.Duration // simulated time that is spent
 	spent     bool          // the simulated time has ended
 
+	space   *space.Space // of the first point; nil before
 	batches int
 	told    int
 
@@ -370,6 +374,18 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 		}
 		if proposal.Fidelity < 0 {
 			return nil, fmt.Errorf("search: the strategy asked for %q at fidelity %d: want 0 or more", proposal.Point.Key(), proposal.Fidelity)
+		}
+		if r.set.Check != nil {
+			if err := r.set.Check(proposal); err != nil {
+				return nil, fmt.Errorf("search: the strategy asked for %q at fidelity %d: %w", proposal.Point.Key(), proposal.Fidelity, err)
+			}
+		}
+		if r.space == nil {
+			r.space = proposal.Point.Space()
+		}
+		if of := proposal.Point.Space(); !of.Same(r.space) {
+			return nil, fmt.Errorf("search: the strategy asked for %q of space %s, and before for points of space %s, which has other points",
+				proposal.Point.Key(), of.Name(), r.space.Name())
 		}
 		b.trials = append(b.trials, space.Trial{Number: r.told + i, Proposal: proposal})
 	}

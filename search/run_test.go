@@ -947,18 +947,27 @@ type fixed []space.Proposal
 func (f fixed) Ask(space.Progress) []space.Proposal { return f }
 func (f fixed) Tell([]space.Trial, []space.Outcome) {}
 
+func sixLevels(p space.Proposal) error {
+	if p.Fidelity > 6 {
+		return errors.New("there are 6")
+	}
+	return nil
+}
+
 func TestStrategyError(t *testing.T) {
-	p := line(t, 2).At(0)
+	p, other := line(t, 2).At(0), line(t, 3).At(2)
 	for _, c := range []struct {
 		strategy fixed
 		want     string
 	}{
+		{fixed{{Point: p}, {Point: other}}, `search: the strategy asked for "x=2" of space line, and before for points of space line, which has other points`},
+		{fixed{{Point: p, Fidelity: 7}}, `search: the strategy asked for "x=0" at fidelity 7: there are 6`},
 		{fixed{{}}, "search: the strategy asked for an empty point in batch 0"},
 		{fixed{{Point: p, Fidelity: -1}}, `search: the strategy asked for "x=0" at fidelity -1: want 0 or more`},
 		{fixed{{Point: p}, {Point: p}, {Point: p}}, "search: the strategy asked for 3 points where the budget allows 2"},
 	} {
 		ev := cost(up)
-		if _, err := search.Run(t.Context(), c.strategy, ev, search.Settings{Budget: evals(2)}); err == nil || err.Error() != c.want || len(ev.calls) > 0 {
+		if _, err := search.Run(t.Context(), c.strategy, ev, search.Settings{Budget: evals(2), Check: sixLevels}); err == nil || err.Error() != c.want || len(ev.calls) > 0 {
 			t.Errorf("the error is %v, not %s", err, c.want)
 		}
 	}

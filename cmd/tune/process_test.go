@@ -146,6 +146,37 @@ func TestSlowReference(t *testing.T) {
 	}
 }
 
+// TestNoObject: where the compiler makes no object of the baseline or of the reference, the file of the kernel has to change, and
+// neither another directory nor going on helps.
+func TestNoObject(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	for flags, want := range map[string]string{
+		"flags: [-O1, -fsyntax-only], reference: {function: f, flags: [-O1]}": "the baseline of kernel none: compile failed: ",
+		"flags: [-O1], reference: {function: f, flags: [-fsyntax-only]}":      "the reference of kernel none: compile failed: ",
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"k.c": "void f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = T * i; }\n",
+			"k.yaml": "kernel: {name: none}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
+				"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], " + flags + "}\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("tune", "run", "-c", "./k.yaml", "--dir", "run")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		const advice = "fix it in ./k.yaml (try it with 'tune check ./k.yaml'), and start again\n"
+		if text := string(out); exitCode(err) != exitFailed || !strings.Contains(text, want) || !strings.Contains(text, "made no shared object") ||
+			!strings.HasSuffix(text, advice) || strings.Contains(text, "--dir") {
+			t.Errorf("%s: exit code %d: %s", flags, exitCode(err), out)
+		}
+	}
+}
+
 // awaitWorker waits until a worker of a tune process computes: what has compiled, and is in code of the kernel.
 func awaitWorker(t *testing.T, tune int) {
 	t.Helper()

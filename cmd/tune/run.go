@@ -170,6 +170,9 @@ func adviseRun(dir, path string, err error) error {
 		}
 		return fmt.Errorf("%w: fix it in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
 	}
+	if _, uncompiled := errors.AsType[*user.UncompiledReferenceError](err); uncompiled && path != "" {
+		return fmt.Errorf("%w: fix it in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
+	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
 	}

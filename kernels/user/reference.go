@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -138,10 +139,19 @@ func (s *sourceSpec) Reference() Reference {
 	return Reference{s.s.reference.function, s.standard.compiler, s.standard.flags, s.standard.point.Key()}
 }
 
+// UncompiledReferenceError says that the reference of a kernel does not compile. Only a change of the kernel's files helps.
+type UncompiledReferenceError struct{ text string }
+
+func (e *UncompiledReferenceError) Error() string { return e.text }
+
 // referenceError says that the reference is at fault and, where that may depend on how it is built, how to change that.
 func (s *sourceSpec) referenceError(err error) error {
 	if r := kernels.AsRejection(err); r != nil && s.s.reference.outputs == nil {
-		return fmt.Errorf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
+		text := fmt.Sprintf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
+		if r.Status == space.CompileFailed {
+			return &UncompiledReferenceError{text}
+		}
+		return errors.New(text)
 	}
 	return fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 }

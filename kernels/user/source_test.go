@@ -3,6 +3,7 @@ package user
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -99,6 +100,29 @@ func TestSourceOutcomes(t *testing.T) {
 		if out.Status != want.status || !strings.Contains(out.Reason, want.reason) {
 			t.Errorf("STEP=%s: %v: %s; want %v with %q", step, out.Status, out.Reason, want.status, want.reason)
 		}
+	}
+}
+
+// TestFlagsWithoutObject: flags with which the compiler makes no shared object are the fault of the points that have them, also
+// where the function is examined before the run.
+func TestFlagsWithoutObject(t *testing.T) {
+	needCompiler(t)
+	text := strings.NewReplacer("FUNCTION", "axpy", `[-O1, "-O2 -funroll-loops"]`, "[-O1, -fsyntax-only, -c]",
+		"shapes:", "flags: [-O1], shapes:").Replace(axpyYAML)
+	k, _ := load(t, text, "axpy.c", axpyC, "helper.h", helperH)
+	p := problem(t, k, "n=100")
+	if err := p.Traits().Examine(t.Context()); err != nil {
+		t.Errorf("it is examined with %v", err)
+	}
+	for flag, want := range map[string]space.Status{"-O1": space.OK, "-fsyntax-only": space.CompileFailed, "-c": space.CompileFailed} {
+		out := evaluate(t, p, "STEP=1 factor=2.0 opt="+flag)
+		if out.Status != want || want != space.OK && !strings.Contains(out.Reason, "made no shared object") {
+			t.Errorf("%s: %v: %s", flag, out.Status, out.Reason)
+		}
+	}
+	k, _ = load(t, strings.Replace(text, "[-O1, -fsyntax-only, -c]", "[-fsyntax-only]", 1), "axpy.c", axpyC, "helper.h", helperH)
+	if err := problem(t, k, "n=100").Traits().Examine(t.Context()); err != nil {
+		t.Errorf("with no other flag it is examined with %v", err)
 	}
 }
 
@@ -289,6 +313,9 @@ source:
 		_, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}})
 		if err == nil || !strings.Contains(err.Error(), want) || kernels.AsRejection(err) != nil {
 			t.Errorf("%s: got %v", body, err)
+		}
+		if _, is := errors.AsType[*UncompiledReferenceError](err); is != (body == "nonsense") {
+			t.Errorf("%s: whether it is an error of the compilation: %t", body, is)
 		}
 	}
 }

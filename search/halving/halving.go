@@ -119,7 +119,9 @@ type halving struct {
 
 	stage stage
 	batch []space.Trial // of the inner strategy, in its order, while scouting
-	group []candidate   // to be scored at level
+	// stray is a proposal of the inner strategy that is not of the space. It is handed on as it is, for the run to refuse.
+	stray []space.Proposal
+	group []candidate // to be scored at level
 	level int
 	asked []candidate // of group, in the batch that was asked last
 
@@ -204,7 +206,11 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 			h.idle = false
 			break
 		}
-		if !h.next(p) {
+		more := h.next(p)
+		if h.stray != nil {
+			return h.stray
+		}
+		if !more {
 			return nil
 		}
 	}
@@ -301,6 +307,10 @@ func (h *halving) askInside(p space.Progress) bool {
 	// The budget limits what is asked of the batch, not the batch itself: some of its points may be known and cost nothing.
 	p.Evaluations = 0
 	for _, proposal := range h.inner.Ask(p) {
+		if !h.space.Same(proposal.Point.Space()) {
+			h.batch, h.stray = nil, []space.Proposal{proposal}
+			return false
+		}
 		h.batch = append(h.batch, space.Trial{Proposal: proposal})
 	}
 	h.scouted += len(h.batch)

@@ -23,12 +23,18 @@ func Own(name string, version int, make func(s *space.Space, seed uint64, h Hint
 		return Strategy{}, fmt.Errorf("strategy %q: the name is taken by one of tune's own", name)
 	case version < 1:
 		return Strategy{}, fmt.Errorf("strategy %s: version %d: want 1 or more", name, version)
+	case make == nil:
+		return Strategy{}, fmt.Errorf("strategy %s: the function that makes it is nil", name)
 	}
 	return Strategy{
 		Name: name, Version: version, Doc: "a strategy of the program",
 		resolve: func(values []float64) ([]float64, error) { return values, nil },
 		make: func(s *space.Space, seed uint64, h Hints, _ []float64) (search.Strategy, error) {
-			return make(s, seed, h)
+			own, err := make(s, seed, h)
+			if own == nil && err == nil {
+				err = fmt.Errorf("strategy %s: the function that makes it returned nil", name)
+			}
+			return own, err
 		},
 	}, nil
 }

@@ -95,6 +95,9 @@ func (s Strategy) Config() string {
 func Recorded(name, config string, version int, own ...Strategy) (Strategy, error) {
 	s, err := Lookup(name)
 	if i := slices.IndexFunc(own, func(o Strategy) bool { return o.Name == name }); i >= 0 {
+		if err := own[i].Validate(); err != nil {
+			return Strategy{}, err
+		}
 		s, err = own[i], nil
 	}
 	if err != nil {

@@ -47,8 +47,19 @@ type Strategy struct {
 	make    func(s *space.Space, seed uint64, h Hints, values []float64) (search.Strategy, error)
 }
 
+// Validate reports a strategy that comes from none of the functions of this package, and so cannot be made.
+func (s Strategy) Validate() error {
+	if s.make == nil {
+		return fmt.Errorf("strategy %q cannot be made: take one that Own, Parse, Lookup or Table returned", s.Name)
+	}
+	return nil
+}
+
 // New makes the strategy, with its constants, for a space and a seed.
 func (s Strategy) New(in *space.Space, seed uint64, h Hints) (search.Strategy, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
 	return s.make(in, seed, h, s.values)
 }
 

@@ -2,9 +2,9 @@ package cc
 
 import (
 	"cmp"
+	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,16 +88,27 @@ func (c *cache) lookup(key string) (string, bool) {
 	return path, true
 }
 
-// isObject reports whether a file begins like a shared object. A file that a failing disk left empty does not.
+// isObject reports whether a file is a shared object. What a failing disk left empty or cut off is none, and neither is what a
+// compiler wrote instead of one.
 func isObject(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
 	var magic [4]byte
-	_, err = io.ReadFull(f, magic[:])
-	return err == nil && (string(magic[:]) == "\x7fELF" || magic[0] == 0xcf && magic[1] == 0xfa)
+	if _, err := f.ReadAt(magic[:], 0); err != nil {
+		return false
+	}
+	if magic[0] == 0xcf && magic[1] == 0xfa {
+		return true // of macOS
+	}
+	object, err := elf.NewFile(f)
+	return err == nil && object.Type == elf.ET_DYN
 }
 
 // insert moves a finished object into the cache and returns its path there.

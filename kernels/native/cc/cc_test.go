@@ -139,7 +139,7 @@ func TestRejected(t *testing.T) {
 		{"missing header", "c", "#include <no/such/header.h>\n", nil, space.CompileFailed, "no/such/header.h"},
 		{"flag", "c", numbered(1), []string{"-march=nosuchcpu"}, space.CompileFailed, "nosuchcpu"},
 		{"many errors", "c", strings.Repeat("x;;y z\n", 1000), nil, space.CompileFailed, "more lines"},
-		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, ""},
+		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, "(tune limits each file that a compiler writes to 256 MiB)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -158,6 +158,62 @@ func TestRejected(t *testing.T) {
 	}
 	if _, err := tc.Build(t.Context(), "fortran", numbered(1), "", nil); err == nil || kernels.AsRejection(err) != nil {
 		t.Errorf("an unknown language gave %v, want an error of the tuner", err)
+	}
+}
+
+// TestLimitReached: where a compiler died of a limit of tune's, the reason says which.
+func TestLimitReached(t *testing.T) {
+	const file, memory = " (tune limits each file that a compiler writes to 256 MiB)", " (tune limits the memory of each process of a compiler to 4 GiB)"
+	for text, want := range map[string]string{
+		"gcc: internal compiler error: File size limit exceeded signal terminated program /usr/bin/setpriv": file,
+		"/usr/bin/ld: final link failed: File too large":                                                    file,
+		"virtual memory exhausted: Cannot allocate memory":                                                  memory,
+		"cc1: out of memory allocating 65536 bytes after a total of 4096 bytes":                             memory,
+		"LLVM ERROR: out of memory":                                                                         memory,
+		"kernel.c:2:1: error: expected ';' before '}' token":                                                "",
+	} {
+		if got := limitReached(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNoObject: a compiler that makes no shared object is the fault of the candidate's flags, and leaves nothing in the cache. What
+// the cache has of this kind is made anew.
+func TestNoObject(t *testing.T) {
+	tc := toolchain(t)
+	for _, c := range tc.Compilers() {
+		for _, flags := range []string{
+			"-fsyntax-only", "--version", "-###", "-E", "-M", "-S", "-c", "-I. -fsyntax-only", "-I. --version", "-I. -c", "-r -nostdlib",
+		} {
+			for range 2 {
+				so, err := tc.Build(t.Context(), "c", numbered(1), c.Name, strings.Fields(flags))
+				if r := kernels.AsRejection(err); r == nil || r.Status != space.CompileFailed {
+					t.Errorf("%s %s: %q, %v", c.Name, flags, so, err)
+				} else if !strings.HasPrefix(r.Reason, c.Name+" made no shared object") && flags != "-r -nostdlib" {
+					t.Errorf("%s %s: the reason is %q", c.Name, flags, r.Reason)
+				}
+			}
+		}
+	}
+	if left, err := os.ReadDir(tc.cache.dir); err != nil || len(left) > 0 {
+		t.Errorf("the cache has %v, %v", left, err)
+	}
+	so, err := tc.Build(t.Context(), "c", numbered(1), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{"a text": []byte("f: f.c\n"), "cut off": whole[:len(whole)/2]} {
+		if err := os.WriteFile(so, damaged, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := tc.Build(t.Context(), "c", numbered(1), "", nil); err != nil || again != so || !isObject(so) {
+			t.Errorf("%s: %s, %v", name, again, err)
+		}
 	}
 }
 

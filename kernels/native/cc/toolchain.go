@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,7 +104,8 @@ func (t *Toolchain) Compiler(name string) (Compiler, error) {
 
 // Build compiles one translation unit in the given language, "c" or "c++", and returns the path of the shared object. compiler is
 // a name, "" for the preferred one; flags come in addition to -shared and -fPIC. A text that does not compile is a
-// *kernels.Rejection with status CompileFailed and the first errors; one that takes too long has status Timeout.
+// *kernels.Rejection with status CompileFailed and the first errors, and so is one from which no shared object was made; one that
+// takes too long has status Timeout.
 func (t *Toolchain) Build(ctx context.Context, lang, text string, compiler string, flags []string) (so string, err error) {
 	return t.BuildWithin(ctx, defaultTimeout, lang, text, compiler, flags)
 }
@@ -262,6 +264,9 @@ func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
 			return "", err
 		}
 		b, err := os.ReadFile(filepath.Join(dir, "kernel.i"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", noObject(u)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -277,7 +282,16 @@ func (t *Toolchain) build(ctx context.Context, u unit) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Only objects enter the cache: some flags make a compiler end with success without one.
+	if !isObject(filepath.Join(dir, object)) {
+		return "", noObject(u)
+	}
 	return t.cache.insert(u.hash(text), filepath.Join(dir, object))
+}
+
+// noObject is the rejection of a unit whose compiler ended with success and made nothing that can be loaded.
+func noObject(u unit) error {
+	return kernels.Reject(space.CompileFailed, "%s made no shared object: flags such as -fsyntax-only or -E keep it from that", u.compiler.Name)
 }
 
 func (t *Toolchain) count(f func(*Stats)) {
@@ -307,12 +321,28 @@ func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []stri
 		return fmt.Errorf("cannot run %s: %w", u.compiler.Path, err)
 	}
 	if reason := firstErrors(text); reason != "" {
-		return kernels.Reject(space.CompileFailed, "%s: %s", u.compiler.Name, reason)
+		return kernels.Reject(space.CompileFailed, "%s: %s%s", u.compiler.Name, reason, limitReached(text))
 	}
 	return kernels.Reject(space.CompileFailed, "%s: %v", u.compiler.Name, err)
 }
 
 var errTimeout = errors.New("the time for a compilation is over")
+
+// limitReached returns the limit of tune's that a compiler's messages complain of, as the end of a sentence; "" for none.
+func limitReached(text string) string {
+	for _, l := range []struct {
+		words []string
+		limit string
+	}{
+		{[]string{"File size limit exceeded", "File too large"}, fmt.Sprintf("each file that a compiler writes to %d MiB", objectLimit>>20)},
+		{[]string{"out of memory", "memory exhausted", "annot allocate memory", "bad_alloc"}, fmt.Sprintf("the memory of each process of a compiler to %d GiB", memoryLimit>>30)},
+	} {
+		if slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return " (tune limits " + l.limit + ")"
+		}
+	}
+	return ""
+}
 
 // firstErrors returns the lines of a compiler's messages that say what is wrong.
 func firstErrors(text string) string {
