@@ -22,8 +22,8 @@ const probeBytes = 2 << 30
 const probePoints = 2
 
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
-// to: results that are the same for all inputs, that are not numbers, or that depend on parameters. An error is one of the
-// reference, or of ctx.
+// to: results of which all or nearly all are the same for all inputs, that are not numbers, or that depend on parameters. An error
+// is one of the reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil {
@@ -90,7 +90,8 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 	if unchanged {
 		return fmt.Sprintf("the reference leaves %s as it is: a candidate that does nothing is right", b.Name)
 	}
-	same := !slices.ContainsFunc(results, func(r [][]byte) bool { return !bytes.Equal(r[i], first) })
+	alike := alikeElements(i, size, results)
+	same := alike == b.Len
 	uniform := b.Len > 1 && bytes.Equal(first[size:], first[:len(first)-size])
 	const remedy = "a candidate that reads nothing may pass for right; change the fills, or what is compared"
 	switch {
@@ -98,10 +99,25 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", show(first, b.Elem, 0), b.Name, len(cases), remedy)
 	case same && len(cases) > 1:
 		return fmt.Sprintf("the reference writes the same to %s, whatever its inputs are (%d were tried): %s", b.Name, len(cases), remedy)
+	case len(cases) > 1 && 100*alike >= 99*b.Len:
+		return fmt.Sprintf("the reference writes the same to %d of the %d elements of %s, whatever its inputs are (%d were tried): there a candidate that reads nothing is right; change the fills, or what is compared",
+			alike, b.Len, b.Name, len(cases))
 	case same && uniform:
 		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
 	}
 	return ""
+}
+
+// alikeElements returns how many elements of buffer i are the same in all results.
+func alikeElements(i, size int, results [][][]byte) (n int) {
+	first := results[0][i]
+	for at := 0; at < len(first); at += size {
+		element := first[at : at+size]
+		if !slices.ContainsFunc(results[1:], func(r [][]byte) bool { return !bytes.Equal(r[i][at:at+size], element) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled

@@ -95,7 +95,7 @@ var sourceObject = &object{"source", []field{
 	{name: "compilers", doc: "gcc, clang, or both. With both, the installed ones become the values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
 	{name: "flags", doc: "compiler flags, which may contain {{name}}; a flag that contains spaces after that becomes several. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
-	{name: "vary", doc: "if no input is random, timed calls get floats that differ by up to a quarter from the constants and files, so that reusing earlier results does not pay. Set false if the function is right only for exactly these numbers", form: formTruth},
+	{name: "vary", doc: "timed calls get floats that differ by up to a quarter from the constants and files, so that reusing earlier results does not pay. Set false if the function is right only for exactly these numbers", form: formTruth},
 	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
 	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
 	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},

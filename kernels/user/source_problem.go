@@ -303,9 +303,9 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	return cases, nil
 }
 
-// Variant returns the asked shape with the inputs of a seed, for timed calls. Where the file draws no inputs, the float inputs
-// still vary by up to a quarter. The outputs stated in the file do not apply then; only two calls of a candidate on the same
-// inputs can be compared.
+// Variant returns the asked shape with the inputs of a seed, for timed calls. Floats that the file does not draw, but takes from
+// constants and files, vary by up to a quarter. The outputs stated in the file do not apply then; only two calls of a candidate on
+// the same inputs can be compared.
 func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
 	c, err := s.s.shapeCase(p, s.constants)
 	if err != nil {
@@ -328,6 +328,10 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	if ended := ctx.Err(); err != nil && ended != nil {
 		return native.Case{}, ended
 	}
+	if err != nil && scaled {
+		return native.Case{}, fmt.Errorf("the reference of kernel %s, on inputs that differ by up to a quarter from the constants and files (vary: false keeps them as they are): %v",
+			s.info.Name, err)
+	}
 	if err != nil {
 		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
@@ -345,12 +349,12 @@ func (s *sourceSpec) Draw(_ context.Context, p space.Point, seed uint64) ([][]by
 	return inputs, err
 }
 
-// draw draws the inputs of a call, and says whether they vary although the file draws none.
+// draw draws the inputs of a call, and says whether some of them vary although the file does not draw them.
 func (s *sourceSpec) draw(c call, seed uint64) (inputs [][]byte, scaled bool, err error) {
 	if inputs, err = s.s.inputs(c, seed, true); err != nil {
 		return nil, false, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
-	if !s.s.asIs && s.s.fixed(c) {
+	if !s.s.asIs {
 		scaled = s.s.scale(c, inputs, seed)
 	}
 	return inputs, scaled, nil
