@@ -284,15 +284,46 @@ func (c *commandCandidate) environment() []string {
 }
 
 func (c *commandCandidate) run(ctx context.Context, what string, l *line, values texts, wall time.Duration) (ended, error) {
-	dir := c.directory()
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return ended{}, fmt.Errorf("there is no directory %s, where the commands of the kernel run", dir)
+	if !c.placed() {
+		return ended{}, c.gone(what)
 	}
 	limits := c.p.c.limits
-	return job{
-		what: what, words: l.expand(values), dir: dir, env: append(os.Environ(), c.environment()...),
+	e, err := job{
+		what: what, words: l.expand(values), dir: c.directory(), env: append(os.Environ(), c.environment()...),
 		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
 	}.run(ctx)
+	if ctx.Err() == nil && !c.placed() {
+		return ended{}, c.gone(what)
+	}
+	return e, err
+}
+
+// gone is the error where the directory of the candidate is missing.
+func (c *commandCandidate) gone(what string) error {
+	if c.p.shared() {
+		return fmt.Errorf("there is no directory %s, where the commands of the kernel run: make it, and resume the run", c.directory())
+	}
+	return &goneError{what}
+}
+
+// goneError says that the directory of a candidate went while one of its commands ran.
+type goneError struct{ what string }
+
+func (e *goneError) Error() string { return e.what + " removed the directory that it runs in" }
+
+// placed reports whether the directory of the candidate is there. In place of its own, a link is not good enough.
+func (c *commandCandidate) placed() bool {
+	if !c.p.shared() {
+		return isDirectory(c.dir)
+	}
+	info, err := os.Stat(c.directory())
+	return err == nil && info.IsDir()
+}
+
+// isDirectory reports whether a path is a directory, and no link to one.
+func isDirectory(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // with calls f while the candidate is built and may run.
@@ -312,31 +343,53 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		}
 		return f()
 	}
-	leave, err := c.p.own.enter(c, func() error {
-		release, err := c.p.host.Beside(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-		if err := c.copyFiles(); err != nil {
-			return err
-		}
-		return c.build(ctx)
-	})
+	leave, err := c.p.own.enter(c, func() error { return c.hold(ctx, false, func() error { return c.make(ctx) }) })
 	if err != nil {
 		return err
 	}
 	defer leave()
-	hold := c.p.host.Beside
-	if c.p.exclusive() {
-		hold = c.p.host.Alone
+	return c.hold(ctx, c.p.exclusive(), func() error {
+		if !c.placed() { // another candidate removed it
+			if err := c.make(ctx); err != nil {
+				return err
+			}
+		}
+		return f()
+	})
+}
+
+// hold calls f while it holds the machine, alone or beside others. Where the directory goes although others ran too, one of them
+// may have removed it, so that f is called again, alone.
+func (c *commandCandidate) hold(ctx context.Context, alone bool, f func() error) error {
+	take := c.p.host.Beside
+	if alone {
+		take = c.p.host.Alone
 	}
-	release, err := hold(ctx)
+	release, err := take(ctx)
 	if err != nil {
 		return err
 	}
-	defer release()
-	return f()
+	err = f()
+	release()
+	var gone *goneError
+	switch {
+	case !errors.As(err, &gone):
+		return err
+	case !alone:
+		return c.hold(ctx, true, f)
+	}
+	return kernels.Reject(space.Crashed, "%v", gone)
+}
+
+// make makes a new directory for the candidate, and builds there.
+func (c *commandCandidate) make(ctx context.Context) error {
+	if err := c.p.own.create(c); err != nil {
+		return err
+	}
+	if err := c.copyFiles(); err != nil {
+		return err
+	}
+	return c.build(ctx)
 }
 
 // build runs the build command.

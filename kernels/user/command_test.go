@@ -297,6 +297,57 @@ command: {files: [], build: 'echo {{n}} > built', run: 'cat built', metric: {exa
 	}
 }
 
+// TestCommandRemovesDirectories evaluates candidates that remove their own directory, that of all, and those of others.
+func TestCommandRemovesDirectories(t *testing.T) {
+	for _, exact := range []string{"true", "false"} {
+		k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 4}]}
+command:
+  files: []
+  build: echo {{n}} > built
+  run: 'case {{n}} in 2) rm -rf "$PWD";; 3) rm -rf "$(dirname "$PWD")";; 4) for d in ../*; do [ ../$(basename "$PWD") = $d ] || rm -rf $d; done;; esac; cat built; true'
+  metric: {repeats: 2, exact: `+exact+`}
+`)
+		p := problem(t, k, "")
+		first, err := p.Build(t.Context(), p.Space().At(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, status := range []space.Status{space.OK, space.Crashed, space.Crashed, space.OK, space.Crashed} {
+			out := evaluate(t, p, fmt.Sprintf("n=%d", []int{1, 2, 3, 4, 2}[i]))
+			if out.Status != status || status == space.Crashed && out.Reason != "the command removed the directory that it runs in" {
+				t.Errorf("exact %s, trial %d: %+v", exact, i, out)
+			}
+			if err := first.Check(t.Context(), 1); err != nil {
+				t.Errorf("exact %s: after trial %d: %v", exact, i, err)
+			}
+		}
+		if score, err := first.Score(t.Context(), 0); err != nil || score.Cost != 1 {
+			t.Errorf("exact %s: %v, %v", exact, score, err)
+		}
+	}
+}
+
+// TestCommandWithoutDirectory says that the user's directory is missing.
+func TestCommandWithoutDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {directory: '"+dir+"', run: echo 1}\n")
+	p := problem(t, k, "")
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Build(t.Context(), p.Space().At(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "make it, and resume the run") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCommandCancelled(t *testing.T) {
 	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: sleep 400}\n")
 	p := problem(t, k, "")
