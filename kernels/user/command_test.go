@@ -328,6 +328,84 @@ command:
 	}
 }
 
+// TestCommandStartsAfresh runs commands that find out what earlier runs left in their own directory.
+func TestCommandStartsAfresh(t *testing.T) {
+	for _, test := range []struct{ name, files, build, run, reason string }{
+		{"output of the build", "", "echo 7 > in", "cat in", ""},
+		{"new file", "", "echo 7 > in", "test ! -e out || exit 1; cp in out; cat out", ""},
+		{"new directory", "", "mkdir d; echo 7 > d/in", "test ! -e d/e || exit 1; mkdir -p d/e/f; cp d/in d/e/f/out; cat d/e/f/out", ""},
+		{"new link", "", "mkdir d; echo 7 > d/in", "test ! -e l || exit 1; ln -s d l; cat l/in", ""},
+		{"changed file", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > in", ""},
+		{"removed file", "", "echo 7 > in", "cat in && rm in", ""},
+		{"removed directory", "", "mkdir d; echo 7 > in", "rmdir d && cat in", ""},
+		{"changed mode", "", "echo 7 > in", "test ! -x in || exit 1; cat in; chmod +x in", ""},
+		{"file of the kernel", "data", "'true'", "cat data && rm data", ""},
+		{"wrong later", "", "echo 7 > in", "cat in; test -e '{{here}}/first' || { touch '{{here}}/first'; cp in out; }", "in a later run: the check ended with status"},
+	} {
+		for _, exact := range []string{"true", "false"} {
+			check := "'true'"
+			if test.reason != "" {
+				check = "cmp in out"
+			}
+			k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 2}]}
+command:
+  files: [`+test.files+`]
+  build: `+test.build+`
+  run: |
+    `+strings.ReplaceAll(test.run, "'{{here}}/first'", `"$HERE/first"`)+`
+  check: `+check+`
+  environment: {HERE: "{{here}}"}
+  metric: {repeats: 3, exact: `+exact+`}
+`, "data", "7\n")
+			out := evaluate(t, problem(t, k, ""), "n=1")
+			switch {
+			case test.reason == "" && (out.Status != space.OK || out.Cost != 7):
+				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
+			case test.reason != "" && (out.Status != space.WrongAnswer || !strings.Contains(out.Reason, test.reason)):
+				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
+			}
+		}
+	}
+}
+
+// TestCommandCompareChecks compares a candidate that is right in its first runs only, in its own and in the shared directory.
+func TestCommandCompareChecks(t *testing.T) {
+	for _, place := range []string{"files: []", "directory: ."} {
+		k, dir := load(t, `
+space: {parameters: [{name: n, type: enum, values: [4, 2, 3]}]}
+command:
+  `+place+`
+  run: 'rm -f out; echo {{n}}; test {{n}} = 2 && test -e "$HERE/late" || echo {{n}} > out'
+  check: test -e out
+  environment: {HERE: "{{here}}"}
+`)
+		p := problem(t, k, "")
+		var all []kernels.Candidate
+		for i := range 3 {
+			c, err := p.Build(t.Context(), p.Space().At(uint64(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Check(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, c)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "late"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := kernels.AsRejection(f.Comparisons[0].Err)
+		if f.Best != 1 || r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, "in a later run") || f.Comparisons[1].Err != nil {
+			t.Errorf("%s: %+v", place, f)
+		}
+	}
+}
+
 // TestCommandWithoutDirectory says that the user's directory is missing.
 func TestCommandWithoutDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")
