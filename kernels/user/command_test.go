@@ -111,7 +111,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"size in a file of its own", "{run: 'head -c 1234 /dev/zero > out{{n}}', files: [], metric: {from: size, file: 'out{{n}}'}}", space.OK, 1234, ""},
 		{"check", "{run: 'echo 1 > made; echo 2', check: 'test $(cat made) = 1 && test {{seed}} = 7'}", space.OK, 2, ""},
 		{"environment", "{run: 'echo $A$B', environment: {A: '{{n}}', B: 2}}", space.OK, 12, ""},
-		{"negative", "run: echo -5", space.OK, -5, ""},
+		{"negative and exact", "{run: echo -5, metric: {exact: true}}", space.OK, -5, ""},
+		{"0 and exact", "{run: echo 0, metric: {exact: true}}", space.OK, 0, ""},
 		{"here", "{run: 'test -f {{here}}/kernel.yaml && echo 1', files: []}", space.OK, 1, ""},
 
 		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing"},
@@ -121,6 +122,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing"},
 		{"no JSON", "{run: echo 3 4, metric: {json: a}}", space.WrongAnswer, 0, "is no JSON: something follows it"},
 		{"no key", "{run: 'echo {}', metric: {json: a.b}}", space.WrongAnswer, 0, "the JSON has no $.a"},
+		{"negative", "run: echo -5", space.WrongAnswer, 0, "the metric is -5: one that is not exact has to be above 0"},
+		{"0", "run: echo 0", space.WrongAnswer, 0, "the metric is 0: one that is not exact has to be above 0"},
 		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
 		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
 		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},
