@@ -91,6 +91,9 @@ type commandCandidate struct {
 	texts texts
 
 	dir     string    // its own directory, if it has one
+	made    made      // what is in it after the build
+	ran     bool      // whether the directory holds the output of a run
+	seed    uint64    // of the last check
 	samples []float64 // not yet used in a score
 	scored  bool
 }
@@ -102,16 +105,9 @@ func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 		if err := c.sample(ctx); err != nil {
 			return err
 		}
-		if c.p.c.check != nil {
-			texts := c.values()
-			texts["seed"] = strconv.FormatUint(seed, 10)
-			e, err := c.run(ctx, "the check", c.p.c.check, texts, c.p.c.limits.check)
-			if err != nil {
-				return err
-			}
-			if !e.ok() {
-				return kernels.Reject(space.WrongAnswer, "%s", e.describe("the check"))
-			}
+		c.seed = seed
+		if err := c.inspect(ctx); err != nil {
+			return err
 		}
 		if c.scored {
 			return nil
@@ -121,6 +117,32 @@ func (c *commandCandidate) Check(ctx context.Context, seed uint64) error {
 		c.scored = true
 		return c.fill(ctx)
 	})
+}
+
+// inspect runs the check command, which looks at the output of the last run.
+func (c *commandCandidate) inspect(ctx context.Context) error {
+	if c.p.c.check == nil {
+		return nil
+	}
+	texts := c.values()
+	texts["seed"] = strconv.FormatUint(c.seed, 10)
+	e, err := c.run(ctx, "the check", c.p.c.check, texts, c.p.c.limits.check)
+	if err != nil {
+		return err
+	}
+	if !e.ok() {
+		return kernels.Reject(space.WrongAnswer, "%s", e.describe("the check"))
+	}
+	return nil
+}
+
+// inspectLater runs the check command after a later run than the first. A command may be right in its first run only.
+func (c *commandCandidate) inspectLater(ctx context.Context) error {
+	err := c.inspect(ctx)
+	if rejected := kernels.AsRejection(err); rejected != nil {
+		return kernels.Reject(rejected.Status, "in a later run: %s", rejected.Reason)
+	}
+	return err
 }
 
 // Score returns the median of the samples.
@@ -159,18 +181,18 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	return score, nil
 }
 
-// fill takes the missing samples. It stops early where the candidate is clearly behind the best.
+// fill takes the missing samples, and checks the last of them. It stops early where the candidate is clearly behind the best.
 func (c *commandCandidate) fill(ctx context.Context) error {
-	m := c.p.c.metric
-	for len(c.samples) < m.repeats {
-		if c.behind() {
-			return nil
-		}
+	before := len(c.samples)
+	for len(c.samples) < c.p.c.metric.repeats && !c.behind() {
 		if err := c.sample(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(c.samples) == before {
+		return nil
+	}
+	return c.inspectLater(ctx)
 }
 
 // behind reports whether more samples are a waste: after two runs at more than 1.25 times the cost of the best, after six at more
@@ -197,6 +219,10 @@ func (c *commandCandidate) behind() bool {
 
 // sample runs the command once and reads the metric.
 func (c *commandCandidate) sample(ctx context.Context) error {
+	if err := c.renew(ctx); err != nil {
+		return err
+	}
+	c.ran = true
 	m := c.p.c.metric
 	var path string
 	if m.from == fromSize {
@@ -284,15 +310,46 @@ func (c *commandCandidate) environment() []string {
 }
 
 func (c *commandCandidate) run(ctx context.Context, what string, l *line, values texts, wall time.Duration) (ended, error) {
-	dir := c.directory()
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return ended{}, fmt.Errorf("there is no directory %s, where the commands of the kernel run", dir)
+	if !c.placed() {
+		return ended{}, c.gone(what)
 	}
 	limits := c.p.c.limits
-	return job{
-		what: what, words: l.expand(values), dir: dir, env: append(os.Environ(), c.environment()...),
+	e, err := job{
+		what: what, words: l.expand(values), dir: c.directory(), env: append(os.Environ(), c.environment()...),
 		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
 	}.run(ctx)
+	if ctx.Err() == nil && !c.placed() {
+		return ended{}, c.gone(what)
+	}
+	return e, err
+}
+
+// gone is the error where the directory of the candidate is missing.
+func (c *commandCandidate) gone(what string) error {
+	if c.p.shared() {
+		return fmt.Errorf("there is no directory %s, where the commands of the kernel run: make it, and resume the run", c.directory())
+	}
+	return &goneError{what}
+}
+
+// goneError says that the directory of a candidate went while one of its commands ran.
+type goneError struct{ what string }
+
+func (e *goneError) Error() string { return e.what + " removed the directory that it runs in" }
+
+// placed reports whether the directory of the candidate is there. In place of its own, a link is not good enough.
+func (c *commandCandidate) placed() bool {
+	if !c.p.shared() {
+		return isDirectory(c.dir)
+	}
+	info, err := os.Stat(c.directory())
+	return err == nil && info.IsDir()
+}
+
+// isDirectory reports whether a path is a directory, and no link to one.
+func isDirectory(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // with calls f while the candidate is built and may run.
@@ -312,35 +369,69 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		}
 		return f()
 	}
-	leave, err := c.p.own.enter(c, func() error {
-		release, err := c.p.host.Beside(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-		if err := c.copyFiles(); err != nil {
-			return err
-		}
-		return c.build(ctx)
-	})
+	leave, err := c.p.own.enter(c, func() error { return c.hold(ctx, false, func() error { return c.make(ctx) }) })
 	if err != nil {
 		return err
 	}
 	defer leave()
-	hold := c.p.host.Beside
-	if c.p.exclusive() {
-		hold = c.p.host.Alone
+	return c.hold(ctx, c.p.exclusive(), func() error {
+		if !c.placed() { // another candidate removed it
+			if err := c.make(ctx); err != nil {
+				return err
+			}
+		}
+		return f()
+	})
+}
+
+// hold calls f while it holds the machine, alone or beside others. Where the directory goes although others ran too, one of them
+// may have removed it, so that f is called again, alone.
+func (c *commandCandidate) hold(ctx context.Context, alone bool, f func() error) error {
+	take := c.p.host.Beside
+	if alone {
+		take = c.p.host.Alone
 	}
-	release, err := hold(ctx)
+	release, err := take(ctx)
 	if err != nil {
 		return err
 	}
-	defer release()
-	return f()
+	err = f()
+	release()
+	var gone *goneError
+	switch {
+	case !errors.As(err, &gone):
+		return err
+	case !alone:
+		return c.hold(ctx, true, f)
+	}
+	return kernels.Reject(space.Crashed, "%v", gone)
+}
+
+// make makes a new directory for the candidate, and builds there.
+func (c *commandCandidate) make(ctx context.Context) error {
+	if err := c.p.own.create(c); err != nil {
+		return err
+	}
+	if err := c.copyFiles(); errors.Is(err, fs.ErrNotExist) {
+		return c.gone("another command") // it removed this one too
+	} else if err != nil {
+		return err
+	}
+	if err := c.build(ctx); err != nil {
+		return err
+	}
+	var err error
+	if c.made, err = survey(c.dir); errors.Is(err, fs.ErrNotExist) {
+		return c.gone("another command")
+	} else if err != nil {
+		return kernels.Reject(space.CompileFailed, "what the build left cannot be read: %v", err)
+	}
+	return nil
 }
 
 // build runs the build command.
 func (c *commandCandidate) build(ctx context.Context) error {
+	c.ran = false
 	if c.p.c.build == nil {
 		return nil
 	}

@@ -111,7 +111,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"size in a file of its own", "{run: 'head -c 1234 /dev/zero > out{{n}}', files: [], metric: {from: size, file: 'out{{n}}'}}", space.OK, 1234, ""},
 		{"check", "{run: 'echo 1 > made; echo 2', check: 'test $(cat made) = 1 && test {{seed}} = 7'}", space.OK, 2, ""},
 		{"environment", "{run: 'echo $A$B', environment: {A: '{{n}}', B: 2}}", space.OK, 12, ""},
-		{"negative", "run: echo -5", space.OK, -5, ""},
+		{"negative and exact", "{run: echo -5, metric: {exact: true}}", space.OK, -5, ""},
+		{"0 and exact", "{run: echo 0, metric: {exact: true}}", space.OK, 0, ""},
 		{"here", "{run: 'test -f {{here}}/kernel.yaml && echo 1', files: []}", space.OK, 1, ""},
 
 		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing"},
@@ -121,6 +122,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing"},
 		{"no JSON", "{run: echo 3 4, metric: {json: a}}", space.WrongAnswer, 0, "is no JSON: something follows it"},
 		{"no key", "{run: 'echo {}', metric: {json: a.b}}", space.WrongAnswer, 0, "the JSON has no $.a"},
+		{"negative", "run: echo -5", space.WrongAnswer, 0, "the metric is -5: one that is not exact has to be above 0"},
+		{"0", "run: echo 0", space.WrongAnswer, 0, "the metric is 0: one that is not exact has to be above 0"},
 		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
 		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
 		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},
@@ -294,6 +297,135 @@ command: {files: [], build: 'echo {{n}} > built', run: 'cat built', metric: {exa
 	}
 	if score, err := first.Score(t.Context(), 0); err != nil || score.Cost != 1 {
 		t.Errorf("%v, %v", score, err)
+	}
+}
+
+// TestCommandRemovesDirectories evaluates candidates that remove their own directory, that of all, and those of others.
+func TestCommandRemovesDirectories(t *testing.T) {
+	for _, exact := range []string{"true", "false"} {
+		k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 4}]}
+command:
+  files: []
+  build: echo {{n}} > built
+  run: 'case {{n}} in 2) rm -rf "$PWD";; 3) rm -rf "$(dirname "$PWD")";; 4) for d in ../*; do [ ../$(basename "$PWD") = $d ] || rm -rf $d; done;; esac; cat built; true'
+  metric: {repeats: 2, exact: `+exact+`}
+`)
+		p := problem(t, k, "")
+		first, err := p.Build(t.Context(), p.Space().At(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, status := range []space.Status{space.OK, space.Crashed, space.Crashed, space.OK, space.Crashed} {
+			out := evaluate(t, p, fmt.Sprintf("n=%d", []int{1, 2, 3, 4, 2}[i]))
+			if out.Status != status || status == space.Crashed && out.Reason != "the command removed the directory that it runs in" {
+				t.Errorf("exact %s, trial %d: %+v", exact, i, out)
+			}
+			if err := first.Check(t.Context(), 1); err != nil {
+				t.Errorf("exact %s: after trial %d: %v", exact, i, err)
+			}
+		}
+		if score, err := first.Score(t.Context(), 0); err != nil || score.Cost != 1 {
+			t.Errorf("exact %s: %v, %v", exact, score, err)
+		}
+	}
+}
+
+// TestCommandStartsAfresh runs commands that find out what earlier runs left in their own directory.
+func TestCommandStartsAfresh(t *testing.T) {
+	for _, test := range []struct{ name, files, build, run, reason string }{
+		{"output of the build", "", "echo 7 > in", "cat in", ""},
+		{"new file", "", "echo 7 > in", "test ! -e out || exit 1; cp in out; cat out", ""},
+		{"new directory", "", "mkdir d; echo 7 > d/in", "test ! -e d/e || exit 1; mkdir -p d/e/f; cp d/in d/e/f/out; cat d/e/f/out", ""},
+		{"new link", "", "mkdir d; echo 7 > d/in", "test ! -e l || exit 1; ln -s d l; cat l/in", ""},
+		{"changed file", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > in", ""},
+		{"removed file", "", "echo 7 > in", "cat in && rm in", ""},
+		{"removed directory", "", "mkdir d; echo 7 > in", "rmdir d && cat in", ""},
+		{"changed mode", "", "echo 7 > in", "test ! -x in || exit 1; cat in; chmod +x in", ""},
+		{"file of the kernel", "data", "'true'", "cat data && rm data", ""},
+		{"wrong later", "", "echo 7 > in", "cat in; test -e '{{here}}/first' || { touch '{{here}}/first'; cp in out; }", "in a later run: the check ended with status"},
+	} {
+		for _, exact := range []string{"true", "false"} {
+			check := "'true'"
+			if test.reason != "" {
+				check = "cmp in out"
+			}
+			k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 2}]}
+command:
+  files: [`+test.files+`]
+  build: `+test.build+`
+  run: |
+    `+strings.ReplaceAll(test.run, "'{{here}}/first'", `"$HERE/first"`)+`
+  check: `+check+`
+  environment: {HERE: "{{here}}"}
+  metric: {repeats: 3, exact: `+exact+`}
+`, "data", "7\n")
+			out := evaluate(t, problem(t, k, ""), "n=1")
+			switch {
+			case test.reason == "" && (out.Status != space.OK || out.Cost != 7):
+				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
+			case test.reason != "" && (out.Status != space.WrongAnswer || !strings.Contains(out.Reason, test.reason)):
+				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
+			}
+		}
+	}
+}
+
+// TestCommandCompareChecks compares a candidate that is right in its first runs only, in its own and in the shared directory.
+func TestCommandCompareChecks(t *testing.T) {
+	for _, place := range []string{"files: []", "directory: ."} {
+		k, dir := load(t, `
+space: {parameters: [{name: n, type: enum, values: [4, 2, 3]}]}
+command:
+  `+place+`
+  run: 'rm -f out; echo {{n}}; test {{n}} = 2 && test -e "$HERE/late" || echo {{n}} > out'
+  check: test -e out
+  environment: {HERE: "{{here}}"}
+`)
+		p := problem(t, k, "")
+		var all []kernels.Candidate
+		for i := range 3 {
+			c, err := p.Build(t.Context(), p.Space().At(uint64(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Check(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, c)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "late"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Traits().Compare(t.Context(), all[0], all[1:], kernels.Series{Limit: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := kernels.AsRejection(f.Comparisons[0].Err)
+		if f.Best != 1 || r == nil || r.Status != space.WrongAnswer || !strings.Contains(r.Reason, "in a later run") || f.Comparisons[1].Err != nil {
+			t.Errorf("%s: %+v", place, f)
+		}
+	}
+}
+
+// TestCommandWithoutDirectory says that the user's directory is missing.
+func TestCommandWithoutDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {directory: '"+dir+"', run: echo 1}\n")
+	p := problem(t, k, "")
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Build(t.Context(), p.Space().At(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "make it, and resume the run") {
+		t.Errorf("got %v", err)
 	}
 }
 

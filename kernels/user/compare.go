@@ -22,6 +22,17 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	for i, c := range all {
+		if s.Out(i) {
+			continue
+		}
+		switch err := c.inspectLast(ctx); {
+		case err != nil && (i == 0 || kernels.AsRejection(err) == nil):
+			return kernels.Final{}, err
+		case err != nil:
+			s.Reject(i, err)
+		}
+	}
 	final := s.Final()
 	final.Machine = state
 	for i := range final.Comparisons {
@@ -45,14 +56,34 @@ func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space
 // once runs the candidate, after building it if necessary, and returns the cost of that run.
 func (c *commandCandidate) once(ctx context.Context) (cost float64, err error) {
 	err = c.with(ctx, func() error {
-		kept := c.samples
-		defer func() { c.samples = kept }()
-		c.samples = nil
-		if err := c.sample(ctx); err != nil {
-			return err
-		}
-		cost, err = c.p.c.metric.cost(c.samples[0])
+		cost, err = c.turn(ctx)
 		return err
 	})
 	return cost, err
+}
+
+// turn takes a sample that is used in no score.
+func (c *commandCandidate) turn(ctx context.Context) (cost float64, err error) {
+	kept := c.samples
+	defer func() { c.samples = kept }()
+	c.samples = nil
+	if err := c.sample(ctx); err != nil {
+		return 0, err
+	}
+	return c.p.c.metric.cost(c.samples[0])
+}
+
+// inspectLast checks the output of the candidate's last turn or, where another build has replaced it, that of one more run.
+func (c *commandCandidate) inspectLast(ctx context.Context) error {
+	if c.p.c.check == nil {
+		return nil
+	}
+	return c.with(ctx, func() error {
+		if !c.ran {
+			if _, err := c.turn(ctx); err != nil {
+				return err
+			}
+		}
+		return c.inspectLater(ctx)
+	})
 }

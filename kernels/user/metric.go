@@ -59,6 +59,8 @@ func (m metric) cost(v float64) (float64, error) {
 	switch {
 	case !space.Finite(v):
 		return 0, fmt.Errorf("the metric is %v, which is no number", v)
+	case !m.maximise && !m.exact && v <= 0:
+		return 0, fmt.Errorf("the metric is %v: one that is not exact has to be above 0, because candidates are compared by the ratio of their costs", v)
 	case !m.maximise:
 		return v, nil
 	case v <= 0 || math.IsInf(1/v, 0):

@@ -50,6 +50,9 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 	if c.check == nil && f.has("run") && !f.mentions("check") {
 		r.warn(f.at["run"], "nothing says whether its result is right, so that a command that does nothing may win: add a field check")
 	}
+	if c.check != nil && !c.own {
+		r.warn(f.at["check"], "candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files")
+	}
 	c.metric = r.metric(f.object("metric"))
 	l := f.object("limits")
 	c.limits = commandBounds{

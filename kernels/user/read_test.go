@@ -83,7 +83,7 @@ command:
 `
 
 func TestRead(t *testing.T) {
-	for _, text := range []string{sourceText, commandText + "  check: [echo]\n"} {
+	for _, text := range []string{sourceText, commandText + "  check: [echo]\n  files: []\n"} {
 		k, err := read("my.yaml", []byte(text), library)
 		if err != nil {
 			t.Fatal(err)
@@ -264,6 +264,7 @@ func TestReadWarnings(t *testing.T) {
 	}
 	got := Faults(k.Warnings()).Error()
 	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference
+my.yaml:6:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files
 my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -306,14 +307,15 @@ func TestReadUnchecked(t *testing.T) {
 	fill := strings.NewReplacer("length: n, access: read", "length: n, access: read, fill: {FILL}", "length: n, access: write", "length: n, access: update, fill: {constant: 1}").Replace(sourceText)
 	const fixed = "my.yaml:11:5: source.arguments: no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right"
 	for text, want := range map[string]string{
-		commandText:                       "my.yaml:6:8: command.run: nothing says whether its result is right, so that a command that does nothing may win: add a field check",
-		commandText + "  check: [echo]\n": "",
-		sourceText:                        "",
-		strings.Replace(fill, "FILL", "constant: 3", 1):                                                                                                         fixed,
-		strings.Replace(fill, "FILL", "random: [n, 8], integers: true", 1):                                                                                      fixed,
-		strings.Replace(fill, "FILL", "random: [n, 9], integers: true", 1):                                                                                      "",
-		strings.Replace(sourceText, "access: read}", "access: write}", 1):                                                                                       fixed,
-		strings.Replace(sourceText, "access: read}", "access: update}", 1):                                                                                      "",
+		commandText: "my.yaml:6:8: command.run: nothing says whether its result is right, so that a command that does nothing may win: add a field check",
+		commandText + "  check: [echo]\n  files: []\n":                     "",
+		commandText + "  check: [echo]\n":                                  "my.yaml:7:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files",
+		sourceText:                                                         "",
+		strings.Replace(fill, "FILL", "constant: 3", 1):                    fixed,
+		strings.Replace(fill, "FILL", "random: [n, 8], integers: true", 1): fixed,
+		strings.Replace(fill, "FILL", "random: [n, 9], integers: true", 1): "",
+		strings.Replace(sourceText, "access: read}", "access: write}", 1):  fixed,
+		strings.Replace(sourceText, "access: read}", "access: update}", 1): "",
 		strings.Replace(sourceText, "name: x, type: float, length: n, access: read", "name: x, type: float, length: 3, access: read, fill: {file: one.txt}", 1): fixed,
 	} {
 		k, err := read("my.yaml", []byte(text), library)

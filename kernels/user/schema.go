@@ -150,9 +150,9 @@ var sourceLimits = &object{"limits", []field{
 var commandObject = &object{"command", []field{
 	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
 	{name: "build", doc: "a command that builds the program, before it is run", form: formOther, schema: lineSchema},
-	{name: "check", doc: "a command that runs after run, and ends with status 0 if the result is right; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
+	{name: "check", doc: "a command that runs after run, and ends with status 0 if the result is right. It runs after the first and the last of the repeats; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
 	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
-	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel", form: formList, element: &field{form: formText}},
+	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel. What a run adds there is removed before the next run; if it changes or removes what was there, the directory is made and built again", form: formList, element: &field{form: formText}},
 	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
 	{name: "environment", doc: "environment variables to set, which may contain {{name}}", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
@@ -167,7 +167,7 @@ var metricObject = &object{"metric", []field{
 	{name: "unit", doc: "the unit of the number, for reports", form: formText},
 	{name: "goal", doc: "minimise (the default) or maximise; a number to maximise must be above 0, and its cost is 1 divided by it", form: formText, options: []string{"minimise", "maximise"}},
 	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 1 if exact", form: formWhole},
-	{name: "exact", doc: "true: the same point always has the same number; false by default", form: formTruth},
+	{name: "exact", doc: "true: the same point always has the same number; false by default. A number that is not exact must be above 0", form: formTruth},
 }}
 
 var commandLimits = &object{"limits", []field{

@@ -24,8 +24,8 @@ type scratch struct {
 // keep is how many unused directories stay: those of the candidates being evaluated and exported.
 const keep = 16
 
-// enter makes sure that the candidate has a directory, and calls make in a new one. The directory stays at least until leave is
-// called.
+// enter makes sure that the candidate has a directory: if not, it calls make, which creates one. The directory stays at least
+// until leave is called.
 func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), err error) {
 	s.mu.Lock()
 	if s.busy == nil {
@@ -33,9 +33,6 @@ func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), e
 	}
 	s.busy[c] = true
 	fresh := !slices.Contains(s.held, c)
-	if fresh {
-		err = s.create(c)
-	}
 	s.held = append(slices.DeleteFunc(s.held, func(o *commandCandidate) bool { return o == c }), c)
 	s.mu.Unlock()
 	leave = func() {
@@ -44,7 +41,7 @@ func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), e
 		delete(s.busy, c)
 		s.trim()
 	}
-	if err == nil && fresh {
+	if fresh {
 		err = make()
 	}
 	if err != nil {
@@ -57,9 +54,14 @@ func (s *scratch) enter(c *commandCandidate, make func() error) (leave func(), e
 	return leave, nil
 }
 
-// create makes the directory of a candidate.
+// create makes a new directory for a candidate, in place of the one that it may have.
 func (s *scratch) create(c *commandCandidate) error {
-	if s.root == "" {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.dir != "" {
+		os.RemoveAll(c.dir)
+	}
+	if s.root == "" || !isDirectory(s.root) {
 		removeStale(os.TempDir())
 		root, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-*")
 		if err != nil {
