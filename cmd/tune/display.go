@@ -12,6 +12,7 @@ import (
 	"tune"
 	"tune/internal/plain"
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -36,9 +37,10 @@ type display struct {
 	// measured is whether costs are, so that what the search sees is not what is exported.
 	measured bool
 	last     search.Event
-	final    string // how far the measurement at the end is; "" before it
-	step     string // of it that was told
-	first    int    // outcomes known when this sitting began
+	warnings []user.Fault // about the file of the kernel
+	final    string       // how far the measurement at the end is; "" before it
+	step     string       // of it that was told
+	first    int          // outcomes known when this sitting began
 	plainAt  time.Time
 	stop     chan struct{}
 	done     chan struct{}
@@ -76,6 +78,9 @@ func (d *display) start(s tune.Start) {
 		}
 		for _, l := range s.Lacks {
 			fmt.Fprintf(d.text, "isolation: %s\n", l)
+		}
+		for _, f := range d.warnings {
+			fmt.Fprintf(d.text, "warning: %s\n", f)
 		}
 		if s.Unsigned != nil {
 			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before running its kernel\n", s.Unsigned)

@@ -103,6 +103,9 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		}
 	}
 	d := newDisplay(a.live, a.width, quiet, a.began)
+	if own, ok := k.(*user.Kernel); ok {
+		d.warnings = own.Warnings()
+	}
 	started := false
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
