@@ -111,12 +111,12 @@ func (w *watch) state() kernels.MachineState {
 	return s
 }
 
-// Run runs a series of entrants that are not candidates of a native problem, such as processes, and may use all cores. It checks
-// the machine between rounds as [Problem.Compare] does, and only rounds on an idle machine count. The state describes the
-// machine. On a machine without a C compiler the speed of the core is not checked. Entrants reserve the machine for their turns
-// by [Host.Alone].
-func (h *Host) Run(ctx context.Context, s *timing.Series) (kernels.MachineState, error) {
-	w := &watch{threaded: true, before: timing.ReadLoad()}
+// Run runs a series of entrants that are no candidates of a native problem, such as processes. Between rounds it checks the machine
+// as [Problem.Compare] does. Where costs are wall times, rounds count only if the machine was idle, because entrants may use all
+// cores. The returned state says what was found. On a machine without a C compiler the speed of the core is not checked. The
+// entrants' turns hold the machine with [Host.Alone].
+func (h *Host) Run(ctx context.Context, s *timing.Series, wall bool) (kernels.MachineState, error) {
+	w := &watch{threaded: wall, before: timing.ReadLoad()}
 	switch tools, err := h.Toolchain(ctx); {
 	case err == nil:
 		stop, err := w.probe(ctx, h, tools)

@@ -18,7 +18,7 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 		Series: series, Entrants: len(all),
 		Turn: func(ctx context.Context, i int) (float64, error) { return all[i].once(ctx) },
 	}
-	state, err := p.host.Run(ctx, &s)
+	state, err := p.host.Run(ctx, &s, p.c.metric.from == fromTime)
 	if err != nil {
 		return kernels.Final{}, err
 	}
