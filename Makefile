@@ -78,7 +78,7 @@ stress: cc
 # What is skipped starts processes by the hundred, in which the race detector sees nothing of tune's own goroutines.
 race: cc
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m \
-		-skip 'TestHostile|TestFilesAreBounded|TestScript/(bench-kernel|examples|unasked|measure|checked|user)' $(CONCURRENT)
+		-skip 'TestHostile|TestFilesAreBounded|TestFixedBesideRandom|TestFlagsWithoutObject|TestConstantInputs|TestScript/(bench-kernel|examples|unasked|measure|checked|user)' $(CONCURRENT)
 
 lint: race
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
