@@ -252,8 +252,9 @@ type Changes struct {
 	Began     time.Time
 	Observe   func(search.Event)
 	Start     func(Start)
-	// Measuring is as in Options.
+	// Measuring and Final are as in Options.
 	Measuring func(kernels.ContestProgress)
+	Final     time.Duration
 }
 
 // Resume continues the run in a directory with what is left of its budget.
@@ -291,7 +292,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	if c.Jobs == 0 {
 		c.Jobs = settings.Jobs
 	}
-	return s.carryOut(ctx, Options{Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring})
+	return s.carryOut(ctx, Options{Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start, Measuring: c.Measuring, Final: c.Final})
 }
 
 // own lists the caller's strategy, if there is one.

@@ -152,7 +152,7 @@ type shownSetting struct {
 // unset says what a setting that has no value comes to.
 var unset = map[string]string{
 	"shape": "the kernel's default", "data": "none", "strategy": "the kernel's own", "evals": "no limit", "target": "none",
-	"jobs": "one for each core", "dir": "OUT/KERNEL-TIME-SEED",
+	"jobs": "one for each core", "final": "30s, within the budget", "dir": "OUT/KERNEL-TIME-SEED",
 }
 
 func (a *app) configCommand() *cobra.Command {

@@ -110,7 +110,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
-		Measuring: d.measuring,
+		Measuring: d.measuring, Final: set.final,
 	})
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		if made {
@@ -206,7 +206,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the directory of a run"),
 	}
-	addSettings(c.Flags(), "strategy", "budget", "evals", "target", "jobs")
+	addSettings(c.Flags(), "strategy", "budget", "evals", "target", "jobs", "final")
 	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
@@ -231,7 +231,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
-			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring,
+			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring, Final: set.final,
 		})
 		if started {
 			d.end()

@@ -34,6 +34,7 @@ type settings struct {
 	seed     uint64
 	budget   search.Budget
 	jobs     int
+	final    time.Duration // 0: not set
 	out      string
 	dir      string
 	data     string
@@ -103,6 +104,10 @@ var settingTable = []setting{
 	}, false},
 	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
+		return err
+	}, false},
+	{"final", "roughly how long the final measurement against the baseline may take, a `time` with a unit (default 30s, within the budget)", "", func(s *settings, v string) (err error) {
+		s.final, err = parseDuration(v)
 		return err
 	}, false},
 	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v }), true},

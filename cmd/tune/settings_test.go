@@ -19,7 +19,7 @@ import (
 func read(t *testing.T, args []string, config string, environ ...string) (settings, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	addSettings(flags, "shape", "strategy", "seed", "budget", "evals", "target", "jobs", "out", "dir")
+	addSettings(flags, "shape", "strategy", "seed", "budget", "evals", "target", "jobs", "final", "out", "dir")
 	flags.String("config", "", "")
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	config := writeConfig(t, "kernel: k\nshape: a=1\nstrategy: random\nseed: 2\nbudget: 1m\nevals: 5\ntarget: 1.5\njobs: 3\nout: o\ndir: d\n")
+	config := writeConfig(t, "kernel: k\nshape: a=1\nstrategy: random\nseed: 2\nbudget: 1m\nevals: 5\ntarget: 1.5\njobs: 3\nout: o\ndir: d\nfinal: 5s\n")
 	got, err := read(t, []string{"--seed", "4", "--budget", "2h"}, config, "TUNE_SEED=3", "TUNE_JOBS=8", "HOME=/", "TUNE_OUT=p")
 	if err != nil {
 		t.Fatal(err)
@@ -57,12 +57,12 @@ func TestPrecedence(t *testing.T) {
 	target := 1.5
 	got.texts = nil // the tests of the command tune config look at them
 	want := settings{
-		kernel: "k", shape: "a=1", strategy: "random", seed: 4, jobs: 8, out: "p", dir: "d",
+		kernel: "k", shape: "a=1", strategy: "random", seed: 4, jobs: 8, final: 5 * time.Second, out: "p", dir: "d",
 		budget: search.Budget{Wall: 2 * time.Hour, Evaluations: 5, Target: &target},
 		from: map[string]string{
 			"kernel": config + ": line 1: kernel", "shape": config + ": line 2: shape", "strategy": config + ": line 3: strategy",
 			"seed": "--seed", "budget": "--budget", "evals": config + ": line 6: evals", "target": config + ": line 7: target",
-			"jobs": "environment: TUNE_JOBS", "out": "environment: TUNE_OUT", "dir": config + ": line 10: dir",
+			"jobs": "environment: TUNE_JOBS", "out": "environment: TUNE_OUT", "dir": config + ": line 10: dir", "final": config + ": line 11: final",
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

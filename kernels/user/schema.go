@@ -67,7 +67,7 @@ var fileObject = &object{"kernel file", []field{
 	{name: "space", doc: "what may vary: parameters and constraints, which may name constants of the shape", form: formOther, required: true, schema: spaceSchema},
 	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
 	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
-	{name: "run", doc: "settings of tune run: strategy, seed, budget, evals, target, jobs, out, dir", form: formOther, schema: mapSchema},
+	{name: "run", doc: "settings of tune run: strategy, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: mapSchema},
 }}
 
 var kernelObject = &object{"kernel", []field{
