@@ -207,14 +207,19 @@ func validInterval(prefix string, ratio float64, interval *[2]float64) error {
 	return nil
 }
 
-// Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written.
+// Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written, and neither is one that is too
+// large to be read.
 func (s Schedule) Write(path string) error {
 	s.Format = scheduleFormat
 	s.Created = s.Created.Round(0).UTC()
 	if err := s.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return writeJSON(path, s)
+	text, err := encodeSettings(filepath.Base(path), s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return files.Write(path, text)
 }
 
 // MoveSchedule moves a schedule and its artifacts, complete in one directory, over those in another on the same file system. The
