@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -225,6 +226,35 @@ func TestOwnEvaluatorCannotLie(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMachineTooLong: a description of a machine that is too long for the files of a run is refused before anything is evaluated.
+func TestMachineTooLong(t *testing.T) {
+	k, dir := toy{size: 40}, filepath.Join(t.TempDir(), "run")
+	long, longest := strings.Repeat("x", 64<<10+1), strings.Repeat("x", 64<<10)
+	for field, m := range map[string]*results.Machine{"os": {OS: long}, "arch": {Arch: long}, "cpu": {CPU: long}, "go": {Go: long}} {
+		want := "field machine." + field + " has 65537 bytes, and may have at most 64 KiB: shorten it"
+		if _, err := Run(t.Context(), Options{Kernel: k, Dir: dir, Machine: m}); err == nil || err.Error() != "tune: Options.Machine: "+want {
+			t.Errorf("Run returned %v, want %q", err, want)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("a directory was made: %v", err)
+		}
+	}
+	// The longest ones are read again.
+	report := runToy(t, k, Options{Strategy: "grid", Dir: dir, Budget: search.Budget{Evaluations: 5}, Machine: &results.Machine{OS: longest, Arch: longest, CPU: longest, Go: longest}})
+	if report.Schedule == nil || report.Schedule.Machine.Go != longest {
+		t.Error("the machine is not in the schedule")
+	}
+	for field, m := range map[string]*results.Machine{"os": {OS: long}, "cpu": {CPU: strings.Repeat("<", 5<<20)}} {
+		report, err := Resume(t.Context(), kernels.Table{k}, dir, Changes{Machine: m, Budget: search.Budget{Evaluations: 9}})
+		if err == nil || !strings.HasPrefix(err.Error(), "tune: Changes.Machine: field machine."+field+" has ") {
+			t.Errorf("Resume returned %+v, %v", report, err)
+		}
+	}
+	if run, err := results.Read(dir); err != nil || run.Outcomes != 5 {
+		t.Errorf("%v: the run has %d outcomes", err, run.Outcomes)
 	}
 }
 

@@ -43,7 +43,8 @@ type Options struct {
 	// in space.Outcome.By the one that measured. The baseline and what is exported do not depend on it: the kernel itself builds,
 	// checks and measures these on this machine.
 	Evaluator search.Evaluator
-	// Machine describes the machine that measures. It is recorded in the run directory; nil means results.ThisMachine.
+	// Machine describes the machine that measures. It is recorded in the run directory; nil means results.ThisMachine. A text of
+	// more than 64 KiB is refused.
 	Machine *results.Machine
 	Seed    uint64
 	Budget  search.Budget
@@ -79,6 +80,9 @@ func (o Options) Validate() error {
 		if err := o.Own.Validate(); err != nil {
 			return fmt.Errorf("tune: Options.Own: %w", err)
 		}
+	}
+	if err := o.Machine.Validate(); err != nil {
+		return fmt.Errorf("tune: Options.Machine: %w", err)
 	}
 	return search.Settings{Budget: o.Budget, Jobs: o.Jobs}.Validate()
 }
@@ -117,7 +121,8 @@ type Report struct {
 	Baseline results.Baseline
 	// Checking says how much the checks of this kernel's candidates prove.
 	Checking kernels.Checking
-	// Schedule is the exported incumbent; nil where no candidate was valid.
+	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
+	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []Refusal
@@ -261,6 +266,9 @@ type Changes struct {
 func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*Report, error) {
 	if c.Began.IsZero() {
 		c.Began = time.Now()
+	}
+	if err := c.Machine.Validate(); err != nil {
+		return nil, fmt.Errorf("tune: Changes.Machine: %w", err)
 	}
 	run, recovery, err := results.Open(dir)
 	if err != nil {

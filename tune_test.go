@@ -41,6 +41,7 @@ type toy struct {
 	build func(n int) error
 	check func(ctx context.Context, n int, seed uint64) error
 	score func(n int) error
+	cost  func(n int) float64 // nil means n itself
 }
 
 func (k toy) Info() kernels.Info {
@@ -117,6 +118,9 @@ func (c *toyCandidate) Score(context.Context, int) (kernels.Score, error) {
 		}
 	}
 	cost := float64(c.n)
+	if c.cost != nil {
+		cost = c.cost(c.n)
+	}
 	if c.noise != nil {
 		cost += c.noise()
 	}
@@ -592,7 +596,7 @@ func TestVerifyTampered(t *testing.T) {
 		want   []string // the steps that fail begin so
 	}{
 		{"nothing", func(*testing.T, string) {}, nil},
-		{"cost", schedule(func(s *results.Schedule) { s.Cost, s.Ratio = 2, 10 }), []string{"rebuilt", "the saved program is right"}},
+		{"cost", schedule(func(s *results.Schedule) { s.Cost, s.Ratio = 2, 10 }), []string{"rebuilt", "it agrees with the run", "the saved program is right"}},
 		{"ratio", schedule(func(s *results.Schedule) { s.Ratio = 2 }), []string{"its version"}},
 		{"baseline cost", schedule(func(s *results.Schedule) { s.Baseline.Cost, s.Ratio = 40, 40 }), []string{"its version"}},
 		{"baseline key", schedule(func(s *results.Schedule) { s.Baseline.Key = "n=19" }), []string{"its version"}},
@@ -605,7 +609,7 @@ func TestVerifyTampered(t *testing.T) {
 		{"point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":3}`) }), []string{"the point"}},
 		{"a point that has no index", schedule(func(s *results.Schedule) { s.Point, s.Index = []byte(`{"n":3}`), nil }), []string{"the point"}},
 		{"no point", schedule(func(s *results.Schedule) { s.Point = []byte(`{"n":99}`) }), []string{"the point"}},
-		{"point and key", schedule(func(s *results.Schedule) { s.Point, s.Key, s.Index = []byte(`{"n":3}`), "n=3", nil }), []string{"rebuilt"}},
+		{"point and key", schedule(func(s *results.Schedule) { s.Point, s.Key, s.Index = []byte(`{"n":3}`), "n=3", nil }), []string{"rebuilt", "it agrees with the run"}},
 		{"another program", program("2\n"), []string{"best.program.json is", "the saved program is right", "the saved program is the one"}},
 		{"an equal program", program("1 \n"), []string{"best.program.json is", "the saved program is the one"}},
 		{"no program", program("x"), []string{"best.program.json is", "the saved program is right", "the saved program is the one"}},

@@ -46,6 +46,16 @@ func writeJSON(path string, v any) error {
 	return files.Write(path, text)
 }
 
+// encodeSettings returns the content of a JSON file of the given name that is read up to files.Settings. More is an error.
+func encodeSettings(name string, v any) ([]byte, error) {
+	text, err := encodeJSON(v)
+	if err == nil && len(text) > files.Settings {
+		err = fmt.Errorf("%s would have %d bytes, and at most %s of it are read: shorten the texts, such as those of the machine",
+			name, len(text), files.Size(files.Settings))
+	}
+	return text, err
+}
+
 // encodeJSON returns the content of an indented JSON file.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer

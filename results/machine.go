@@ -1,8 +1,10 @@
 package results
 
 import (
+	"fmt"
 	"runtime"
 
+	"tune/internal/files"
 	"tune/kernels/native/cpu"
 )
 
@@ -24,6 +26,23 @@ func ThisMachine() Machine {
 		Cores: runtime.NumCPU(),
 		Go:    runtime.Version(),
 	}
+}
+
+// mostMachine bounds each text of a machine, in bytes. The settings of a run and each of its schedules repeat the texts, and these
+// files are read up to a limit.
+const mostMachine = 64 << 10
+
+// Validate reports a text that is too long, by the name of its field in the files. A nil machine is valid.
+func (m *Machine) Validate() error {
+	if m == nil {
+		return nil
+	}
+	for _, f := range []field{{"os", m.OS}, {"arch", m.Arch}, {"cpu", m.CPU}, {"go", m.Go}} {
+		if len(f.text) > mostMachine {
+			return fmt.Errorf("field machine.%s has %d bytes, and may have at most %s: shorten it", f.name, len(f.text), files.Size(mostMachine))
+		}
+	}
+	return nil
 }
 
 // OrThis returns the machine, or ThisMachine for nil.

@@ -145,13 +145,9 @@ func Create(dir string, s Settings, prepare ...func(dir string) error) (*Run, er
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("settings of run %s: %w", dir, err)
 	}
-	text, err := encodeJSON(s)
+	text, err := encodeSettings(SettingsName, s)
 	if err != nil {
 		return nil, fmt.Errorf("settings of run %s: %w", dir, err)
-	}
-	if len(text) > files.Settings {
-		return nil, fmt.Errorf("settings of run %s: %s would have %d bytes, and at most %s of it are read: shorten the texts, such as those of the machine",
-			dir, SettingsName, len(text), files.Size(files.Settings))
 	}
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("cannot create the run directory: %w", err)

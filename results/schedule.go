@@ -51,8 +51,9 @@ type Schedule struct {
 	IndistinctFrom []string `json:"indistinct_from,omitempty"`
 	// Unverified says that the machine was not as quiet as the measurement needs.
 	Unverified bool `json:"unverified,omitempty"`
-	// Closest is set where the schedule's point is the baseline: it is the point that was measured beside the baseline and not
-	// proven to be faster. Otherwise it is nil.
+	// Closest is set where the baseline is exported instead of another point: it is the one that was measured beside the baseline
+	// and not proven to be faster, or where costs are exact, the best one of the search that passes all checks. Otherwise it is
+	// nil.
 	Closest *Closest `json:"closest,omitempty"`
 	// Search holds what the search measured of the point and of the baseline, at different moments; nil where costs are exact.
 	Search *Seen `json:"seen_by_search,omitempty"`
@@ -90,7 +91,8 @@ type Seen struct {
 	Baseline float64 `json:"baseline"`
 }
 
-// Closest is a point that was measured beside a baseline. Its fields are like those of a Schedule.
+// Closest is a point that is no better than a baseline, as far as is proven. Its fields are like those of a Schedule; where costs
+// are exact, it has no interval and no pairs.
 type Closest struct {
 	Key           string      `json:"key"`
 	Cost          float64     `json:"cost"`
@@ -205,14 +207,19 @@ func validInterval(prefix string, ratio float64, interval *[2]float64) error {
 	return nil
 }
 
-// Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written.
+// Write writes the schedule to a file, atomically. A schedule that Validate refuses is not written, and neither is one that is too
+// large to be read.
 func (s Schedule) Write(path string) error {
 	s.Format = scheduleFormat
 	s.Created = s.Created.Round(0).UTC()
 	if err := s.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return writeJSON(path, s)
+	text, err := encodeSettings(filepath.Base(path), s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return files.Write(path, text)
 }
 
 // MoveSchedule moves a schedule and its artifacts, complete in one directory, over those in another on the same file system. The

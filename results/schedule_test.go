@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tune/internal/files"
 	"tune/space"
 )
 
@@ -52,6 +53,20 @@ func TestScheduleReadsBack(t *testing.T) {
 	// The values of the point stay in the order of the space, and readable.
 	if !strings.Contains(string(data), "\"point\": {\n    \"unroll\": 4,\n    \"layout\": \"a<b\"\n  }") {
 		t.Errorf("the file reads\n%s", data)
+	}
+}
+
+// TestScheduleTooLarge: a schedule that could not be read back is not written over one that can.
+func TestScheduleTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "best.json")
+	s := testSchedule()
+	must(t, s.Write(path))
+	s.Machine.CPU = strings.Repeat("<", files.Settings)
+	if err := s.Write(path); err == nil || !strings.HasPrefix(err.Error(), path+": best.json would have 41") || !strings.Contains(err.Error(), "at most 4 MiB of it are read: shorten the texts") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := ReadSchedule(path); err != nil {
+		t.Errorf("the earlier schedule is gone: %v", err)
 	}
 }
 

@@ -154,7 +154,7 @@ func (d *display) line() string {
 	if d.final != "" {
 		return fmt.Sprintf("%s · %s in all", d.final, (d.prior + spent).Round(time.Second))
 	}
-	best := "none yet"
+	label, best := "best", "none yet"
 	if o := d.last.Best.Outcome; o.Status == space.OK {
 		best = number(o.Cost) + " " + d.unit
 		if o.Cost > 0 && d.base > 0 {
@@ -170,9 +170,8 @@ func (d *display) line() string {
 	if rate < 9.95 {
 		decimals = 1
 	}
-	label := "best"
-	if d.measured {
-		label = "best seen" // the measurement at the end has the last word
+	if d.measured || d.last.Best.Outcome.Status == space.OK && d.last.Best.Outcome.Cost > d.base {
+		label = "best seen" // the measurement at the end has the last word, and what is slower than the baseline is not exported
 	}
 	text := fmt.Sprintf(label+" %s · %d evaluated, %.*f/s · %.0f%% valid", best, d.last.Known, decimals, rate, valid)
 	if n := d.budget.Evaluations; n > 0 {

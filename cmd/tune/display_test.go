@@ -83,7 +83,7 @@ func TestLine(t *testing.T) {
 		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
 		{"evaluations", startOf(0, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 10/s · 90% valid · 40 to go"},
 		{"both", startOf(time.Minute, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
-		{"no budget", startOf(0, 0, 0, 0), time.Second, event(10, 10, 6000), "best 6,000 cycles (0.50× baseline) · 10 evaluated, 10/s · 100% valid"},
+		{"no budget", startOf(0, 0, 0, 0), time.Second, event(10, 10, 6000), "best seen 6,000 cycles (0.50× baseline) · 10 evaluated, 10/s · 100% valid"},
 		// What earlier sittings evaluated counts, but not for the rate; their time counts for what is left.
 		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, event(150, 75, 1500), "best 1,500 cycles (2.00× baseline) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
 		{"over", startOf(time.Second, 5, 0, 0), time.Minute, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},

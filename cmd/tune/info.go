@@ -254,7 +254,7 @@ type runRow struct {
 	Baseline float64       `json:"baseline,omitempty"`
 	Ratio    float64       `json:"ratio,omitempty"`
 	Verdict  space.Verdict `json:"verdict,omitempty"`
-	// Seen is the least cost that the search saw, where costs are not exact.
+	// Seen is the least cost that the search saw, where that is not what is exported.
 	Seen    *float64  `json:"least_seen_by_search,omitempty"`
 	Unit    string    `json:"unit"`
 	Elapsed float64   `json:"elapsed_seconds"`
@@ -274,10 +274,13 @@ func rowOf(l results.Listing) runRow {
 	// What is exported has its numbers from the schedule. One that cannot be read is told by tune verify.
 	s, err := results.ReadSchedule(filepath.Join(l.Dir, tune.ScheduleName))
 	switch {
+	case err == nil && s.Search == nil && s.Evaluations < r.Evaluations && r.Best != nil && *r.Best < s.Cost:
+		// The run has gone on since and found a better point, which that schedule does not judge.
+		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds)
 	case err == nil:
 		r.Baseline, r.Ratio, r.Verdict = s.Baseline.Cost, s.Ratio, s.Verdict
 		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds) // with the measurement at the end
-		if s.Search != nil {
+		if s.Search != nil || r.Best != nil && *r.Best != s.Cost {
 			r.Best, r.Seen = &s.Cost, r.Best
 		}
 	case l.Settings.Measured:

@@ -25,9 +25,11 @@ func baselineName(s *results.Schedule) string {
 }
 
 // printMeasured says what is known of the point beside the baseline, and how far it can be trusted. Schedules of earlier versions have
-// no verdict.
+// no verdict. Where costs are exact, the search has seen the same ones.
 func printMeasured(w io.Writer, s *results.Schedule) {
 	switch {
+	case s.Verdict == space.NoGain && s.Search == nil:
+		fmt.Fprintln(w, "verdict   no gain over the baseline")
 	case s.Verdict == space.NoGain:
 		fmt.Fprintln(w, "verdict   no measurable gain over the baseline")
 	case s.Verdict == space.Unverified:
@@ -36,6 +38,13 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
 	switch {
+	case s.Closest != nil && s.Search == nil:
+		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
+		fmt.Fprintf(w, "search    saw %s %s there", number(s.Closest.Cost), s.Unit)
+		if s.Closest.Ratio > 0 {
+			fmt.Fprintf(w, ", %s the baseline", times(s.Closest.Ratio))
+		}
+		fmt.Fprintln(w)
 	case s.Closest != nil:
 		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
 		printRatio(w, s.Closest.Ratio, s.Closest.RatioInterval, s.Closest.Pairs, s.Verdict)

@@ -314,7 +314,7 @@ func (a *app) printSchedule(r *tune.Report) {
 	}
 	unit, of := s.Unit, s.Baseline.Preset
 	switch {
-	case s.Search != nil && s.Key == s.Baseline.Key:
+	case s.Key == s.Baseline.Key:
 		fmt.Fprintf(w, "best      %s %s: %s itself\n", number(s.Cost), unit, baselineName(s))
 	case s.Ratio > 0:
 		fmt.Fprintf(w, "best      %s %s, %s the %s %s of %s\n", number(s.Cost), unit, times(s.Ratio), number(s.Baseline.Cost), unit, of)
@@ -496,7 +496,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Rebuild a schedule and check it on fresh inputs",
 		Long: `verify rebuilds a schedule from its point and checks the result on fresh inputs. It also checks the program that was saved
 beside the schedule. It fails if either is wrong, has another cost, or differs from the other. A saved program that has to be
-compiled is run only if it is, byte for byte, what the point builds. Given a run directory, it verifies best.json there.` + aboutConsent,
+compiled is run only if it is, byte for byte, what the point builds. Given a run directory, it verifies best.json there. In a run
+directory, the schedule must also agree with the journal.` + aboutConsent,
 		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
   tune verify best.json --checks 100
   tune verify best.json --config my.yaml

@@ -71,13 +71,7 @@ func (e *StaleError) Unwrap() error { return e.Err }
 
 // drawChart draws the best cost over time.
 func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String())}
-	if c.Seen = !k.Info.Exact; c.Seen {
-		// The costs of the schedule were measured separately.
-		if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil && best.Pairs > 0 {
-			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
-		}
-	}
+	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact}
 	steps, err := results.Convergence(run)
 	if err != nil {
 		return err
@@ -87,6 +81,13 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 	}
 	if len(c.Steps) == 0 {
 		return ErrNoValid
+	}
+	if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil {
+		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
+		instead := k.Info.Exact && best.Closest != nil && best.Cost <= c.Steps[len(c.Steps)-1].Cost
+		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
+		}
 	}
 	return chart.WriteRun(w, format, c)
 }
@@ -177,7 +178,8 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 }
 
 // current returns the schedule in a run directory if it is that of the incumbent, with its files as they were exported; otherwise
-// the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist.
+// the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist. The baseline
+// may be exported though it is none of the best points; where costs are exact, only while no point of the run is better.
 func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Schedule, error) {
 	path := filepath.Join(dir, Name)
 	schedule, err := results.ReadSchedule(path)
@@ -187,17 +189,23 @@ func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Sche
 	if err != nil {
 		return schedule, err
 	}
-	choice := ranking[:1]
+	choice, mayBeBaseline := ranking[:1], true
 	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
-	if !k.Info.Exact {
-		// The baseline is not among the finalists, but may be exported.
+	if k.Info.Exact {
+		mayBeBaseline = !space.Objective{}.Less(ranking[0].Outcome, costing(schedule.Baseline.Cost))
+	} else {
+		// The baseline is not among the finalists.
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
 		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(k, others, 1))
 	}
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
 		return e.Number == schedule.Trial && e.Key == schedule.Key && (!k.Info.Exact || e.Outcome.Cost == schedule.Cost)
-	}) && (k.Info.Exact || schedule.Key != schedule.Baseline.Key) {
-		return schedule, fmt.Errorf("%s is of trial %d, which is not one of the best of the run as it stands", path, schedule.Trial)
+	}) && !(mayBeBaseline && schedule.Key == schedule.Baseline.Key) {
+		of := fmt.Sprintf("trial %d", schedule.Trial)
+		if schedule.Trial == results.NoTrial {
+			of = kernels.BaselineName(schedule.Baseline.Preset)
+		}
+		return schedule, fmt.Errorf("%s is of %s, which is not one of the best of the run as it stands", path, of)
 	}
 	for _, a := range schedule.Artifacts {
 		if err := a.Verify(dir); err != nil {

@@ -9,8 +9,10 @@ package schedule
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tune/kernels"
@@ -61,8 +63,8 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Make exports the first candidate of a ranking that passes, or the one that a contest prefers. The schedule is nil where none
-// passes. With an error, the result has what was refused before it.
+// Make exports the first candidate of a ranking that passes, or the one that a contest prefers; the baseline, where that is no
+// better. The schedule is nil where no candidate passes. With an error, the result has what was refused before it.
 func (m *Maker) Make(ctx context.Context, ranking []space.Entry) (Made, error) {
 	m.made = Made{}
 	err := m.export(ctx, ranking)
@@ -77,7 +79,8 @@ func (m *Maker) MakeFrom(ctx context.Context, h results.History) (Made, error) {
 }
 
 // export checks the incumbent on fresh inputs and writes its schedule and its program. If the incumbent fails there it is
-// refused, and the next best takes its place.
+// refused, and the next best takes its place. Where the first one that passes is no better than the baseline, the baseline is
+// exported instead.
 func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 	if compare := m.Kernel.Compare(); compare != nil {
 		return m.exportMeasured(ctx, compare, ranking)
@@ -89,26 +92,72 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 			return err
 		}
 		c, score, err := m.Kernel.Rebuild(ctx, point, e.Outcome.Cost, seeds)
-		if r := kernels.AsRejection(err); r != nil {
-			m.made.Refused = append(m.made.Refused, Refusal{e.Key, err.Error()})
+		if kernels.AsRejection(err) != nil {
+			m.refuse(e.Key, err)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		e.Outcome.Metrics = score.Metrics // whatever evaluated it in the search
-		schedule, err := m.writeSchedule(e, point, c, seeds, nil)
-		if err != nil {
-			return err
+		if e.Key != m.Baseline.Key && !(space.Objective{}).Less(e.Outcome, costing(m.Baseline.Cost)) {
+			if done, err := m.exportNoGain(ctx, ranking, e, seeds); done || err != nil {
+				return err
+			}
 		}
-		m.made.Schedule = schedule
-		return nil
+		e.Outcome.Metrics = score.Metrics // whatever evaluated it in the search
+		m.made.Schedule, err = m.writeSchedule(e, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, nil) })
+		return err
 	}
 	return nil
 }
 
-// writeSchedule writes the schedule and its files. final is the result of the final measurement; nil where costs are exact.
-func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, final *measured) (*results.Schedule, error) {
+// exportNoGain exports the baseline instead of the best right point of the search, which is no better. done is false where the
+// baseline fails on the fresh inputs: then that point is the better of the two after all.
+func (m *Maker) exportNoGain(ctx context.Context, ranking []space.Entry, best space.Entry, seeds []uint64) (done bool, err error) {
+	base := space.Entry{Key: m.Baseline.Key, Number: results.NoTrial, Outcome: costing(m.Baseline.Cost)}
+	isBaseline := func(key string) bool { return key == base.Key }
+	if slices.ContainsFunc(m.made.Refused, func(r Refusal) bool { return isBaseline(r.Key) }) {
+		return false, nil
+	}
+	for _, e := range ranking {
+		// An evaluator of the caller's may have answered with another cost. That trial is not the source of this one.
+		if isBaseline(e.Key) && (!m.Kernel.Info.Exact || e.Outcome.Cost == m.Baseline.Cost) {
+			base.Number = e.Number
+		}
+	}
+	point, err := m.Kernel.Problem.Space().Parse(base.Key)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", kernels.BaselineName(m.Baseline.Preset), err)
+	}
+	c, score, err := m.Kernel.Rebuild(ctx, point, base.Outcome.Cost, seeds)
+	if kernels.AsRejection(err) != nil {
+		m.refuse(base.Key, err)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", kernels.BaselineName(m.Baseline.Preset), err)
+	}
+	base.Outcome.Metrics = score.Metrics
+	m.made.Schedule, err = m.writeSchedule(base, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, &best) })
+	return true, err
+}
+
+// costing is the outcome of a right candidate with a cost.
+func costing(cost float64) space.Outcome { return space.Outcome{Status: space.OK, Cost: cost} }
+
+// unmeasured enters into a schedule what is known without a final measurement. closest is the best point of the search where the
+// baseline is exported instead; otherwise it is nil.
+func unmeasured(info kernels.Info, s *results.Schedule, closest *space.Entry) {
+	s.Verdict = verdictOf(info, s.Cost, s.Baseline.Cost)
+	s.Unverified = s.Verdict == space.Unverified
+	if closest != nil {
+		cost := closest.Outcome.Cost
+		s.Closest = &results.Closest{Key: closest.Key, Cost: cost, Ratio: ratio(s.Baseline.Cost, cost)}
+	}
+}
+
+// writeSchedule writes the schedule and its files. judge enters the verdict, and what it follows from.
+func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, judge func(*results.Schedule)) (*results.Schedule, error) {
 	path := filepath.Join(m.Dir, Name)
 	values, err := p.MarshalJSON()
 	if err != nil {
@@ -124,12 +173,7 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 		Clock: set.Clock, Data: set.Data, Run: filepath.Base(m.Run), ToolVersion: m.ToolVersion, Machine: m.Machine.OrThis(), Created: time.Now(),
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
 	}
-	if final != nil {
-		final.apply(&schedule)
-	} else {
-		schedule.Verdict = verdictOf(m.Kernel.Info, e.Outcome.Cost, m.Baseline.Cost)
-		schedule.Unverified = schedule.Verdict == space.Unverified
-	}
+	judge(&schedule)
 	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := m.Kernel.Problem.Space().Index(p); ok {
 		schedule.Index = &i
@@ -185,7 +229,7 @@ func pages(h results.History) iter.Seq2[[]space.Entry, error] {
 	}
 }
 
-// exportFrom exports the first candidate of a history that passes, in the order of the ranking.
+// exportFrom is export for the ranking of a whole history.
 func (m *Maker) exportFrom(ctx context.Context, h results.History) (err error) {
 	if m.Serial, err = BestSerial(m.Kernel, h); err != nil {
 		return err

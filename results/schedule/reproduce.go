@@ -14,8 +14,8 @@ import (
 // run with a budget up to this trial finds it, even if that cuts its last batch short. Earlier batches must not be cut short:
 // where the original run once had a smaller budget, the commands resume it at the same place.
 func (m *Maker) reproduce(trial int) []string {
-	if !m.Kernel.Info.Exact {
-		return nil // what a strategy asks for depends on times, which differ in every run
+	if !m.Kernel.Info.Exact || trial == results.NoTrial {
+		return nil // what a strategy asks for depends on times, which differ in every run; or it did not ask for the point
 	}
 	set, kernel := m.Settings, m.Settings.Kernel
 	if file := m.Kernel.Info.Files.Path; file != "" {

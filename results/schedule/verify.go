@@ -58,8 +58,8 @@ func FreshSeeds(n int) []uint64 {
 }
 
 // Verify rebuilds the schedule in a file from its point, and checks it on the inputs from the given seeds. It does the same with
-// the program that was saved beside the schedule. seeds must not be empty. An error means that the schedule cannot be examined;
-// what fails is a step with an error.
+// the program that was saved beside the schedule. Where the file is in the directory of a run, it also compares the two. seeds
+// must not be empty. An error means that the schedule cannot be examined; what fails is a step with an error.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
@@ -82,6 +82,9 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		err = verifyCosts(ctx, k, x.rebuilt, schedule)
 	}
 	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
+	if dir := filepath.Dir(path); hasRun(dir) {
+		x.step("it agrees with the run in its directory", verifyRun(k.Info, dir, schedule))
+	}
 	x.files()
 	if traits.Load != nil {
 		x.saved(ctx, traits.Launches)
@@ -225,6 +228,11 @@ func verifyFields(k *kernels.Opened, schedule results.Schedule) error {
 	if key := base.Point.Key(); schedule.Baseline.Preset != base.Name || schedule.Baseline.Key != key {
 		return fmt.Errorf("field baseline is %s (%s), and the baseline of %s is %s (%s)",
 			schedule.Baseline.Preset, schedule.Baseline.Key, k.Info.Name, base.Name, key)
+	}
+	if c := schedule.Closest; c != nil && schedule.SpaceFingerprint == k.Problem.Space().Fingerprint() {
+		if _, err := k.Problem.Space().Parse(c.Key); err != nil {
+			return fmt.Errorf("field closest.key: %w", err)
+		}
 	}
 	if d, _, ok := kernels.SplitDeviation(schedule.Metrics); ok {
 		if err := d.Validate(); err != nil {
