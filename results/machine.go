@@ -3,7 +3,7 @@ package results
 import (
 	"runtime"
 
-	"tune/kernels/native/cpu"
+	"tune/internal/cpu"
 )
 
 // Machine describes where a run was measured.

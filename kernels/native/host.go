@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"tune/internal/cpu"
 	"tune/kernels/native/cc"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/worker"
 )
 

@@ -38,8 +38,8 @@ import (
 	"github.com/MaxHalford/eaopt"
 
 	"tune/search"
-	"tune/search/code"
 	"tune/search/constant"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

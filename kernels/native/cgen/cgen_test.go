@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"tune/internal/cpu"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/threads"
 	"tune/space"

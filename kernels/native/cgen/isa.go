@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tune/internal/cpu"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 )
 
 // The names of instruction sets. Native leaves the set to the compiler: all that the CPU has, as the compiler knows it. It is
