@@ -5,13 +5,14 @@ package peers
 
 import (
 	"bufio"
-	"fmt"
+	"embed"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 )
 
 // Peer is an installed library.
@@ -22,38 +23,41 @@ type Peer struct {
 
 // library says how a library is found and called.
 type library struct {
-	name    string
+	Name    string
 	sonames []string // the preferred one first
-	// threads are the functions that set the number of threads, with the C type of their argument; the
-	// first one that the library has is called before each product.
-	threads []struct{ function, argument string }
-	// environment holds the variables that are set to the number of threads before the library is loaded,
+	// SetThreads is the function that sets the number of threads, which is called before each product if the library has it.
+	SetThreads string
+	Number     string // the C type of its argument
+	// Environment holds the variables that are set to the number of threads before the library is loaded,
 	// because some start their threads then.
-	environment []string
-	openmp      bool // whether its threads are those of OpenMP, which stay apart if told to
-	dnnl        bool // dnnl_sgemm instead of cblas_sgemm
+	Environment []string
+	OpenMP      bool // whether its threads are those of OpenMP, which stay apart if told to
+	DNNL        bool // dnnl_sgemm instead of cblas_sgemm
 }
 
 var libraries = []library{
 	{
-		name:        "openblas",
+		Name:        "openblas",
 		sonames:     []string{"libopenblas.so.0", "libopenblas.so"},
-		threads:     []struct{ function, argument string }{{"openblas_set_num_threads", "int"}},
-		environment: []string{"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"},
+		SetThreads:  "openblas_set_num_threads",
+		Number:      "int",
+		Environment: []string{"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"},
 	},
 	{
-		name:        "blis",
+		Name:        "blis",
 		sonames:     []string{"libblis.so.4", "libblis.so.3", "libblis.so"},
-		threads:     []struct{ function, argument string }{{"bli_thread_set_num_threads", "long"}},
-		environment: []string{"BLIS_NUM_THREADS", "OMP_NUM_THREADS"},
+		SetThreads:  "bli_thread_set_num_threads",
+		Number:      "long",
+		Environment: []string{"BLIS_NUM_THREADS", "OMP_NUM_THREADS"},
 	},
 	{
-		name:        "dnnl",
+		Name:        "dnnl",
 		sonames:     []string{"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"},
-		threads:     []struct{ function, argument string }{{"omp_set_num_threads", "int"}},
-		environment: []string{"OMP_NUM_THREADS"},
-		openmp:      true,
-		dnnl:        true,
+		SetThreads:  "omp_set_num_threads",
+		Number:      "int",
+		Environment: []string{"OMP_NUM_THREADS"},
+		OpenMP:      true,
+		DNNL:        true,
 	},
 }
 
@@ -61,7 +65,7 @@ var libraries = []library{
 func Names() []string {
 	var out []string
 	for _, l := range libraries {
-		out = append(out, l.name)
+		out = append(out, l.Name)
 	}
 	return out
 }
@@ -74,7 +78,7 @@ func find(directories []string) []Peer {
 	for _, l := range libraries {
 		for _, path := range paths(directories, l.sonames) {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				out = append(out, Peer{Name: l.name, Path: path})
+				out = append(out, Peer{Name: l.Name, Path: path})
 				break
 			}
 		}
@@ -122,64 +126,22 @@ func directories() []string {
 // K. Its arguments and dimensions are those of package gemm. It aborts, with the reason on standard error, where
 // the library cannot be loaded.
 func (p Peer) Source(transposed bool, threads int) native.Source {
-	i := slices.IndexFunc(libraries, func(l library) bool { return l.name == p.Name })
+	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
 	if i < 0 {
 		panic("peers: no library " + p.Name)
 	}
-	l := libraries[i]
-	var b strings.Builder
-	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	w("// C = A·B%s by %s with %d threads: args are A, B, C and dims M, N, K.", map[bool]string{true: "ᵀ"}[transposed], l.name, threads)
-	w(`void *dlopen(const char *path, int mode);
-void *dlsym(void *library, const char *name);
-char *dlerror(void);
-int setenv(const char *name, const char *value, int overwrite);
-int dprintf(int file, const char *format, ...);
-void abort(void);
-`)
-	if l.dnnl {
-		w("static int (*product)(char, char, long, long, long, float, const float *, long, const float *, long, float, float *, long);")
-	} else {
-		w("static void (*product)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);")
-	}
-	for i, t := range l.threads {
-		w("static void (*set_threads_%d)(%s);", i, t.argument)
-	}
-	function := "cblas_sgemm"
-	if l.dnnl {
-		function = "dnnl_sgemm"
-	}
-	w("\nstatic void load(void) {")
-	for _, name := range l.environment {
-		w("\tsetenv(%q, \"%d\", 1);", name, threads)
-	}
-	if l.openmp && threads > 1 {
-		w("\tsetenv(\"OMP_PROC_BIND\", \"true\", 0);")
-		w("\tsetenv(\"OMP_PLACES\", \"cores\", 0);")
-	}
-	w("\tvoid *library = dlopen(%q, 2); // RTLD_NOW", p.Path)
-	w("\tif (library) product = dlsym(library, %q);", function)
-	w("\tif (!product) {\n\t\tdprintf(2, \"%%s\\n\", dlerror());\n\t\tabort();\n\t}")
-	for i, t := range l.threads {
-		w("\tset_threads_%d = dlsym(library, %q);", i, t.function)
-	}
-	w("}\n")
-	w("void tune_kernel(void *const *args, const long *dims) {")
-	w("\tif (!product) load();")
-	for i := range l.threads {
-		w("\tif (set_threads_%d) set_threads_%d(%d);", i, i, threads)
-	}
-	w("\tconst long m = dims[0], n = dims[1], k = dims[2];")
-	ldb := "n"
-	if transposed {
-		ldb = "k"
-	}
-	if l.dnnl {
-		w("\tproduct('N', '%s', m, n, k, 1, args[0], k, args[1], %s, 0, args[2], n);", map[bool]string{false: "N", true: "T"}[transposed], ldb)
-	} else {
-		// Row-major, not transposed, and transposed or not.
-		w("\tproduct(101, 111, %d, m, n, k, 1, args[0], k, args[1], %s, 0, args[2], n);", map[bool]int{false: 111, true: 112}[transposed], ldb)
-	}
-	w("}")
-	return native.Source{Lang: "c", Text: b.String(), Flags: []string{"-O2"}, Threads: threads}
+	var w cgen.Writer
+	w.Piece(pieces, "peer", struct {
+		library
+		Path       string
+		Transposed bool
+		Threads    int
+	}{libraries[i], p.Path, transposed, threads})
+	return native.Source{Lang: "c", Text: w.String(), Flags: []string{"-O2"}, Threads: threads}
 }
+
+// pieces are the text of a candidate.
+var pieces = cgen.ParsePieces(pieceFiles, "peer.c.tmpl")
+
+//go:embed peer.c.tmpl
+var pieceFiles embed.FS
