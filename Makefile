@@ -90,7 +90,7 @@ fmt:
 
 # Rewrites the golden files of the tests.
 generate:
-	$(GO) test ./kernels/treehash/scalar ./kernels/gemm ./kernels/user ./search/strategies -update
+	$(GO) test ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/user ./search/strategies -update
 
 bench:
 	$(GO) test -run '^$$' -bench . ./...

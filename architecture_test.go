@@ -21,25 +21,25 @@ var update = flag.Bool("update", false, "write the picture of packages into ARCH
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
 // import itself, and the packages internal/files, internal/guard and internal/plain, which know nothing of tune.
 var rooms = map[string][]string{
-	"space":              {},
-	"sim":                {},
-	"search":             {"space"},
-	"search/bench":       {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
-	"kernels":            {"space", "sim", "kernels/native/cpu"},
-	"kernels/recorded":   {"space", "kernels", "results"},
-	"kernels/native/cpu": {},
-	"kernels/catalog":    {"space", "kernels", "kernels/recorded", "results"},
-	"kernels/bench":      {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
-	"results":            {"space", "kernels/native/cpu"},
-	"results/earlier":    {"space", "search", "kernels", "kernels/recorded", "results"},
-	"results/schedule":   {"space", "search", "kernels", "results"},
-	"configs":            {"space"},
-	"internal/files":     {},
-	"internal/guard":     {},
-	"internal/plain":     {},
-	"internal/trust":     {"", "space", "search", "kernels", "results"},
-	"":                   {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
-	"cmd/tune":           {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "kernels/native/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
+	"space":            {},
+	"sim":              {},
+	"search":           {"space"},
+	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
+	"kernels":          {"space", "sim", "internal/cpu"},
+	"kernels/recorded": {"space", "kernels", "results"},
+	"kernels/catalog":  {"space", "kernels", "kernels/recorded", "results"},
+	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
+	"results":          {"space", "internal/cpu"},
+	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
+	"results/schedule": {"space", "search", "kernels", "results"},
+	"configs":          {"space"},
+	"internal/cpu":     {},
+	"internal/files":   {},
+	"internal/guard":   {},
+	"internal/plain":   {},
+	"internal/trust":   {"", "space", "search", "kernels", "results"},
+	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
 }
 
 // tools are the rooms that every other one may import.
@@ -171,7 +171,7 @@ func picture(imports map[string][]string) string {
 		for j, name := range names {
 			names[j] = cmp.Or(name, ".")
 		}
-		fmt.Fprintf(&b, "%s\n", strings.TrimRight(fmt.Sprintf("%-28s %s", cmp.Or(path, "."), strings.Join(names, " ")), " "))
+		fmt.Fprintf(&b, "%s\n", strings.TrimRight(fmt.Sprintf("%-32s %s", cmp.Or(path, "."), strings.Join(names, " ")), " "))
 	}
 	return b.String()
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"tune/internal/cpu"
 	"tune/internal/files"
-	"tune/kernels/native/cpu"
 )
 
 // Machine describes where a run was measured.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/internal/cpu"
 	"tune/kernels/native/cc"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/worker"
 	"tune/results"
 )

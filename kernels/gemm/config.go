@@ -7,7 +7,7 @@ const (
 	FormNaive   = "naive"   // three loops
 	FormBlocked = "blocked" // three loops over square blocks
 	FormTiled   = "tiled"   // register tiles inside cache blocks, with or without packing
-	FormSkinny  = "skinny"  // for few rows or few columns: the large operand is read once, nothing of it is packed
+	FormSkinny  = "skinny"  // for few rows or few columns: the large operand is read once and not packed
 )
 
 // The layouts of the operand B.
@@ -16,17 +16,17 @@ const (
 	LayoutNT = "nt" // N × K, row by row: C = A·Bᵀ
 )
 
-// What becomes of the rows and columns that fill no tile.
+// The ways to compute the rows and columns that do not fill a tile.
 const (
 	TailMasked = "masked" // narrower tiles; the last vector of a row is loaded and stored under a mask
-	TailScalar = "scalar" // narrower tiles; the last columns of a row one by one
+	TailScalar = "scalar" // narrower tiles; the last columns are computed one by one
 	TailPadded = "padded" // full tiles on copies that are padded with zeros
 )
 
 // Dims are the dimensions of a product: C has M rows and N columns, and each element sums K products.
 type Dims struct{ M, N, K int }
 
-// Config is a point of the space: every knob with its value. newSpace documents the knobs.
+// Config has the value of each parameter of a point. newSpace documents the parameters.
 type Config struct {
 	Form     string
 	Compiler string
@@ -45,27 +45,27 @@ type Config struct {
 	Depth     int  // accumulators along K of each element (skinny)
 	KU        int  // unrolling of K
 	KC        int  // depth of a cache block
-	MC        int  // rows of a cache block, at the most
-	NC        int  // columns of a cache block, at the most
-	PackX     bool // the operand that gives the rows of a tile
-	PackY     bool // the operand that gives the vectors of a tile
+	MC        int  // most rows of a cache block
+	NC        int  // most columns of a cache block
+	PackX     bool // the operand with the rows of a tile is packed
+	PackY     bool // the operand with the vectors of a tile is packed
 	Order     string
 	Inner     string
 	Tail      string
-	Fixed     bool // a second copy of the code has the asked dimensions as constants
-	PrefetchX int  // steps of K, 0 for none
+	Fixed     bool // there is a second copy of the code, in which the asked dimensions are constants
+	PrefetchX int  // how many steps of K ahead, 0 for none
 	PrefetchY int
 	PrefetchC bool
-	NextY     bool // the next strip of Y is fetched while this one is used
+	NextY     bool // the next strip of Y is prefetched while the current one is used
 
 	Workers int
 	Split   string // "rows" or "columns" of C
-	Chunk   int    // tiles that are handed out at once
+	Chunk   int    // tiles in a task
 	Dynamic bool
 	Spin    int // thousands of polls before an idle thread sleeps
 }
 
-// configOf reads the knobs of a point.
+// configOf reads the parameters of a point.
 func configOf(p space.Point, layout string) Config {
 	c := Config{
 		Form: p.Str("form"), Compiler: p.Str("compiler"), Opt: p.Str("opt"), MTune: p.Str("mtune"), ISA: p.Str("isa"),
@@ -91,7 +91,7 @@ func configOf(p space.Point, layout string) Config {
 	if p.Has("workers") {
 		c.Workers, c.Split, c.Chunk, c.Dynamic, c.Spin = max(p.Int("workers"), 1), p.Str("split"), p.Int("chunk"), p.Bool("dynamic"), p.Int("spin")
 	}
-	// What has to be packed, because a vector of it is not contiguous, is no choice.
+	// An operand whose vectors are not contiguous must be packed.
 	switch {
 	case c.Form == FormTiled && layout == LayoutNT:
 		c.PackY = true

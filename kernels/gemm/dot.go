@@ -10,10 +10,10 @@ type dotTile struct {
 	*skinnyWriter
 	rows, cols int
 	lanes      int
-	xStep      int // how far the next vector along K is in X
+	xStep      int // the distance in X from one vector to the next along K, in elements
 }
 
-// dotTile writes the function of a tile.
+// dotTile writes the function of one tile.
 func (s *skinnyWriter) dotTile(rows, cols int) {
 	t := &dotTile{skinnyWriter: s, rows: rows, cols: cols, lanes: s.c.Lanes(), xStep: s.c.Lanes()}
 	if s.c.PackX {
@@ -33,7 +33,7 @@ func (s *skinnyWriter) dotTile(rows, cols int) {
 	if s.c.Tail == TailMasked {
 		x := "load_part(%s, k)"
 		if s.c.PackX {
-			x = "LOAD(%s)" // the last step is filled with zeros
+			x = "LOAD(%s)" // packed vectors are filled up with zeros
 		}
 		t.step("LAST", x, "load_part(%s, k)")
 		s.Line("if (k > 0) LAST(0, 0)")
@@ -52,8 +52,8 @@ func (t *dotTile) each(f func(i, j int)) {
 	}
 }
 
-// step writes the macro of that name, which adds the products of one vector of each row, loaded as loadX and loadY say. The
-// operand with fewer rows is held in registers, the other one's vectors are used as they come.
+// step writes a macro that adds the products of one vector of each row. loadX and loadY are the formats of the loads. The vectors
+// of the operand with fewer rows stay in registers; those of the other are loaded where they are used.
 func (t *dotTile) step(name, loadX, loadY string) {
 	x := func(i int) {
 		at := fmt.Sprintf("x + %d * ldx + (u) * %d", i, t.lanes)
@@ -91,7 +91,7 @@ func (t *dotTile) step(name, loadX, loadY string) {
 	t.Close()
 }
 
-// sum writes the loops along K.
+// sum writes the loop over K.
 func (t *dotTile) sum() {
 	vectors := t.c.KU * t.c.Depth
 	t.Open("for (; k >= %d; k -= %d)", vectors*t.lanes, vectors*t.lanes)
@@ -122,7 +122,7 @@ func (t *dotTile) sum() {
 	}
 }
 
-// store writes one dot product to C, or adds it there.
+// store writes the code that stores one dot product in C, or adds it to C.
 func (t *dotTile) store(i, j int) {
 	var parts []string
 	for d := range t.c.Depth {

@@ -6,15 +6,15 @@ import (
 	"tune/kernels/threads"
 )
 
-// entry writes tune_kernel, which for several workers divides a product.
+// entry writes tune_kernel. For several workers it divides the product among them.
 type entry struct {
 	*writer
 	c       Config
 	nt      bool
-	rowUnit int // rows of C that a task's share is a multiple of
-	colUnit int
-	// part writes the statement that computes the m by n part of C that begins at row i0 and column j0, of
-	// the job j, with the scratch s. m and n are texts.
+	rowUnit int // the rows of a task are a multiple of this
+	colUnit int // and its columns of this
+	// part writes the statement that computes the part of C with m rows and n columns from row i0 and column j0 on. In the C code
+	// the job is j and the scratch is s; m and n are C expressions.
 	part func(m, n string)
 }
 
@@ -31,7 +31,7 @@ func (e *entry) write() {
 	}
 }
 
-// job returns the definition of the job that the arguments describe.
+// job returns the C definition of the job, made from the arguments of tune_kernel.
 func (e *entry) job() string {
 	ldb := "dims[1]"
 	if e.nt {
@@ -40,7 +40,7 @@ func (e *entry) job() string {
 	return fmt.Sprintf("struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], %s};", ldb)
 }
 
-// pool writes a product that several workers share. It is divided into tasks of Chunk tiles along one axis, or into one task
+// pool writes the version for several workers. It divides the product into tasks of Chunk tiles along one axis, or into one task
 // for each worker.
 func (e *entry) pool() {
 	crew := threads.Config{Workers: e.c.Workers, HandOut: threads.Static, Start: threads.Pool, Spin: e.c.Spin * 1000}

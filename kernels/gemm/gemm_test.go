@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { nativetest.Main(m) }
 
-// wide is a machine with everything that code is generated for, whatever this one has.
+// wide is a machine with all instruction sets that code is generated for, whatever this machine has.
 var wide = native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
 
 // host is this machine. Tests that compile are skipped where it has no compiler.
@@ -67,14 +67,14 @@ func check(t *testing.T, s *Spec, p space.Point) {
 	}
 }
 
-// randomDims draws a shape: each dimension is small, middling or large, so that every relation to a tile and a
-// block comes up.
+// randomDims draws a shape. Each dimension is small, medium or large, so that dimensions below, near and above the size of a tile
+// and of a block occur.
 func randomDims(r *rand.Rand) Dims {
 	side := func() int { return 1 + r.IntN([]int{4, 40, 300}[r.IntN(3)]) }
 	return Dims{side(), side(), side()}
 }
 
-// sampleForm draws a point of one form. It returns false where the space has none.
+// sampleForm draws a point of one form. It returns false if the space has none.
 func sampleForm(t *testing.T, s *Spec, form string, r *rand.Rand) (space.Point, bool) {
 	t.Helper()
 	for range 3000 {
@@ -89,7 +89,7 @@ func sampleForm(t *testing.T, s *Spec, form string, r *rand.Rand) (space.Point, 
 	return space.Point{}, false
 }
 
-// randomPoints checks n random points of random shapes, tiled and skinny in turn.
+// randomPoints checks n random points of random shapes, alternating between the tiled and the skinny form.
 func randomPoints(t *testing.T, n int, seed uint64) {
 	m := host(t)
 	for i := range n {
@@ -122,7 +122,7 @@ func TestRandomPoints(t *testing.T) {
 	randomPoints(t, n, 1)
 }
 
-// The choices that meet only rarely in random points.
+// These combinations of choices are rare among random points.
 func TestCorners(t *testing.T) {
 	m := host(t)
 	isas := isasOf(m)
@@ -157,7 +157,7 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// Shapes that the acceptance names, and the smallest, have spaces whose starts are right.
+// The presets are right for the shapes of the requirements and for the smallest shape.
 func TestShapes(t *testing.T) {
 	m := host(t)
 	for _, d := range []Dims{{1, 1, 1}, {1000, 3, 1000}, {37, 4099, 53}, {1, 300, 1}} {
@@ -177,7 +177,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestWrongCode: mistakes in the code itself are found by the check.
+// TestWrongCode: the check finds mistakes in the generated code.
 func TestWrongCode(t *testing.T) {
 	tiled := map[string]any{"form": "tiled", "isa": "generic", "vec": 16, "mr": 2, "nv": 1, "ku": 2, "kc": 128, "pack_x": true, "tail": "masked"}
 	skinny := map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "mr": 2, "nr": 2, "workers": 2, "chunk": 4, "dynamic": true}
@@ -224,7 +224,7 @@ func TestWrongCode(t *testing.T) {
 	}
 }
 
-// A smaller machine has a smaller space, and no point of it needs what is not there.
+// A machine with fewer instruction sets has a smaller space, and no point of it needs an instruction set that is missing.
 func TestSpaceShrinks(t *testing.T) {
 	small := native.Machine{ISAs: []string{"generic"}, Compilers: []string{"cc"}}
 	for _, layout := range []string{LayoutNN, LayoutNT} {

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden: the C of these points is read by people.
+// TestGolden compares the C of some points with files, which people review.
 func TestGolden(t *testing.T) {
 	for _, test := range []struct {
 		name, layout string
@@ -30,7 +30,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestText: the code of presets, of the plain forms and of random points is what it was.
+// TestText: the code of presets, of the plain forms and of random points has not changed.
 func TestText(t *testing.T) {
 	var plain []map[string]any
 	for _, form := range []string{FormNaive, FormBlocked} {

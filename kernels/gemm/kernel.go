@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tune/kernels"
-	"tune/kernels/gemm/peers"
+	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
 	"tune/space"
 )

@@ -8,8 +8,7 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// packX writes the function that copies rows of X to strips of MR by kc, each with its columns one after
-// the other.
+// packX writes the function that copies rows of X to strips of MR by kc, stored column by column.
 func (t *tiledWriter) packX() {
 	t.Blank()
 	t.Comment("Copies m rows of X, k deep, to strips whose columns are contiguous.")
@@ -22,7 +21,7 @@ func (t *tiledWriter) packX() {
 	t.Close()
 }
 
-// packY writes the function that copies columns of Y to strips of kc by NR, row by row.
+// packY writes the function that copies columns of Y to strips of kc by NR, stored row by row.
 func (t *tiledWriter) packY() {
 	t.Blank()
 	t.Comment("Copies n columns of Y, k deep, to strips whose rows are contiguous.")
@@ -35,7 +34,7 @@ func (t *tiledWriter) packY() {
 	t.Close()
 }
 
-// packYTransposed writes the copies of columns of Y that are rows in memory.
+// packYTransposed writes the copying of Y where its columns are contiguous in memory.
 func (t *tiledWriter) packYTransposed() {
 	lanes, ldy := t.lanes(), t.ld("ldy")
 	t.eachCol(func(s strip) {
@@ -51,7 +50,7 @@ func (t *tiledWriter) packYTransposed() {
 	})
 }
 
-// packYRows writes the copies of rows of Y as they are.
+// packYRows writes the copying of Y where its rows are contiguous in memory.
 func (t *tiledWriter) packYRows() {
 	lanes, ldy := t.lanes(), t.ld("ldy")
 	t.eachCol(func(s strip) {
@@ -78,7 +77,7 @@ func (t *tiledWriter) packYRows() {
 	})
 }
 
-// transpose writes the function of that name, by which strips are packed.
+// transpose writes the function transpose, which packs a strip.
 func (w *writer) transpose(lanes int) {
 	w.Blank()
 	w.Comment("Writes the n rows of a matrix, k long and ld apart, as columns of a strip that is wide floats wide; columns")
@@ -101,21 +100,21 @@ func (w *writer) transpose(lanes int) {
 	w.Close()
 }
 
-// transposeRows writes the loop that transposes that many rows at once, a vector of each: vectors of ever more rows are
-// interleaved until each has whole columns.
+// transposeRows writes the loop that transposes one vector each of several rows at once. It interleaves vectors of one row each to
+// vectors of two rows, these to vectors of four, and so on, until each vector consists of whole columns.
 func (w *writer) transposeRows(lanes, rows int) {
 	w.Open("for (; n - i >= %d; i += %d)", rows, rows)
 	w.Line("%s", cgen.Memory("float", "column", 4*rows, 4))
 	w.Line("const float *f = from + i * ld + p;")
 	w.Line("float *t = to + p * wide + i;")
-	// The rows below are packed next, and lie too far apart for the hardware to fetch them ahead.
+	// The rows below are packed next. They are too far apart for the hardware prefetcher.
 	w.Line("for (i64 r = 0; r < %d; r++) __builtin_prefetch(f + (n + r) * ld);", rows)
-	// vector has in lane l an element of column k[l].
+	// Lane l of a vector holds an element of column k[l].
 	type vector struct {
 		name string
 		k    []int
 	}
-	var groups [][]vector // those of the same rows
+	var groups [][]vector // each group has the vectors of the same rows
 	for r := range rows {
 		v := vector{name: fmt.Sprintf("r%d", r)}
 		for l := range lanes {
@@ -162,8 +161,9 @@ func (w *writer) transposeRows(lanes, rows int) {
 	w.Close()
 }
 
-// interleave returns which lanes of two vectors, counted through, make the first or the second half of both, with units
-// of either in turn: in each four lanes, where units are smaller, as processors have such an instruction.
+// interleave returns the lanes of two vectors, numbered across both, that form the first or the second half of the result when
+// units of the two alternate. Units of fewer than four lanes alternate within each group of four lanes, because processors have an
+// instruction for that.
 func interleave(lanes, unit, half int) []int {
 	block := 4
 	if unit >= block {

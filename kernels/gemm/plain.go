@@ -2,13 +2,13 @@ package gemm
 
 import "fmt"
 
-// bounds are the dimensions by the variables of the generated code, where K is p.
+// bounds maps the loop variables of the generated code to their dimensions. The variable along K is p.
 var bounds = map[byte]string{'i': "m", 'j': "n", 'p': "k"}
 
-// loopOrders maps the names of the orders to the variables of the generated code.
+// loopOrders maps the name of a loop order to the variables of the generated code, outermost first.
 var loopOrders = map[string]string{"ijk": "ijp", "ikj": "ipj", "jik": "jip", "jki": "jpi", "kij": "pij", "kji": "pji"}
 
-// plainHead writes the head of a function that does without scratch.
+// plainHead writes the beginning of tune_kernel for the forms without scratch.
 func plainHead(w *writer) {
 	w.Blank()
 	w.Open("void tune_kernel(void *const *args, const i64 *dims)")
@@ -17,10 +17,10 @@ func plainHead(w *writer) {
 	w.Line("const i64 m = dims[0], n = dims[1], k = dims[2];")
 }
 
-// plainClear clears C.
+// plainClear is the statement that clears C.
 const plainClear = "for (i64 i = 0; i < m * n; i++) c[i] = 0;"
 
-// plainTerm returns the product that an element of C is a sum of.
+// plainTerm returns the C expression of one product in the sum for an element of C.
 func plainTerm(nt bool) string {
 	if nt {
 		return "a[i * k + p] * b[j * k + p]"
@@ -37,7 +37,7 @@ func naive(w *writer, c Config, nt bool) {
 	for _, v := range []byte(order) {
 		loops = append(loops, fmt.Sprintf("for (i64 %c = 0; %c < %s; %c++)", v, v, bounds[v], v))
 	}
-	if order[2] == 'p' { // an element of C is complete when the innermost loop ends
+	if order[2] == 'p' { // the innermost loop computes a whole element of C
 		w.Open("%s", loops[0])
 		w.Open("%s", loops[1])
 		w.Line("float s = 0;")
@@ -54,7 +54,7 @@ func naive(w *writer, c Config, nt bool) {
 	w.Close()
 }
 
-// blocked writes three loops over square blocks and three inside them.
+// blocked writes three loops over square blocks, and three loops inside a block.
 func blocked(w *writer, c Config, nt bool) {
 	w.Line("typedef long i64;")
 	w.Line("static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }")

@@ -10,7 +10,7 @@ import (
 	"tune/space"
 )
 
-// result returns the product in float32, as a right kernel may.
+// result returns the product in float32, as a correct kernel may compute it.
 func result(t testing.TB, o *operands) []float32 {
 	t.Helper()
 	want := product(t, o)
@@ -30,7 +30,7 @@ func product(t testing.TB, o *operands) []float64 {
 	return want
 }
 
-// prepared are operands with their reference, of every element or of samples and sums.
+// prepared has operands with their reference: either all elements, or samples and sums.
 func prepared(t testing.TB, d Dims, nt bool, seed uint64, full bool) *operands {
 	t.Helper()
 	o := newOperands(d, nt, seed)
@@ -87,7 +87,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// Every mistake is found, with every element compared and with samples and sums.
+// Every mistake is found, both by comparing all elements and by samples and sums.
 func TestVerify(t *testing.T) {
 	d := Dims{90, 110, 130}
 	for _, nt := range []bool{false, true} {
@@ -111,7 +111,7 @@ func TestVerify(t *testing.T) {
 				return false
 			}
 			i, j := 41, 57
-			for sampled(i, j) { // the sums have to find it alone
+			for sampled(i, j) { // take an element that only the sums can find
 				i, j = i+1, j+1
 			}
 			for name, spoil := range map[string]func(c []float32){
@@ -146,7 +146,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// multiply is the product as a plain loop makes it, with the errors of float32.
+// multiply returns the product as a plain loop in float32 computes it, with its rounding errors.
 func multiply(o *operands) []float32 {
 	d := o.d
 	c := make([]float32, d.M*d.N)
@@ -168,8 +168,8 @@ func multiply(o *operands) []float32 {
 	return c
 }
 
-// TestSingleElements: one element that is a little more than its tolerance off is found anywhere, also where no line is
-// sampled, beside the errors of rounding of all the others. A plain loop itself is right, without a closer look.
+// TestSingleElements: one element that is off by a little more than its tolerance is found anywhere, even outside of the sampled
+// rows and columns and among the rounding errors of all others. The product of a plain loop passes.
 func TestSingleElements(t *testing.T) {
 	for _, test := range []struct {
 		d  Dims
@@ -193,14 +193,14 @@ func TestSingleElements(t *testing.T) {
 			}
 			c[at] = before
 		}
-		// Whatever is within the tolerance passes, however the errors add up.
+		// Elements within the tolerance pass, whatever the sum of their errors.
 		for i := range c {
 			c[i] = float32(want[i] + 0.9*abs)
 		}
 		if _, err := o.verify(c); err != nil {
 			t.Errorf("%v: 0.9 tolerances everywhere: %v", test.d, err)
 		}
-		// Columns change places within a block.
+		// Two columns of a block are exchanged.
 		copy(c, multiply(o))
 		for i := range test.d.M {
 			c[i*test.d.N+40], c[i*test.d.N+41] = c[i*test.d.N+41], c[i*test.d.N+40]
@@ -211,7 +211,7 @@ func TestSingleElements(t *testing.T) {
 	}
 }
 
-// The tolerance is that of the requirement.
+// An error of up to 1e-5·√K + 1e-4·|C| passes, a larger one does not, and both are reported as shares of this tolerance.
 func TestTolerance(t *testing.T) {
 	d := Dims{2, 2, 16}
 	o := prepared(t, d, false, 3, true)
@@ -233,7 +233,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// BenchmarkPrepare is the reference of a shape above fullLimit, and BenchmarkVerify the comparison with it.
+// BenchmarkPrepare computes the reference of a shape above fullLimit; BenchmarkVerify compares a result with it.
 func BenchmarkPrepare(b *testing.B) {
 	o := newOperands(Dims{2048, 2048, 2048}, false, 1)
 	for b.Loop() {

@@ -5,15 +5,14 @@ import "fmt"
 // skinnyLimit is the largest number of rows or columns of a skinny product.
 const skinnyLimit = 32
 
-// The methods of the skinny form, which the shape decides.
+// The methods of the skinny form. The shape decides which one is used.
 const (
 	skinnyNone = ""     // the shape is not skinny
-	skinnyDot  = "dot"  // dot products of rows: both operands, or the large one at least, have K contiguous
+	skinnyDot  = "dot"  // dot products of rows; at least the large operand is contiguous along K
 	skinnyAxpy = "axpy" // sums of rows of B, for C = A·B with few rows
 )
 
-// skinnyMethod returns how a skinny product of the shape is computed, and whether its roles are swapped, so that B is
-// the small operand.
+// skinnyMethod returns the method for a shape, and whether the operands are swapped, so that B is the small one.
 func skinnyMethod(nt bool, d Dims) (method string, swapped bool) {
 	switch {
 	case min(d.M, d.N) > skinnyLimit:
@@ -76,7 +75,7 @@ type skinnyWriter struct {
 	small, large int
 }
 
-// heights lists the heights of the tiles for n rows: the full one, that of the rest, and one.
+// heights lists the heights of the tiles for n rows: the full height, the remainder, and one row.
 func heights(n, full int) []int {
 	out := []int{full}
 	if rest := n % full; rest > 1 {
@@ -88,7 +87,7 @@ func heights(n, full int) []int {
 	return out
 }
 
-// each writes the loops over the strips of n rows, which together go from 0 to the variable bound.
+// each writes the loops over strips of rows, from row 0 to the C variable bound. n is the number of rows in the asked shape.
 func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 	s.Line("i64 %s = 0;", v)
 	for i, rows := range heights(n, full) {
@@ -109,10 +108,10 @@ func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 	}
 }
 
-// hold is the number of rows of X that are copied at once, a multiple of MR.
+// hold returns the number of rows of X that are copied at once: a multiple of MR.
 func (s *skinnyWriter) hold() int { return ceil(s.small, s.c.MR) * s.c.MR }
 
-// dot writes the form whose tiles are MR × NR dot products along K.
+// dot writes the form with tiles of MR × NR dot products.
 func (s *skinnyWriter) dot() {
 	c, lanes := s.c, s.c.Lanes()
 	kc := balance(s.d.K, c.KC, lanes)
@@ -188,8 +187,8 @@ func (s *skinnyWriter) sum(lanes int) {
 	s.Close()
 }
 
-// packX writes the function that copies rows of X so that the vectors which a tile reads at one step of K are
-// neighbours; the last step is filled with zeros.
+// packX writes the function that copies rows of X so that the vectors which a tile reads in one step of K are contiguous. The last
+// step is filled up with zeros.
 func (s *skinnyWriter) packX() {
 	c, lanes := s.c, s.c.Lanes()
 	from := "x[(i + r) * ldx + p + l]"
@@ -217,7 +216,7 @@ func (s *skinnyWriter) packX() {
 	s.Close()
 }
 
-// axpy writes the form whose tiles add KU rows of B, scaled, to MR rows of C.
+// axpy writes the form with tiles that add KU scaled rows of B to MR rows of C.
 func (s *skinnyWriter) axpy() {
 	c, lanes := s.c, s.c.Lanes()
 	nc := balance(s.d.N, c.NC, lanes)

@@ -7,7 +7,7 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// generate writes the source of a configuration.
+// generate returns the source of a configuration.
 func generate(c Config, layout string, d Dims) native.Source {
 	w := &writer{}
 	w.Comment("C = %s, asked for M=%d N=%d K=%d and right for any: args are A, B, C and dims M, N, K.", map[string]string{LayoutNN: "A·B", LayoutNT: "A·Bᵀ"}[layout], d.M, d.N, d.K)

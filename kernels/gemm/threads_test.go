@@ -13,8 +13,8 @@ import (
 	"tune/kernels/native/cc"
 )
 
-// hammerText calls tune_kernel many times, for shapes in random order and after random pauses, so that threads are
-// met polling and asleep, and compares each result with three loops.
+// hammerText is a program that calls tune_kernel many times, with shapes in random order and after random pauses, so that calls find
+// the threads both spinning and asleep. It compares each result with that of three loops.
 const hammerText = `
 #include <math.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// hammer calls threaded kernels many times.
+// hammer calls kernels with several threads many times.
 func hammer(t *testing.T, calls int) {
 	m := host(t)
 	compilers, err := cc.Find(t.Context())

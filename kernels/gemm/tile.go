@@ -7,13 +7,13 @@ type registerTile struct {
 	*tiledWriter
 	rows int
 	strip
-	xk    int    // how far the next step of K is in X,
-	xi    string // and the next row
-	yk    string // how far the next step of K is in Y
-	width int    // columns of the tile, with those that are not stored
+	xk    int    // the stride of X along K, in elements
+	xi    string // the stride of X from row to row
+	yk    string // the stride of Y along K
+	width int    // columns of the tile, including those that are not stored
 }
 
-// tile writes the function of a tile.
+// tile writes the function of one tile.
 func (t *tiledWriter) tile(rows int, s strip) {
 	r := &registerTile{tiledWriter: t, rows: rows, strip: s, xk: 1, xi: t.ld("ldx"), yk: t.ld("ldy"), width: s.size * t.lanes()}
 	if t.c.PackX {
@@ -37,7 +37,7 @@ func (t *tiledWriter) tile(rows int, s strip) {
 	t.Close()
 }
 
-// head opens the function.
+// head writes the first line of the function.
 func (r *registerTile) head() {
 	more := ""
 	if r.part {
@@ -60,10 +60,10 @@ func (r *registerTile) each(f func(i, v int)) {
 	}
 }
 
-// masked reports whether the v-th vector of a row is partly filled.
+// masked reports whether vector v of a row is only partly filled.
 func (r *registerTile) masked(v int) bool { return r.part && v == r.size-1 }
 
-// prefetchC writes the prefetches of the result.
+// prefetchC writes the prefetches of the tile of C.
 func (r *registerTile) prefetchC() {
 	ldc := r.ld("ldc")
 	if r.c.Swap {
@@ -97,7 +97,7 @@ func (r *registerTile) step() {
 	r.Close()
 }
 
-// sum writes the loops along K.
+// sum writes the loop over K.
 func (r *registerTile) sum() {
 	ku := r.c.KU
 	r.Open("for (; k >= %d; k -= %d)", ku, ku)
@@ -129,7 +129,7 @@ func (r *registerTile) sum() {
 	r.Line("#undef STEP")
 }
 
-// prefetchX writes the prefetches of X for some steps ahead.
+// prefetchX writes the prefetches of X, some steps of K ahead.
 func (r *registerTile) prefetchX() {
 	if r.c.PackX {
 		for at := 0; at < r.c.KU*r.rows; at += 16 {
@@ -142,7 +142,7 @@ func (r *registerTile) prefetchX() {
 	}
 }
 
-// prefetchY writes the prefetches of Y for some steps ahead.
+// prefetchY writes the prefetches of Y, some steps of K ahead.
 func (r *registerTile) prefetchY() {
 	if r.c.PackY {
 		for at := 0; at < r.c.KU*r.width; at += 16 {
@@ -157,7 +157,7 @@ func (r *registerTile) prefetchY() {
 	}
 }
 
-// store writes the tile to C, or adds it there.
+// store writes the code that stores the tile in C, or adds it to C.
 func (r *registerTile) store() {
 	at := func(i, v int) string { return fmt.Sprintf("c + %d * %s + %d", i, r.ld("ldc"), v*r.lanes()) }
 	r.Open("if (add)")
@@ -178,7 +178,7 @@ func (r *registerTile) store() {
 	})
 }
 
-// storeSwapped writes the tile through a buffer, because its columns are rows of C.
+// storeSwapped does what store does for a tile of Cᵀ. It goes through a buffer, because a column of the tile is a row of C.
 func (r *registerTile) storeSwapped() {
 	nr, ldc := r.width, r.ld("ldc")
 	r.Line("float b[%d] __attribute__((aligned(64)));", r.rows*nr)

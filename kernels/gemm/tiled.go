@@ -2,19 +2,19 @@ package gemm
 
 import "fmt"
 
-// tiledWriter writes one copy of the tiled form. A tile takes MR rows of the operand X, whose elements are
-// broadcast, and NV vectors of the operand Y; it holds its part of the result in registers for KC steps of K.
-// For C = A·B they are A and B; swapped, for C = A·Bᵀ, X is B and Y is A, and a tile is one of Cᵀ.
+// tiledWriter writes one copy of the tiled form. A tile multiplies MR rows of the operand X, whose elements are broadcast, by NV
+// vectors of the operand Y. It keeps its part of the result in registers for KC steps of K. For C = A·B, X is A and Y is B. For
+// C = A·Bᵀ the operands may be swapped: then X is B, Y is A, and tiles are tiles of Cᵀ.
 type tiledWriter struct {
 	*writer
 	c     Config
-	nt    bool   // the lanes of a vector of Y are not neighbours in memory, so that Y has to be packed
-	suf   string // of the copy's function names
-	fixed *Dims  // the dimensions that the copy has as constants; nil for any
+	nt    bool   // the lanes of a vector of Y are not contiguous in memory, so that Y must be packed
+	suf   string // the suffix of this copy's function names
+	fixed *Dims  // the dimensions that are constants in this copy; nil if none are
 	d     Dims   // the asked dimensions
-	rows  int    // of the result of tiles: M, or N when swapped
+	rows  int    // rows of the matrix that is tiled: M, or N when swapped
 	cols  int
-	kc    int // the block sizes, rounded to tiles
+	kc    int // the block sizes, rounded up to whole tiles
 	mc    int
 	nc    int
 }
@@ -30,8 +30,8 @@ func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
 	return t
 }
 
-// balance returns the size of the blocks that cut n into equal parts of at most about limit, rounded up to a
-// multiple of unit.
+// balance returns a block size that divides n into equal parts. The size is at most about limit, and is rounded up to a multiple
+// of unit.
 func balance(n, limit, unit int) int {
 	parts := ceil(n, max(limit, 1))
 	return ceil(ceil(n, parts), unit) * unit
@@ -42,7 +42,7 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 func (t *tiledWriter) nr() int    { return t.c.NV * t.c.Lanes() }
 func (t *tiledWriter) lanes() int { return t.c.Lanes() }
 
-// ld returns the text of a leading dimension, which is a constant in a copy with fixed dimensions.
+// ld returns the C expression for a leading dimension. It is a constant in a copy with fixed dimensions.
 func (t *tiledWriter) ld(name string) string {
 	if t.fixed == nil {
 		return name
@@ -54,14 +54,15 @@ func (t *tiledWriter) ld(name string) string {
 	return fmt.Sprint(n[name])
 }
 
-// strip is a step in the decomposition of a row of tiles, or of a column of them.
+// strip is the width of a tile.
 type strip struct {
-	size int  // rows or vectors
-	part bool // the last vector is partly filled
+	size int  // vectors
+	part bool // the last vector is only partly filled
 }
 
-// rowStrips lists the heights of tiles that the code has, the full one first: then that of the rest of the asked
-// shape, and one row for any other rest. Of two copies only that with fixed dimensions has the rest, and no other.
+// rowStrips lists the tile heights that the code has: first the full height, then the remainder of the asked shape, then one row,
+// by which every other remainder is done. Where there is a copy with fixed dimensions, only that copy has the remainder of the
+// asked shape, and it has no other.
 func (t *tiledWriter) rowStrips() []int {
 	out := []int{t.c.MR}
 	if t.c.Tail == TailPadded {
@@ -77,8 +78,8 @@ func (t *tiledWriter) rowStrips() []int {
 	return out
 }
 
-// colStrips lists the widths of tiles that the code has, as rowStrips does heights; any other rest is done by the
-// vector.
+// colStrips lists the tile widths that the code has, in the same order as rowStrips. Other remainders are done one vector at a
+// time.
 func (t *tiledWriter) colStrips() []strip {
 	out := []strip{{size: t.c.NV}}
 	if t.c.Tail == TailPadded {
@@ -104,7 +105,7 @@ func (t *tiledWriter) colStrips() []strip {
 	return out
 }
 
-// hasRest says whether this copy has tiles that fit the rest of the asked shape.
+// hasRest reports whether this copy has tiles for the remainder of the asked shape.
 func (t *tiledWriter) hasRest() bool { return t.fixed != nil || !t.c.Fixed }
 
 func (t *tiledWriter) tileName(rows int, s strip) string {
@@ -115,7 +116,7 @@ func (t *tiledWriter) tileName(rows int, s strip) string {
 	return name + t.suf
 }
 
-// write writes the whole copy; the last function is "product".
+// write writes the whole copy. The last function is "product", which the rest of the code calls.
 func (t *tiledWriter) write() {
 	for _, rows := range t.rowStrips() {
 		for _, s := range t.colStrips() {
@@ -138,7 +139,7 @@ func (t *tiledWriter) write() {
 	t.product()
 }
 
-// scalarColumn writes the function for one column of the result, of which Y may hold a packed copy.
+// scalarColumn writes the function for a single column of the result. The column of Y may be a packed copy.
 func (t *tiledWriter) scalarColumn() {
 	c := t.c
 	yk := t.ld("ldy")
@@ -164,7 +165,7 @@ func (t *tiledWriter) scalarColumn() {
 	t.Close()
 }
 
-// edge writes the function for a tile of which only a part is stored.
+// edge writes the function for a padded tile, of which only a part is stored.
 func (t *tiledWriter) edge() {
 	mr, nr := t.c.MR, t.nr()
 	i, j := "i * ldc + j", fmt.Sprintf("i * %d + j", nr)
@@ -191,8 +192,8 @@ func (t *tiledWriter) edge() {
 	t.Close()
 }
 
-// eachRow writes the loop over the strips of rows: body writes what is done with rows of them from row i.
-// edge writes what is done with fewer than MR padded rows.
+// eachRow writes the loops over strips of rows. body writes the code for a strip of the given number of rows that begins at row i.
+// edge writes the code for fewer than MR padded rows.
 func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 	for n, rows := range t.rowStrips() {
 		switch {
@@ -217,7 +218,7 @@ func (t *tiledWriter) eachRow(body func(rows int), edge func()) {
 	}
 }
 
-// eachCol is eachRow for columns. scalar writes what is done with the single column j.
+// eachCol is eachRow for columns. scalar writes the code for the single column j.
 func (t *tiledWriter) eachCol(body func(strip), scalar, edge func()) {
 	lanes := t.lanes()
 	for n, s := range t.colStrips() {
@@ -280,7 +281,7 @@ func (t *tiledWriter) block() {
 	if c.NextY {
 		t.Line("const i64 tiles = (m + %d) / %d;", c.MR-1, c.MR)
 	}
-	if c.Inner == "columns" { // columns outside: a strip of Y stays near while X streams past
+	if c.Inner == "columns" { // columns are the outer loop: a strip of Y stays in the nearest cache while X is read
 		t.eachCol(func(s strip) {
 			if c.NextY {
 				t.nextStrip(s)
@@ -299,8 +300,8 @@ func (t *tiledWriter) block() {
 	t.Close()
 }
 
-// nextStrip writes what the tiles of a strip of columns need to prefetch the next strip, each its share of the
-// rows. After the last strip of a block comes the first of the next depth.
+// nextStrip writes the variables with which the tiles of a strip of columns prefetch the next strip. Each tile prefetches its share
+// of the rows. The last strip of a block is followed by the first one of the next block along K.
 func (t *tiledWriter) nextStrip(s strip) {
 	width := s.size * t.lanes()
 	if t.c.PackY {
@@ -313,7 +314,7 @@ func (t *tiledWriter) nextStrip(s strip) {
 	t.Line("const float *end = next + (k - 1) * row;")
 }
 
-// xAt, yAt and cAt are the texts of where a tile at (i, j) has its operands.
+// xAt, yAt and cAt return the C expressions for the operands of the tile at (i, j).
 func (t *tiledWriter) xAt() string {
 	if t.c.PackX {
 		return "x + i * k"
@@ -354,7 +355,7 @@ func (t *tiledWriter) callScalar() {
 	t.eachRow(func(rows int) { t.callScalarRows(rows) }, nil)
 }
 
-// callEdge writes the call for a tile that is cut off at the last row, the last column, or both.
+// callEdge writes the call for a tile that extends beyond the last row, the last column, or both.
 func (t *tiledWriter) callEdge(lastRow, lastCol bool) {
 	x, ldx, rows := t.xAt(), t.ld("ldx"), fmt.Sprint(t.c.MR)
 	y, ldy, cols := t.yAt(), t.ld("ldy"), fmt.Sprint(t.nr())
@@ -418,7 +419,7 @@ func (t *tiledWriter) product() {
 	t.Close()
 }
 
-// scratch writes the type of a thread's buffers.
+// scratch writes the struct with the buffers of one thread.
 func (t *tiledWriter) scratch() {
 	c := t.c
 	t.Open("struct scratch")

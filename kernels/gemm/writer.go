@@ -6,7 +6,7 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// pieces are the constant parts of the code.
+// pieces are the templates of the constant parts of the code.
 var pieces = cgen.ParsePieces(pieceFiles, "pieces.c.tmpl")
 
 //go:embed pieces.c.tmpl
@@ -15,7 +15,7 @@ var pieceFiles embed.FS
 // writer collects C text.
 type writer struct{ cgen.Writer }
 
-// types writes the vector types and what is made of them.
+// types writes the vector types, with the macros and functions that load and store them.
 func (w *writer) types(vecBytes int) {
 	mask := map[int]string{32: "unsigned char", 64: "unsigned short"}[vecBytes]
 	w.Piece(pieces, "types", map[string]any{"Bytes": vecBytes, "Bits": 8 * vecBytes, "Mask": mask})

@@ -3,11 +3,13 @@ package native
 import (
 	"bufio"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"text/template"
 
 	"tune/kernels"
 	"tune/kernels/native/cc"
@@ -147,20 +149,16 @@ func (c *candidate) writeHeader(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString("#ifndef TUNE_KERNEL_H\n#define TUNE_KERNEL_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
-	fmt.Fprintf(&b, "/*\n * %s, %s\n *\n * Each of args is aligned to 64 bytes and overlaps no other:\n", strings.ReplaceAll(c.point.Key(), "*/", "* /"), one.Name)
-	for i, buffer := range one.Buffers {
-		fmt.Fprintf(&b, " *   args[%d]  %s %s[%d], %s\n", i, buffer.Elem.C(), buffer.Name, buffer.Len, buffer.Mode)
-	}
-	b.WriteString(" * dims:\n")
-	for i, d := range one.Dims {
-		fmt.Fprintf(&b, " *   dims[%d]  %d\n", i, d)
-	}
-	b.WriteString(" */\nvoid tune_kernel(void *const *args, const int64_t *dims);\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
-	_, err = io.WriteString(w, b.String())
-	return err
+	return headerText.Execute(w, struct {
+		Case
+		Point string
+	}{one, strings.ReplaceAll(c.point.Key(), "*/", "* /")})
 }
+
+//go:embed kernel.h.tmpl
+var headerFile string
+
+var headerText = template.Must(template.New("kernel.h").Parse(headerFile))
 
 // build says how the saved source is compiled and called, for programs to read.
 type build struct {

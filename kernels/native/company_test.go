@@ -72,3 +72,35 @@ func TestCompany(t *testing.T) {
 		t.Error("what is verified shares a process with others")
 	}
 }
+
+// TestClaim: one holder has the machine to itself, prepare runs while checks do, and a claim that fails gives the machine back.
+func TestClaim(t *testing.T) {
+	h := NewHost(HostOptions{})
+	check, err := h.Beside(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("no compiler")
+	if _, err := h.claim(t.Context(), func() error { return broken }); err != broken {
+		t.Errorf("a preparation that fails gives %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	if _, err := h.claim(ended, func() error { cancel(); return nil }); err != context.Canceled {
+		t.Errorf("a claim beside a check ends with %v", err)
+	}
+	check()
+	release, err := h.Alone(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, claim := range map[string]func(context.Context) (func(), error){"Alone": h.Alone, "Beside": h.Beside} {
+		if _, err := claim(ended); err != context.Canceled {
+			t.Errorf("%s gets a machine that somebody has alone: %v", name, err)
+		}
+	}
+	release()
+	if release, err = h.Beside(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	release()
+}

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"tune/internal/cpu"
 	"tune/kernels/native/cc"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/worker"
 )
 
@@ -234,14 +234,24 @@ func (h *Host) Beside(ctx context.Context) (release func(), err error) {
 	return func() { h.noise.Release(1) }, nil
 }
 
-// Alone waits until nothing is timed, checked or done Beside, and keeps it so until release is called.
+// Alone waits until nothing is timed, checked or done Beside, and keeps it so until release is called. It does not stop the
+// compilers.
 func (h *Host) Alone(ctx context.Context) (release func(), err error) {
+	return h.claim(ctx, func() error { return nil })
+}
+
+// claim is how every measurement gets the machine to itself, until release is called. It takes the token, calls prepare while
+// checks still run, and then waits for these.
+func (h *Host) claim(ctx context.Context, prepare func() error) (release func(), err error) {
 	select {
 	case h.token <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
+	if err = prepare(); err == nil {
+		err = h.noise.Acquire(ctx, noiseAll)
+	}
+	if err != nil {
 		<-h.token
 		return nil, err
 	}
@@ -252,32 +262,26 @@ func (h *Host) Alone(ctx context.Context) (release func(), err error) {
 // slow down the measurement, even from another core (see gauge). It passes f the options for workers that time.
 func (h *Host) timed(ctx context.Context, threads int, limits worker.Limits, f func(worker.Options) error) error {
 	waited := h.clock("wait")
-	select {
-	case h.token <- struct{}{}:
-		defer func() { <-h.token }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	tools, err := h.Toolchain(ctx)
+	var tools *cc.Toolchain
+	o := worker.Options{Core: h.core, Limits: limits}
+	// Nothing can be compiled once the compilers are stopped, so that the gauge and the timing loop must be compiled before.
+	release, err := h.claim(ctx, func() (err error) {
+		if tools, err = h.Toolchain(ctx); err != nil {
+			return err
+		}
+		if h.gauge.so, err = h.probe(ctx); err != nil {
+			return err
+		}
+		o.Harness, err = buildHarness(ctx, tools)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	// Nothing can be compiled once the compilers are stopped, so that the gauge must be compiled before.
-	if h.gauge.so, err = h.probe(ctx); err != nil {
-		return err
-	}
-	harness, err := buildHarness(ctx, tools)
-	if err != nil {
-		return err
-	}
-	if err := h.noise.Acquire(ctx, noiseAll); err != nil {
-		return err
-	}
-	defer h.noise.Release(noiseAll)
+	defer release()
 	defer tools.Pause()()
 	waited()
 	defer h.clock("time")()
-	o := worker.Options{Core: h.core, Limits: limits, Harness: harness}
 	if threads > 1 {
 		o.Core = -1
 	}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"tune/kernels/native/cpu"
+	"tune/internal/cpu"
 )
 
 // Machine is what generated code depends on besides the problem.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tune/kernels/native/cpu"
+	"tune/internal/cpu"
 )
 
 // Sizer is implemented by a Spec that knows the buffers of its asked shape before its cases are made. New refuses a shape for

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tune/kernels/native/cpu"
+	"tune/internal/cpu"
 )
 
 // TestRoom: what the machine has no room for is refused, and what is small is not.

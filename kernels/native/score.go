@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/cpu"
 	"tune/kernels"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 	"tune/space"

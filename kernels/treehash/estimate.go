@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tune/kernels"
-	"tune/kernels/treehash/vector"
+	"tune/kernels/treehash/internal/vector"
 	"tune/space"
 )
 

@@ -6,9 +6,9 @@ import (
 	"io"
 
 	"tune/kernels"
-	"tune/kernels/treehash/scalar"
+	"tune/kernels/treehash/internal/scalar"
+	"tune/kernels/treehash/internal/vector"
 	"tune/kernels/treehash/tree"
-	"tune/kernels/treehash/vector"
 	"tune/sim"
 	"tune/space"
 )

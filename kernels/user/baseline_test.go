@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tune/kernels/native/cpu"
+	"tune/internal/cpu"
 )
 
 // TestSettle: where the first values are wrong, another point is the baseline, if it differs in values of enums alone.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"tune/internal/cpu"
 	"tune/kernels"
-	"tune/kernels/native/cpu"
 	"tune/space"
 )
 

@@ -14,6 +14,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -438,14 +439,13 @@ var featureMacro = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+_(GNU_SOURC
 // unit returns the translation unit that calls a function of a program with the interface of package native: buffers in args,
 // scalars, as 64 bits each, in dims.
 func (s *source) unit(pr program, language, function string, threads int) string {
-	var b strings.Builder
-	b.WriteString(unitHead(pr.body))
-	b.WriteString("#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body)
-	b.WriteString("\n" + unitCall)
+	var w cgen.Writer
+	w.Text(unitHead(pr.body) + "#line 1 \"tune_parameters\"\n" + pr.header + pr.line + pr.body + "\n" + unitCall)
+	linkage := ""
 	if language == "c++" {
-		b.WriteString("extern \"C\" ")
+		linkage = "extern \"C\" "
 	}
-	b.WriteString("void tune_kernel(void *const *tune_args, const int64_t *tune_dims)\n{\n")
+	w.Func("%svoid tune_kernel(void *const *tune_args, const int64_t *tune_dims)", linkage)
 	var words []string
 	buffers, scalars := 0, 0
 	for _, a := range s.arguments {
@@ -461,16 +461,21 @@ func (s *source) unit(pr program, language, function string, threads int) string
 		word := fmt.Sprintf("(%s)tune_dims[%d]", a.ctype.c, scalars)
 		if floating(a.ctype.elem) {
 			// A float is in the low bytes of its 64 bits.
-			fmt.Fprintf(&b, "\tunion { int64_t bits; %s value; } tune_scalar_%d;\n\ttune_scalar_%d.bits = tune_dims[%d];\n", a.ctype.c, scalars, scalars, scalars)
+			w.Line("union { int64_t bits; %s value; } tune_scalar_%d;", a.ctype.c, scalars)
+			w.Line("tune_scalar_%d.bits = tune_dims[%d];", scalars, scalars)
 			word = fmt.Sprintf("tune_scalar_%d.value", scalars)
 		}
 		words = append(words, word)
 		scalars++
 	}
 	// By default OpenMP would use every core, and a call that claims one thread would be timed by the CPU time of one.
-	fmt.Fprintf(&b, "#ifdef _OPENMP\n\tomp_set_num_threads(%d);\n#endif\n", threads)
-	fmt.Fprintf(&b, "\t%s(%s);\n\t(void)tune_args; (void)tune_dims;\n}\n", function, strings.Join(words, ", "))
-	return b.String()
+	w.Line("#ifdef _OPENMP")
+	w.Line("omp_set_num_threads(%d);", threads)
+	w.Line("#endif")
+	w.Line("%s(%s);", function, strings.Join(words, ", "))
+	w.Line("(void)tune_args; (void)tune_dims;")
+	w.Close()
+	return w.String()
 }
 
 // compilerOf returns the compiler of a point: "" for any.

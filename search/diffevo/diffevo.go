@@ -10,8 +10,8 @@ import (
 	"math/rand/v2"
 
 	"tune/search"
-	"tune/search/code"
 	"tune/search/constant"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

@@ -1,28 +1,28 @@
 // Package evolve is a genetic algorithm over the points of a space:
 //
-//  1. A population of fresh random points is asked and told.
-//  2. Parents are chosen by tournament and crossed parameter by parameter; children mutate by the kind of each
-//     parameter: numbers take a step, words and booleans another value. Listed numbers are numbers where they
-//     ascend or descend. Elites live on beside the children.
-//  3. A child that breaks a constraint or was asked before is mutated again, and at last replaced by a fresh
-//     random point, so that no evaluation is wasted.
-//  4. When several generations bring no better point, the population starts anew: by turns from fresh random
-//     points, and from strong mutations of the best.
+//  1. The first population consists of random points.
+//  2. Parents are chosen by tournament and crossed parameter by parameter. A mutation changes a number by a step, and replaces a
+//     word or a boolean by another value. Listed numbers count as numbers if they ascend or descend. The best points, the elites,
+//     stay in the population beside the children.
+//  3. A child that violates a constraint or was asked before is mutated again, and finally replaced by a random point that was not
+//     asked before. So no evaluation is wasted.
+//  4. After several generations without a better point the population is replaced: alternately by strong mutations of the best
+//     point and by random points.
 //
-// Failed points take part as the worst.
+// A point that failed counts as the worst.
 //
-// # What is eaopt's
+// # What eaopt does
 //
-// [eaopt] has the individuals, genomes with their fitness; the population; and the step from one generation to the next: its
-// generational model chooses couples by its tournaments, crosses a share of them and has a share of the children mutate. For
-// that it calls the operators of a genome, which are of this package because they know parameters. So are:
+// [eaopt] provides individuals (genomes with a fitness), populations, and the step from one generation to the next. Its
+// generational model chooses couples by tournament, crosses a share of them, and mutates a share of the children. It calls the
+// operators of the genome, which are in this package because they depend on the parameters. This package also has:
 //
-//   - Asking and telling. The loop of eaopt evaluates individuals itself, and one that fails ends it.
-//   - Children that may be asked: eaopt knows neither constraints nor what was asked before.
-//   - Elites and the order of a population. The generational model keeps nobody, and eaopt's sort leaves equal ones in any order.
-//   - Restarts, and what is learned from points of other strategies.
+//   - Ask and Tell. The loop of eaopt evaluates individuals itself, and ends when one fails.
+//   - The repair of children that cannot be asked. eaopt knows neither constraints nor the points that were asked before.
+//   - Elites and the order of a population. The generational model keeps no individual, and eaopt's sort is not stable.
+//   - Restarts, and learning from points of other strategies.
 //
-// All of it draws from one generator, so that a seed says all.
+// All of this draws from a single random generator, so that a run depends only on the seed.
 //
 // [eaopt]: https://pkg.go.dev/github.com/MaxHalford/eaopt
 package evolve
@@ -38,22 +38,22 @@ import (
 	"github.com/MaxHalford/eaopt"
 
 	"tune/search"
-	"tune/search/code"
 	"tune/search/constant"
+	"tune/search/internal/code"
 	"tune/space"
 )
 
 // Config holds the hyper-parameters. Zero values take the defaults.
 type Config struct {
 	Population  int     // points in a generation; default 24, at least 4
-	Elites      int     // of them kept beside the children; default Population/6
-	Contestants int     // of a tournament; default 3
+	Elites      int     // best points that are kept beside the children; default Population/6
+	Contestants int     // points in a tournament; default 3
 	Crossover   float64 // share of couples that are crossed; default 0.7
 	Mutation    float64 // expected parameters that a mutation changes; default 1.5
 	Patience    int     // generations without a better point before a restart; default 12
-	// Start are points that the first population begins with, beside mutations of them and random points.
+	// Start are the first points of the first population. Mutations of them and random points follow.
 	Start []space.Point
-	// Fresh has the points that were not asked yet, where several strategies share them; nil for one of its own.
+	// Fresh holds the points that were not asked for yet, where several strategies share it; nil for one of its own.
 	Fresh *search.Fresh
 }
 
@@ -105,28 +105,28 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	}, nil
 }
 
-// oldSource lets eaopt draw from the generator that everything else here draws from.
+// oldSource makes eaopt draw from the strategy's own random generator.
 type oldSource struct{ *rand.PCG }
 
 func (o oldSource) Int63() int64 { return int64(o.Uint64() >> 1) }
 
-// Seed does nothing: the seed is given once.
+// Seed does nothing, because New has seeded the generator.
 func (o oldSource) Seed(int64) {}
 
-// Strategy is the search. It also learns from points that others asked for.
+// Strategy is the genetic algorithm. It also learns from points that other strategies asked for.
 type Strategy struct {
 	cfg     Config
 	space   *space.Space
 	sizes   []int  // of the parameters' domains
-	ordered []bool // whether near ordinals of a parameter are near values
+	ordered []bool // by parameter: whether neighbouring ordinals are similar values
 	rng     *rand.Rand
 	fresh   *search.Fresh
 
-	model eaopt.Model // makes a generation of the last
-	// population holds the individuals that may have children: all of them told, the best first.
+	model eaopt.Model // makes the next generation
+	// population holds the possible parents, the best first. All of them have a known fitness.
 	population eaopt.Population
-	best       eaopt.Individual // over the whole run; no genome before the first right one
-	// era is the best fitness since the last restart, stale the generations since it improved.
+	best       eaopt.Individual // of the whole run; its genome is nil until a point has succeeded
+	// era is the best fitness since the last restart; stale counts the generations since it improved.
 	era      float64
 	stale    int
 	restarts int
@@ -134,16 +134,16 @@ type Strategy struct {
 	begun int
 }
 
-// worst is the fitness of a failed point: finite, because selection compares and must never meet NaN or Inf.
+// worst is the fitness of a failed point. It is finite, because selection compares fitness and must not see NaN or Inf.
 const worst = math.MaxFloat64
 
-// genome is a point in eaopt's terms.
+// genome is a point as eaopt sees it.
 type genome struct {
 	ordinals []int
 	owner    *Strategy
 }
 
-// Evaluate is never needed: individuals take part only after they were told.
+// Evaluate is never called, because an individual joins the population only when its fitness is known.
 func (g *genome) Evaluate() (float64, error) {
 	return 0, errors.New("evolve: an individual was selected before it was told")
 }
@@ -153,8 +153,8 @@ func (g *genome) Clone() eaopt.Genome {
 	return &genome{slices.Clone(g.ordinals), g.owner}
 }
 
-// Crossover takes each parameter from the mate with even odds. Only the receiver changes, because eaopt would
-// keep the mate's old fitness.
+// Crossover takes each parameter from the mate with probability 1/2. Only the receiver changes: eaopt would keep the old fitness of
+// a mate that changes.
 func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
 	for i, v := range mate.(*genome).ordinals {
 		if v >= 0 && rng.Intn(2) == 0 {
@@ -163,7 +163,7 @@ func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
 	}
 }
 
-// Mutate changes at least one active parameter, and Config.Mutation of them on average.
+// Mutate changes at least one active parameter, and Config.Mutation parameters on average.
 func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.Mutation) }
 
 func (e *Strategy) mutate(ordinals []int, rate float64) {
@@ -191,7 +191,7 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	children := e.population
 	children.Individuals = e.population.Individuals.Clone(e.population.RNG)
 	if err := e.model.Apply(&children); err != nil {
-		// The population is large enough for every tournament, and all of it is evaluated.
+		// This cannot happen: the population is large enough for a tournament, and the fitness of all individuals is known.
 		panic("evolve: " + err.Error())
 	}
 	next := 0
@@ -205,31 +205,30 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	})
 }
 
-// What is not for users to set. All of it was chosen by hand.
+// The constants that users cannot set. They were chosen by hand.
 const (
-	// mutationTries is how often a child that cannot be asked is mutated again, and rateGrowth after how many of these tries the
-	// rate has doubled.
+	// mutationTries is how often a child that cannot be asked is mutated again. After rateGrowth of these tries the rate has doubled.
 	mutationTries, rateGrowth = 20, 4
-	// unmutated is the share of crossed children that do not mutate as well.
+	// unmutated is the share of crossed children that do not mutate.
 	unmutated = 0.3
-	// immigrantShare divides the number of parameters: so many change in a point that a new population takes from the best.
+	// A new population that starts from the best point changes one in immigrantShare of its parameters.
 	immigrantShare = 3
 )
 
-// unseen makes a child askable: its active parameters complete, its constraints kept, and not asked before.
+// unseen turns a child into a point that can be asked: a valid one that was not asked before.
 func (e *Strategy) unseen(ordinals []int) (space.Point, bool) {
 	for try := range mutationTries {
 		if point, ok := e.space.Complete(ordinals); ok && e.fresh.Mark(point) {
 			return point, true
 		}
-		// The rate grows, because what is near may be exhausted.
+		// The rate grows, because all points nearby may have been asked.
 		e.mutate(ordinals, e.cfg.Mutation*(1+float64(try)/rateGrowth))
 	}
 	return e.fresh.Draw()
 }
 
-// newcomer returns a point of a new population. That of the first begins with the given points; by turns their
-// mutations and random points follow.
+// newcomer returns a point of a new population. The first population begins with Config.Start; then random points and mutations of
+// these alternate.
 func (e *Strategy) newcomer() (space.Point, bool) {
 	for e.begun < len(e.cfg.Start) {
 		point := e.cfg.Start[e.begun]
@@ -260,13 +259,13 @@ func (e *Strategy) immigrant() (space.Point, bool) {
 	return e.unseen(ordinals)
 }
 
-// restart drops the population.
+// restart discards the population.
 func (e *Strategy) restart() {
 	e.population.Individuals, e.stale = nil, 0
 	e.restarts++
 }
 
-// Tell makes the told points the next population, with the elites of the last in place of the worst.
+// Tell makes the evaluated points the next population. The elites of the previous one take the place of the worst.
 func (e *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	before := e.population.Individuals
 	first := len(before) == 0
@@ -291,8 +290,8 @@ func (e *Strategy) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	e.population.Individuals = next[:min(len(next), e.cfg.Population)]
 }
 
-// Learn hears of outcomes that another strategy asked for: what is better than the worst of the population takes its
-// place.
+// Learn takes in the outcomes of points that another strategy asked for. Each point that is better than the worst of the population
+// takes its place.
 func (e *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	all := e.population.Individuals
 	for i, t := range trials {
@@ -318,8 +317,8 @@ func (e *Strategy) individual(t space.Trial, o space.Outcome) eaopt.Individual {
 	return one
 }
 
-// rank orders individuals by fitness. The sort is stable, so that equal ones keep the order in which they were
-// asked, elders first.
+// rank orders individuals by fitness. The sort is stable, so that individuals of equal fitness keep their order: older ones come
+// first.
 func rank(in eaopt.Individuals) {
 	slices.SortStableFunc(in, func(a, b eaopt.Individual) int {
 		switch {

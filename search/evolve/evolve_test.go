@@ -13,14 +13,14 @@ import (
 	"tune/space"
 )
 
-// configs are settings at the edges of what Validate allows.
+// configs have values at the limits of what Validate allows.
 var configs = map[string]Config{
 	"smallest":   {Population: 4, Elites: 3, Contestants: 3, Patience: 1},
 	"one wins":   {Population: 5, Elites: 1, Contestants: 4, Crossover: 1, Mutation: 10, Patience: 2},
 	"no contest": {Population: 40, Contestants: 1, Crossover: 0.01, Mutation: 1, Patience: 1},
 }
 
-// The strategy keeps its promises in every configuration; that of the table of strategies is tested there.
+// TestConformance tests the configurations above; package strategies tests the default one.
 func TestConformance(t *testing.T) {
 	for name, c := range configs {
 		searchtest.Conformance(t, name, func(s *space.Space, seed uint64) (search.Strategy, error) { return New(s, seed, c) })
@@ -65,7 +65,7 @@ func mustNew(t *testing.T, s *space.Space, seed uint64, c Config) *Strategy {
 	return strategy
 }
 
-// generation asks for and tells one batch, and returns the costs.
+// generation asks for one batch, tells the outcomes, and returns the costs.
 func generation(e *Strategy, score func(space.Point) space.Outcome) []float64 {
 	var trials []space.Trial
 	var outcomes []space.Outcome
@@ -85,12 +85,11 @@ func scored(f functions.Function) func(space.Point) space.Outcome {
 	return func(p space.Point) space.Outcome { return space.Outcome{Status: space.OK, Cost: f.Cost(p)} }
 }
 
-// Until a restart the best points live on, so that the best of the population never gets worse, and a population
-// has as many as its configuration says.
+// Between restarts the best points stay in the population, and its size is that of the configuration.
 func TestElites(t *testing.T) {
 	f := functions.Rastrigin(6)
 	e := mustNew(t, f.Space, 1, Config{Patience: 1000})
-	var best []float64 // of all that was told, ascending
+	var best []float64 // the costs of all points so far, ascending
 	for range 60 {
 		best = append(best, generation(e, scored(f))...)
 		slices.Sort(best)
@@ -111,8 +110,8 @@ func TestElites(t *testing.T) {
 	}
 }
 
-// A population that does not improve for as long as Patience says is replaced: first by fresh points, then by
-// mutations of the best, and so on.
+// A population that does not improve for Patience generations is replaced, alternately by mutations of the best point and by random
+// points.
 func TestRestarts(t *testing.T) {
 	f := functions.Sphere(10)
 	const patience = 4
@@ -124,7 +123,7 @@ func TestRestarts(t *testing.T) {
 		generation(e, func(p space.Point) space.Outcome {
 			if first {
 				first = false
-				return space.Outcome{Status: space.OK, Cost: 1} // the only one that is better than the rest
+				return space.Outcome{Status: space.OK, Cost: 1} // all other points cost more
 			}
 			return space.Outcome{Status: space.OK, Cost: 2}
 		})
@@ -132,7 +131,7 @@ func TestRestarts(t *testing.T) {
 			at = append(at, g)
 		}
 	}
-	// The first generation brings a best point, and so does the first one after each restart, by definition.
+	// By definition the first generation improves, and so does the first one after each restart.
 	if want := []int{5, 10, 15, 20, 25, 30, 35}; !slices.Equal(at, want) {
 		t.Errorf("it starts anew in generations %v, not %v", at, want)
 	}
@@ -140,7 +139,7 @@ func TestRestarts(t *testing.T) {
 		t.Errorf("the best of the run costs %v after restarts", e.best.Fitness)
 	}
 
-	// Near the best or anywhere: half of the parameters keep their values, or next to none.
+	// In mutations of the best point about half of the parameters keep their values, in random points almost none.
 	same := func(restarts int) float64 {
 		e := mustNew(t, f.Space, 7, Config{})
 		generation(e, scored(f))
@@ -162,7 +161,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// While every point fails, no failure is taken for the best.
+// If every point fails, none of them becomes the best point.
 func TestFailures(t *testing.T) {
 	f := functions.Sphere(3)
 	e := mustNew(t, f.Space, 1, Config{Patience: 2})
@@ -179,7 +178,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Populations that a budget, or the end of the space, leaves smaller than a tournament are filled up.
+// A population that the budget or the end of the space leaves smaller than a tournament is filled up.
 func TestSmallPopulations(t *testing.T) {
 	f := functions.Sphere(3)
 	for n := 1; n < 10; n++ {
@@ -189,7 +188,7 @@ func TestSmallPopulations(t *testing.T) {
 			if len(proposals) != n {
 				t.Fatalf("with %d evaluations left it asks for %d", n, len(proposals))
 			}
-			e.Tell(make([]space.Trial, 0), nil) // a strategy may be told of nothing
+			e.Tell(make([]space.Trial, 0), nil) // a batch may be empty
 			var trials []space.Trial
 			var outcomes []space.Outcome
 			for _, p := range proposals {
@@ -203,8 +202,8 @@ func TestSmallPopulations(t *testing.T) {
 	}
 }
 
-// A mutation changes what is active, keeps to the domain, and takes near values of a number more often than far
-// ones, but every value of a word alike.
+// A mutation changes only active parameters and stays in their domains. It changes a number to a near value more often than to a
+// far one, and a word to each other value equally often.
 func TestMutate(t *testing.T) {
 	s, err := space.New("kinds", []space.Parameter{
 		space.Range("int", 0, 99), space.Pow2("pow", 1, 1<<20), space.Ints("ascending", 1, 2, 3, 5, 8, 13, 21, 34),
@@ -250,7 +249,7 @@ func TestMutate(t *testing.T) {
 		}
 		changes += changed
 	}
-	// One certain change, and (1.5-1)/7 of each of the six others.
+	// One parameter changes for certain, and each of the six others with probability (1.5-1)/7.
 	if mean := float64(changes) / rounds; math.Abs(mean-(1+0.5*6/7)) > 0.02 {
 		t.Errorf("a mutation changes %.3f parameters in the mean", mean)
 	}
@@ -267,7 +266,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// The generator behind eaopt's is the strategy's own, so that nothing depends on a global one.
+// eaopt draws from the strategy's own generator, and not from a global one.
 func TestOldSource(t *testing.T) {
 	pcg := rand.NewPCG(1, 2)
 	source := oldSource{pcg}

@@ -11,7 +11,7 @@ import (
 	"tune/space"
 )
 
-// best returns the least cost that a strategy finds in so many evaluations.
+// best returns the lowest cost that a strategy finds in the given number of evaluations.
 func best(t *testing.T, f functions.Function, s search.Strategy, evaluations int) float64 {
 	t.Helper()
 	ev := search.EvaluatorFunc(func(_ context.Context, t space.Trial) (space.Outcome, error) {
@@ -24,8 +24,8 @@ func best(t *testing.T, f functions.Function, s search.Strategy, evaluations int
 	return r.Best.Outcome.Cost
 }
 
-// TestBeatsRandom compares the mean best costs of evolve and of random search. The seeds are fixed, so that the
-// test says the same each time.
+// TestBeatsRandom compares the mean best costs of evolve and of random search. The seeds are fixed, so that the result is the same
+// each time.
 func TestBeatsRandom(t *testing.T) {
 	const seeds, evaluations = 30, 300
 	for _, f := range functions.Table() {
@@ -44,7 +44,7 @@ func TestBeatsRandom(t *testing.T) {
 				}
 			}
 			t.Logf("mean best of %d evaluations over %d seeds: evolve %.4g, random %.4g; evolve is better on %d", evaluations, seeds, evolved, drawn, wins)
-			// Evolve reaches between a quarter and 0.53 of random search's excess over the minimum.
+			// The excess of evolve over the minimum is 0.25 to 0.53 of that of random search.
 			if evolved-f.Minimum > 0.6*(drawn-f.Minimum) {
 				t.Errorf("evolve reaches %.4g in the mean, random search %.4g: want at most 0.6 of its excess over %.4g", evolved, drawn, f.Minimum)
 			}

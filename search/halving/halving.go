@@ -35,7 +35,7 @@ import (
 	"slices"
 
 	"tune/search"
-	"tune/search/code"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

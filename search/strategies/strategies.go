@@ -87,14 +87,20 @@ type Hints struct {
 	Sources []space.Source
 }
 
-// warmed makes a strategy without a model start from the sources.
-func warmed[S warm.Strategy](s *space.Space, seed uint64, h Hints, make func(*search.Fresh) (S, error)) (search.Strategy, error) {
-	fresh := search.SeededFresh(s, seed)
-	inner, err := make(fresh)
-	if err != nil {
-		return nil, err
+// warmed returns a function that makes a strategy without a model, which starts from the sources. set sets the fields of its
+// configuration that are not constants.
+func warmed[S warm.Strategy, C config](
+	make func(*space.Space, uint64, C) (S, error), set func(*C, []space.Point, *search.Fresh),
+) func(*space.Space, uint64, Hints, C) (search.Strategy, error) {
+	return func(s *space.Space, seed uint64, h Hints, c C) (search.Strategy, error) {
+		fresh := search.SeededFresh(s, seed)
+		set(&c, h.Start, fresh)
+		inner, err := make(s, seed, c)
+		if err != nil {
+			return nil, err
+		}
+		return warm.New(inner, fresh, h.Start, h.Sources), nil
 	}
-	return warm.New(inner, fresh, h.Start, h.Sources), nil
 }
 
 // config lists what the configurations of all strategies have in common.
@@ -139,12 +145,7 @@ func Table() []Strategy {
 		}),
 		entry(Strategy{
 			Name: "evolve", Version: 1, Doc: "genetic algorithm: tournaments, crossover by parameter, elites, restarts",
-		}, evolve.Constants(), func(s *space.Space, seed uint64, h Hints, c evolve.Config) (search.Strategy, error) {
-			return warmed(s, seed, h, func(fresh *search.Fresh) (*evolve.Strategy, error) {
-				c.Start, c.Fresh = h.Start, fresh
-				return evolve.New(s, seed, c)
-			})
-		}),
+		}, evolve.Constants(), warmed(evolve.New, func(c *evolve.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
 			Name: "surrogate", Version: 1, Doc: "Gaussian process with expected improvement; avoids what it learned to fail",
 		}, surrogate.Constants(), func(s *space.Space, seed uint64, h Hints, c surrogate.Config) (search.Strategy, error) {
@@ -153,36 +154,16 @@ func Table() []Strategy {
 		}),
 		entry(Strategy{
 			Name: "anneal", Version: 1, Doc: "simulated annealing: chains that cool, and start anew when frozen",
-		}, anneal.Constants(), func(s *space.Space, seed uint64, h Hints, c anneal.Config) (search.Strategy, error) {
-			return warmed(s, seed, h, func(fresh *search.Fresh) (*anneal.Strategy, error) {
-				c.Start, c.Fresh = h.Start, fresh
-				return anneal.New(s, seed, c)
-			})
-		}),
+		}, anneal.Constants(), warmed(anneal.New, func(c *anneal.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
 			Name: "ils", Version: 1, Doc: "iterated local search: descents through three neighbourhoods, and kicks between them",
-		}, ils.Constants(), func(s *space.Space, seed uint64, h Hints, c ils.Config) (search.Strategy, error) {
-			return warmed(s, seed, h, func(fresh *search.Fresh) (*ils.Strategy, error) {
-				c.Start, c.Fresh = h.Start, fresh
-				return ils.New(s, seed, c)
-			})
-		}),
+		}, ils.Constants(), warmed(ils.New, func(c *ils.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
 			Name: "diffevo", Version: 1, Doc: "differential evolution over ordinals: the best and differences of members lead",
-		}, diffevo.Constants(), func(s *space.Space, seed uint64, h Hints, c diffevo.Config) (search.Strategy, error) {
-			return warmed(s, seed, h, func(fresh *search.Fresh) (*diffevo.Strategy, error) {
-				c.Start, c.Fresh = h.Start, fresh
-				return diffevo.New(s, seed, c)
-			})
-		}),
+		}, diffevo.Constants(), warmed(diffevo.New, func(c *diffevo.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
 			Name: "swarm", Version: 1, Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
-		}, swarm.Constants(), func(s *space.Space, seed uint64, h Hints, c swarm.Config) (search.Strategy, error) {
-			return warmed(s, seed, h, func(fresh *search.Fresh) (*swarm.Strategy, error) {
-				c.Start, c.Fresh = h.Start, fresh
-				return swarm.New(s, seed, c)
-			})
-		}),
+		}, swarm.Constants(), warmed(swarm.New, func(c *swarm.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
 			Name: "random", Version: 1, Hintless: true, Doc: "uniform random points, without replacement",
 		}, random.Constants(), func(s *space.Space, seed uint64, _ Hints, c random.Config) (search.Strategy, error) {

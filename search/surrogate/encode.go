@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"tune/search/code"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

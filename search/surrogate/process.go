@@ -152,7 +152,8 @@ func dot(a, b []float64) float64 {
 // leastVariance keeps the factor's diagonal away from 0.
 const leastVariance = 1e-9
 
-// observe adds a point, given in units of the lengths.
+// observe adds a point, given in units of the lengths. ExtendVecSym of gonum's mat.Cholesky does the same, but copies the factor and
+// estimates its condition each time: growing to 300 points takes it 80 times as long (version 0.17).
 func (g *process) observe(x []float64) {
 	row := g.project(x, make([]float64, 0, len(g.x)+1))
 	row = append(row, math.Sqrt(max(1+g.noise-dot(row, row), leastVariance)))

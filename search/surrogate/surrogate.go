@@ -29,8 +29,8 @@ import (
 	"slices"
 
 	"tune/search"
-	"tune/search/code"
 	"tune/search/constant"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

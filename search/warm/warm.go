@@ -1,13 +1,13 @@
-// Package warm gives what earlier runs measured to strategies that have no model: they gain by sources that are right, and
-// lose little by sources that mislead.
+// Package warm lets strategies without a model use the measurements of earlier runs, the sources. Sources that are right help much;
+// sources that mislead harm little.
 //
-//  1. The best points of the sources come first ([search.Leaders]).
-//  2. The strategy begins as it would without them, and hears of them only after some evaluations of its own. One that is
-//     better than all that it found is then where it goes on from. Were they its first points, it would stay near them for
-//     long, also where they lie in a poor local optimum.
-//  3. A point that a source has measured waits while it was worse there than each of the better half of those that the
-//     strategy has asked here. A source that ranks points otherwise than they rank here thus keeps nearly nothing back, and
-//     a point that no source has measured never waits.
+//  1. The best points of the sources, the leaders, are evaluated first ([search.Leaders]).
+//  2. The strategy begins as it would without sources. It learns of the leaders only after some evaluations of its own, and
+//     continues from a leader that is better than everything that it has found. If it began with the leaders, it would stay near
+//     them for long, even if they are in a poor local optimum.
+//  3. A point that a source has measured is postponed while its cost in the source is higher than that of each point in the
+//     better half of those that the strategy has evaluated. So a source that ranks points differently from this run postpones almost nothing,
+//     and a point that no source has measured is never postponed.
 package warm
 
 import (
@@ -18,21 +18,21 @@ import (
 	"tune/space"
 )
 
-// Strategy is what can be warmed: it also learns from points that it did not ask for.
+// Strategy is a strategy that can also learn from points that it did not ask for.
 type Strategy interface {
 	search.Strategy
 	Learn([]space.Trial, []space.Outcome)
 }
 
 const (
-	// alone is how many evaluations a strategy has before it hears of the leaders.
+	// alone is the number of evaluations after which a strategy learns of the leaders.
 	alone = 24
-	// compared is how many points that are measured both here and in a source it takes to keep others back.
+	// compared is the number of points measured both here and in a source from which on the source postpones points.
 	compared = 20
 )
 
-// New wraps a strategy that draws from fresh. The points of start are those that it begins with by itself. Without sources
-// the strategy is returned as it is.
+// New wraps a strategy that draws its points from fresh and begins with those of start. Without sources it returns the strategy
+// itself.
 func New(inner Strategy, fresh *search.Fresh, start []space.Point, sources []space.Source) search.Strategy {
 	if len(sources) == 0 {
 		return inner
@@ -70,17 +70,17 @@ func New(inner Strategy, fresh *search.Fresh, start []space.Point, sources []spa
 type warm struct {
 	inner    Strategy
 	fresh    *search.Fresh
-	leaders  []space.Point // that are left to ask
-	asking   bool          // whether the last batch was of leaders
-	rankings []*ranking    // one a source
+	leaders  []space.Point // not asked yet
+	asking   bool          // whether the last batch consisted of leaders
+	rankings []*ranking    // one for each source
 	told     int           // outcomes of the strategy's own points
 
-	// What became of the leaders, until the strategy hears of it.
+	// The leaders and their outcomes, until the strategy learns of them.
 	trials   []space.Trial
 	outcomes []space.Outcome
 }
 
-// Ask proposes the leaders, and then what the strategy does.
+// Ask proposes the leaders first, and then the strategy's own points.
 func (w *warm) Ask(p space.Progress) []space.Proposal {
 	batch := search.Take(len(w.leaders), p, func() (space.Point, bool) {
 		for len(w.leaders) > 0 {
@@ -98,7 +98,7 @@ func (w *warm) Ask(p space.Progress) []space.Proposal {
 	return w.inner.Ask(p)
 }
 
-// Tell tells the strategy what it asked for, and the leaders when it is time.
+// Tell tells the strategy the outcomes of its own points, and at the right time those of the leaders.
 func (w *warm) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	if w.asking {
 		w.trials, w.outcomes = append(w.trials, trials...), append(w.outcomes, outcomes...)
@@ -114,17 +114,17 @@ func (w *warm) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-// ranking is how a source ranks the points of the space.
+// ranking compares the costs in a source with those of this run.
 type ranking struct {
-	costs map[string]float64 // by key, +Inf where the point failed
-	pairs []pair             // the cheapest here first
-	limit float64            // the cost in the source above which points wait
+	costs map[string]float64 // in the source, by key; +Inf for a point that failed
+	pairs []pair             // ascending by the cost in this run
+	limit float64            // the cost in the source above which points are postponed
 }
 
-// pair has the costs of one point.
+// pair has the costs of one point, in this run and in the source.
 type pair struct{ here, there float64 }
 
-// compare learns from what was measured here.
+// compare adds outcomes of this run and updates the limit.
 func (r *ranking) compare(trials []space.Trial, outcomes []space.Outcome) {
 	for i, t := range trials {
 		if there, ok := r.costs[t.Point.Key()]; ok {

@@ -11,7 +11,7 @@ import (
 	"tune/space"
 )
 
-// drawer asks random points, and remembers what it hears of others.
+// drawer asks for random points, and remembers what it learns of other points.
 type drawer struct {
 	fresh   *search.Fresh
 	learned []string
@@ -27,15 +27,15 @@ func (d *drawer) Learn(trials []space.Trial, outcomes []space.Outcome) {
 	}
 }
 
-// TestWarm: the leaders come first; the strategy hears of them after 24 points of its own; from then on points that were
-// bad in the source wait where it ranks points as they rank here, and none where it does not.
+// TestWarm: the leaders come first, and the strategy learns of them after 24 points of its own. From then on points that were bad in
+// the source are postponed if the source ranks points as this run does, and none if it does not.
 func TestWarm(t *testing.T) {
 	in, err := space.New("line", []space.Parameter{space.Range("x", 0, 399)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, sign := range []float64{1, -1} {
-		leaders := []int{1, 2, 3, 4, 5} // the start is the strategy's own
+		leaders := []int{1, 2, 3, 4, 5} // 0 is the strategy's own start
 		if sign < 0 {
 			leaders = []int{399, 398, 397, 396, 395, 394}
 		}

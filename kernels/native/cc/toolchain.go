@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"tune/internal/cpu"
 	"tune/kernels"
-	"tune/kernels/native/cpu"
 	"tune/space"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"tune/internal/cpu"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/threads"
 	"tune/space"
@@ -54,7 +54,7 @@ struct pair {
 	}
 }
 
-// TestWriterMistakes: a generator that leaves a block open, or breaks a line, does not go unnoticed.
+// TestWriterMistakes: the writer panics when a generator leaves a block open or writes a line break.
 func TestWriterMistakes(t *testing.T) {
 	for what, mistake := range map[string]func(w *Writer){
 		"an open block":  func(w *Writer) { w.Open("for (;;)"); _ = w.String() },

@@ -6,8 +6,8 @@ import (
 	"tune/space"
 )
 
-// CrewParameters are the knobs of threads that share the work in chunks, active where a condition holds: how chunks get to
-// workers, and where these come from.
+// CrewParameters returns the parameters of threads that share the work in chunks: how chunks are assigned to workers, when the
+// workers are started, and how long they spin. The parameters are active where the condition holds.
 func CrewParameters(condition string) []space.Parameter {
 	return []space.Parameter{
 		space.Enum("hand_out", string(threads.Static), string(threads.Dynamic)).If(condition).
@@ -19,7 +19,8 @@ func CrewParameters(condition string) []space.Parameter {
 	}
 }
 
-// Crew returns the workers of a point that has more than one: its parameter workers, and those of CrewParameters.
+// Crew returns the thread configuration of a point with more than one worker. It reads the parameter workers and those of
+// CrewParameters.
 func Crew(p space.Point) threads.Config {
 	return threads.Config{
 		Workers: p.Int("workers"),
@@ -29,14 +30,14 @@ func Crew(p space.Point) threads.Config {
 	}
 }
 
-// The words of the field cache.
+// The values of the field cache.
 const (
 	cacheAuto = "auto"
 	cacheWarm = "warm"
 	cacheCold = "cold"
 )
 
-// Fields are the last fields of a shape: threads and cache.
+// Fields returns the last fields of a shape: threads and cache.
 func Fields() []kernels.Field {
 	return []kernels.Field{
 		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
@@ -44,6 +45,6 @@ func Fields() []kernels.Field {
 	}
 }
 
-// Cold reports whether times are taken with the operands in memory, by the word of the field cache; auto says what is
-// meant where the shape leaves it open.
+// Cold reports whether the kernel is timed with its operands in memory rather than in the caches. It takes the value of the field
+// cache; auto is the answer for the value "auto".
 func Cold(word string, auto bool) bool { return word == cacheCold || word == cacheAuto && auto }

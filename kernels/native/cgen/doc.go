@@ -1,13 +1,14 @@
-// Package cgen is what families of kernels share that are generated as C: all but the algorithm.
+// Package cgen is the part of C code generation that kernel families share: everything except the algorithm.
 //
-//   - [Writer] collects the text, and keeps its indentation. Long constant pieces stand in files of C with holes ([Pieces]).
-//   - [ISA] is an instruction set: [Select] takes those of a machine from the one table there is.
-//   - [Flags] says how the text is compiled.
-//   - [Crew] and [CrewParameters] are the knobs of threads that share the work; [Fields] and [Cold] what shapes say of
-//     threads and caches.
+//   - [Writer] collects the text and indents it. Long constant pieces are templates of C in files of their own ([Pieces]).
+//   - [ISA] is an instruction set. There is one table of them; [Select] returns those that a machine has.
+//   - [Flags] are the compiler flags.
+//   - [Crew] and [CrewParameters] are the parameters of threads that share the work. [Fields] and [Cold] are the fields of a
+//     shape for threads and caches.
 //
-// The example of this package is a family in full, saxpy: its space, its presets, its C, its cases and its reference.
+// The example of this package is a complete family, saxpy: space, presets, C, cases and reference.
 //
-// What a family generates for a point is part of its version, because recorded runs know points and not texts. So a change
-// here that changes a text or a flag changes the versions of all families that it reaches; their golden files show which.
+// The version of a family covers the text that it generates for a point, because recorded runs contain points and not texts. A
+// change in this package that alters a text or a flag therefore requires a new version of every family that it affects. The
+// golden files show which ones.
 package cgen

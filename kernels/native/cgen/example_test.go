@@ -14,7 +14,7 @@ import (
 	"tune/space"
 )
 
-// saxpy is a family in full: y = a·x + y. It has its algorithm, its cases and its reference; the rest is cgen and native.
+// saxpy is a complete family: y = a·x + y. It defines the algorithm, the cases and the reference; cgen and native do the rest.
 type saxpy struct {
 	n     int
 	arch  string
@@ -38,7 +38,7 @@ func newSaxpy(n int, m native.Machine) (*saxpy, error) {
 
 func (s *saxpy) Space() *space.Space { return s.space }
 
-// Presets returns the baseline, and a start with the best instruction set. Their values are of the space above.
+// Presets returns the baseline, and a start with the best instruction set. Their values belong to the space above.
 func (s *saxpy) Presets() []kernels.Preset {
 	plain, _ := s.space.Make(map[string]any{"isa": cgen.Native})
 	vector, _ := s.space.Make(map[string]any{"isa": s.isas[len(s.isas)-1].Name, "unroll": 4})
@@ -48,7 +48,8 @@ func (s *saxpy) Presets() []kernels.Preset {
 	}
 }
 
-// Generate writes the C of a point. The arguments are a, which is one number, x and y; the dimension is their length.
+// Generate writes the C of a point. The arguments are the scalar a and the arrays x and y; the dimension is the length of the
+// arrays.
 func (s *saxpy) Generate(p space.Point) (native.Source, error) {
 	isa, w := p.Str("isa"), &cgen.Writer{}
 	w.Line("#include <stdint.h>")
@@ -73,7 +74,7 @@ func (s *saxpy) Generate(p space.Point) (native.Source, error) {
 	return native.Source{Lang: "c", Text: w.String(), Flags: flags.List()}, nil
 }
 
-// Cases returns the asked length, and one that fills no vector.
+// Cases returns the asked length, and a length shorter than a vector.
 func (s *saxpy) Cases(_ context.Context, _ space.Point, seed uint64) ([]native.Case, error) {
 	return []native.Case{newCase(s.n, seed), newCase(3, seed)}, nil
 }
@@ -100,7 +101,7 @@ func newCase(n int, seed uint64) native.Case {
 			for i, got := range native.AsFloats(buffers[2]) {
 				product := float64(a[0]) * float64(x[i])
 				want := product + float64(y[i])
-				tolerance := 0x1p-23 * (math.Abs(product) + math.Abs(want)) // both roundings
+				tolerance := 0x1p-23 * (math.Abs(product) + math.Abs(want)) // the product and the sum are rounded
 				off := math.Abs(float64(got) - want)
 				if !(off <= tolerance) {
 					return d, kernels.Reject(space.WrongAnswer, "y[%d] is %v, want %v", i, got, want)
@@ -112,7 +113,7 @@ func newCase(n int, seed uint64) native.Case {
 	}
 }
 
-// Work is two operations for each element, two numbers read and one written.
+// Work counts two operations for each element, two numbers read and one written.
 func (s *saxpy) Work() native.Work {
 	return native.Work{Ops: 2 * float64(s.n), OpsName: "GFLOP/s", Bytes: 12 * float64(s.n)}
 }

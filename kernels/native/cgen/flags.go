@@ -8,32 +8,32 @@ const (
 	ContractFast = "fast" // a·b + c may be one instruction, which rounds once
 )
 
-// Flags say how generated C is compiled. None of them lets the compiler change the order of IEEE arithmetic. Families differ
-// in what they ask for, and keep to it: flags are part of what a point is.
+// Flags are the compiler flags for generated C. None of them lets the compiler reorder IEEE arithmetic. Each family sets
+// its own. They must not change within a version of a family, because they are part of what a point means.
 type Flags struct {
 	Arch string // of the machine, as in native.Machine
-	// Std is the language standard. "" leaves it to the compiler, as gemm-f32 does, whose C means the same in all.
+	// Std is the language standard; "" is the compiler's default. gemm-f32 uses that, because its C means the same in every standard.
 	Std string
 	Opt string // "O2" or "O3"
-	// Contract says whether products and sums become one instruction. gemm-i8 must not, because its reference rounds each
-	// product of floats; gemm-f32 must, on instruction sets that have it, to be fast. "" leaves it to the compiler.
+	// Contract says whether a product and a sum may become one instruction; "" is the compiler's default. gemm-i8 forbids it,
+	// because its reference rounds each product of floats. gemm-f32 allows it, because it is faster.
 	Contract string
-	// NoMathErrno frees mathematical functions from setting errno, so that a root is one instruction.
+	// NoMathErrno lets mathematical functions leave errno alone, so that a square root is one instruction.
 	NoMathErrno bool
 	// ISA is a name of the table, or Native.
 	ISA string
-	// MarchNative spells Native as -march=native on every architecture, as gemm-f32 does. Otherwise it is -mcpu=native
-	// where that is not amd64, which more compilers know there.
+	// MarchNative writes Native as -march=native on every architecture, as gemm-f32 does. Otherwise it is -mcpu=native on
+	// architectures other than amd64, where more compilers accept that.
 	MarchNative bool
-	// Wide makes compilers use vectors of 64 bytes in loops that they vectorise themselves; by default they prefer 32.
-	// gemm-f32 does not ask for it, because its fast forms have written vectors.
+	// Wide makes compilers vectorise loops with 64-byte vectors where AVX-512 is available; by default they prefer 32 bytes.
+	// gemm-f32 does not set it, because its fast forms use explicit vectors.
 	Wide        bool
-	TuneNative  bool // the timings of instructions are taken to be those of this CPU
+	TuneNative  bool // instructions are scheduled for this CPU
 	UnrollLoops bool
-	Threads     bool // the text has that of package threads
+	Threads     bool // the text includes that of package threads
 }
 
-// List returns the flags for a command line.
+// List returns the flags as they are given to the compiler.
 func (f Flags) List() []string {
 	var out []string
 	if f.Std != "" {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"tune/internal/cpu"
 	"tune/kernels/native"
-	"tune/kernels/native/cpu"
 )
 
-// The names of instruction sets. Native leaves the set to the compiler: all that the CPU has, as the compiler knows it. It is
-// for code without vectors of its own, and has no row in the table.
+// The names of instruction sets. With Native the compiler uses everything that it knows of this CPU. Native is for code without
+// explicit vectors, and is not in the table.
 const (
 	Native     = "native"
 	Generic    = cpu.Generic
@@ -19,22 +19,22 @@ const (
 	AVX512VNNI = cpu.AVX512VNNI
 )
 
-// ISA is an instruction set that code is generated for. Package cpu says which features of a processor it needs.
+// ISA is an instruction set that code is generated for. Package cpu lists the processor features that each one needs.
 type ISA struct {
 	Name      string // as native.Machine lists it
 	Bytes     int    // of its widest vectors
-	Registers int    // vectors that its registers hold, on amd64
-	DotBytes  bool   // an instruction adds four products of bytes to a sum of 32 bits
-	// flags are those of the compiler. They name features, which old compilers know too, rather than levels.
+	Registers int    // vector registers, on amd64
+	DotBytes  bool   // it has an instruction that adds four products of bytes to a 32-bit sum
+	// flags are compiler flags. They name features rather than levels, because old compilers accept only features.
 	flags []string
-	// on is the set that this one adds to; "" for none.
+	// on is the set that this one extends; "" for none.
 	on string
 }
 
-// Lanes returns the words of 32 bits in its widest vectors.
+// Lanes returns the number of 32-bit lanes of its widest vectors.
 func (i ISA) Lanes() int { return i.Bytes / 4 }
 
-// table lists the instruction sets, the better after the worse. Those beside Generic are of amd64.
+// table lists the instruction sets, from the least to the most capable. All except Generic belong to amd64.
 var table = []ISA{
 	{Name: Generic, Bytes: 16, Registers: 16},
 	{Name: AVX2, Bytes: 32, Registers: 16, flags: []string{"-mavx2", "-mfma"}},
@@ -43,7 +43,8 @@ var table = []ISA{
 	{Name: AVX512VNNI, Bytes: 64, Registers: 32, DotBytes: true, flags: []string{"-mavx512vnni"}, on: AVX512},
 }
 
-// Select returns the named instruction sets that a machine has, the better after the worse. Every machine has Generic.
+// Select returns those of the named instruction sets that a machine has, from the least to the most capable. Every machine has
+// Generic.
 func Select(m native.Machine, names ...string) []ISA {
 	var out []ISA
 	for _, isa := range table {
@@ -54,7 +55,7 @@ func Select(m native.Machine, names ...string) []ISA {
 	return out
 }
 
-// Lookup returns the instruction set of a name in the table. It panics where there is none.
+// Lookup returns the instruction set with a name. It panics if the table has none.
 func Lookup(name string) ISA {
 	i := slices.IndexFunc(table, func(isa ISA) bool { return isa.Name == name })
 	if i < 0 {

@@ -7,16 +7,16 @@ import (
 	"text/template"
 )
 
-// Pieces are constant pieces of C with holes, in files of the package text/template that define each by a name. The
-// templates know two functions beside those of that package, vector and memory, which write types: see Vector and Memory.
+// Pieces are named templates of C text, in the syntax of the package text/template. The templates may call two further functions,
+// vector and memory, which write types; see Vector and Memory.
 type Pieces struct{ t *template.Template }
 
-// ParsePieces reads the pieces of embedded files. It panics where they are malformed, since they are part of the program.
+// ParsePieces parses embedded template files. It panics if one is malformed, because they are part of the program.
 func ParsePieces(files fs.FS, names ...string) *Pieces {
 	return &Pieces{template.Must(template.New("").Funcs(template.FuncMap{"vector": Vector, "memory": Memory}).ParseFS(files, names...))}
 }
 
-// write writes a piece. Its data is the program's own, so that it cannot be wrong.
+// write executes a template. It panics on failure, because template and data are both part of the program.
 func (p *Pieces) write(to io.Writer, name string, data any) {
 	if err := p.t.ExecuteTemplate(to, name, data); err != nil {
 		panic(fmt.Sprintf("cgen: %v", err))

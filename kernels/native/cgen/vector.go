@@ -2,18 +2,18 @@ package cgen
 
 import "fmt"
 
-// Vector returns the definition of a type of vectors, in the extension of C that GCC and Clang share.
+// Vector returns the definition of a vector type, in the vector extension of GCC and Clang. The size is in bytes.
 func Vector(elem, name string, bytes int) string {
 	return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d)));", elem, name, bytes)
 }
 
-// Memory returns the definition of a type of vectors as they lie in memory, where they are aligned to so many bytes and
-// may overlap variables of another type.
+// Memory returns the definition of a vector type for loads and stores: its alignment is only align bytes, and it may alias other
+// types.
 func Memory(elem, name string, bytes, align int) string {
 	return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));", elem, name, bytes, align)
 }
 
-// Horizontal writes the function horizontal, which adds the lanes of a vector, by halves. There are at least 4.
+// Horizontal writes the function horizontal, which adds the lanes of a vector by repeated halving. It needs at least 4 lanes.
 func (w *Writer) Horizontal(elem, vector string, lanes int) {
 	w.Func("static inline %s horizontal(%s s)", elem, vector)
 	from := "s"

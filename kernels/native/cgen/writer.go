@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Writer collects C text. It indents by a tab for each block that is open. The zero value is ready for use.
+// Writer collects C text. It indents by one tab for each open block. The zero value is ready for use.
 type Writer struct {
 	b     strings.Builder
 	depth int
 }
 
-// Line writes one line. Lines of the preprocessor stand at the margin.
+// Line writes one line. Preprocessor lines are not indented. It panics if the text has a line break.
 func (w *Writer) Line(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if strings.Contains(line, "\n") {
@@ -26,13 +26,13 @@ func (w *Writer) Line(format string, args ...any) {
 	w.b.WriteByte('\n')
 }
 
-// Comment writes a line of comment.
+// Comment writes a comment line.
 func (w *Writer) Comment(format string, args ...any) { w.Line("// "+format, args...) }
 
 // Blank writes an empty line.
 func (w *Writer) Blank() { w.b.WriteByte('\n') }
 
-// Open writes the head of a block with its brace, as in "for (;;) {". Close ends the block.
+// Open writes the first line of a block, with its brace on the same line, as in "for (;;) {". Close ends the block.
 func (w *Writer) Open(format string, args ...any) {
 	w.Line(format+" {", args...)
 	w.depth++
@@ -44,7 +44,7 @@ func (w *Writer) Close() {
 	w.Line("}")
 }
 
-// Macro opens a macro of several lines, as in "#define STEP(u) { \". Its lines are written by MacroLine, and Close ends it.
+// Macro begins a macro of several lines, as in "#define STEP(u) { \". MacroLine writes its lines, and Close ends it.
 func (w *Writer) Macro(format string, args ...any) {
 	w.Line("#define "+format+" { \\", args...)
 	w.depth++
@@ -59,7 +59,7 @@ func (w *Writer) EndType() {
 	w.Line("};")
 }
 
-// Block writes a block without a head.
+// Block writes a plain block in braces.
 func (w *Writer) Block(body func()) {
 	w.Line("{")
 	w.depth++
@@ -67,20 +67,20 @@ func (w *Writer) Block(body func()) {
 	w.Close()
 }
 
-// Func writes the head of a function, whose brace stands on a line of its own. EndFunc ends it.
+// Func writes the first line of a function, with its brace on the next line. EndFunc or Close ends it.
 func (w *Writer) Func(format string, args ...any) {
 	w.Line(format, args...)
 	w.Line("{")
 	w.depth++
 }
 
-// EndFunc ends a function, and leaves a blank line.
+// EndFunc ends a function and writes a blank line.
 func (w *Writer) EndFunc() {
 	w.Close()
 	w.Blank()
 }
 
-// Nested writes lines, each a step deeper than the one before: loops without braces, and their statement.
+// Nested writes lines, each indented one step deeper than the one before: loops without braces, and their body.
 func (w *Writer) Nested(lines ...string) {
 	for _, line := range lines {
 		w.Line("%s", line)
@@ -89,19 +89,19 @@ func (w *Writer) Nested(lines ...string) {
 	w.depth -= len(lines)
 }
 
-// In goes a step deeper without a brace, for the body of a loop that has none; Out comes back.
+// In indents one step deeper without a brace, for the body of a loop without braces. Out reverses it.
 func (w *Writer) In() { w.depth++ }
 
-// Out ends In.
+// Out indents one step less.
 func (w *Writer) Out() { w.depth-- }
 
-// Text writes C text as it is.
+// Text writes C text unchanged.
 func (w *Writer) Text(text string) { w.b.WriteString(text) }
 
-// Piece writes a piece of C, filled with data.
+// Piece executes a template with data and writes the result.
 func (w *Writer) Piece(p *Pieces, name string, data any) { p.write(&w.b, name, data) }
 
-// String returns the text. Every block must be closed.
+// String returns the text. It panics if a block is still open.
 func (w *Writer) String() string {
 	if w.depth != 0 {
 		panic(fmt.Sprintf("cgen: the text ends at depth %d", w.depth))

@@ -31,7 +31,8 @@ type rule struct {
 	tests  []test
 }
 
-func trap(call uint32, tests ...test) rule { return rule{call, seccompTrap, tests} }
+func trap(call uint32, tests ...test) rule   { return rule{call, seccompTrap, tests} }
+func permit(call uint32, tests ...test) rule { return rule{call, seccompAllow, tests} }
 
 func refuse(errno unix.Errno, calls ...uint32) (rules []rule) {
 	for _, c := range calls {
@@ -40,20 +41,38 @@ func refuse(errno unix.Errno, calls ...uint32) (rules []rule) {
 	return rules
 }
 
-// assemble compiles rules to a program. The first rule that matches answers.
-func assemble(rules []rule) []unix.SockFilter {
-	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
-	p := []unix.SockFilter{
-		// Other architectures number their calls differently; see filter for what workers may not do with them.
-		statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataArchitecture),
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArchitecture, Jt: 1},
-		statement(unix.BPF_RET|unix.BPF_K, seccompAllow),
+// x32 is the bit in the numbers of the calls of amd64 with short pointers. No other architecture has such numbers.
+const x32 = 0x40000000
+
+// assemble compiles rules to a program. The first rule that matches answers; what no rule matches is allowed. Calls of another
+// architecture, and of x32, have other numbers: foreign answers them all. golang.org/x/net/bpf would not make this shorter: it has
+// types for instructions, not for rules, and its result must be converted for the system.
+func assemble(rules []rule, foreign uint32) []unix.SockFilter {
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
-	for _, r := range rules {
+	answer := func(k uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k}
+	}
+	// A jump counts the instructions to skip.
+	jump := func(test uint16, k uint32, yes, no int) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: uint8(yes), Jf: uint8(no), K: k}
+	}
+	p := []unix.SockFilter{
+		load(dataArchitecture),
+		jump(unix.BPF_JEQ, auditArchitecture, 1, 0),
+		answer(foreign),
+		load(dataNumber),
+		jump(unix.BPF_JGE, x32, 0, 1),
+		answer(foreign),
+	}
+	for i, r := range rules {
+		if i > 0 && len(rules[i-1].tests) > 0 {
+			p = append(p, load(dataNumber)) // a test has loaded an argument
+		}
 		// A call with another number skips the rest, and so does an argument that fails its test.
 		rest := 2*len(r.tests) + 1
-		p = append(p, statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, dataNumber),
-			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: r.call, Jf: uint8(rest)})
+		p = append(p, jump(unix.BPF_JEQ, r.call, 0, rest))
 		for _, t := range r.tests {
 			offset := uint32(dataArgument0 + 8*t.arg)
 			if t.high {
@@ -64,12 +83,11 @@ func assemble(rules []rule) []unix.SockFilter {
 				code = unix.BPF_JSET
 			}
 			rest -= 2
-			p = append(p, statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset),
-				unix.SockFilter{Code: unix.BPF_JMP | code | unix.BPF_K, K: t.value, Jf: uint8(rest)})
+			p = append(p, load(offset), jump(code, t.value, 0, rest))
 		}
-		p = append(p, statement(unix.BPF_RET|unix.BPF_K, r.answer))
+		p = append(p, answer(r.answer))
 	}
-	return append(p, statement(unix.BPF_RET|unix.BPF_K, seccompAllow))
+	return append(p, answer(seccompAllow))
 }
 
 // limitCalls and the other lists name the calls that only a candidate's threads are refused, by purpose; see refusal.
@@ -135,13 +153,13 @@ func candidateRules(landlock int, own []int) []rule {
 		// Setting the current value changes nothing.
 		trap(unix.SYS_PRLIMIT64, holds(2, everything)), trap(unix.SYS_PRLIMIT64, highIn(2, everything)),
 		trap(unix.SYS_SETRLIMIT),
-		{call: unix.SYS_PERSONALITY, answer: seccompAllow, tests: []test{is(0, everything)}},
+		permit(unix.SYS_PERSONALITY, is(0, everything)),
 		trap(unix.SYS_PERSONALITY), trap(unix.SYS_SECCOMP),
 		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
 		// Input that a program pushes into a terminal would be executed by the shell.
 		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
 		// This call also provides memory in large pages; memory with a key would be shared with other processes.
-		{call: unix.SYS_SHMGET, answer: seccompAllow, tests: []test{is(0, unix.IPC_PRIVATE)}},
+		permit(unix.SYS_SHMGET, is(0, unix.IPC_PRIVATE)),
 		// A number that is not 0 may name another process.
 		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
 		// Libraries ask name services, and continue without an answer; all other connections are refused.
@@ -174,7 +192,7 @@ func candidateRules(landlock int, own []int) []rule {
 		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
 		for _, o := range openCalls {
 			// This creates shared memory, which OpenMP runtimes need. It overwrites nothing.
-			rules = append(rules, rule{call: o.call, answer: seccompAllow, tests: []test{holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)}})
+			rules = append(rules, permit(o.call, holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)))
 			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
 		}
 	}
@@ -217,7 +235,7 @@ func shield(tune int) {
 	}
 	// The measured program must be as fast as without the filter: old kernels turn on costly protection against speculation for
 	// filtered processes.
-	_, _ = setFilter(assemble(rules), unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+	_, _ = setFilter(assemble(rules, seccompAllow), unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 }
 
 // fenceRefusal says what a call that only a candidate's threads are refused was for, "" for another call.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,20 +21,18 @@ const (
 const (
 	dataNumber       = 0
 	dataArchitecture = 4
-	dataArgument0    = 16 // the low half, on little-endian machines
-	dataArgument1    = 24
+	dataArgument0    = 16 // the low half, on little-endian machines; the next one is 8 bytes further
 )
 
 // noProcesses installs a filter on all threads of this process. The process may start threads, but no process and no session. It
 // may send signals only to itself, and change nothing of tune, of the supervisor or of the system. The filter cannot be removed.
 // The threads of candidates have a second one; see fence.
 func noProcesses(tune int) error {
-	program := filter(uint32(os.Getpid()), []uint32{uint32(tune), uint32(os.Getppid())})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	tid, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	rules := processRules(uint32(os.Getpid()), []uint32{uint32(tune), uint32(os.Getppid())})
+	tid, errno := setFilter(assemble(rules, seccompTrap), unix.SECCOMP_FILTER_FLAG_TSYNC)
 	if errno != 0 {
 		return fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
 	}
@@ -45,81 +42,32 @@ func noProcesses(tune int) error {
 	return nil
 }
 
-// filter returns the program for the process with the given id; others are the processes that it must not affect. Jumps count the
-// instructions to skip.
-func filter(pid uint32, others []uint32) []unix.SockFilter {
-	load := func(offset uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-	}
-	answer := func(k uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k}
-	}
-	jump := func(test uint16, k uint32, yes, no uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: yes, Jf: no, K: k}
-	}
-	p := []unix.SockFilter{
-		load(dataArchitecture),
-		jump(unix.BPF_JEQ, auditArchitecture, 1, 0),
-		answer(seccompTrap),
-		load(dataNumber),
-		// The x32 calls of amd64 have a separate flag bit.
-		jump(unix.BPF_JGE, 0x40000000, 0, 1),
-		answer(seccompTrap),
-		// The flags of clone3 are behind a pointer, which a filter cannot follow. If it is missing, libc uses clone.
-		jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1),
-		answer(seccompErrno | uint32(unix.ENOSYS)),
-		jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, 4),
-		load(dataArgument0),
-		jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1),
-		answer(seccompAllow),
-		answer(seccompTrap),
-	}
+// processRules are the rules for the process with the given id; others are the processes that it must not affect.
+func processRules(pid uint32, others []uint32) []rule {
+	// The flags of clone3 are behind a pointer, which a filter cannot follow. If it is missing, libc uses clone.
+	rules := append(refuse(unix.ENOSYS, unix.SYS_CLONE3),
+		permit(unix.SYS_CLONE, holds(0, unix.CLONE_THREAD)), trap(unix.SYS_CLONE),
+		// A program may lower its own priority only.
+		permit(unix.SYS_SETPRIORITY, is(0, unix.PRIO_PROCESS), is(1, 0)),
+		permit(unix.SYS_SETPRIORITY, is(0, unix.PRIO_PROCESS), is(1, pid)), trap(unix.SYS_SETPRIORITY))
 	for _, nr := range signalCalls {
-		p = append(p,
-			jump(unix.BPF_JEQ, nr, 0, 4),
-			load(dataArgument0),
-			jump(unix.BPF_JEQ, pid, 0, 1),
-			answer(seccompAllow),
-			answer(seccompTrap))
+		rules = append(rules, permit(nr, is(0, pid)), trap(nr))
 	}
 	// A process may change its own limits, but not those of tune and of the supervisor.
 	for _, nr := range ownCalls {
-		p = append(p,
-			jump(unix.BPF_JEQ, nr, 0, 5),
-			load(dataArgument0),
-			jump(unix.BPF_JEQ, 0, 2, 0),
-			jump(unix.BPF_JEQ, pid, 1, 0),
-			answer(seccompTrap),
-			answer(seccompAllow))
+		rules = append(rules, permit(nr, is(0, 0)), permit(nr, is(0, pid)), trap(nr))
 	}
 	// Runtimes pin their threads, whose ids are not known in advance.
 	for _, other := range others {
-		p = append(p,
-			jump(unix.BPF_JEQ, unix.SYS_SCHED_SETAFFINITY, 0, 4),
-			load(dataArgument0),
-			jump(unix.BPF_JEQ, other, 0, 1),
-			answer(seccompTrap),
-			load(dataNumber))
+		rules = append(rules, trap(unix.SYS_SCHED_SETAFFINITY, is(0, other)))
 	}
-	// A program may lower its own priority only.
-	p = append(p,
-		jump(unix.BPF_JEQ, unix.SYS_SETPRIORITY, 0, 7),
-		load(dataArgument0),
-		jump(unix.BPF_JEQ, unix.PRIO_PROCESS, 0, 4),
-		load(dataArgument1),
-		jump(unix.BPF_JEQ, 0, 1, 0),
-		jump(unix.BPF_JEQ, pid, 0, 1),
-		answer(seccompAllow),
-		answer(seccompTrap))
 	// A program that asks for another scheduling policy continues if that is refused. An endless loop with real-time priority
 	// would stop the machine.
-	for _, nr := range scheduleCalls {
-		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompErrno|uint32(unix.EPERM)))
-	}
+	rules = append(rules, refuse(unix.EPERM, scheduleCalls...)...)
 	for _, nr := range refusedCalls {
-		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), answer(seccompTrap))
+		rules = append(rules, trap(nr))
 	}
-	return append(p, answer(seccompAllow))
+	return rules
 }
 
 // signalCalls may only name this process.

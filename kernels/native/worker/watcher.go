@@ -95,11 +95,11 @@ func (w *child) fence() (listener int, err error) {
 	}
 	rules := candidateRules(w.order.Landlock, own)
 	if w.watched {
-		if fd, errno := setFilter(assemble(slices.Concat(pinRules(), rules)), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
+		if fd, errno := setFilter(assemble(slices.Concat(pinRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 			return fd, nil
 		}
 	}
-	if _, errno := setFilter(assemble(rules), 0); errno != 0 {
+	if _, errno := setFilter(assemble(rules, seccompAllow), 0); errno != 0 {
 		return -1, fmt.Errorf("this system refuses a seccomp filter, so that native code cannot be isolated: %w", errno)
 	}
 	return -1, nil

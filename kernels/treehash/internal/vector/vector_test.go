@@ -503,7 +503,7 @@ func TestVerifyNames(t *testing.T) {
 
 // TestPassesAreDescribed: the documentation names the passes of the table, in their order.
 func TestPassesAreDescribed(t *testing.T) {
-	for _, doc := range []struct{ file, form string }{{"doc.go", "//  %[2]d. %[1]s "}, {"../../../docs/design/vector-compiler.md", "`%[1]s`"}} {
+	for _, doc := range []struct{ file, form string }{{"doc.go", "//  %[2]d. %[1]s "}, {"../../../../docs/design/vector-compiler.md", "`%[1]s`"}} {
 		data, err := os.ReadFile(doc.file)
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tune/kernels/gemm"
-	"tune/kernels/gemm/peers"
+	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 )

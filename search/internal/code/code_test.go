@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tune/search/code"
+	"tune/search/internal/code"
 	"tune/space"
 )
 

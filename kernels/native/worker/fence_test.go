@@ -1,0 +1,115 @@
+//go:build linux && (amd64 || arm64)
+
+package worker
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// execute returns what the system would do with a call: the answer of a program. It knows the instructions that assemble writes.
+func execute(t *testing.T, program []unix.SockFilter, architecture, call uint32, args ...uint64) uint32 {
+	t.Helper()
+	data := map[uint32]uint32{dataNumber: call, dataArchitecture: architecture}
+	for i := range uint32(6) {
+		var arg uint64
+		if int(i) < len(args) {
+			arg = args[i]
+		}
+		data[dataArgument0+8*i], data[dataArgument0+8*i+4] = uint32(arg), uint32(arg>>32)
+	}
+	var a uint32
+	for at := 0; at < len(program); at++ {
+		in := program[at]
+		var holds bool
+		switch in.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			a = data[in.K]
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return in.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			holds = a == in.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			holds = a >= in.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			holds = a&in.K != 0
+		default:
+			t.Fatalf("instruction %d has the code %#x", at, in.Code)
+		}
+		if holds {
+			at += int(in.Jt)
+		} else {
+			at += int(in.Jf)
+		}
+	}
+	t.Fatal("the program ends without an answer")
+	return 0
+}
+
+// TestProcessRules: the filter of a whole worker answers each kind of call as its rules say, and none of another architecture.
+func TestProcessRules(t *testing.T) {
+	const pid, tune, supervisor, other = 100, 50, 60, 70
+	const here = auditArchitecture
+	noSuch, refused := uint32(seccompErrno|uint32(unix.ENOSYS)), uint32(seccompErrno|uint32(unix.EPERM))
+	program := assemble(processRules(pid, []uint32{tune, supervisor}), seccompTrap)
+	for _, c := range []struct {
+		name         string
+		architecture uint32
+		call         uint32
+		args         []uint64
+		want         uint32
+	}{
+		{"read", here, unix.SYS_READ, nil, seccompAllow},
+		{"read of another architecture", here + 1, unix.SYS_READ, nil, seccompTrap},
+		{"read of x32", here, x32 | unix.SYS_READ, nil, seccompTrap},
+		{"a thread", here, unix.SYS_CLONE, []uint64{unix.CLONE_VM | unix.CLONE_THREAD}, seccompAllow},
+		{"a process", here, unix.SYS_CLONE, []uint64{uint64(unix.SIGCHLD)}, seccompTrap},
+		{"clone3", here, unix.SYS_CLONE3, nil, noSuch},
+		{"a signal to itself", here, unix.SYS_TGKILL, []uint64{pid}, seccompAllow},
+		{"a signal to tune", here, unix.SYS_TGKILL, []uint64{tune}, seccompTrap},
+		{"its limits", here, unix.SYS_PRLIMIT64, []uint64{0}, seccompAllow},
+		{"its limits, by its id", here, unix.SYS_PRLIMIT64, []uint64{pid}, seccompAllow},
+		{"the limits of others", here, unix.SYS_PRLIMIT64, []uint64{other}, seccompTrap},
+		{"pin a thread", here, unix.SYS_SCHED_SETAFFINITY, []uint64{other}, seccompAllow},
+		{"pin tune", here, unix.SYS_SCHED_SETAFFINITY, []uint64{tune}, seccompTrap},
+		{"pin the supervisor", here, unix.SYS_SCHED_SETAFFINITY, []uint64{supervisor}, seccompTrap},
+		{"its priority", here, unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 0}, seccompAllow},
+		{"its priority, by its id", here, unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, pid}, seccompAllow},
+		{"the priority of others", here, unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, other}, seccompTrap},
+		{"the priority of a user", here, unix.SYS_SETPRIORITY, []uint64{unix.PRIO_USER, 0}, seccompTrap},
+		{"another scheduling policy", here, unix.SYS_SCHED_SETSCHEDULER, nil, refused},
+		{"a program", here, unix.SYS_EXECVE, nil, seccompTrap},
+		{"the last in the list", here, refusedCalls[len(refusedCalls)-1], nil, seccompTrap},
+	} {
+		if got := execute(t, program, c.architecture, c.call, c.args...); got != c.want {
+			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAssemble: the first rule that matches answers, whatever the tests of the rules before it have loaded.
+func TestAssemble(t *testing.T) {
+	program := assemble([]rule{
+		{call: 1, answer: 11, tests: []test{is(0, 5), holds(1, 6)}},
+		{call: 1, answer: 12, tests: []test{highIn(0, 4)}},
+		{call: 2, answer: 13},
+		{call: 1, answer: 14},
+	}, 99)
+	for _, c := range []struct {
+		call, want uint32
+		args       []uint64
+	}{
+		{1, 11, []uint64{5, 2}},
+		{1, 14, []uint64{5, 1}},
+		{1, 14, []uint64{2, 2}},
+		{1, 12, []uint64{4 << 32}},
+		{2, 13, nil},
+		{3, seccompAllow, []uint64{5, 2}},
+	} {
+		if got := execute(t, program, auditArchitecture, c.call, c.args...); got != c.want {
+			t.Errorf("call %d with %v: %d, want %d", c.call, c.args, got, c.want)
+		}
+	}
+}
