@@ -178,8 +178,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Check the file of your own kernel, and try its baseline",
 		Long: `check reads the file of a kernel, reports all faults by line and column, and prints the size of the space. Then it
 compares the arguments in the file with the functions of the source, and builds, checks and measures the baseline once, as a
-run would. It also tries the reference on several inputs, and warns if its results do not depend on them. --static skips
-everything after the file, and starts no process except compilers to ask for their version.`,
+run would. It also tries the reference on several inputs, and warns if its results do not depend on them
+or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers to
+ask for their version.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}

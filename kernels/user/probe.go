@@ -22,8 +22,8 @@ const probeBytes = 2 << 30
 const probePoints = 2
 
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
-// to: results of which all or nearly all are the same for all inputs, that are not numbers, or that depend on parameters. An error
-// is one of the reference, or of ctx.
+// to: results of which all or nearly all are the same for all inputs, that are not numbers, that are no larger than their
+// tolerance, or that depend on parameters. An error is one of the reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil {
@@ -59,8 +59,13 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 		if b.Mode == native.In {
 			continue
 		}
-		if text := odd(b, i, cases, results); text != "" {
-			r.warn(s.s.arguments[s.asked.index[i]].node, "%s", text)
+		a := s.s.arguments[s.asked.index[i]]
+		text := odd(b, i, cases, results)
+		if text == "" {
+			text = tooWide(b, i, a.tolerance, cases, results)
+		}
+		if text != "" {
+			r.warn(a.node, "%s", text)
 		}
 	}
 	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
@@ -104,6 +109,27 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 			alike, b.Len, b.Name, len(cases))
 	case same && uniform:
 		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
+	}
+	return ""
+}
+
+// tooWide says that the tolerance of buffer i accepts a buffer that nobody has computed, after each of some calls, or returns "".
+func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [][][]byte) string {
+	accepts := func(content func(k int) []byte) bool {
+		for k := range cases {
+			if _, _, wrong := compare(content(k), results[k][i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
+				return false
+			}
+		}
+		return true
+	}
+	const remedy = "narrow absolute and relative in reference.tolerance, or in the tolerance of this argument"
+	if b.Mode == native.InOut && accepts(func(k int) []byte { return cases[k].Inputs[i] }) {
+		return fmt.Sprintf("the tolerance of %s is as large as what the reference changes: a candidate that leaves it as it is passes; %s", b.Name, remedy)
+	}
+	zeros := make([]byte, b.Bytes())
+	if accepts(func(int) []byte { return zeros }) {
+		return fmt.Sprintf("the tolerance of %s is as large as its results: an output of zeros passes; %s", b.Name, remedy)
 	}
 	return ""
 }

@@ -27,6 +27,7 @@ source:
 func TestProbe(t *testing.T) {
 	needCompiler(t)
 	const remedy = ": a candidate that reads nothing may pass for right; change the fills, or what is compared"
+	const narrow = "; narrow absolute and relative in reference.tolerance, or in the tolerance of this argument"
 	for _, test := range []struct{ old, new, body, want string }{
 		{"", "", "y[i] = x[i]; *z += 1", ""},
 		{"", "", "y[i] = x[i] > 0 ? x[i] : 0; *z += 1", ""},
@@ -40,6 +41,12 @@ func TestProbe(t *testing.T) {
 		{"n: 16", "n: 200", "y[i] = i < 3 ? x[i] : i; *z += 1", ""},
 		{"access: update}", "access: update, fill: {constant: 2}}", "y[i] = x[i]; *z = 5 + (x[0] > 0)", ""},
 		{"", "", "y[i] = x[i] * WAY; *z += 1", "11:25: source.reference.function: function g gives other results with T=2 WAY=7 than with T=1 WAY=3, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter"},
+		{"{function: g}", "{function: g, tolerance: {absolute: 20}}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
+			"\n9:7: source.arguments[2]: the tolerance of z is as large as what the reference changes: a candidate that leaves it as it is passes" + narrow},
+		{"{function: g}", "{function: g, tolerance: {relative: 1}}", "y[i] = x[i]; *z -= 1000", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
+			"\n9:7: source.arguments[2]: the tolerance of z is as large as its results: an output of zeros passes" + narrow},
+		{"{function: g}", "{function: g, tolerance: {absolute: 0.5}}", "y[i] = x[i]; *z += 1", ""},
+		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 1}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow},
 		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
 	} {
 		text := strings.Replace(probeYAML, test.old, test.new, 1)
