@@ -310,6 +310,26 @@ func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFaul
 	return checkFaults(odd), err
 }
 
+// glanceTime is how long a run tries the reference before it begins.
+const glanceTime = 2 * time.Second
+
+// glance returns what is odd about the results of the reference of a kernel at a shape, as far as that is seen at once. What
+// fails here says nothing about the run.
+func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) []user.Fault {
+	limited, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	p, err := k.Problem(shape)
+	source, ok := p.(*user.SourceProblem)
+	if err != nil || !ok {
+		return nil
+	}
+	odd, err := source.Glance(limited)
+	if err != nil {
+		return nil
+	}
+	return odd
+}
+
 func faultsError(path string, n int) error {
 	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))}
 }

@@ -12,8 +12,13 @@ import (
 	"tune/kernels/native"
 )
 
-// probeSeeds draw the inputs for trying a reference.
-var probeSeeds = []uint64{1, 2, 3}
+// probeSeeds returns the seeds of the inputs for trying the reference: one where all have the same.
+func (p *SourceProblem) probeSeeds() []uint64 {
+	if p.checking() == kernels.FixedInput {
+		return []uint64{1}
+	}
+	return []uint64{1, 2, 3}
+}
 
 // probeBytes limits what is kept of the calls of a probe, besides the calls of a check.
 const probeBytes = 2 << 30
@@ -29,10 +34,7 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	if s.s.reference.outputs != nil {
 		return nil, nil
 	}
-	seeds := probeSeeds
-	if p.checking() == kernels.FixedInput {
-		seeds = seeds[:1]
-	}
+	seeds := p.probeSeeds()
 	r := &reader{file: s.path}
 	if one := 2 * s.asked.kept(); one > probeBytes/2 {
 		r.warn(s.s.reference.node, "at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it")
@@ -40,20 +42,46 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	} else if n := int(probeBytes / one); n < len(seeds) {
 		seeds = seeds[:n]
 	}
-	cases := make([]native.Case, len(seeds))
+	cases, results, err := s.attempt(ctx, r, seeds)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
+		return nil, err
+	}
+	return r.warnings.sorted(s.path), nil
+}
+
+// glanceBytes limits the buffers of a call of Glance.
+const glanceBytes = 16 << 20
+
+// Glance is Probe as far as it costs no more than some calls of the reference with small buffers: it builds the reference at no
+// other point. Of larger buffers it reports nothing.
+func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
+	s := p.spec
+	if s.s.reference.outputs != nil || s.asked.kept() > glanceBytes {
+		return nil, nil
+	}
+	r := &reader{file: s.path}
+	_, _, err := s.attempt(ctx, r, p.probeSeeds())
+	return r.warnings.sorted(s.path), err
+}
+
+// attempt calls the reference on the inputs of each seed, and warns of what is odd about its results.
+func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results [][][]byte, err error) {
+	cases = make([]native.Case, len(seeds))
 	for i, seed := range seeds {
 		inputs, err := s.s.inputs(s.asked, seed, true)
 		if err != nil {
-			return nil, s.s.explain(err)
+			return nil, nil, s.s.explain(err)
 		}
 		cases[i] = native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
 	}
-	results, err := s.compute(ctx, s.standard, cases)
-	if err != nil {
+	if results, err = s.compute(ctx, s.standard, cases); err != nil {
 		if ended := ctx.Err(); ended != nil {
-			return nil, ended
+			return nil, nil, ended
 		}
-		return nil, s.referenceError(err)
+		return nil, nil, s.referenceError(err)
 	}
 	for i, b := range s.asked.buffers {
 		if b.Mode == native.In {
@@ -68,10 +96,7 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 			r.warn(a.node, "%s", text)
 		}
 	}
-	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
-		return nil, err
-	}
-	return r.warnings.sorted(s.path), nil
+	return cases, results, nil
 }
 
 // odd says what is odd about the content of buffer i after each of some calls, or returns "".

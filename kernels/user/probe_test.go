@@ -107,3 +107,23 @@ func TestProbeEnds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGlance: what a run shows is what a check does, but for large buffers and the parameters of the reference.
+func TestGlance(t *testing.T) {
+	needCompiler(t)
+	const source = "void g(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) y[i] = 0 * x[i] * WAY; *z += WAY; }\n" +
+		"void f(const float *x, float *y, int *z, int n) { g(x, y, z, T * n / T); }\n"
+	for shape, want := range map[string]string{
+		"":          "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried): a candidate that reads nothing may pass for right; change the fills, or what is compared",
+		"n=2097152": "",
+	} {
+		k, path := load(t, strings.Replace(probeYAML, "access: read}", "access: read, fill: {random: [1, 2]}}", 1), "f.c", source)
+		odd, err := problem(t, k, shape).(*SourceProblem).Glance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", shape, got, want)
+		}
+	}
+}

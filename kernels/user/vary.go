@@ -127,14 +127,13 @@ func (r *reader) checkVariation(list node, s *source, c call) {
 	}
 }
 
-// varyInputs varies those inputs of a call that are the same for every seed, and returns the names of their arguments. It copies
-// the inputs of the file first.
+// varyInputs varies those inputs of a call that are the same for every seed, and returns the names of those that differ from the
+// file then. It copies the inputs of the file first.
 func (s *source) varyInputs(c call, inputs [][]byte, seed uint64) (varied []string) {
 	rng := rand.New(rand.NewPCG(seed, 0x7363616c65))
 	for i, b := range c.buffers {
+		before := inputs[i]
 		switch s.variationOf(c, i) {
-		case unvaried:
-			continue
 		case scaled:
 			inputs[i] = scaleFloats(inputs[i], b.Elem, rng)
 		case traded:
@@ -143,7 +142,9 @@ func (s *source) varyInputs(c call, inputs [][]byte, seed uint64) (varied []stri
 			h.Write([]byte("trade " + b.Name))
 			inputs[i] = tradeIntegers(inputs[i], b.Elem, rand.New(rand.NewPCG(seed, h.Sum64())))
 		}
-		varied = append(varied, b.Name)
+		if !bytes.Equal(inputs[i], before) {
+			varied = append(varied, b.Name)
+		}
 	}
 	return varied
 }

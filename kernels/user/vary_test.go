@@ -116,6 +116,7 @@ func TestVariation(t *testing.T) {
 		{arg("a", "float", from) + arg("b", "long", from+", vary: true") + arg("c", "u8", from+", vary: true"), "  vary: false\n", "b c"},
 		{arg("a", "float", ", fill: {constant: 2}") + random, "", "a"},
 		{random + arg("a", "i8", ""), "", ""},
+		{random + arg("a", "float", ", fill: {constant: 0}") + arg("b", "u8", ", fill: {file: alike.txt}"), "", ""},
 	} {
 		k, err := read("my.yaml", []byte(varyText(test.arguments, test.more)), varyShelf)
 		if err != nil {
