@@ -334,7 +334,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return native.Case{}, ended
 	}
 	if err != nil && varied != nil {
-		return native.Case{}, fmt.Errorf("the reference of kernel %s, on inputs of which %s, as in timed calls (vary: false keeps them as they are): %v",
+		return native.Case{}, fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
 			s.info.Name, variedText(varied), err)
 	}
 	if err != nil {

@@ -153,9 +153,9 @@ func (s *source) varyInputs(c call, inputs [][]byte, seed uint64) (varied []stri
 func variedText(names []string) string {
 	n := len(names)
 	if n == 1 {
-		return names[0] + " differs from the numbers of the file"
+		return "input " + names[0] + " differs from the numbers of the file"
 	}
-	return strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " differ from the numbers of the file"
+	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " differ from the numbers of the file"
 }
 
 // tradeIntegers returns a copy of data in which about a quarter of the elements have traded places. Where they are in order, about

@@ -313,9 +313,9 @@ func TestPackedIntegers(t *testing.T) {
 func TestVaryRemedy(t *testing.T) {
 	needCompiler(t)
 	for _, test := range []struct{ vary, input, want string }{
-		{"", "{random: [0, 100]}", ". In timed calls w differs from the numbers of the file: write vary: false if the function is right only for exactly these numbers"},
+		{"", "{random: [0, 100]}", ". In timed calls input w differs from the numbers of the file: write vary: false if the function is right only for exactly these numbers"},
 		{", vary: false", "{random: [0, 100]}", ""},
-		{"", "{file: w.txt}, vary: true", ". In timed calls w and d differ from the numbers of the file: write vary: false if the function is right only for exactly these numbers"},
+		{"", "{file: w.txt}, vary: true", ". In timed calls inputs w and d differ from the numbers of the file: write vary: false if the function is right only for exactly these numbers"},
 	} {
 		text := strings.NewReplacer("KIND", "int8_t", "VARY", test.vary, "INPUT", test.input, "m: 500, n: 500", "m: 4, n: 4").Replace(packYAML)
 		k, _ := load(t, text, "lazy.c", packC, "w.txt", "3 1 4 1")
