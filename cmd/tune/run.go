@@ -103,14 +103,18 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		}
 	}
 	d := newDisplay(a.live, a.width, quiet, a.began)
-	if own, ok := k.(*user.Kernel); ok {
-		d.warnings = own.Warnings()
-	}
+	own, isOwn := k.(*user.Kernel)
 	started := false
+	start := func(s tune.Start) {
+		started = true
+		if isOwn && !quiet {
+			d.warnings = slices.Concat(own.Warnings(), glance(c.Context(), own, shape))
+		}
+		d.start(s)
+	}
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { started = true; d.start(s) },
-		Measuring: d.measuring, Final: set.final,
+		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		if made {

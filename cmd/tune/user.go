@@ -178,8 +178,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Check the file of your own kernel, and try its baseline",
 		Long: `check reads the file of a kernel, reports all faults by line and column, and prints the size of the space. Then it
 compares the arguments in the file with the functions of the source, and builds, checks and measures the baseline once, as a
-run would. It also tries the reference on several inputs, and warns if its results do not depend on them. --static skips
-everything after the file, and starts no process except compilers to ask for their version.`,
+run would. It also tries the reference on several inputs, and warns if its results do not depend on them
+or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers to
+ask for their version.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
@@ -307,6 +308,26 @@ func probe(ctx context.Context, p *user.SourceProblem, path string) ([]checkFaul
 		return []checkFault{{File: path, Field: "source.reference", Message: fmt.Sprintf("%v were not enough to see whether its results depend on its inputs", probeTime)}}, nil
 	}
 	return checkFaults(odd), err
+}
+
+// glanceTime is how long a run tries the reference before it begins.
+const glanceTime = 2 * time.Second
+
+// glance returns what is odd about the results of the reference of a kernel at a shape, as far as that is seen at once. What
+// fails here says nothing about the run.
+func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) []user.Fault {
+	limited, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	p, err := k.Problem(shape)
+	source, ok := p.(*user.SourceProblem)
+	if err != nil || !ok {
+		return nil
+	}
+	odd, err := source.Glance(limited)
+	if err != nil {
+		return nil
+	}
+	return odd
 }
 
 func faultsError(path string, n int) error {

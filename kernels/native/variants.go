@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -48,6 +49,8 @@ const (
 	// Contents without a reference are drawn up to this number and this many bytes in total.
 	mostContents  = 512
 	contentsBytes = 8 << 20
+	// Small inputs may be the same for two seeds by chance: so many more are tried, within contentsBytes.
+	mostTries = 16
 )
 
 // variantCache keeps the variants of recent classes. All variants of a problem come from one seed, that of its first check.
@@ -121,8 +124,15 @@ func (c *candidate) vary(ctx context.Context) error {
 func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func(seed uint64) ([][]byte, error)) (*variants, error) {
 	v := &variants{}
 	var inputs [][][]byte
+	skipped := 0
 	for n := fewVariants; len(v.cases) < n; {
-		one, err := variant(variantSeed(seed, len(v.cases)))
+		if len(v.cases) == 1 && draw != nil {
+			var err error
+			if skipped, err = likeFirst(seed, inputs[0], draw); err != nil {
+				return nil, err
+			}
+		}
+		one, err := variant(variantSeed(seed, skipped+len(v.cases)))
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +165,7 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 		size += len(in)
 	}
 	for draw != nil && v.vary && len(inputs) < mostContents && size*(len(inputs)+1) <= contentsBytes {
-		more, err := draw(variantSeed(seed, len(inputs)))
+		more, err := draw(variantSeed(seed, skipped+len(inputs)))
 		if err != nil {
 			return nil, err
 		}
@@ -166,6 +176,27 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 	var err error
 	v.pool, err = worker.NewPool(buffers, inputs, len(v.cases))
 	return v, err
+}
+
+// likeFirst returns how many variants after the first have the same inputs as that; 0 where none of those tried differs.
+func likeFirst(seed uint64, first [][]byte, draw func(seed uint64) ([][]byte, error)) (int, error) {
+	size := 0
+	for _, in := range first {
+		size += len(in)
+	}
+	for n := range mostTries {
+		if size*(n+1) > contentsBytes {
+			break
+		}
+		inputs, err := draw(variantSeed(seed, n+1))
+		if err != nil {
+			return 0, err
+		}
+		if !slices.EqualFunc(inputs, first, bytes.Equal) {
+			return n, nil
+		}
+	}
+	return 0, nil
 }
 
 // variantSeed returns the seed of a variant [splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number

@@ -218,6 +218,16 @@ func TestVariants(t *testing.T) {
 			t.Errorf("%+v: %d variants, %v, %v", c, len(v.cases), v.vary, err)
 		}
 	}
+	// Inputs with few contents are the same for some seeds; the variants differ nonetheless.
+	for seed := range uint64(50) {
+		few := func(seed uint64) (Case, error) {
+			return Case{Buffers: []Buffer{{"x", U8, 1, In}}, Inputs: [][]byte{{byte(seed % 3 / 2)}}}, nil
+		}
+		v, err := newVariants(seed, few, func(seed uint64) ([][]byte, error) { c, err := few(seed); return c.Inputs, err })
+		if err != nil || !v.vary || len(v.cases) != manyVariants {
+			t.Errorf("seed %d: %d variants, %v", seed, len(v.cases), err)
+		}
+	}
 	seen := map[uint64]bool{}
 	for i := range 100 {
 		seen[variantSeed(7, i)] = true

@@ -52,7 +52,7 @@ type source struct {
 	ops       expr // the zero expr where not stated
 	bytes     expr
 	cold      bool
-	asIs      bool // whether constant and file inputs stay unchanged in timed calls
+	asIs      bool // whether constant and file inputs stay unchanged in timed calls, unless their argument says otherwise
 	fast      bool // whether even implausibly short times are accepted
 	limits    sourceBounds
 	// The position of the function and its arguments in the file.
@@ -75,6 +75,7 @@ type argument struct {
 	length    expr
 	mode      native.Mode
 	fill      fill
+	vary      choice // of an input that is not random
 	tolerance tolerance
 }
 

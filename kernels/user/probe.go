@@ -12,8 +12,13 @@ import (
 	"tune/kernels/native"
 )
 
-// probeSeeds draw the inputs for trying a reference.
-var probeSeeds = []uint64{1, 2, 3}
+// probeSeeds returns the seeds of the inputs for trying the reference: one where all have the same.
+func (p *SourceProblem) probeSeeds() []uint64 {
+	if p.checking() == kernels.FixedInput {
+		return []uint64{1}
+	}
+	return []uint64{1, 2, 3}
+}
 
 // probeBytes limits what is kept of the calls of a probe, besides the calls of a check.
 const probeBytes = 2 << 30
@@ -22,17 +27,14 @@ const probeBytes = 2 << 30
 const probePoints = 2
 
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
-// to: results of which all or nearly all are the same for all inputs, that are not numbers, or that depend on parameters. An error
-// is one of the reference, or of ctx.
+// to: results of which all or nearly all are the same for all inputs, that are not numbers, that are no larger than their
+// tolerance, or that depend on parameters. An error is one of the reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil {
 		return nil, nil
 	}
-	seeds := probeSeeds
-	if p.checking() == kernels.FixedInput {
-		seeds = seeds[:1]
-	}
+	seeds := p.probeSeeds()
 	r := &reader{file: s.path}
 	if one := 2 * s.asked.kept(); one > probeBytes/2 {
 		r.warn(s.s.reference.node, "at this shape it was not seen whether inputs make a difference to its results: a smaller --shape shows it")
@@ -40,33 +42,61 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	} else if n := int(probeBytes / one); n < len(seeds) {
 		seeds = seeds[:n]
 	}
-	cases := make([]native.Case, len(seeds))
-	for i, seed := range seeds {
-		inputs, err := s.s.inputs(s.asked, seed, true)
-		if err != nil {
-			return nil, s.s.explain(err)
-		}
-		cases[i] = native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
-	}
-	results, err := s.compute(ctx, s.standard, cases)
+	cases, results, err := s.attempt(ctx, r, seeds)
 	if err != nil {
-		if ended := ctx.Err(); ended != nil {
-			return nil, ended
-		}
-		return nil, s.referenceError(err)
-	}
-	for i, b := range s.asked.buffers {
-		if b.Mode == native.In {
-			continue
-		}
-		if text := odd(b, i, cases, results); text != "" {
-			r.warn(s.s.arguments[s.asked.index[i]].node, "%s", text)
-		}
+		return nil, err
 	}
 	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
 		return nil, err
 	}
 	return r.warnings.sorted(s.path), nil
+}
+
+// glanceBytes limits the buffers of a call of Glance.
+const glanceBytes = 16 << 20
+
+// Glance is Probe as far as it costs no more than some calls of the reference with small buffers: it builds the reference at no
+// other point. Of larger buffers it reports nothing.
+func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
+	s := p.spec
+	if s.s.reference.outputs != nil || s.asked.kept() > glanceBytes {
+		return nil, nil
+	}
+	r := &reader{file: s.path}
+	_, _, err := s.attempt(ctx, r, p.probeSeeds())
+	return r.warnings.sorted(s.path), err
+}
+
+// attempt calls the reference on the inputs of each seed, and warns of what is odd about its results.
+func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results [][][]byte, err error) {
+	cases = make([]native.Case, len(seeds))
+	for i, seed := range seeds {
+		inputs, err := s.s.inputs(s.asked, seed, true)
+		if err != nil {
+			return nil, nil, s.s.explain(err)
+		}
+		cases[i] = native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
+	}
+	if results, err = s.compute(ctx, s.standard, cases); err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return nil, nil, ended
+		}
+		return nil, nil, s.referenceError(err)
+	}
+	for i, b := range s.asked.buffers {
+		if b.Mode == native.In {
+			continue
+		}
+		a := s.s.arguments[s.asked.index[i]]
+		text := odd(b, i, cases, results)
+		if text == "" {
+			text = tooWide(b, i, a.tolerance, cases, results)
+		}
+		if text != "" {
+			r.warn(a.node, "%s", text)
+		}
+	}
+	return cases, results, nil
 }
 
 // odd says what is odd about the content of buffer i after each of some calls, or returns "".
@@ -104,6 +134,27 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 			alike, b.Len, b.Name, len(cases))
 	case same && uniform:
 		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
+	}
+	return ""
+}
+
+// tooWide says that the tolerance of buffer i accepts a buffer that nobody has computed, after each of some calls, or returns "".
+func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [][][]byte) string {
+	accepts := func(content func(k int) []byte) bool {
+		for k := range cases {
+			if _, _, wrong := compare(content(k), results[k][i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
+				return false
+			}
+		}
+		return true
+	}
+	const remedy = "narrow absolute and relative in reference.tolerance, or in the tolerance of this argument"
+	if b.Mode == native.InOut && accepts(func(k int) []byte { return cases[k].Inputs[i] }) {
+		return fmt.Sprintf("the tolerance of %s is as large as what the reference changes: a candidate that leaves it as it is passes; %s", b.Name, remedy)
+	}
+	zeros := make([]byte, b.Bytes())
+	if accepts(func(int) []byte { return zeros }) {
+		return fmt.Sprintf("the tolerance of %s is as large as its results: an output of zeros passes; %s", b.Name, remedy)
 	}
 	return ""
 }

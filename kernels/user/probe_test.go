@@ -27,6 +27,7 @@ source:
 func TestProbe(t *testing.T) {
 	needCompiler(t)
 	const remedy = ": a candidate that reads nothing may pass for right; change the fills, or what is compared"
+	const narrow = "; narrow absolute and relative in reference.tolerance, or in the tolerance of this argument"
 	for _, test := range []struct{ old, new, body, want string }{
 		{"", "", "y[i] = x[i]; *z += 1", ""},
 		{"", "", "y[i] = x[i] > 0 ? x[i] : 0; *z += 1", ""},
@@ -40,6 +41,12 @@ func TestProbe(t *testing.T) {
 		{"n: 16", "n: 200", "y[i] = i < 3 ? x[i] : i; *z += 1", ""},
 		{"access: update}", "access: update, fill: {constant: 2}}", "y[i] = x[i]; *z = 5 + (x[0] > 0)", ""},
 		{"", "", "y[i] = x[i] * WAY; *z += 1", "11:25: source.reference.function: function g gives other results with T=2 WAY=7 than with T=1 WAY=3, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter"},
+		{"{function: g}", "{function: g, tolerance: {absolute: 20}}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
+			"\n9:7: source.arguments[2]: the tolerance of z is as large as what the reference changes: a candidate that leaves it as it is passes" + narrow},
+		{"{function: g}", "{function: g, tolerance: {relative: 1}}", "y[i] = x[i]; *z -= 1000", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
+			"\n9:7: source.arguments[2]: the tolerance of z is as large as its results: an output of zeros passes" + narrow},
+		{"{function: g}", "{function: g, tolerance: {absolute: 0.5}}", "y[i] = x[i]; *z += 1", ""},
+		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 1}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow},
 		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
 	} {
 		text := strings.Replace(probeYAML, test.old, test.new, 1)
@@ -98,5 +105,25 @@ func TestProbeEnds(t *testing.T) {
 	defer cancel()
 	if _, err := problem(t, k, "").(*SourceProblem).Probe(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestGlance: what a run shows is what a check does, but for large buffers and the parameters of the reference.
+func TestGlance(t *testing.T) {
+	needCompiler(t)
+	const source = "void g(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) y[i] = 0 * x[i] * WAY; *z += WAY; }\n" +
+		"void f(const float *x, float *y, int *z, int n) { g(x, y, z, T * n / T); }\n"
+	for shape, want := range map[string]string{
+		"":          "8:7: source.arguments[1]: the reference writes 0 to all of y, whatever its inputs are (3 were tried): a candidate that reads nothing may pass for right; change the fills, or what is compared",
+		"n=2097152": "",
+	} {
+		k, path := load(t, strings.Replace(probeYAML, "access: read}", "access: read, fill: {random: [1, 2]}}", 1), "f.c", source)
+		odd, err := problem(t, k, shape).(*SourceProblem).Glance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", ""); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", shape, got, want)
+		}
 	}
 }

@@ -279,7 +279,7 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 		}
 	}
 	if a.scalar {
-		for _, name := range []string{"length", "access", "fill", "tolerance"} {
+		for _, name := range []string{"length", "access", "fill", "vary", "tolerance"} {
 			bad(name, "a scalar has a value and no %s", name)
 		}
 		a.value, _ = r.namedExpr(f, "value", ns)
@@ -299,7 +299,11 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	if a.mode == native.In {
 		bad("tolerance", "a buffer that is only read is not compared")
 	}
+	before := len(r.faults)
 	a.fill = r.fill(f, a.ctype, ns, w)
+	if f.has("vary") && len(r.faults) == before {
+		a.vary = r.vary(f, a)
+	}
 	a.tolerance = defaultTolerance(a.ctype.elem)
 	if f.has("tolerance") {
 		a.tolerance = r.tolerance(f.at["tolerance"])
@@ -307,6 +311,23 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 		a.tolerance.absolute, a.tolerance.relative = -1, -1 // as in the reference
 	}
 	return a, a.name != ""
+}
+
+// vary reads whether an argument varies in timed calls.
+func (r *reader) vary(f *fields, a argument) choice {
+	on := f.truth("vary")
+	switch n := f.at["vary"]; {
+	case a.mode == native.Out:
+		r.fault(n, "what a buffer holds that is only written has no meaning, and does not vary: leave it out")
+	case a.fill.kind == fillRandom:
+		r.fault(n, "random numbers differ between timed calls anyway: leave it out, or fill the buffer with a file or a constant")
+	case on && a.fill.kind == fillConstant && !floating(a.ctype.elem):
+		r.fault(n, "integers vary by trading places, and those of a constant are all the same: leave it out, or fill the buffer at random or with a file")
+	}
+	if on {
+		return yes
+	}
+	return no
 }
 
 func defaultTolerance(e native.Elem) tolerance {

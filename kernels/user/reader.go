@@ -19,6 +19,7 @@ import (
 // reader collects the faults of a file while reading it.
 type reader struct {
 	file     string
+	made     bool // whether the kernel is the copy of a run, which began with it
 	faults   Faults
 	warnings Faults
 }

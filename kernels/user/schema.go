@@ -95,7 +95,7 @@ var sourceObject = &object{"source", []field{
 	{name: "compilers", doc: "gcc, clang, or both. With both, the installed ones become the values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
 	{name: "flags", doc: "compiler flags, which may contain {{name}}; a flag that contains spaces after that becomes several. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
-	{name: "vary", doc: "timed calls get floats that differ by up to a quarter from the constants and files, so that reusing earlier results does not pay. Set false if the function is right only for exactly these numbers", form: formTruth},
+	{name: "vary", doc: "what timed calls do with inputs from files and constants, so that reusing earlier results does not pay: floats differ by up to a quarter, and about a quarter of the integers of 8 bits trade places (where they are in order, they stay so). false keeps all of them as they are, for a function that is right only for exactly these numbers. The arguments have this field too", form: formTruth},
 	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
 	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
 	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},
@@ -107,6 +107,7 @@ var argumentObject = &object{"argument", []field{
 	{name: "length", doc: "the length of a buffer in elements: an expression", form: formExpr},
 	{name: "access", doc: "what the function does with a buffer: read, write, or update (both)", form: formText, options: []string{"read", "write", "update"}},
 	{name: "fill", doc: "the content of a buffer that is read, before a call; seeded random numbers by default", form: formObject, object: fillObject},
+	{name: "vary", doc: "whether a file or a constant varies in timed calls, whatever the field vary of source says. By default floats and integers of 8 bits do, and wider integers do not, since they may be offsets or indices. With true, their elements trade places; each value is one of the file, but a call may find some twice and others not at all", form: formTruth},
 	{name: "value", doc: "the value of a scalar: an expression", form: formExpr},
 	{name: "tolerance", doc: "the tolerance of this buffer, instead of that of the reference", form: formOther, schema: toleranceSchema},
 }}

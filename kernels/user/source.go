@@ -210,61 +210,6 @@ func (s *source) fixedBuffer(c call, i int) bool {
 	return ferr == nil && terr == nil && from == to
 }
 
-// scale varies the float elements of those inputs that are the same for every seed, and reports whether there are any. It copies
-// the inputs of the file first.
-func (s *source) scale(c call, inputs [][]byte, seed uint64) (scaled bool) {
-	rng := rand.New(rand.NewPCG(seed, 0x7363616c65))
-	for i, b := range c.buffers {
-		if b.Mode == native.Out || !floating(b.Elem) || !s.fixedBuffer(c, i) {
-			continue
-		}
-		scaled = true
-		inputs[i] = scaleFloats(inputs[i], b.Elem, rng)
-	}
-	return scaled
-}
-
-// scaleFloats returns a copy of data with its elements multiplied by numbers from 0.75 to 1.25. Where they are in order, each
-// moves towards the next one instead, by up to a quarter of itself and less than half of the distance. They then stay in order,
-// also where a call mixes elements of several copies.
-func scaleFloats(data []byte, elem native.Elem, rng *rand.Rand) []byte {
-	size := elem.Size()
-	at := func(i int) float64 { return decode(data[i*size:(i+1)*size], elem) }
-	n := len(data) / size
-	order := orderOf(n, at)
-	out := make([]byte, 0, len(data))
-	for i := range n {
-		x, share := at(i), rng.Float64()
-		switch {
-		case order == 0:
-			x *= 0.75 + share/2
-		case math.IsInf(x, 0):
-		case i == n-1:
-			x += float64(order) * share * math.Abs(x) / 4
-		default:
-			x += float64(order) * share * min(math.Abs(x)/4, math.Abs(at(i+1)-x)/2)
-		}
-		out = encode(out, x, elem)
-	}
-	return out
-}
-
-// orderOf returns 1 if n numbers never fall, -1 if they never rise, and 0 if they are all the same or in no order.
-func orderOf(n int, at func(i int) float64) int {
-	rises, falls := true, true
-	for i := 1; i < n && (rises || falls); i++ {
-		rises = rises && at(i-1) <= at(i)
-		falls = falls && at(i-1) >= at(i)
-	}
-	switch {
-	case rises && !falls:
-		return 1
-	case falls && !rises:
-		return -1
-	}
-	return 0
-}
-
 // work returns what one call does at a shape.
 func (s *source) work(constants map[string]int) (native.Work, error) {
 	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold, Roof: !s.fast}

@@ -136,8 +136,13 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		if err != nil {
 			return nil, s.explain(err)
 		}
-		if i == 0 {
-			spec.asked = c
+		if i > 0 {
+			continue
+		}
+		spec.asked = c
+		// The file is read at its default shape; at this one the inputs may be others.
+		if remembered, accepted := s.remembered(c); remembered && !accepted && k.saved == nil {
+			return nil, fmt.Errorf("at the shape %s: source.arguments: %s", c.name, unvariedText)
 		}
 	}
 	if spec.standard, err = s.standardOf(k.d.space, constants, names); err != nil {
@@ -303,15 +308,15 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 	return cases, nil
 }
 
-// Variant returns the asked shape with the inputs of a seed, for timed calls. Floats that the file does not draw, but takes from
-// constants and files, vary by up to a quarter. The outputs stated in the file do not apply then; only two calls of a candidate on
+// Variant returns the asked shape with the inputs of a seed, for timed calls. Inputs that the file does not draw, but takes from
+// constants and files, may vary (variationOf). The outputs stated in the file do not apply then; only two calls of a candidate on
 // the same inputs can be compared.
 func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
 	c, err := s.s.shapeCase(p, s.constants)
 	if err != nil {
 		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
-	inputs, scaled, err := s.draw(c, seed)
+	inputs, varied, err := s.draw(c, seed)
 	if err != nil {
 		return native.Case{}, err
 	}
@@ -321,21 +326,28 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return err
 	}
 	one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
-	if scaled && s.s.reference.outputs != nil {
+	if varied != nil && s.s.reference.outputs != nil {
 		return one, nil
 	}
 	want, err := s.expected(ctx, []call{c}, []native.Case{one})
 	if ended := ctx.Err(); err != nil && ended != nil {
 		return native.Case{}, ended
 	}
-	if err != nil && scaled {
-		return native.Case{}, fmt.Errorf("the reference of kernel %s, on inputs that differ by up to a quarter from the constants and files (vary: false keeps them as they are): %v",
-			s.info.Name, err)
+	if err != nil && varied != nil {
+		return native.Case{}, fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
+			s.info.Name, variedText(varied), err)
 	}
 	if err != nil {
 		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
-	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[0]) }
+	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+		d, err := s.s.verify(c, buffers, want[0])
+		if r := kernels.AsRejection(err); r != nil && varied != nil {
+			err = kernels.Reject(r.Status, "%s. In timed calls %s: write vary: false if the function is right only for exactly these numbers",
+				r.Reason, variedText(varied))
+		}
+		return d, err
+	}
 	return one, nil
 }
 
@@ -349,15 +361,12 @@ func (s *sourceSpec) Draw(_ context.Context, p space.Point, seed uint64) ([][]by
 	return inputs, err
 }
 
-// draw draws the inputs of a call, and says whether some of them vary although the file does not draw them.
-func (s *sourceSpec) draw(c call, seed uint64) (inputs [][]byte, scaled bool, err error) {
+// draw draws the inputs of a call, and returns the names of those that vary although the file does not draw them.
+func (s *sourceSpec) draw(c call, seed uint64) (inputs [][]byte, varied []string, err error) {
 	if inputs, err = s.s.inputs(c, seed, true); err != nil {
-		return nil, false, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
+		return nil, nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
-	if !s.s.asIs {
-		scaled = s.s.scale(c, inputs, seed)
-	}
-	return inputs, scaled, nil
+	return inputs, s.s.varyInputs(c, inputs, seed), nil
 }
 
 // VariantClass identifies the call at the asked shape, as CaseClass does.

@@ -1,0 +1,251 @@
+package user
+
+import (
+	"bytes"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"tune/kernels/native"
+)
+
+// choice is what a file says of one argument: the input varies in timed calls, it does not, or nothing.
+type choice uint8
+
+const (
+	unsaid choice = iota
+	yes
+	no
+)
+
+// variation is how an input that is the same for every seed differs between timed calls.
+type variation uint8
+
+const (
+	unvaried variation = iota
+	scaled             // floats differ by up to a quarter
+	traded             // some integers trade places
+)
+
+// variationOf returns how input buffer i of a call varies in timed calls; random inputs are unvaried, because they differ anyway.
+// The argument decides, then the source, then the type: floats vary, and so do integers of 8 bits, which are codes or weights.
+// Wider integers do not, because they may be offsets and indices.
+func (s *source) variationOf(c call, i int) variation {
+	b, a := c.buffers[i], s.arguments[c.index[i]]
+	if b.Mode == native.Out || !s.fixedBuffer(c, i) {
+		return unvaried
+	}
+	varies := !s.asIs && (floating(b.Elem) || b.Elem.Size() == 1)
+	if a.vary != unsaid {
+		varies = a.vary == yes
+	}
+	switch {
+	case !varies:
+		return unvaried
+	case floating(b.Elem):
+		return scaled
+	}
+	return traded
+}
+
+// differs reports whether input buffer i of a call can differ between timed calls: it is random, or it varies and has a content
+// that this changes. Zeros stay zeros, and equal integers can trade places unnoticed.
+func (s *source) differs(c call, i int) bool {
+	if c.buffers[i].Mode == native.Out {
+		return false
+	}
+	if !s.fixedBuffer(c, i) {
+		return true
+	}
+	fill, elem := s.arguments[c.index[i]].fill, c.buffers[i].Elem
+	size := elem.Size()
+	switch how := s.variationOf(c, i); {
+	case how == unvaried:
+		return false
+	case how == traded:
+		return fill.kind == fillFile && len(fill.data) > size && !bytes.Equal(fill.data[size:], fill.data[:len(fill.data)-size])
+	case fill.kind == fillFile:
+		for at := 0; at+size <= len(fill.data); at += size {
+			if x := decode(fill.data[at:at+size], elem); x != 0 && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				return true
+			}
+		}
+		return false
+	}
+	from := fill.constant
+	if fill.kind == fillRandom {
+		from = fill.low
+	}
+	x, err := from.Value(c.values)
+	return err == nil && x != 0
+}
+
+// remembered reports whether a candidate that remembers its result would be right in every timed call: there are inputs, and none
+// can differ. accepted says that the file puts up with it, for each of these inputs or for the whole source.
+func (s *source) remembered(c call) (remembered, accepted bool) {
+	accepted = true
+	for i, b := range c.buffers {
+		if b.Mode == native.Out {
+			continue
+		}
+		if s.differs(c, i) {
+			return false, false
+		}
+		a := s.arguments[c.index[i]]
+		remembered = true
+		accepted = accepted && (a.vary == no || a.vary == unsaid && s.asIs)
+	}
+	return remembered, accepted || s.fast
+}
+
+// unvariedText says what is wrong with a call of which nothing varies, and what helps.
+const unvariedText = "no input differs between timed calls, so that a candidate which remembers its result would be scored as fast: fill an input at random, " +
+	"write vary: true at an argument with a file whose elements may trade places, or accept it by vary: false in source or at every input"
+
+// checkVariation reports inputs whose variation leaves something unnoticed. list is the node of the arguments.
+func (r *reader) checkVariation(list node, s *source, c call) {
+	remembered, accepted := s.remembered(c)
+	switch {
+	case remembered && !accepted && r.made:
+		r.warn(list, "no input differs between timed calls: a candidate that remembers its result is scored as fast")
+	case remembered && !accepted:
+		r.fault(list, "%s", unvariedText)
+	case remembered:
+		r.warn(list, "all checks and all timed calls are on one input, as the file accepts: a candidate that always gives its result is right, and one that remembers it is scored as fast")
+	case s.fixed(c):
+		r.warn(list, "no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right")
+	}
+	if remembered || s.asIs {
+		return
+	}
+	for i, b := range c.buffers {
+		a := s.arguments[c.index[i]]
+		if a.vary == unsaid && b.Mode != native.Out && a.fill.kind == fillFile && !floating(b.Elem) && b.Elem.Size() > 1 && b.Len > 1 {
+			r.warn(a.node, "%s is the same in all timed calls: a candidate that keeps what it makes of it (packs it once) is scored without that work. At this argument vary: true lets elements trade places, and vary: false accepts it", a.name)
+		}
+	}
+}
+
+// varyInputs varies those inputs of a call that are the same for every seed, and returns the names of those that differ from the
+// file then. It copies the inputs of the file first.
+func (s *source) varyInputs(c call, inputs [][]byte, seed uint64) (varied []string) {
+	rng := rand.New(rand.NewPCG(seed, 0x7363616c65))
+	for i, b := range c.buffers {
+		before := inputs[i]
+		switch s.variationOf(c, i) {
+		case scaled:
+			inputs[i] = scaleFloats(inputs[i], b.Elem, rng)
+		case traded:
+			// Each buffer has its own random stream, so that the floats of other arguments do not depend on it.
+			h := fnv.New64a()
+			h.Write([]byte("trade " + b.Name))
+			inputs[i] = tradeIntegers(inputs[i], b.Elem, rand.New(rand.NewPCG(seed, h.Sum64())))
+		}
+		if !bytes.Equal(inputs[i], before) {
+			varied = append(varied, b.Name)
+		}
+	}
+	return varied
+}
+
+// variedText says in a message which inputs vary.
+func variedText(names []string) string {
+	n := len(names)
+	if n == 1 {
+		return "input " + names[0] + " differs from the numbers of the file"
+	}
+	return "inputs " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " differ from the numbers of the file"
+}
+
+// tradeIntegers returns a copy of data in which about a quarter of the elements have traded places. Where they are in order, about
+// half of them take the value of the next one instead. They then stay in order, also where a call mixes elements of several
+// copies. No value is new, so that codes and indices of tables stay valid.
+func tradeIntegers(data []byte, elem native.Elem, rng *rand.Rand) []byte {
+	size := elem.Size()
+	n := len(data) / size
+	element := func(b []byte, i int) []byte { return b[i*size : (i+1)*size] }
+	out := bytes.Clone(data)
+	if orderOf(n, func(i int) float64 { return decode(element(data, i), elem) }) != 0 {
+		for i := range n - 1 {
+			if rng.Uint64()%2 == 0 {
+				copy(element(out, i), element(data, i+1))
+			}
+		}
+		return out
+	}
+	swap := func(i, j int) {
+		x, y := element(out, i), element(out, j)
+		for k := range size {
+			x[k], y[k] = y[k], x[k]
+		}
+	}
+	for i := range n {
+		if rng.Uint64()%8 == 0 {
+			swap(i, rng.IntN(n))
+		}
+	}
+	if bytes.Equal(out, data) {
+		tradeOne(n, swap, func(i int) bool { return bytes.Equal(element(data, i), element(data, 0)) }, rng)
+	}
+	return out
+}
+
+// tradeOne swaps one of n elements that are like the first with one that is not, where there is one.
+func tradeOne(n int, swap func(i, j int), first func(i int) bool, rng *rand.Rand) {
+	var of, seen [2]int // an element of each kind, and how many there are
+	for i := range n {
+		kind := 0
+		if !first(i) {
+			kind = 1
+		}
+		seen[kind]++
+		if rng.IntN(seen[kind]) == 0 {
+			of[kind] = i
+		}
+	}
+	if seen[1] > 0 {
+		swap(of[0], of[1])
+	}
+}
+
+// scaleFloats returns a copy of data with its elements multiplied by numbers from 0.75 to 1.25. Where they are in order, each
+// moves towards the next one instead, by up to a quarter of itself and less than half of the distance. They then stay in order,
+// also where a call mixes elements of several copies.
+func scaleFloats(data []byte, elem native.Elem, rng *rand.Rand) []byte {
+	size := elem.Size()
+	at := func(i int) float64 { return decode(data[i*size:(i+1)*size], elem) }
+	n := len(data) / size
+	order := orderOf(n, at)
+	out := make([]byte, 0, len(data))
+	for i := range n {
+		x, share := at(i), rng.Float64()
+		switch {
+		case order == 0:
+			x *= 0.75 + share/2
+		case math.IsInf(x, 0):
+		case i == n-1:
+			x += float64(order) * share * math.Abs(x) / 4
+		default:
+			x += float64(order) * share * min(math.Abs(x)/4, math.Abs(at(i+1)-x)/2)
+		}
+		out = encode(out, x, elem)
+	}
+	return out
+}
+
+// orderOf returns 1 if n numbers never fall, -1 if they never rise, and 0 if they are all the same or in no order.
+func orderOf(n int, at func(i int) float64) int {
+	rises, falls := true, true
+	for i := 1; i < n && (rises || falls); i++ {
+		rises = rises && at(i-1) <= at(i)
+		falls = falls && at(i-1) >= at(i)
+	}
+	switch {
+	case rises && !falls:
+		return 1
+	case falls && !rises:
+		return -1
+	}
+	return 0
+}
