@@ -198,9 +198,13 @@ func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Sche
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
 		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(k, others, 1))
 	}
+	// The best points may lack the baseline; where they have it, they know its trial.
+	otherTrial := schedule.Trial != results.NoTrial && slices.ContainsFunc(ranking, func(e space.Entry) bool {
+		return isBaseline(e) && e.Number != schedule.Trial
+	})
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
 		return e.Number == schedule.Trial && e.Key == schedule.Key && (!k.Info.Exact || e.Outcome.Cost == schedule.Cost)
-	}) && !(mayBeBaseline && schedule.Key == schedule.Baseline.Key) {
+	}) && !(mayBeBaseline && schedule.Key == schedule.Baseline.Key && !otherTrial) {
 		of := fmt.Sprintf("trial %d", schedule.Trial)
 		if schedule.Trial == results.NoTrial {
 			of = kernels.BaselineName(schedule.Baseline.Preset)
