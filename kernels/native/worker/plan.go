@@ -14,7 +14,8 @@ import (
 // earlier call is right in a later one, and an output that a call does not write is wrong.
 //
 //   - A whole stretch works on exactly one variant, whose reference the caller knows. It counts for no sample.
-//   - A mixed stretch works on parts of several variants, so that no content occurs twice. It counts.
+//   - A mixed stretch works on parts of several variants, drawn at random, so that a content hardly ever occurs
+//     twice. It counts.
 //
 // After stretches that are drawn at random, the inputs and outputs of one of their calls are kept as evidence.
 type plan struct {

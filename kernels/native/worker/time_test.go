@@ -114,7 +114,8 @@ func TestTimeEvidence(t *testing.T) {
 					if whole && !bytes.Equal(e.Given[0], pool[e.Variant][0]) {
 						t.Errorf("%d bytes, %+v: a whole stretch worked on %v, which is not variant %d", size, r, given, e.Variant)
 					}
-					if key := string(e.Given[0]); !whole && size >= 4096 {
+					// Two lines of 4096 bytes, as drawn where there are several copies, give some 24,000 contents: too few to be sure.
+					if key := string(e.Given[0]); !whole && (size > 4096 || size == 4096 && r.Copies < 2) {
 						if seen[key] {
 							t.Errorf("%d bytes, %+v: a content came twice", size, r)
 						}
