@@ -170,15 +170,15 @@ func freeDir(dir string) (string, error) {
 // adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
 // path is "" where it has none.
 func adviseRun(dir, path string, err error) error {
-	if base, failed := errors.AsType[*tune.BaselineError](err); failed && path != "" {
+	base, failed := errors.AsType[*tune.BaselineError](err)
+	_, uncompiled := errors.AsType[*user.UncompiledReferenceError](err)
+	if (failed || uncompiled) && path != "" {
 		// To go on with the run would come to the same.
-		if base.Outcome.Status == space.WrongAnswer {
-			return fmt.Errorf("%w: fix it, its tolerance or the defaults of its parameters in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
+		what := "it"
+		if failed && base.Outcome.Status == space.WrongAnswer {
+			what = "it, its tolerance or the defaults of its parameters"
 		}
-		return fmt.Errorf("%w: fix it in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
-	}
-	if _, uncompiled := errors.AsType[*user.UncompiledReferenceError](err); uncompiled && path != "" {
-		return fmt.Errorf("%w: fix it in %s (try it with 'tune check %s'), and start again", err, path, configPath(path))
+		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and start again", err, what, path, configPath(path))
 	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
