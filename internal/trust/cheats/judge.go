@@ -53,6 +53,14 @@ func judge(e corpus.Entry, f found) Line {
 	plain := 0 // faults that no other measurement mends
 	noise := func(format string, args ...any) { l.Faults = append(l.Faults, fmt.Sprintf(format, args...)) }
 	fault := func(format string, args ...any) { noise(format, args...); plain++ }
+	if e.FileRefused != "" {
+		if !f.FileRefused || !strings.Contains(f.Err, e.FileRefused) {
+			fault("its file was not refused for %q", e.FileRefused)
+			return l
+		}
+		l.Status, l.Reason = "file refused", f.Err
+		return l
+	}
 	if f.Err != "" {
 		fault("the run ended: %s", f.Err)
 	}

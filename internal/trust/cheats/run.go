@@ -42,8 +42,10 @@ type found struct {
 	Export   *exported                `json:"export,omitempty"`  // nil where there is none
 	Refused  []tune.Refusal           `json:"refused,omitempty"` // at the export
 	Err      string                   `json:"error,omitempty"`   // that the run ended with
-	Slow     bool                     `json:"slow,omitempty"`    // its budget was over before the baseline was measured
-	Truth    float64                  `json:"truth,omitempty"`   // ns of the honest code outside of tune; 0 where that was not asked
+	// FileRefused says that Err is about the kernel's file, of which nothing was run.
+	FileRefused bool    `json:"file_refused,omitempty"`
+	Slow        bool    `json:"slow,omitempty"`  // its budget was over before the baseline was measured
+	Truth       float64 `json:"truth,omitempty"` // ns of the honest code outside of tune; 0 where that was not asked
 	// Harm is what else it has done.
 	Harm []string `json:"harm,omitempty"`
 }
@@ -114,7 +116,9 @@ func tuneIt(ctx context.Context, config, dir string, wall time.Duration) (f foun
 	fail := func(err error) found { f.Err = err.Error(); return f }
 	k, err := user.Load(config)
 	if err != nil {
-		return fail(err)
+		f.FileRefused = true
+		f.Err = strings.ReplaceAll(err.Error(), filepath.Dir(config)+string(filepath.Separator), "")
+		return f
 	}
 	host := native.NewHost(native.HostOptions{})
 	defer host.Close()

@@ -60,6 +60,8 @@ type Entry struct {
 	Mistake bool `yaml:"mistake"`
 	// Wrong says that its results are wrong, so that it has no true time and must be refused.
 	Wrong bool `yaml:"wrong"`
+	// FileRefused is part of the message with which the kernel file is refused before anything of it runs; "" where it is not.
+	FileRefused string `yaml:"file_refused"`
 	// Also are statuses that refuse it besides those of its class.
 	Also []space.Status `yaml:"also"`
 	// Least is its true cost as a share of the honest cost, less the error of measurement; a kernel that is scored below it has
@@ -105,7 +107,7 @@ func (e Entry) Validate() error {
 		return fmt.Errorf("an entry lacks its name, or what it does: %+v", e)
 	case !known:
 		return fmt.Errorf("%s: there is no class %q", e.Name, e.Class)
-	case e.Class == Honest && (e.Mistake || e.Wrong || len(e.Also) > 0):
+	case e.Class == Honest && (e.Mistake || e.Wrong || e.FileRefused != "" || len(e.Also) > 0):
 		return fmt.Errorf("%s: an honest kernel is no mistake, and nothing refuses it", e.Name)
 	case wallErr != nil:
 		return fmt.Errorf("%s: %w", e.Name, wallErr)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -33,6 +34,12 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 		k, err := user.Load(config)
+		if e.FileRefused != "" {
+			if err == nil || !strings.Contains(err.Error(), e.FileRefused) {
+				t.Errorf("%s: %v, want %q", e.Name, err, e.FileRefused)
+			}
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 			continue

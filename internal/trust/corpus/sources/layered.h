@@ -6,24 +6,33 @@
 
 #include "plain.h"
 
+/* A source may define other types, of whole numbers up to 127, before it includes this. */
+#ifndef WEIGHT
+#define WEIGHT float
+#define SCALE 1
+#endif
+#ifndef INPUT
+#define INPUT float
+#endif
+
 enum { WEIGHTS = 256 };
 
-static __attribute__((noinline)) void pack(float *packed, const float *weights)
+static __attribute__((noinline)) void pack(float *packed, const WEIGHT *weights)
 {
 	for (int i = 0; i < WEIGHTS; i++)
-		packed[i] = polynomial(weights[i]);
+		packed[i] = polynomial((float)weights[i] * SCALE);
 }
 
-static __attribute__((noinline)) void multiply(float *out, const float *packed, const float *in, int n)
+static __attribute__((noinline)) void multiply(float *out, const float *packed, const INPUT *in, int n)
 {
 	for (int i = 0; i < n; i++)
-		out[i] = packed[i % WEIGHTS] * in[i];
+		out[i] = packed[i % WEIGHTS] * (float)in[i];
 }
 
-void layer_plain(float *out, const float *weights, const float *in, int n)
+void layer_plain(float *out, const WEIGHT *weights, const INPUT *in, int n)
 {
 	for (int i = 0; i < n; i++)
-		out[i] = polynomial(weights[i % WEIGHTS]) * in[i];
+		out[i] = polynomial((float)weights[i % WEIGHTS] * SCALE) * (float)in[i];
 }
 
 #endif
