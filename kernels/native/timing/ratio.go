@@ -65,10 +65,10 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	return r, nil
 }
 
-// calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many: the machine
-// disturbed these least. A few that are far below all others are dropped, because the clock was wrong there. The selection
+// calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many, and at most the
+// given number: the machine disturbed these least. They are in the order of their products. A few that are far below all others are dropped, because the clock was wrong there. The selection
 // depends neither on the order of the two sides nor on a factor between them, so that it does not make Pairs wrong more often.
-func calmest(base, other []float64) (calmBase, calmOther []float64) {
+func calmest(base, other []float64, most int) (calmBase, calmOther []float64) {
 	const few, far = 1. / 6, 1.2 // of the pairs, and between products
 	product := func(i int) float64 { return base[i] * other[i] }
 	var order []int
@@ -84,7 +84,7 @@ func calmest(base, other []float64) (calmBase, calmOther []float64) {
 			lies = i
 		}
 	}
-	n := min(len(order)-lies, max(LeastPairs, (len(order)+1)/2))
+	n := min(len(order)-lies, max(LeastPairs, (len(order)+1)/2), max(LeastPairs, most))
 	for _, i := range order[lies : lies+n] {
 		calmBase, calmOther = append(calmBase, base[i]), append(calmOther, other[i])
 	}

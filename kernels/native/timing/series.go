@@ -12,9 +12,21 @@ import (
 )
 
 // mostRounds is how many counting rounds a series has where the limit allows it, confirmRounds the number for a confirming
-// series. allRounds bounds all rounds, counting or not, when one of several finalists is chosen. Finalists that are behind are
-// dropped after raceRounds, and after each raceEvery more.
-const mostRounds, confirmRounds, allRounds, raceRounds, raceEvery = 21, 30, 63, 10, 6
+// series. allRounds bounds all rounds, counting or not, when one of several finalists is chosen, and those of a confirming series on
+// a machine that is disturbed. Finalists that are behind are dropped after raceRounds, and after each raceEvery more.
+const mostRounds, confirmRounds, allRounds, raceRounds, raceEvery = 21, 30, 63, 16, 6
+
+// mostCalm is how many pairs a confirming series selects at most. Where more rounds are needed because the machine is disturbed, the
+// additional ones replace disturbed pairs.
+const mostCalm = confirmRounds / 2
+
+// dropped is the confidence with which a finalist is slower before it is dropped. It is high because a series looks often, and because
+// a machine that is disturbed for a second disturbs several rounds alike.
+const dropped = 0.99
+
+// restless is the ratio of the products of the selected pairs, largest over smallest, from which on a confirming series has more
+// rounds.
+const restless = 1.06
 
 // overdue is how many times the limit a series may take if it has no interval yet.
 const overdue = 2
@@ -126,7 +138,7 @@ func (s *Series) Run(ctx context.Context) error {
 		if s.choosing() && round >= raceRounds && (round-raceRounds)%raceEvery == 0 {
 			s.dropBehind()
 		}
-		if counted >= enough && (!s.choosing() || s.running() < 2) {
+		if counted >= enough && (!s.choosing() || s.running() < 2) && (!s.Confirm || s.calm()) {
 			return nil
 		}
 		now := s.Now()
@@ -148,7 +160,7 @@ func (s *Series) Run(ctx context.Context) error {
 			s.dropSlower()
 		}
 		if s.Observe != nil {
-			of := enough + round - counted // rounds that do not count are repeated
+			of := max(enough+round-counted, round+1) // rounds that do not count are repeated
 			if s.choosing() {
 				of = allRounds
 			}
@@ -159,6 +171,21 @@ func (s *Series) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// calm reports whether the pairs that a confirming series selects were hardly disturbed. That depends only on the products of their
+// costs, and so not on which side is ahead.
+func (s *Series) calm() bool {
+	for i := 1; i < s.Entrants; i++ {
+		if s.Out(i) || s.single[0] || s.single[i] {
+			continue
+		}
+		a, b, _ := s.selected(0, i)
+		if last := len(a) - 1; last > 0 && a[last]*b[last] > restless*a[0]*b[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // round gives each entrant its turns: forwards and backwards in alternation, so that a drift favours nobody. In a confirming
@@ -267,7 +294,7 @@ func (s *Series) dropBehind() {
 		if i == best || s.Out(i) {
 			continue
 		}
-		if ratio, _, _, err := s.Ratio(best, i); err == nil && ratio.High < 1 && ratio.Pairs >= LeastPairs {
+		if ratio, _, _, err := s.ratio(best, i, dropped); err == nil && ratio.High < 1 && ratio.High > 0 {
 			s.errs[i] = errDropped
 		}
 	}
@@ -280,20 +307,33 @@ func (s *Series) confidence() float64 {
 	return Confidence
 }
 
-// Ratio compares two entrants over the counting rounds in which both have a cost. base is the costs of the first entrant in them.
-func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverified bool, err error) {
+// selected returns the costs of two entrants in the rounds that are compared: the counting ones in which both have a cost, and of
+// those the ones that were disturbed least.
+func (s *Series) selected(first, second int) (a, b []float64, unverified bool) {
 	n := min(len(s.costs[first]), len(s.costs[second]))
 	counts, unverified := s.Counting(n)
-	var a, b []float64
 	for i := range n {
 		if counts(i) {
 			a, b = append(a, s.costs[first][i]), append(b, s.costs[second][i])
 		}
 	}
-	if !s.Peak {
-		a, b = calmest(a, b)
+	switch {
+	case s.Confirm:
+		a, b = calmest(a, b, mostCalm)
+	case !s.Peak:
+		a, b = calmest(a, b, n)
 	}
-	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], s.confidence())
+	return a, b, unverified
+}
+
+// Ratio compares two entrants over the selected rounds. base is the costs of the first entrant in them.
+func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverified bool, err error) {
+	return s.ratio(first, second, s.confidence())
+}
+
+func (s *Series) ratio(first, second int, confidence float64) (ratio Ratio, base []float64, unverified bool, err error) {
+	a, b, unverified := s.selected(first, second)
+	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], confidence)
 	if s.single[first] || s.single[second] {
 		// A cost that was measured once must not pass for pairs.
 		ratio.Low, ratio.High = ratio.Low/onceOff, ratio.High*onceOff

@@ -63,19 +63,33 @@ func TestSeriesRounds(t *testing.T) {
 		}
 		return costs[0], nil
 	}
+	// Others use the machine in all rounds but every n-th one.
+	disturbed := func(n int) func(i, round int) (float64, error) {
+		return func(i, round int) (float64, error) {
+			cost := []float64{1, 0.9}[i]
+			if round%n != 0 {
+				cost *= 1.2 + 0.1*float64(round%7)
+			}
+			return cost, nil
+		}
+	}
 	for _, c := range []struct {
 		name string
 		set  kernels.Series
 		cost func(int, int) (float64, error)
 		want []int
 	}{
+		{"a confirming series on a machine that is disturbed half of the time", confirm, disturbed(2), []int{30, 30}},
+		{"more often", confirm, disturbed(3), []int{43, 43}},
+		{"nearly always", confirm, disturbed(5), []int{63, 63}},
+		{"the limit holds then too", kernels.Series{Limit: 110 * time.Second, Confirm: true}, disturbed(5), []int{42, 42}},
 		{"one finalist", long, always(1, 0.9), []int{21, 21}},
 		{"one that is confirmed", confirm, always(1, 0.9), []int{30, 30}},
-		{"what is proven to be behind leaves after ten", long, always(1, 0.8, 0.9), []int{21, 21, 10}},
-		{"whichever it is", long, always(1, 0.9, 0.8), []int{21, 10, 21}},
+		{"what is proven to be behind leaves after sixteen", long, always(1, 0.8, 0.9), []int{21, 21, 16}},
+		{"whichever it is", long, always(1, 0.9, 0.8), []int{21, 16, 21}},
 		{"finalists that are alike go on", long, always(1, 0.8, 0.8), []int{63, 63, 63}},
 		{"what is behind, and not proven to be, goes on", long, unproven, []int{63, 63, 63}},
-		{"of three", long, always(1, 0.7, 0.8, 0.9), []int{21, 21, 10, 10}},
+		{"of three", long, always(1, 0.7, 0.8, 0.9), []int{21, 21, 16, 16}},
 		// Rounds of 1.4 s. The fourth is over after the limit, and an interval takes seven.
 		{"past the limit it goes on to an interval", kernels.Series{Limit: 5 * time.Second}, always(0.7, 0.7), []int{7, 7}},
 		// Rounds of 2 s. After three times the limit there is no interval, and no more rounds.

@@ -271,7 +271,7 @@ func TestCalmest(t *testing.T) {
 			slow := 1 + 0.05*r.Float64()
 			a[i], b[i] = slow*(1+0.01*r.Float64()), slow*(1+0.01*r.Float64())
 		}
-		calmA, calmB := calmest(a, b)
+		calmA, calmB := calmest(a, b, n)
 		if want := min(n, max(LeastPairs, (n+1)/2)); len(calmA) != want || len(calmB) != want {
 			t.Fatalf("of %d pairs %d and %d count, want %d", n, len(calmA), len(calmB), want)
 		}
@@ -284,7 +284,7 @@ func TestCalmest(t *testing.T) {
 			other[i] *= 4
 			swapped[i] *= 2
 		}
-		calmOther, calmSwapped := calmest(other, swapped)
+		calmOther, calmSwapped := calmest(other, swapped, n)
 		for i := range calmA {
 			if calmOther[i]*calmSwapped[i] != 8*calmA[i]*calmB[i] {
 				t.Fatalf("pair %d is %v and %v, and was %v and %v", i, calmOther[i], calmSwapped[i], calmA[i], calmB[i])
@@ -294,17 +294,25 @@ func TestCalmest(t *testing.T) {
 	a, b := slices.Repeat([]float64{1}, 30), slices.Repeat([]float64{1}, 30)
 	a[3], b[7], b[20] = 0.7, 0.5, 0
 	a[4] = 5
-	calmA, calmB := calmest(a, b)
+	calmA, calmB := calmest(a, b, 30)
 	if len(calmA) != 15 || slices.Min(calmA) != 1 || slices.Min(calmB) != 1 || slices.Max(calmA) != 1 {
 		t.Errorf("with a clock that lies: %v and %v", calmA, calmB)
 	}
 	// Rounds that one side missed count for nothing, however many they are.
 	a, b = slices.Repeat([]float64{1}, 14), slices.Repeat([]float64{1}, 14)
 	clear(b[:5])
-	if calmA, calmB = calmest(a, b); len(calmA) != 7 || slices.Min(calmB) != 1 {
+	if calmA, calmB = calmest(a, b, 14); len(calmA) != 7 || slices.Min(calmB) != 1 {
 		t.Errorf("with rounds that one side missed: %v and %v", calmA, calmB)
 	}
-	if a, b := calmest(nil, nil); a != nil || b != nil {
+	// More pairs do not mean that more are selected than asked for.
+	a, b = slices.Repeat([]float64{2}, 60), slices.Repeat([]float64{2}, 60)
+	for i := range 16 {
+		a[3*i], b[3*i] = 1, 1
+	}
+	if calmA, calmB = calmest(a, b, 15); len(calmA) != 15 || slices.Max(calmA) != 1 || slices.Max(calmB) != 1 {
+		t.Errorf("of many pairs: %v and %v", calmA, calmB)
+	}
+	if a, b := calmest(nil, nil, 15); a != nil || b != nil {
 		t.Errorf("of no pairs: %v, %v", a, b)
 	}
 }
