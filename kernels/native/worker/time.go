@@ -9,10 +9,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tune/kernels"
 	"tune/space"
@@ -73,7 +77,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			w.stop()
 			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
 		}
-		if doubt = used.doubt(r, t); doubt == nil {
+		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
 			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, LongCalls: r.LongCalls, ShortCalls: r.ShortCalls, Window: max(t.Window, 1)}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
@@ -208,8 +212,8 @@ const (
 	oursSlack = 0.006
 )
 
-// doubt says why the answer of a worker cannot be right, or returns nil.
-func (u usage) doubt(r reply, t TimeRequest) error {
+// doubt says why the answer of a worker cannot be right, or returns nil. rate is memoryRate.
+func (u usage) doubt(r reply, t TimeRequest, rate func(Clock) float64) error {
 	implausible := func(format string, args ...any) error {
 		return kernels.Reject(space.Invalid, "implausible: "+format, args...)
 	}
@@ -228,8 +232,8 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 		return implausible("its clock says that %.3f s passed, and that of the wall says %.3f s", r.Spent, wall)
 	case sum > r.Spent*(1+clockShare)+clockSlack || r.Timed > r.Spent*(1+clockShare)+clockSlack:
 		return implausible("its calls add up to %.3f s of %.3f s", max(sum, r.Timed), r.Spent)
-	case r.Spent-r.Timed > besides(r, t):
-		return implausible("%.3f s passed beside its calls, where reading and changing %d bytes takes no more than %.3f s: it works outside of its calls", r.Spent-r.Timed, r.Bytes, besides(r, t))
+	case r.Spent-r.Timed > besides(r, t, slowest) && r.Spent-r.Timed > besides(r, t, rate(t.Clock)):
+		return implausible("%.3f s passed beside its calls, where reading and changing %d bytes takes no more than %.3f s: it works outside of its calls, or the machine is too busy to measure it", r.Spent-r.Timed, r.Bytes, besides(r, t, slowest))
 	case t.Clock == CPU && r.Spent > process*(1+clockShare)+clockSlack:
 		return implausible("its clock says that it used %.3f s of CPU time, and that of its process says %.3f s", r.Spent, process)
 	case t.Clock == CPU && known && caller.Seconds() > r.Spent*(1+clockShare)+clockSlack:
@@ -259,15 +263,56 @@ func (u usage) doubt(r reply, t TimeRequest) error {
 	return nil
 }
 
-// besides returns how many seconds a request may take in addition to its calls: for the bytes at the rate of a slow memory, the
-// clocks, and page faults. Wall time continues while other processes have the core.
-func besides(r reply, t TimeRequest) float64 {
-	const slowest, stretch = 1.5e9, 3e-6
-	took := float64(r.Bytes)/slowest + float64(r.Stretches)*stretch + clockShare*r.Timed + clockSlack
+// slowest is the rate of a slow memory, in bytes per second, on a machine that others leave alone.
+const slowest = 1.5e9
+
+// besides returns how many seconds a request may take in addition to its calls: for the bytes at the rate of the memory, the clocks,
+// and page faults. Wall time continues while other processes have the core.
+func besides(r reply, t TimeRequest, rate float64) float64 {
+	const stretch = 3e-6
+	took := float64(r.Bytes)/rate + float64(r.Stretches)*stretch + clockShare*r.Timed + clockSlack
 	if t.Clock == Wall {
 		took = 4*took + 0.05 + r.Timed/2
 	}
 	return took
+}
+
+// copied is how much memoryRate copies, in bytes, and copies how often. The rate of a worker may be lower by the factor copyShare,
+// because it also compares, and pages are new to it.
+const (
+	copied    = 32 << 20
+	copies    = 2
+	copyShare = 3
+)
+
+// memoryRate measures at how many bytes per second a worker reads and changes memory at least, while others use the memory of the
+// machine. It copies in this process, which no candidate reaches, and asks the same clock as the worker.
+func memoryRate(c Clock) float64 {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	from, least := make([]byte, copied), math.Inf(1)
+	for i := 0; i < copied; i += 64 {
+		from[i] = byte(i)
+	}
+	for range copies {
+		began := clockOf(c)
+		to := make([]byte, copied)
+		copy(to, from)
+		if took := clockOf(c) - began; took > 0 {
+			least = min(least, copied/took.Seconds())
+		}
+		runtime.KeepAlive(to)
+	}
+	return min(least/copyShare, slowest)
+}
+
+// clockOf reads the clock of a thread, or of the wall.
+func clockOf(c Clock) time.Duration {
+	var now unix.Timespec
+	if c == Wall || unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) != nil {
+		return time.Since(processStart)
+	}
+	return time.Duration(now.Nano())
 }
 
 // working returns how many threads did a significant share of the work, at least two: those that have ended are not seen.

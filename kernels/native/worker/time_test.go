@@ -402,9 +402,32 @@ func TestDoubt(t *testing.T) {
 		u, r, q := honest, reply{Seconds: []float64{0.008}, Spent: 0.1, Timed: 0.08, Bytes: 30e6}, request
 		u.threads = map[int]time.Duration{1: 100 * ms}
 		c.change(&u, &r, &q)
-		err := u.doubt(r, q)
+		err := u.doubt(r, q, func(Clock) float64 { return slowest })
 		if c.reason == "" && err != nil || c.reason != "" && (err == nil || !strings.Contains(err.Error(), c.reason)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.reason)
+		}
+	}
+}
+
+// TestBusyMemory: a request that reads and changes much memory may take longer while others use the memory, and one that works
+// outside of its calls may not.
+func TestBusyMemory(t *testing.T) {
+	const ms = time.Millisecond
+	u := usage{wall: 600 * ms, process: 460 * ms, threads: map[int]time.Duration{1: 450 * ms}, caller: 1}
+	r := reply{Seconds: []float64{0.05}, Spent: 0.45, Timed: 0.05, Bytes: 400e6}
+	q := TimeRequest{Calls: 1, Samples: 1, Clock: CPU}
+	for _, c := range []struct {
+		rate float64
+		ok   bool
+	}{{slowest, false}, {0.9e9, true}} {
+		err := u.doubt(r, q, func(Clock) float64 { return c.rate })
+		if c.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "outside of its calls") {
+			t.Errorf("at %g bytes a second: %v", c.rate, err)
+		}
+	}
+	for _, clock := range []Clock{CPU, Wall} {
+		if rate := memoryRate(clock); !(rate > 1e6 && rate <= slowest) {
+			t.Errorf("the rate of this machine is %g bytes a second", rate)
 		}
 	}
 }
