@@ -310,7 +310,7 @@ func workerBuffers(list []Buffer) []worker.Buffer {
 	buffers := make([]worker.Buffer, len(list))
 	for i, b := range list {
 		mode := [...]worker.Mode{In: worker.In, Out: worker.Out, InOut: worker.InOut}[b.Mode]
-		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode}
+		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode, Elem: b.Elem.Size()}
 	}
 	return buffers
 }

@@ -109,6 +109,9 @@ type Case struct {
 	// threads add up in any order. It returns a rejection where they differ by more than the tolerance; nil requires the same
 	// bytes.
 	Agree func(threads int, got, want [][]byte) error
+	// Tolerant says that Agree accepts results of one thread that differ. A result may then be kept while small parts of the inputs
+	// change, and each request of samples has calls on wholly new inputs too.
+	Tolerant bool
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,

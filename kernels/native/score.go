@@ -177,6 +177,7 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 		Dims: m.dims, Calls: m.calls, Samples: n, Clock: clock, Threads: m.uses,
 		Warm: m.warm && m.perCall >= timing.SampleSeconds, Window: 1, Copies: 1, Places: 1,
 	}
+	t.Whole = m.variants != nil && m.variants.cases[0].Tolerant && m.bytes > cpu.L2()
 	if m.perCall > 0 && !m.fresh {
 		t.Window = int(min(max(math.Ceil(windowSeconds/m.perCall), 1), float64(m.calls)))
 	}
@@ -214,6 +215,16 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	if err := m.weigh(t.Evidence, t.Seconds); err != nil {
 		return nil, err
 	}
+	if m.cold && m.reuses(t, coldWhole) {
+		if t, err = m.again(ctx, t, n, clock); err != nil {
+			return nil, err
+		}
+	}
+	if m.reuses(t, chargeWhole) {
+		for i := range t.Seconds {
+			t.Seconds[i] = max(t.Seconds[i], t.Whole)
+		}
+	}
 	if !m.stale(t) {
 		m.doubts = 0
 		return t.Seconds, nil
@@ -230,6 +241,26 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	m.perCall = t.Seconds[0]
 	m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
 	return t.Seconds, m.weigh(t.Evidence, t.Seconds)
+}
+
+// reuses reports whether calls on wholly new inputs took so many times as long as the samples of a request: then these reused what was
+// left of calls on nearly the same inputs.
+func (m *meter) reuses(t worker.Timing, times float64) bool {
+	return t.Whole > 0 && t.Window <= 1 && t.Whole > times*timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75)
+}
+
+// again repeats a request of a candidate whose operands are to be out of the caches and that seems to reuse results. If it does so again
+// it is rejected: its time on new inputs alone would be one with operands in the caches.
+func (m *meter) again(ctx context.Context, before worker.Timing, n int, clock worker.Clock) (worker.Timing, error) {
+	t, err := m.w.Time(ctx, m.request(n, clock))
+	if err == nil && m.reuses(t, coldWhole) {
+		err = kernels.Reject(space.Invalid, "implausible: a call on wholly new inputs takes %.3g s, and one on inputs that hardly differ %.3g s: it keeps results between calls",
+			before.Whole, slices.Min(before.Seconds))
+	}
+	if err != nil {
+		return t, err
+	}
+	return t, m.weigh(t.Evidence, t.Seconds)
 }
 
 // mostCalls bounds the calls of a sample where each call needs inputs of its own.
@@ -249,6 +280,11 @@ const (
 	staleShort    = 1.25 // a smaller ratio may be an error of the clock
 	staleRequests = 2
 	staleWhole    = 2
+	leastWhole    = 2 // requests with calls on wholly new inputs
+	// Calls on wholly new inputs that take so many times as long count instead of the samples; with operands out of the caches, where
+	// they are in the caches, the candidate is rejected.
+	chargeWhole = 4
+	coldWhole   = 8
 )
 
 // stale reports whether calls are much faster when their inputs are nearly those of the call before. Reusing an earlier result is
@@ -270,7 +306,7 @@ func (m *meter) stale(t worker.Timing) bool {
 	}
 	m.whole = append(m.whole, t.Whole)
 	// One call of eight has new inputs too, so that the slowest samples say nothing.
-	return len(m.whole) >= 3 && m.suspect(timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75))
+	return len(m.whole) >= leastWhole && m.suspect(timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75))
 }
 
 // suspect reports whether calls on wholly new inputs take much longer than a call is said to take, in seconds.

@@ -46,9 +46,13 @@ const (
 	manyVariants   = 3
 	smallVariants  = 8 << 20 // bytes of inputs of one
 	variantClasses = 4       // that are kept
-	// Contents without a reference are drawn up to this number and this many bytes in total.
+	// Contents without a reference are drawn up to this number and this many bytes in total. Of tiny inputs there are more, because a
+	// table of results would soon hold 512. Of inputs of some KiB there are not: their contents would be read from memory, and a call
+	// of 20 ns after that took 100.
 	mostContents  = 512
 	contentsBytes = 8 << 20
+	tinyBytes     = 512
+	mostTiny      = 16384
 	// Small inputs may be the same for two seeds by chance: so many more are tried, within contentsBytes.
 	mostTries = 16
 )
@@ -164,7 +168,11 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 	for _, in := range inputs[0] {
 		size += len(in)
 	}
-	for draw != nil && v.vary && len(inputs) < mostContents && size*(len(inputs)+1) <= contentsBytes {
+	most := mostContents
+	if size <= tinyBytes {
+		most = mostTiny
+	}
+	for draw != nil && v.vary && len(inputs) < most && size*(len(inputs)+1) <= contentsBytes {
 		more, err := draw(variantSeed(seed, skipped+len(inputs)))
 		if err != nil {
 			return nil, err

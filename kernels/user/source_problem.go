@@ -321,6 +321,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return native.Case{}, err
 	}
 	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	one.Tolerant = true
 	one.Agree = func(_ int, got, want [][]byte) error {
 		_, err := s.s.verify(c, got, want)
 		return err
@@ -376,7 +377,7 @@ func mapBuffers(w *worker.Worker, c native.Case) error {
 	buffers := make([]worker.Buffer, len(c.Buffers))
 	for i, b := range c.Buffers {
 		mode := [...]worker.Mode{native.In: worker.In, native.Out: worker.Out, native.InOut: worker.InOut}[b.Mode]
-		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode}
+		buffers[i] = worker.Buffer{Name: b.Name, Bytes: b.Bytes(), Mode: mode, Elem: b.Elem.Size()}
 	}
 	return w.Map(buffers, c.Inputs)
 }

@@ -78,7 +78,7 @@ const isolationLen = 4096
 
 func mapIsolation(t *testing.T, w *Worker) {
 	t.Helper()
-	if err := w.Map([]Buffer{{"A", isolationLen, In}, {"C", isolationLen, Out}}, [][]byte{make([]byte, isolationLen), nil}); err != nil {
+	if err := w.Map([]Buffer{{Name: "A", Bytes: isolationLen, Mode: In}, {Name: "C", Bytes: isolationLen, Mode: Out}}, [][]byte{make([]byte, isolationLen), nil}); err != nil {
 		t.Fatal(err)
 	}
 }

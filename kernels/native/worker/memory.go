@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -34,6 +35,7 @@ type region struct {
 	Start  int  // of the buffer in them
 	Bytes  int  // of the buffer
 	Mode   Mode // In is mapped read only
+	Elem   int  // bytes of an element of it
 }
 
 // layout places the buffers and returns the size of the memory. It fails where a buffer is malformed.
@@ -50,7 +52,7 @@ func layout(buffers []Buffer) ([]region, int, error) {
 		}
 		padded := roundUp(b.Bytes, alignment)
 		size := max(roundUp(padded, page), page)
-		regions = append(regions, region{Offset: total, Size: size, Start: size - padded, Bytes: b.Bytes, Mode: b.Mode})
+		regions = append(regions, region{Offset: total, Size: size, Start: size - padded, Bytes: b.Bytes, Mode: b.Mode, Elem: cmp.Or(b.Elem, wordBytes)})
 		total += size
 	}
 	return regions, total, nil

@@ -20,6 +20,7 @@ type Buffer struct {
 	Name  string // for reasons
 	Bytes int
 	Mode  Mode
+	Elem  int // bytes of an element; 0 means 8
 }
 
 // Options configure a worker. The zero value pins to core 0; set Core to -1 for no pinning.
@@ -111,6 +112,8 @@ type TimeRequest struct {
 	Cold bool
 	// Touch reads the buffers after large changes, so that the caches hold them as they do after a call.
 	Touch bool
+	// Whole adds at least one call on wholly new inputs, also where only one is timed; see Timing.Whole.
+	Whole bool
 	// Threads is how many threads a call claims to use; 0 means 1.
 	Threads int
 	// Warm skips the warm-up calls, one on each copy: for calls that were made a moment ago, or calls so long that a first one

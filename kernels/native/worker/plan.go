@@ -31,15 +31,20 @@ type stretchOf struct {
 	place   int
 	variant int // the variant that it works on; -1 where it is mixed
 	calls   int
+	anew    bool // whether its inputs are mixed anew, part by part, so that no call before had nearly the same
 }
 
 // The amount of changes.
 const (
 	lineBytes    = 64   // the unit that is copied from another variant
+	wordBytes    = 8    // the unit between calls
+	fewBytes     = 512  // up to this size an input is mixed by its elements, because a few lines would be all of it
 	linesFull    = 4    // of each input that is completely new
 	linesSparse  = 32   // of each input that is not
 	linesCold    = 2    // of each input that is to stay out of the caches, or where there are many inputs
 	damagedWords = 4    // of each output
+	mixedBytes   = 1024 // the least part of an input that is mixed anew
+	mostParts    = 2048 // of such an input
 	wholeEach    = 8    // one in so many stretches is followed by a whole one
 	mostSteps    = 64   // of a stretch on one set of buffers
 	mostStretch  = 4096 // of a request
@@ -115,6 +120,10 @@ func (p *planner) draw() {
 		// One call on each copy brings it into the caches, and allocates the candidate's own pages.
 		p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: a.copies})
 	}
+	forced := -1 // the sample that has a whole stretch in any case
+	if t.Whole && len(p.w.pool) > 1 {
+		forced = p.rng.IntN(t.Samples)
+	}
 	for s := range t.Samples {
 		if s > 0 {
 			place = (place + 1) % a.places
@@ -127,7 +136,11 @@ func (p *planner) draw() {
 			n = min(n, left)
 			left -= n
 			p.of = append(p.of, stretchOf{sample: s, place: place, variant: -1, calls: n})
-			if len(p.w.pool) > 1 && t.Calls*t.Samples > window && p.rng.IntN(wholeEach) == 0 {
+			often := len(p.w.pool) > 1 && t.Calls*t.Samples > window
+			if s == forced {
+				forced = -1
+				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: -1, calls: n, anew: true})
+			} else if often && p.rng.IntN(wholeEach) == 0 {
 				p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: n})
 			}
 		}
@@ -242,9 +255,29 @@ func (p *planner) stretch(of stretchOf, slot int) {
 
 // renew gives a set of buffers new content, and reports whether much of it is new.
 func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
+	known := p.w.arena.variants[set] >= 0
+	if of.anew {
+		p.mix(set)
+		much = true
+	} else {
+		much = p.change(of, set, sets)
+	}
+	for _, j := range p.outputs {
+		to := p.w.arena.buffer(p.w, set, j)
+		if !known {
+			fill(unsafe.Slice((*byte)(to), p.w.regions[j].Bytes), poison)
+		}
+		for range damagedWords {
+			p.damage(to, p.w.regions[j].Bytes)
+		}
+	}
+	return much
+}
+
+// change gives the inputs of a set another content, or parts of one, and reports whether it is another one.
+func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	a := &p.w.arena
-	known := a.variants[set] >= 0
-	full := of.variant >= 0 || !p.t.Sparse || !known
+	full := of.variant >= 0 || !p.t.Sparse || a.variants[set] < 0
 	switch {
 	case of.variant >= 0:
 		a.variants[set] = of.variant
@@ -268,21 +301,35 @@ func (p *planner) renew(of stretchOf, set, sets int) (much bool) {
 		if of.variant >= 0 || len(p.w.pool) < 2 {
 			continue
 		}
-		for range min(lines, (r.Bytes+lineBytes-1)/lineBytes) {
-			at := p.rng.IntN((r.Bytes+lineBytes-1)/lineBytes) * lineBytes
-			p.give(to, change{j, at, min(lineBytes, r.Bytes-at), unsafe.Add(p.w.variant(p.other(a.variants[set]), j), at)})
-		}
-	}
-	for _, j := range p.outputs {
-		to := a.buffer(p.w, set, j)
-		if !known {
-			fill(unsafe.Slice((*byte)(to), p.w.regions[j].Bytes), poison)
-		}
-		for range damagedWords {
-			p.damage(to, p.w.regions[j].Bytes)
+		unit := r.unit(lineBytes)
+		parts := (r.Bytes + unit - 1) / unit
+		for range min(lines, parts) {
+			at := p.rng.IntN(parts) * unit
+			p.give(to, change{j, at, min(unit, r.Bytes-at), unsafe.Add(p.w.variant(p.other(a.variants[set]), j), at)})
 		}
 	}
 	return much
+}
+
+// mix gives all inputs of a set new content, in parts that are drawn from all variants.
+func (p *planner) mix(set int) {
+	a := &p.w.arena
+	a.variants[set] = p.other(a.variants[set])
+	for _, j := range p.inputs {
+		r := p.w.regions[j]
+		to, part := a.buffer(p.w, set, j), max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
+		for at := 0; at < r.Bytes; at += part {
+			p.give(to, change{j, at, min(part, r.Bytes-at), unsafe.Add(p.w.variant(p.rng.IntN(len(p.w.pool)), j), at)})
+		}
+	}
+}
+
+// unit returns the size of the parts of an input that take another content: the usual one, or an element of a small input.
+func (r region) unit(usual int) int {
+	if r.Bytes > fewBytes {
+		return usual
+	}
+	return min(r.Elem, usual)
 }
 
 // give changes a buffer, and records the change.
@@ -337,7 +384,7 @@ func (p *planner) betweenCalls(of stretchOf, set int) {
 	if of.variant < 0 && len(p.inputs) > 0 && len(p.w.pool) > 1 {
 		j := p.inputs[p.rng.IntN(len(p.inputs))]
 		bytes := p.w.regions[j].Bytes
-		c := change{buffer: j, size: min(8, bytes)}
+		c := change{buffer: j, size: min(p.w.regions[j].unit(wordBytes), bytes)}
 		c.at = p.rng.IntN(bytes/c.size) * c.size
 		c.from = unsafe.Add(p.w.variant(p.other(a.variants[set]), j), c.at)
 		p.give(a.buffer(p.w, set, j), c)
@@ -373,7 +420,7 @@ func (p *planner) keep(slot, set int) {
 func (p *plan) result(run *harnessRun, out []stretch) reply {
 	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
 	calls := make([]int, p.samples)
-	var long, short, whole group
+	var long, short, whole, anew group
 	most := 1
 	for _, of := range p.of {
 		if of.sample >= 0 {
@@ -386,7 +433,10 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		r.Timed += took
 		switch {
 		case of.sample < 0:
-			if i > 0 && of.variant >= 0 {
+			switch {
+			case of.anew:
+				anew.add(each, of.calls)
+			case i > 0 && of.variant >= 0:
 				whole.add(each, of.calls)
 			}
 			continue
@@ -405,7 +455,9 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		r.Long, r.LongCalls = long.median()
 		r.Short, r.ShortCalls = short.median()
 	}
-	r.Whole, _ = whole.median()
+	if r.Whole, _ = whole.median(); len(anew.each) > 0 {
+		r.Whole, _ = anew.median() // a candidate may know the variants
+	}
 	return r
 }
 

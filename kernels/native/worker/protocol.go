@@ -99,6 +99,7 @@ type timeRequest struct {
 	Sparse  bool
 	Cold    bool
 	Touch   bool
+	Whole   bool
 	Seed    [2]uint64
 }
 

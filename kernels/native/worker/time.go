@@ -52,7 +52,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 		crand.Read(seed[:]) // it never fails
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
-			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole,
 			Seed: [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])},
 		}}, nil, wall, cpu)
 		if err != nil {

@@ -31,7 +31,7 @@ func variants(n, size int) (out [][][]byte) {
 // load maps buffers of size bytes, A read and C written, with a pool of variants, and loads a candidate.
 func loadVaried(t testing.TB, w *Worker, text string, size int, pool [][][]byte, mode Mode) {
 	t.Helper()
-	buffers := []Buffer{{"A", size, In}, {"C", size, mode}}
+	buffers := []Buffer{{Name: "A", Bytes: size, Mode: In}, {Name: "C", Bytes: size, Mode: mode}}
 	for i := range pool {
 		if mode == InOut {
 			pool[i][1] = bytes.Clone(pool[i][0])

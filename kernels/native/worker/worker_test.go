@@ -140,7 +140,7 @@ func asFloats(b []byte) []float32 { return unsafe.Slice((*float32)(unsafe.Pointe
 // mapGood maps the buffers of good.c.
 func mapGood(t testing.TB, w *Worker) {
 	t.Helper()
-	buffers := []Buffer{{"A", 12, In}, {"C", 12, Out}, {"state", 12, InOut}}
+	buffers := []Buffer{{Name: "A", Bytes: 12, Mode: In}, {Name: "C", Bytes: 12, Mode: Out}, {Name: "state", Bytes: 12, Mode: InOut}}
 	if err := w.Map(buffers, [][]byte{floats(1, 2, 3), nil, floats(10, 20, 30)}); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ const hostileLen = 1000
 
 func hostileBuffers() ([]Buffer, [][]byte) {
 	in := make([]byte, 4*hostileLen)
-	return []Buffer{{"A", len(in), In}, {"B", len(in), In}, {"C", len(in), Out}, {"D", len(in), InOut}}, [][]byte{in, in, nil, in}
+	return []Buffer{{Name: "A", Bytes: len(in), Mode: In}, {Name: "B", Bytes: len(in), Mode: In}, {Name: "C", Bytes: len(in), Mode: Out}, {Name: "D", Bytes: len(in), Mode: InOut}}, [][]byte{in, in, nil, in}
 }
 
 // hostileCases are the branches of hostile.c.
@@ -338,7 +338,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 	*opened = open(path, O_RDWR) >= 0;
 }`)
 	open := func(w *Worker, pid int) bool {
-		if err := w.Map([]Buffer{{"opened", 4, Out}}, [][]byte{nil}); err != nil {
+		if err := w.Map([]Buffer{{Name: "opened", Bytes: 4, Mode: Out}}, [][]byte{nil}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Load(so); err != nil {
@@ -491,7 +491,7 @@ void tune_kernel(void *const *args, const int64_t *dims) {
 	fesetround(FE_UPWARD);
 }`, "-lm")
 	w := start(t, Options{})
-	if err := w.Map([]Buffer{{"mode", 4, Out}}, [][]byte{nil}); err != nil {
+	if err := w.Map([]Buffer{{Name: "mode", Bytes: 4, Mode: Out}}, [][]byte{nil}); err != nil {
 		t.Fatal(err)
 	}
 	pid := w.running.pid
@@ -596,16 +596,16 @@ func TestNothingOutlivesASupervisor(t *testing.T) {
 
 func TestMapFailures(t *testing.T) {
 	w := start(t, Options{})
-	if err := w.Map([]Buffer{{"A", 4, In}}, nil); err == nil {
+	if err := w.Map([]Buffer{{Name: "A", Bytes: 4, Mode: In}}, nil); err == nil {
 		t.Error("no inputs: no error")
 	}
-	if err := w.Map([]Buffer{{"A", 4, In}}, [][]byte{{1}}); err == nil {
+	if err := w.Map([]Buffer{{Name: "A", Bytes: 4, Mode: In}}, [][]byte{{1}}); err == nil {
 		t.Error("a short input: no error")
 	}
-	if err := w.Map([]Buffer{{"A", 4, 0}}, [][]byte{nil}); err == nil {
+	if err := w.Map([]Buffer{{Name: "A", Bytes: 4, Mode: 0}}, [][]byte{nil}); err == nil {
 		t.Error("no mode: no error")
 	}
-	if err := w.Map([]Buffer{{"A", -1, Out}}, [][]byte{nil}); err == nil {
+	if err := w.Map([]Buffer{{Name: "A", Bytes: -1, Mode: Out}}, [][]byte{nil}); err == nil {
 		t.Error("a negative size: no error")
 	}
 }
