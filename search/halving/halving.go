@@ -180,6 +180,7 @@ func (h *halving) cost(c candidate, level int) float64 {
 // point returns the point of a candidate.
 func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
 
+// The constants that users cannot set. Like the defaults of Config, they were chosen by hand.
 const (
 	opened      = 2  // points of the inner strategy that are scored fully at the start
 	firstScouts = 32 // points of the first scouting
