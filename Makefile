@@ -89,9 +89,10 @@ lint: race
 fmt:
 	gofmt -w $$(git ls-files '*.go')
 
-# Rewrites the golden files of the tests.
+# Rewrites what tests compare with files: the golden files, the lists and the schema in docs, and the picture in ARCHITECTURE.md.
 generate:
-	$(GO) test ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/user ./search/strategies -update
+	$(GO) test . ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/elementwise ./kernels/user ./search/strategies \
+		-run 'Architecture|Docs|Golden|Schema|Text|Traces' -update
 
 bench:
 	$(GO) test -run '^$$' -bench . ./...

@@ -19,7 +19,7 @@ import (
 type climb struct {
 	fresh *search.Fresh
 	best  space.Point
-	cost  float64
+	least space.Outcome // that of best; unset before
 }
 
 func newClimb(s *space.Space, seed uint64, h strategies.Hints) (search.Strategy, error) {
@@ -55,8 +55,8 @@ func (c *climb) Ask(p space.Progress) (batch []space.Proposal) {
 
 func (c *climb) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, o := range outcomes {
-		if o.Counts() && (c.cost == 0 || o.Cost < c.cost) {
-			c.best, c.cost = trials[i].Point, o.Cost
+		if (space.Objective{}).Less(o, c.least) {
+			c.best, c.least = trials[i].Point, o
 		}
 	}
 }
@@ -98,8 +98,8 @@ func Example_ownStrategy() {
 	// 16 points replayed, error: <nil>
 }
 
-// elsewhere is an evaluator that hands each candidate to one of some machines. These are imagined here: a real one would send the
-// point, and wait for the outcome.
+// elsewhere is an evaluator that pretends to hand each candidate to one of several machines. A real one would send the point, and
+// wait for the outcome.
 type elsewhere struct {
 	machines []string
 	local    search.Evaluator

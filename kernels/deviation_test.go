@@ -40,7 +40,7 @@ func TestDeviationAdd(t *testing.T) {
 	d.Add(math.NaN(), 1)
 	d.Add(math.Inf(1), 1)
 	if d != (kernels.Deviation{}) {
-		t.Errorf("what is no number gave %+v", d)
+		t.Errorf("what is not a number gave %+v", d)
 	}
 }
 

@@ -153,8 +153,8 @@ func TestExampleConforms(t *testing.T) {
 	kernelstest.Run(t, shellSort{}, "", "n=1", "n=64")
 }
 
-// pinnedKernel is a kernel that wraps another one: some of its parameters have given values, and are not searched. Whatever
-// else the kernel is and its problems can do, it hands on, with what it does not know of.
+// pinnedKernel is a kernel that wraps another one: some of its parameters have given values, and are not searched. Everything
+// else about the kernel and its problems is passed on unchanged, including traits that this code does not know.
 type pinnedKernel struct {
 	kernels.Kernel
 	values map[string]string

@@ -47,7 +47,7 @@ type pinned struct {
 func (p *pinned) original(point space.Point) (space.Point, error) {
 	out, err := p.problem.Space().FromOrdinals(point.Ordinals())
 	if err != nil {
-		return space.Point{}, fmt.Errorf("%s is no point of the whole space: %w", point.Key(), err)
+		return space.Point{}, fmt.Errorf("%s is not a point of the whole space: %w", point.Key(), err)
 	}
 	return out, nil
 }

@@ -64,7 +64,7 @@ type Traits struct {
 	// Compare is set where scores are measured. Measuring candidates side by side distinguishes them better than scores from
 	// different moments.
 	Compare CompareFunc
-	// MostFinalists is how many finalists Compare has memory for at one time; one with a single thread may join them. 0 means no
+	// MostFinalists is how many finalists Compare has memory for at once; one with a single thread may join them. 0 means no
 	// limit.
 	MostFinalists int
 	// Peers returns candidates that call the installed ones of the named libraries, or of all libraries where names is empty. An

@@ -137,7 +137,7 @@ func checkSealedHeader(payload []byte) error {
 		return explainJSON(err)
 	}
 	if first.Header == nil {
-		return errors.New("the first record is no header")
+		return errors.New("the first record is not a header")
 	}
 	if first.Header.Format != 1 {
 		return unknownFormat(first.Header.Format)

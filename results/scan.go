@@ -119,7 +119,7 @@ func (s *scanner) take(payload []byte, r *record) error {
 	}
 	switch {
 	case s.lines == 0 && r.kind != aHeader:
-		return errors.New("the first record is no header")
+		return errors.New("the first record is not a header")
 	case s.lines > 0 && r.kind == aHeader:
 		return errors.New("a second header")
 	}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"slices"
 
 	"tune/space"
@@ -28,8 +27,8 @@ func Leaders(sources []space.Source, n int) []space.Point {
 				skip[o.Point.Key()] = true
 			}
 		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Compare(objective.Value(source.Observations[a].Outcome), objective.Value(source.Observations[b].Outcome))
+		slices.SortFunc(order, func(a, b int) int {
+			return objective.Compare(space.Entry{Number: a, Outcome: source.Observations[a].Outcome}, space.Entry{Number: b, Outcome: source.Observations[b].Outcome})
 		})
 		var top []space.Point
 		for _, i := range order {

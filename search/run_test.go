@@ -275,6 +275,11 @@ func TestFidelity(t *testing.T) {
 	if e := memory.History().Entries[4]; e.Outcome.Fidelity != 1 {
 		t.Errorf("an outcome at fidelity 1 is recorded as %+v", e)
 	}
+	cheap := newScript(line(t, 10), 5)
+	cheap.fidelity = func(int) int { return 1 }
+	if r := mustRun(t, cheap, cost(up), search.Settings{}); r.Told != 10 || r.Best.Outcome.Status != space.StatusUnset {
+		t.Errorf("a run without a full score ends with %+v", r)
+	}
 }
 
 // Of equal outcomes the one asked first is the incumbent, although the others end before it.

@@ -386,7 +386,7 @@ func (s *Space) UnmarshalPoint(data []byte) (Point, error) {
 			return Point{}, fail(err)
 		}
 		if _, nested := t.(json.Delim); nested || t == nil {
-			return Point{}, fmt.Errorf("parameter %q is no number, string or boolean", name)
+			return Point{}, fmt.Errorf("parameter %q is not a number, string or boolean", name)
 		}
 		v, err := ValueOf(t)
 		if err != nil {

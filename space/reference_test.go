@@ -160,7 +160,7 @@ func toFloat(v any) *big.Float {
 	case float64:
 		return f.SetFloat64(v)
 	}
-	panic(fmt.Sprintf("%T is no number", v))
+	panic(fmt.Sprintf("%T is not a number", v))
 }
 
 func referenceInt(o op, kids []any) any {

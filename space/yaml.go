@@ -224,7 +224,7 @@ func scalar(n *yaml.Node) (Value, error) {
 			return StringValue(n.Value), nil
 		}
 	}
-	return Value{}, fmt.Errorf("line %d: %q is no number, text, true or false", n.Line, n.Value)
+	return Value{}, fmt.Errorf("line %d: %q is not a number, text, true or false", n.Line, n.Value)
 }
 
 // UnmarshalYAML reads the fields name, parameters and constraints.

@@ -102,7 +102,7 @@ var commandModes = []hostileMode{
 	{"ends_parent", "setsid sh -c 'sleep 1000 & setsid sleep 1000' & sleep 0.1; kill $PPID; sleep 1000", "crashed", "its supervisor was ended by signal SIGTERM"},
 	{"removes_directory", "echo 1; rm -rf \"$PWD\"", "crashed", "the command removed the directory that it runs in"},
 	// A bomb of a bounded size, in subshells that run no program, so that it comes to the limit before its time is over.
-	{"forks", "mkfifo never; i=0; while [ $i -lt 3000 ]; do (read x < never) & i=$((i + 1)); done; wait", "crashed", "started more than 1024 processes at one time"},
+	{"forks", "mkfifo never; i=0; while [ $i -lt 3000 ]; do (read x < never) & i=$((i + 1)); done; wait", "crashed", "started more than 1024 processes at once"},
 }
 
 func modeNames(modes []hostileMode) string {

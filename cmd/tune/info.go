@@ -271,10 +271,10 @@ func rowOf(l results.Listing) runRow {
 	if l.Summary.Best != nil {
 		r.Best = &l.Summary.Best.Outcome.Cost
 	}
-	// What is exported has its numbers from the schedule. One that cannot be read is told by tune verify.
+	// What is exported has its numbers from the schedule. Where that cannot be read, tune verify says why.
 	s, err := results.ReadSchedule(filepath.Join(l.Dir, tune.ScheduleName))
 	switch {
-	case err == nil && s.Search == nil && s.Evaluations < r.Evaluations && r.Best != nil && *r.Best < s.Cost:
+	case err == nil && s.Search == nil && s.Evaluations < r.Evaluations && r.Best != nil && space.Objective{}.Less(l.Summary.Best.Outcome, space.Outcome{Status: space.OK, Cost: s.Cost}):
 		// The run has gone on since and found a better point, which that schedule does not judge.
 		r.Elapsed = max(r.Elapsed, s.ElapsedSeconds)
 	case err == nil:

@@ -66,9 +66,6 @@ func CacheSizes() Caches {
 	return c
 }
 
-// L1 returns the bytes of a core's data cache.
-func L1() int { return CacheSizes().L1 }
-
 // L2 returns the bytes of the second-level cache.
 func L2() int { return CacheSizes().L2 }
 

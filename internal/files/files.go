@@ -89,9 +89,9 @@ func readable(path string, info fs.FileInfo) error {
 	case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:
 		return nil
 	case mode.IsDir():
-		return fmt.Errorf("%s is no regular file, but a directory", path)
+		return fmt.Errorf("%s is not a regular file, but a directory", path)
 	}
-	return fmt.Errorf("%s is no regular file", path)
+	return fmt.Errorf("%s is not a regular file", path)
 }
 
 // readAll reads a file that is open. A regular one that is too large is refused before it is read.
@@ -151,7 +151,7 @@ func (d Dir) Open(name string) (*os.File, error) {
 	defer root.Close()
 	regular := func(info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no regular file", d.Path(name))
+			return fmt.Errorf("%s is not a regular file", d.Path(name))
 		}
 		return nil
 	}
@@ -215,7 +215,7 @@ func OpenToChange(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		f.Close()

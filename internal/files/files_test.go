@@ -17,8 +17,8 @@ func TestReadRefusesWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ path, want string }{
-		{"/dev/zero", "/dev/zero is no regular file"},
-		{"/dev/tty", "no regular file"},
+		{"/dev/zero", "/dev/zero is not a regular file"},
+		{"/dev/tty", "not a regular file"},
 		{dir, "but a directory"},
 	} {
 		if _, err := Read(test.path, Text); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -74,7 +74,7 @@ func TestOpenToChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"link": "is a symbolic link", "null": "is a symbolic link", "dangling": "is a symbolic link", "fifo": "no regular file", "mine": "", "new": "",
+		"link": "is a symbolic link", "null": "is a symbolic link", "dangling": "is a symbolic link", "fifo": "not a regular file", "mine": "", "new": "",
 	} {
 		f, err := OpenToChange(at(name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err == nil {

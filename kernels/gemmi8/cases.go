@@ -416,7 +416,7 @@ func (o *operands) freivalds(c []float32) error {
 			v := c[i*o.n+j]
 			s := math.RoundToEven(float64(v) / float64(o.scale))
 			if !(math.Abs(s) <= math.MaxInt32) || math.Float32bits(o.result(int32(s))) != math.Float32bits(v) {
-				return kernels.Reject(space.WrongAnswer, "element (%d, %d) is %v, which is no integer times the scales", i, j, v)
+				return kernels.Reject(space.WrongAnswer, "element (%d, %d) is %v, which is not an integer times the scales", i, j, v)
 			}
 			if !left(i, j) {
 				if s != 0 {

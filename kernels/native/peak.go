@@ -9,6 +9,7 @@ import (
 	"tune/kernels/native/cc"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
+	"tune/space"
 )
 
 // Peaks are the highest rates that one core of this machine has reached so far, in operations a second; a multiply-add counts as
@@ -185,7 +186,7 @@ func (p *Problem) peakProbe(ctx context.Context) (*rateProbe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rateName(p.work.OpsName) == "gops" {
+	if rateName(p.work.OpsName) == space.MetricGOPS {
 		return peaks.i8, nil
 	}
 	return peaks.f32, nil

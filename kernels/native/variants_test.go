@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -269,5 +270,25 @@ func TestRoofAt(t *testing.T) {
 	}
 	if err := c.underRoof(context.Background(), 1); err != nil {
 		t.Errorf("far from the roof: %v", err)
+	}
+}
+
+// TestMetrics: a score says how many threads the code has, and its rates, beside what the estimate says.
+func TestMetrics(t *testing.T) {
+	p := &Problem{work: Work{Ops: 4000, OpsName: "GOP/s", Bytes: 8000}}
+	e := estimate{unverified: true}
+	e.Cost, e.Kept, e.Spread = 2e-6, 5, 0.125
+	got := p.score(e, 2)
+	want := []space.Metric{
+		{Name: "gbs", Value: 4}, {Name: "gops", Value: 2}, {Name: "samples", Value: 5}, {Name: "spread", Value: 0.125},
+		{Name: "threads", Value: 2}, {Name: "unverified", Value: 1},
+	}
+	if math.Abs(got.Cost-2000) > 1e-9 || len(got.Metrics) != len(want) {
+		t.Fatalf("the score is %+v, want %v", got, want)
+	}
+	for i, m := range got.Metrics {
+		if m.Name != want[i].Name || math.Abs(m.Value-want[i].Value) > 1e-9 {
+			t.Errorf("metric %d is %+v, want %+v", i, m, want[i])
+		}
 	}
 }

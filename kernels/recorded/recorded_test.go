@@ -127,7 +127,7 @@ func TestNothingValid(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "bad.json: none of its 1 configurations is valid") {
 		t.Error(err)
 	}
-	if _, err := recorded.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := recorded.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
 }

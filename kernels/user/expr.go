@@ -51,7 +51,7 @@ func (e expr) whole(v values, low, high float64) (int64, error) {
 	case err != nil:
 		return 0, err
 	case x != math.Trunc(x):
-		return 0, fmt.Errorf("%s is no whole number", e.shown(x))
+		return 0, fmt.Errorf("%s is not a whole number", e.shown(x))
 	case x < low || x > high:
 		return 0, fmt.Errorf("%s is out of range: want %.0f to %.0f", e.shown(x), low, high)
 	}

@@ -101,7 +101,7 @@ func readFile(path string, limit int64) ([]byte, fs.FileMode, error) {
 	case err != nil:
 		return nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, 0, fmt.Errorf("%s is no regular file", path)
+		return nil, 0, fmt.Errorf("%s is not a regular file", path)
 	}
 	data, err := files.Read(path, limit)
 	return data, info.Mode().Perm(), err
@@ -118,7 +118,7 @@ func (d *disk) directory(name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no directory %s", d.path(name))
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is no directory", d.path(name))
+		return fmt.Errorf("%s is not a directory", d.path(name))
 	}
 	return err
 }
@@ -394,7 +394,7 @@ func Open(runDir string) (*Kernel, error) {
 		return fail(fmt.Errorf("kernel.json has format %d and %d files", list.Format, len(list.Files)))
 	}
 	if !filepath.IsAbs(list.Directory) || strings.ContainsRune(list.Directory, 0) {
-		return fail(fmt.Errorf("kernel.json: field directory: %q is no absolute path of a directory", list.Directory))
+		return fail(fmt.Errorf("kernel.json: field directory: %q is not an absolute path of a directory", list.Directory))
 	}
 	w := &copies{disk: disk{dir: list.Directory}, known: map[string]loaded{}}
 	var copied []string

@@ -58,7 +58,7 @@ func (m metric) costUnit() string {
 func (m metric) cost(v float64) (float64, error) {
 	switch {
 	case !space.Finite(v):
-		return 0, fmt.Errorf("the metric is %v, which is no number", v)
+		return 0, fmt.Errorf("the metric is %v, which is not a number", v)
 	case !m.maximise && !m.exact && v <= 0:
 		return 0, fmt.Errorf("the metric is %v: one that is not exact has to be above 0, because candidates are compared by the ratio of their costs", v)
 	case !m.maximise:
@@ -88,7 +88,7 @@ func (m metric) read(output string) (float64, error) {
 func parseNumber(text, what string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil && !math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%s is %s, which is no number", what, excerpt(text))
+		return 0, fmt.Errorf("%s is %s, which is not a number", what, excerpt(text))
 	}
 	return v, nil
 }
@@ -127,7 +127,7 @@ func parseJSONPath(text string) ([]step, error) {
 	for rest != "" {
 		m := stepPattern.FindStringSubmatch(rest)
 		if m == nil {
-			return nil, fmt.Errorf("%q is no path at %q: want one such as benchmarks[0].real_time", text, rest)
+			return nil, fmt.Errorf("%q is not a path at %q: want one such as benchmarks[0].real_time", text, rest)
 		}
 		switch {
 		case m[2] != "":
@@ -151,7 +151,7 @@ func (m metric) walk(output string) (float64, error) {
 		lines := strings.Split(strings.TrimSpace(output), "\n")
 		var lerr error
 		if doc, lerr = decodeJSON(lines[len(lines)-1]); lerr != nil {
-			return 0, fmt.Errorf("what the command printed is no JSON: %v", err)
+			return 0, fmt.Errorf("what the command printed is not JSON: %v", err)
 		}
 	}
 	path := "$"
@@ -178,7 +178,7 @@ func (m metric) walk(output string) (float64, error) {
 	case string:
 		return parseNumber(strings.TrimSpace(v), path)
 	}
-	return 0, fmt.Errorf("%s is no number", path)
+	return 0, fmt.Errorf("%s is not a number", path)
 }
 
 func decodeJSON(data string) (any, error) {

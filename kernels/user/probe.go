@@ -110,7 +110,7 @@ func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string
 		}
 	}
 	if nans > 0 {
-		return fmt.Sprintf("of the %d elements of %s the reference leaves %d without a number (NaN, which is also what a buffer holds that is written to by nobody): a candidate that does the same is right there",
+		return fmt.Sprintf("of the %d elements of %s the reference leaves %d without a number (NaN, which is also what an unwritten buffer holds): a candidate that writes nothing there passes too",
 			b.Len, b.Name, nans)
 	}
 	unchanged := b.Mode == native.InOut

@@ -231,7 +231,7 @@ func inline(name string, w world) (string, error) {
 		}
 		text := string(data)
 		if strings.ContainsRune(text, 0) {
-			return "", fmt.Errorf("%s is no text", name)
+			return "", fmt.Errorf("%s is not text", name)
 		}
 		if oncePattern.MatchString(text) {
 			if seen[name] {

@@ -102,7 +102,7 @@ func fileOf(path string, data []byte) results.File {
 // earlierRun reads the outcomes of a run. Its kernel need not be known here.
 func earlierRun(dir string) (*Earlier, error) {
 	if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, results.SettingsName)
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, results.SettingsName)
 	}
 	run, err := results.Read(dir)
 	if err != nil {

@@ -461,7 +461,7 @@ func (f *File) readCost(r *Row, n *node, path string) error {
 	case kindNumber:
 		v := n.float()
 		if !space.Finite(v) {
-			return wrong(n, path, "%s is no measurement: want a number, or where it failed null or the name of the error", n.raw)
+			return wrong(n, path, "%s is not a measurement: want a number, or where it failed null or the name of the error", n.raw)
 		}
 		if unit, ok := secondsIn(f.Unit); ok && v == oldFailure {
 			r.fail(space.Invalid, n.raw)

@@ -84,7 +84,7 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 	}
 	if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil {
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
-		instead := k.Info.Exact && best.Closest != nil && best.Cost <= c.Steps[len(c.Steps)-1].Cost
+		instead := k.Info.Exact && best.Closest != nil && !less(c.Steps[len(c.Steps)-1].Cost, best.Cost)
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
 			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
 		}
@@ -192,7 +192,7 @@ func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Sche
 	choice, mayBeBaseline := ranking[:1], true
 	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
 	if k.Info.Exact {
-		mayBeBaseline = !space.Objective{}.Less(ranking[0].Outcome, costing(schedule.Baseline.Cost))
+		mayBeBaseline = !less(ranking[0].Outcome.Cost, schedule.Baseline.Cost)
 	} else {
 		// The baseline is not among the finalists.
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)

@@ -99,7 +99,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 		if err != nil {
 			return err
 		}
-		if e.Key != m.Baseline.Key && !(space.Objective{}).Less(e.Outcome, costing(m.Baseline.Cost)) {
+		if e.Key != m.Baseline.Key && !less(e.Outcome.Cost, m.Baseline.Cost) {
 			if done, err := m.exportNoGain(ctx, ranking, e, seeds); done || err != nil {
 				return err
 			}
@@ -144,6 +144,9 @@ func (m *Maker) exportNoGain(ctx context.Context, ranking []space.Entry, best sp
 
 // costing is the outcome of a right candidate with a cost.
 func costing(cost float64) space.Outcome { return space.Outcome{Status: space.OK, Cost: cost} }
+
+// less reports whether a right candidate with the cost a is better than one with the cost b.
+func less(a, b float64) bool { return space.Objective{}.Less(costing(a), costing(b)) }
 
 // unmeasured enters into a schedule what is known without a final measurement. closest is the best point of the search where the
 // baseline is exported instead; otherwise it is nil.

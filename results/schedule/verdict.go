@@ -84,7 +84,7 @@ func verifyExact(schedule results.Schedule) error {
 	case c == nil:
 	case c.Pairs != 0 || c.RatioInterval != nil:
 		return errors.New("field closest has pairs or an interval, and the costs are exact: nothing was measured in pairs")
-	case c.Cost < schedule.Baseline.Cost:
+	case less(c.Cost, schedule.Baseline.Cost):
 		return fmt.Errorf("field closest.cost is %v, less than the baseline's %v: that point should have been exported", c.Cost, schedule.Baseline.Cost)
 	case c.Ratio != ratio(schedule.Baseline.Cost, c.Cost):
 		return fmt.Errorf("field closest.ratio is %v, and the costs give %v", c.Ratio, ratio(schedule.Baseline.Cost, c.Cost))
@@ -110,7 +110,7 @@ func verdictOf(info kernels.Info, cost, baseline float64) space.Verdict {
 	switch {
 	case !info.Exact:
 		return space.Unverified
-	case cost < baseline:
+	case less(cost, baseline):
 		return space.Faster
 	}
 	return space.NoGain

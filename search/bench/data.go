@@ -182,7 +182,7 @@ func (b Data) search(ctx context.Context, p *recorded.Problem, entry strategies.
 			case o.Status != space.OK:
 				out.wasted++
 			case o.Fidelity == 0:
-				best = min(best, o.Cost)
+				best = min(best, space.Objective{}.Value(o))
 			}
 		}
 		out.ratio[i] = optimum / best

@@ -11,6 +11,7 @@ import (
 	"tune/kernels/native/timing"
 	"tune/search"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 // Search compares strategies on the space of a kernel, over several seeds, with the same number of evaluations.
@@ -110,8 +111,8 @@ func (b Search) run(ctx context.Context, k *kernels.Opened, entry strategies.Str
 	}
 	best, out := baseline.Outcome.Cost, make([]float64, 0, len(at))
 	for i := range b.Evaluations {
-		if i < len(steps) && steps[i].outcome.Counts() {
-			best = min(best, steps[i].outcome.Cost)
+		if i < len(steps) && steps[i].outcome.Fidelity == 0 {
+			best = min(best, space.Objective{}.Value(steps[i].outcome))
 		}
 		if i+1 == at[len(out)] {
 			out = append(out, best)

@@ -263,7 +263,7 @@ func Parse(table []Constant, text string) ([]float64, error) {
 		at := slices.Index(names, name)
 		switch {
 		case name == "":
-			return nil, fmt.Errorf("%s is no constant=value: want %s", shown(piece), strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s is not of the form constant=value: want %s", shown(piece), strings.Join(names, ", "))
 		case at < 0:
 			return nil, fmt.Errorf("unknown constant %s: want %s%s", shown(name), strings.Join(names, ", "), space.DidYouMean(name, names))
 		case !ok:

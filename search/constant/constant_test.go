@@ -54,10 +54,10 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                 `"" is no constant=value: want herd, kept, share, wild, fed`,
+		"":                                 `"" is not of the form constant=value: want herd, kept, share, wild, fed`,
 		"herd":                             `herd has no value: want a whole number from 4 to 1000000`,
-		"=4":                               `=4 is no constant=value: want herd,`,
-		"herd=5,":                          `"" is no constant=value: want herd,`,
+		"=4":                               `=4 is not of the form constant=value: want herd,`,
+		"herd=5,":                          `"" is not of the form constant=value: want herd,`,
 		"hedr=5":                           `unknown constant hedr: want herd, kept, share, wild, fed (did you mean "herd"?)`,
 		"hedr":                             `unknown constant hedr: want herd, kept, share, wild, fed (did you mean "herd"?)`,
 		"HERD=5":                           `unknown constant HERD: want`,

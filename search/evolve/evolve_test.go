@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tune/search"
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/search/searchtest"
 	"tune/space"
 )

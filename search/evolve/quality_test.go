@@ -6,7 +6,7 @@ import (
 
 	"tune/search"
 	"tune/search/evolve"
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/search/random"
 	"tune/space"
 )

@@ -162,6 +162,26 @@ func TestPromoted(t *testing.T) {
 	}
 }
 
+// TestRemaining: when nothing else is left, the points that were not promoted follow, the cheapest first. Those that failed come last,
+// as do those that were never scored, in the order in which they became known. What has a full score does not come again.
+func TestRemaining(t *testing.T) {
+	failed := math.NaN()
+	h, at := made(t, Config{Levels: 2})
+	for x, cost := range []float64{30, failed, -10, 20, failed, 10, 30} {
+		h.score(at(x), 2, cost)
+	}
+	at(7)
+	h.score(at(3), 0, 5)
+	h.score(at(5), 0, failed)
+	var got []int
+	for _, c := range h.remaining() {
+		got = append(got, h.point(c).Int("x"))
+	}
+	if want := []int{2, 0, 6, 1, 4, 7}; !slices.Equal(got, want) {
+		t.Errorf("%v follow, want %v", got, want)
+	}
+}
+
 // TestPromotedByChance: where falls differ by more than costs do, each has its turn, and where they differ by less the cheapest
 // goes on every time.
 func TestPromotedByChance(t *testing.T) {

@@ -110,7 +110,7 @@ type halving struct {
 	// What is known of each candidate, by its number among the points.
 	points   *search.Points
 	viewOf   search.Column[int32]
-	costs    search.Column[float64]      // at each fidelity but the cheapest: Levels a candidate
+	costs    search.Column[float64]      // by the objective, at each fidelity but the cheapest: Levels a candidate; +Inf where it was not scored
 	statuses search.Column[space.Status] // likewise; unset where it was not scored
 
 	views search.Column[view] // in the order in which they became known
@@ -152,8 +152,8 @@ type candidate int32
 type view struct {
 	first  candidate // the first of these points
 	number int32     // of the trial that scored it; -1 before
-	cost   float64
-	bound  float64 // no full score is better; -Inf where that is not known
+	cost   float64   // by the objective; +Inf before
+	bound  float64   // no full score is better; -Inf where that is not known
 	status space.Status
 	handed bool // whether one of them was scored at another fidelity
 }
@@ -169,7 +169,7 @@ func (h *halving) status(c candidate, level int) space.Status {
 	return *h.statuses.At(int(c)*h.cfg.Levels + level)
 }
 
-// cost returns the cost of a candidate at a fidelity.
+// cost returns the cost of a candidate at a fidelity, +Inf where it failed or was not scored.
 func (h *halving) cost(c candidate, level int) float64 {
 	if level == h.cfg.Levels {
 		return h.viewAt(c).cost
@@ -180,6 +180,7 @@ func (h *halving) cost(c candidate, level int) float64 {
 // point returns the point of a candidate.
 func (h *halving) point(c candidate) space.Point { return h.points.At(int(c)) }
 
+// The constants that users cannot set. Like the defaults of Config, they were chosen by hand.
 const (
 	opened      = 2  // points of the inner strategy that are scored fully at the start
 	firstScouts = 32 // points of the first scouting
@@ -227,16 +228,16 @@ func (h *halving) Ask(p space.Progress) []space.Proposal {
 // Tell keeps the outcomes.
 func (h *halving) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	for i, c := range h.asked[:len(trials)] {
-		o, v := &outcomes[i], h.viewAt(c)
+		o, v, cost := &outcomes[i], h.viewAt(c), space.Objective{}.Value(outcomes[i])
 		if h.level == h.cfg.Levels {
-			v.status, v.cost, v.number, v.bound = o.Status, o.Cost, int32(trials[i].Number), math.Inf(-1)
+			v.status, v.cost, v.number, v.bound = o.Status, cost, int32(trials[i].Number), math.Inf(-1)
 			if bound, ok := o.Metric(space.MetricBound); ok {
 				v.bound = bound
 			}
 			continue
 		}
 		at := int(c)*h.cfg.Levels + h.level
-		*h.statuses.At(at), *h.costs.At(at) = o.Status, o.Cost
+		*h.statuses.At(at), *h.costs.At(at) = o.Status, cost
 		v.handed = true
 		if h.level == 0 && o.Status == space.OK {
 			h.finished(c)
@@ -328,7 +329,10 @@ func (h *halving) tellInside() {
 		c, _ := h.points.Find(h.batch[i].Point)
 		v := h.viewAt(candidate(c))
 		h.batch[i].Number = int(v.number)
-		outcomes[i] = space.Outcome{Status: v.status, Cost: v.cost, Fidelity: h.batch[i].Fidelity}
+		outcomes[i] = space.Outcome{Status: v.status, Fidelity: h.batch[i].Fidelity}
+		if v.status == space.OK {
+			outcomes[i].Cost = v.cost
+		}
 	}
 	h.inner.Tell(h.batch, outcomes)
 	h.batch = nil
@@ -349,7 +353,7 @@ func (h *halving) candidate(p space.Point) candidate {
 	if fresh {
 		h.viewOf.Append(h.view(c, p))
 		for range h.cfg.Levels {
-			h.costs.Append(0)
+			h.costs.Append(math.Inf(1))
 			h.statuses.Append(space.StatusUnset)
 		}
 	}
@@ -363,7 +367,7 @@ func (h *halving) view(c candidate, p space.Point) int32 {
 	v, ok := h.seen.Find(hash, func(v int) bool { return h.sameSight(h.point(h.views.At(v).first), p) })
 	if !ok {
 		v = h.views.Len()
-		h.views.Append(view{first: c, number: -1, bound: math.Inf(-1)})
+		h.views.Append(view{first: c, number: -1, cost: math.Inf(1), bound: math.Inf(-1)})
 		h.seen.Add(hash, v)
 	}
 	return int32(v)
@@ -400,17 +404,9 @@ func (h *halving) open(c candidate) bool {
 	return h.right(c, h.cfg.Levels) || !h.scored(c, h.cfg.Levels)
 }
 
-// sortAt sorts points by their costs at a fidelity, failed ones last, and keeps the order of equal ones.
+// sortAt sorts points by their costs at a fidelity and keeps the order of equal ones.
 func (h *halving) sortAt(cs []candidate, level int) {
-	failed := func(c candidate) int {
-		if h.right(c, level) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(cs, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(h.cost(a, level), h.cost(b, level)))
-	})
+	slices.SortStableFunc(cs, func(a, b candidate) int { return cmp.Compare(h.cost(a, level), h.cost(b, level)) })
 }
 
 // shortlist returns the best points of scouting. Of points that differ in only a few parameters it keeps the best.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tune/search"
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/search/strategies"
 	"tune/space"
 )

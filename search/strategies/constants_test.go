@@ -9,7 +9,7 @@ import (
 
 	"tune/search"
 	"tune/search/constant"
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/search/searchtest"
 	"tune/search/strategies"
 	"tune/space"

@@ -51,7 +51,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `unknown strategy "": want auto,`,
 		"atuo:lead=100":               `unknown strategy "atuo": want auto, evolve, surrogate, anneal, ils, diffevo, swarm, random, grid (did you mean "auto"?)`,
-		"auto:":                       `auto: "" is no constant=value: want lead, window,`,
+		"auto:":                       `auto: "" is not of the form constant=value: want lead, window,`,
 		"auto:leed=100":               `auto: unknown constant leed: want lead, window, exploration, batch,`,
 		"auto:lead":                   `auto: lead has no value: want a whole number from 1 to 1000000`,
 		"auto:lead=0":                 `auto: lead is 0: want a whole number from 1 to 1000000`,

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/space"
 )
 

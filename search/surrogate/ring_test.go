@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tune/search/functions"
+	"tune/search/internal/functions"
 	"tune/space"
 )
 

@@ -24,6 +24,7 @@ type Strategy interface {
 	Learn([]space.Trial, []space.Outcome)
 }
 
+// The constants that users cannot set. They were chosen by hand.
 const (
 	// alone is the number of evaluations after which a strategy learns of the leaders.
 	alone = 24

@@ -363,7 +363,7 @@ func (e *evaluator) compare(n *node, word string, a, b any) (bool, error) {
 		}
 		elements, ok := elementsOf(b)
 		if !ok {
-			return false, e.fail(n, "nothing is in %s: it is no list", show(b))
+			return false, e.fail(n, "nothing is in %s: it is not a list", show(b))
 		}
 		return slices.ContainsFunc(elements, func(v any) bool { return equal(a, v) }) == (word == "in"), nil
 	}
@@ -719,7 +719,7 @@ func (e *evaluator) convert(n *node, v any) (any, error) {
 		} else if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 			return f, nil
 		}
-		return nil, e.fail(n, "%s is no number", show(v))
+		return nil, e.fail(n, "%s is not a number", show(v))
 	}
 	v, ok := number(v)
 	if !ok {

@@ -124,7 +124,7 @@ func (p Parameter) space(def *value) (space.Parameter, error) {
 	}
 	list, ok := elementsOf(v)
 	if _, isText := v.(string); !ok || isText {
-		return space.Parameter{}, fmt.Errorf("%s is no list of values", show(v))
+		return space.Parameter{}, fmt.Errorf("%s is not a list of values", show(v))
 	}
 	values := make([]space.Value, len(list))
 	for i, element := range list {

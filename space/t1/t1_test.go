@@ -128,7 +128,7 @@ func TestReadErrors(t *testing.T) {
 		{"size", `{"X": "x"}`, `{}`, `KernelSpecification.LocalSize: the field "X" is missing`},
 		{"list", `"[1, 2, 4]"`, `"[1, 2"`, `line 5: TuningParameters[0] "x": Values: column 6`},
 		{"value", `"[1, 2, 4]"`, `"[1, 2.5]"`, "Values: 2.5 is not of type int"},
-		{"no list", `"[1, 2, 4]"`, `"7"`, "Values: 7 is no list of values"},
+		{"no list", `"[1, 2, 4]"`, `"7"`, "Values: 7 is not a list of values"},
 		{"name", "x > 1", "xx > 1", `line 9: Conditions[0].Expression: column 1: there is no parameter "xx" (did you mean "x"?)`},
 		{"grammar", "x > 1", "x >> > 1", "line 9: Conditions[0].Expression: column 6"},
 		{"bits", "x > 1", "x & 1", "bitwise operators are not understood"},

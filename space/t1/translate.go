@@ -563,7 +563,7 @@ func (t *translator) isMember(n *node, a, b part) (part, error) {
 	case b.shape == isText && b.constant && a.parameter != "":
 		return t.choices(n, a, func(v any) (bool, error) { return t.compare(n, "in", v, b.value) })
 	case b.shape != isSequence:
-		return part{}, t.fail(n, "in wants a list, not %s", b.shape)
+		return part{}, t.fail(n, "what follows in is %s: want a list", b.shape)
 	case a.shape == isText && a.parameter != "" && b.constant:
 		return t.choices(n, a, func(v any) (bool, error) { return t.compare(n, "in", v, b.value) })
 	}
@@ -645,7 +645,7 @@ func (t *translator) callPart(n *node, args []part) (part, error) {
 	switch n.text {
 	case "len", "list", "tuple":
 		if len(args) != 1 || args[0].shape != isSequence {
-			return part{}, t.fail(n, "%s of what is no list", n.text)
+			return part{}, t.fail(n, "%s of what is not a list", n.text)
 		}
 		if n.text == "len" {
 			return t.literal(n, int64(len(elements))), nil
@@ -653,7 +653,7 @@ func (t *translator) callPart(n *node, args []part) (part, error) {
 		return part{node: n, shape: isSequence, elements: elements}, nil
 	case "all", "any":
 		if args[0].shape != isSequence {
-			return part{}, t.fail(n, "%s of what is no list", n.text)
+			return part{}, t.fail(n, "%s of what is not a list", n.text)
 		}
 		word, texts := " or ", []string{"false"}
 		if n.text == "all" {

@@ -16,7 +16,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -186,15 +185,4 @@ func put(name, to string) error {
 		return err
 	}
 	return os.WriteFile(to, data, 0o666)
-}
-
-// Sources returns the names of all sources, for tests.
-func Sources() (names []string, err error) {
-	all, err := fs.ReadDir(files, "sources")
-	for _, f := range all {
-		if !strings.HasSuffix(f.Name(), ".h") {
-			names = append(names, strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
-		}
-	}
-	return names, err
 }

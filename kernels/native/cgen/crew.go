@@ -11,7 +11,7 @@ import (
 func CrewParameters(condition string) []space.Parameter {
 	return []space.Parameter{
 		space.Enum("hand_out", string(threads.Static), string(threads.Dynamic)).If(condition).
-			Describe("chunks to workers: fixed, or to whoever is free"),
+			Describe("how chunks are assigned: fixed to a worker, or to any worker that is free"),
 		space.Enum("start", string(threads.Pool), string(threads.Spawn)).If(condition).
 			Describe("threads: kept between calls, or started by each"),
 		space.Ints("spin", 0, 1000, 20000).WithDefault(1000).If(condition + " && start == '" + string(threads.Pool) + "'").

@@ -108,7 +108,7 @@ func (s suite) presets(t *testing.T) {
 		}
 		seen[p.Name] = true
 		if again, err := s.spec.Space().Parse(p.Point.Key()); err != nil || !again.Equal(p.Point) {
-			t.Errorf("preset %s is no point of the space: %v", p.Name, err)
+			t.Errorf("preset %s is not a point of the space: %v", p.Name, err)
 			continue
 		}
 		if err := s.check(t, p.Point); err != nil {

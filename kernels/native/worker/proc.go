@@ -144,7 +144,7 @@ func killDescendants() {
 	}
 }
 
-// Limits for what a command has running at one time. No program worth tuning comes near them, and the system has ids for only
+// Limits for what a command has running at once. No program worth tuning comes near them, and the system has ids for only
 // some ten thousand threads in total.
 const (
 	maxProcesses = 1024
@@ -179,9 +179,9 @@ func (c *census) excess() string {
 	}
 	switch {
 	case count > maxProcesses:
-		return fmt.Sprintf("started more than %d processes at one time", maxProcesses)
+		return fmt.Sprintf("started more than %d processes at once", maxProcesses)
 	case threads > maxThreads:
-		return fmt.Sprintf("started more than %d threads at one time", maxThreads)
+		return fmt.Sprintf("started more than %d threads at once", maxThreads)
 	}
 	return ""
 }

@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 		t.Run(kind, func(t *testing.T) {
 			begin := time.Now()
 			_, err := Run(t.Context(), Command{Path: bomb, Args: []string{kind}, Core: -1, Limits: Limits{Wall: 20 * time.Second}})
-			wantRejection(t, err, space.Crashed, "started more than 1024 processes at one time")
+			wantRejection(t, err, space.Crashed, "started more than 1024 processes at once")
 			t.Logf("%v after %v", err, time.Since(begin))
 			if took := time.Since(begin); took > 15*time.Second {
 				t.Errorf("it took %v", took)

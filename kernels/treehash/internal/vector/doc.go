@@ -17,6 +17,6 @@
 // Then emit writes the bundles (emit.go).
 //
 // A graph has lower bounds before it has a schedule (bound.go), and an interpreter that knows neither cycles nor
-// engines (interpret.go), while check.go knows just these: Explain puts every pass from lower to schedule to them, and the
-// program to the machine, and names the first that is wrong (explain.go).
+// engines (interpret.go), while check.go knows only these. Explain checks the result of each pass from lower to schedule with
+// both, runs the program on the machine, and names the first pass that is wrong (explain.go).
 package vector

@@ -43,7 +43,7 @@ type pass struct {
 // this table; emit then writes the program.
 var passes = []pass{
 	{
-		name: "plan", doc: "how each group finds its nodes in each round; the passes behind it ask for it as they go",
+		name: "plan", doc: "how each group finds its nodes in each round; the later passes follow it",
 		show: func(w io.Writer, c *compilation) error { _, err := fmt.Fprint(w, c.plan); return err },
 	},
 	{

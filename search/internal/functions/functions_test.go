@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tune/search/functions"
+	"tune/search/internal/functions"
 )
 
 // Every function has its minimum where the table says, and nothing below it among its neighbours and at random.
