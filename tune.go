@@ -124,6 +124,8 @@ type Report struct {
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
+	// Failures sums up the candidates that failed during the search, the most frequent kind first.
+	Failures []results.Failure
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []Refusal
 }
@@ -418,6 +420,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		return nil, err
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
+	if report.Failures, err = journal.Failures(end); err != nil {
+		return nil, err
+	}
 	return report, s.export(ctx, o, report, journal, end)
 }
 

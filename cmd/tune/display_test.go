@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -18,7 +19,7 @@ func TestNumber(t *testing.T) {
 		0: "0", 7: "7", 999: "999", 1000: "1,000", 147734: "147,734", 1234567: "1,234,567", -1000: "-1,000", -999: "-999", -123456: "-123,456",
 		1.5: "1.5", 12345.678: "12345.7", 999999.4: "999999", 30622199.6: "30,622,200", 1e300: "1e+300", 1 << 53: "9.0072e+15",
 	} {
-		if got := number(v); got != want {
+		if got := plain.Number(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
 	}

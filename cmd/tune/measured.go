@@ -37,10 +37,11 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	case s.Verdict != "" && s.Search != nil:
 		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
+	unit := space.Unit(s.Unit)
 	switch {
 	case s.Closest != nil && s.Search == nil:
 		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
-		fmt.Fprintf(w, "search    saw %s %s there", number(s.Closest.Cost), s.Unit)
+		fmt.Fprintf(w, "search    saw %s there", unit.Words(s.Closest.Cost))
 		if s.Closest.Ratio > 0 {
 			fmt.Fprintf(w, ", %s the baseline", times(s.Closest.Ratio))
 		}
@@ -65,9 +66,9 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:
 	case s.Key == s.Baseline.Key:
-		fmt.Fprintf(w, "search    saw %s %s, at another time\n", number(seen.Baseline), s.Unit)
+		fmt.Fprintf(w, "search    saw %s, at another time\n", unit.Words(seen.Baseline))
 	default:
-		fmt.Fprintf(w, "search    saw %s %s, and %s for the baseline, at other times\n", number(seen.Cost), s.Unit, number(seen.Baseline))
+		fmt.Fprintf(w, "search    saw %s, and %s for the baseline, at other times\n", unit.Words(seen.Cost), unit.Words(seen.Baseline))
 	}
 }
 

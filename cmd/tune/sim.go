@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/treehash"
 	"tune/kernels/treehash/tree"
@@ -156,7 +157,7 @@ func (a *app) printExamination(e treehash.Examination, indices bool) error {
 	if indices {
 		say("indices", e.Indices)
 	}
-	fmt.Fprintf(w, "cycles  %s (at least %s, for %s)\n", number(float64(e.Result.Cycles)), number(float64(e.Bound.Cycles)), e.Bound.Limiter())
+	fmt.Fprintf(w, "cycles  %s (at least %s, for %s)\n", plain.Number(float64(e.Result.Cycles)), plain.Number(float64(e.Bound.Cycles)), e.Bound.Limiter())
 	if e.Result.Pauses > 0 {
 		fmt.Fprintf(w, "pauses  %d, switched off\n", e.Result.Pauses)
 	}

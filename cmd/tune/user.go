@@ -42,7 +42,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	case set.from["kernel"] != "":
 		return fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())
 	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
-		return fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)
+		return fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)}
 	default:
 		set.kernel = name
 	}
@@ -331,7 +331,7 @@ func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) []user.Fau
 }
 
 func faultsError(path string, n int) error {
-	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))}
+	return usage(fileFault{fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))})
 }
 
 // settingFaults finds what is wrong with the settings in the file of a kernel.
@@ -396,7 +396,7 @@ func (a *app) printCheck(r *checkReport) {
 	}
 	points := "more points than can be counted"
 	if r.Points != nil {
-		points = number(float64(*r.Points)) + " points"
+		points = plain.Number(float64(*r.Points)) + " points"
 	}
 	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
 	fmt.Fprintf(a.stdout, "space     %s\n", points)
@@ -412,10 +412,10 @@ func (a *app) printCheck(r *checkReport) {
 			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
 			return
 		}
-		fmt.Fprintf(a.stdout, "          %s%s, %s %s\n", rightBy[r.Checked], deviation(b.Metrics), number(b.Cost), b.Unit)
+		fmt.Fprintf(a.stdout, "          %s%s, %s\n", rightBy[r.Checked], deviation(b.Metrics), space.Unit(b.Unit).Words(b.Cost))
 		_, rest, _ := kernels.SplitDeviation(b.Metrics)
 		for _, m := range rest {
-			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))
+			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, plain.Number(m.Value))
 		}
 	}
 }

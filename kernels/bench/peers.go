@@ -41,9 +41,14 @@ type Row struct {
 	Threads int    `json:"threads"`
 	// Rate is the kernel's rate, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its share of the measured peak of the cores
 	// that the threads use; 0 where that is unknown.
+	// Rate and Unit are zero where the kernel counts neither operations nor bytes.
 	Rate      float64 `json:"rate"`
 	Unit      string  `json:"unit"`
 	PeakShare float64 `json:"peak_share"`
+	// Cost and BaselineCost are the costs of the result and of the baseline, in CostUnit.
+	Cost         float64    `json:"cost"`
+	BaselineCost float64    `json:"baseline_cost"`
+	CostUnit     space.Unit `json:"cost_unit"`
 	// GFLOPS is in billions of floating-point operations a second; 0 where the kernel does not count them.
 	GFLOPS float64 `json:"gflops,omitempty"`
 	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, also in Unit.
@@ -158,7 +163,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, measureLimit), Peak: true})
 	if err != nil {
 		return r, err
 	}
@@ -170,7 +175,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final kernels.Final) error {
 	metric, rate := rateOf(info, score)
 	work := rate * score.Cost // billions of operations or bytes a call, times a billion
-	r.Unit = rateUnits[metric]
+	r.Unit, r.CostUnit = rateUnits[metric], space.Unit(info.Unit)
 	best := -1
 	for i, c := range final.Comparisons {
 		if c.Err != nil {
@@ -179,13 +184,13 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			}
 			continue // a library that fails here is not compared with
 		}
-		r.Rate = work / c.Baseline
+		r.Rate, r.Cost = work/c.Baseline, c.Baseline
 		switch rivals[i].name {
 		case serialName:
 			r.SerialRatio, r.SerialLow, r.SerialHigh = inverse(c)
 			continue
 		case baselineName:
-			r.Baseline = work / c.Cost
+			r.Baseline, r.BaselineCost = work/c.Cost, c.Cost
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
 			r.Peers[rivals[i].name] = work / c.Cost
@@ -202,7 +207,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
 	r.Ratio, r.Low, r.High = inverse(c)
 	if value, ok := space.FindMetric(score.Metrics, space.MetricGFLOPS); ok {
-		r.GFLOPS = value * r.Rate / rate // as measured here
+		r.GFLOPS = value * score.Cost / r.Cost // as measured here
 	}
 	if metric != space.MetricGBS {
 		r.PeakShare = final.PeakShare

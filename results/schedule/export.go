@@ -71,7 +71,10 @@ func (e *StaleError) Unwrap() error { return e.Err }
 
 // drawChart draws the best cost over time.
 func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact}
+	unit := space.Unit(k.Info.Unit)
+	c := chart.Run{
+		Unit: unit, Start: run.Elapsed, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact,
+	}
 	steps, err := results.Convergence(run)
 	if err != nil {
 		return err
@@ -82,11 +85,32 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 	if len(c.Steps) == 0 {
 		return ErrNoValid
 	}
+	for r, err := range run.Rounds() {
+		if err != nil {
+			return err
+		}
+		for i := range r.Entries {
+			e := &r.Entries[i]
+			c.Start = min(c.Start, e.Elapsed)
+			switch {
+			case e.Outcome.Status != space.OK:
+				c.Failed = append(c.Failed, e.Elapsed)
+			case e.Key == run.Settings.Baseline.Key && e.Outcome.Counts():
+				c.Baseline = e.Outcome.Cost
+			}
+		}
+	}
 	if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil {
+		switch {
+		case best.Search != nil:
+			c.Baseline = best.Search.Baseline
+		case k.Info.Exact:
+			c.Baseline = best.Baseline.Cost
+		}
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
 		instead := k.Info.Exact && best.Closest != nil && best.Cost <= c.Steps[len(c.Steps)-1].Cost
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
-			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× the baseline's %s", unit.Words(best.Cost), best.Ratio, unit.Words(best.Baseline.Cost))
 		}
 	}
 	return chart.WriteRun(w, format, c)
