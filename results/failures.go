@@ -54,11 +54,11 @@ type choice struct{ name, value string }
 // FailureTally sums up failures while outcomes are added. It keeps some keys, not all of them, so that its size is bounded. The zero
 // value is ready to use.
 type FailureTally struct {
-	kinds []*kind
+	kinds []*ofStatus
 }
 
-// kind is what is known about the candidates of one status.
-type kind struct {
+// ofStatus is what is known about the candidates of one status.
+type ofStatus struct {
 	Failure
 	shared map[choice]bool // by all of them
 	first  []space.Entry   // some of them, by their numbers
@@ -81,10 +81,10 @@ func SumFailures(h History) ([]Failure, error) {
 // Add adds the outcome of a candidate.
 func (t *FailureTally) Add(e *space.Entry) {
 	status := e.Outcome.Status
-	at := slices.IndexFunc(t.kinds, func(k *kind) bool { return k.Status == status })
+	at := slices.IndexFunc(t.kinds, func(k *ofStatus) bool { return k.Status == status })
 	if at < 0 {
 		at = len(t.kinds)
-		t.kinds = append(t.kinds, &kind{Failure: Failure{Status: status}})
+		t.kinds = append(t.kinds, &ofStatus{Failure: Failure{Status: status}})
 	}
 	k := t.kinds[at]
 	k.Count++
@@ -103,7 +103,7 @@ func (t *FailureTally) Add(e *space.Entry) {
 
 // keep keeps an entry if it is one of the first. Entries are added in the order in which they end, which depends on the workers; those
 // that are kept do not.
-func (k *kind) keep(e *space.Entry) {
+func (k *ofStatus) keep(e *space.Entry) {
 	at, _ := slices.BinarySearchFunc(k.first, e.Number, func(one space.Entry, number int) int { return cmp.Compare(one.Number, number) })
 	if at < keptKeys {
 		k.first = slices.Insert(k.first, at, space.Entry{Number: e.Number, Key: e.Key, Outcome: space.Outcome{Reason: e.Outcome.Reason}})
@@ -135,7 +135,7 @@ func (t *FailureTally) Failures() []Failure {
 }
 
 // causes returns those choices shared by all failures of a kind that are rare among the other candidates, the rarest first.
-func (t *FailureTally) causes(of *kind) []string {
+func (t *FailureTally) causes(of *ofStatus) []string {
 	if of.Count < leastShared || len(of.shared) == 0 {
 		return nil
 	}

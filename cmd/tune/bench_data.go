@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/recorded"
 	"tune/results"
@@ -244,11 +243,11 @@ func writeDataCSV(w io.Writer, r *bench.DataReport) error {
 	for _, d := range slices.Concat(r.Spaces, r.Overall) {
 		cells := []string{cmp.Or(d.Space, "overall"), d.Strategy}
 		for _, m := range d.Mean.Value {
-			cells = append(cells, plain.Number(m))
+			cells = append(cells, number(m))
 		}
-		cells = append(cells, plain.Number(d.Optimum), plain.Number(d.Wasted))
+		cells = append(cells, number(d.Optimum), number(d.Wasted))
 		for _, e := range d.Error.Value {
-			cells = append(cells, plain.Number(e))
+			cells = append(cells, number(e))
 		}
 		out.Write(cells)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -98,10 +99,32 @@ func TestLine(t *testing.T) {
 			defer d.end()
 			clock.add(c.spent)
 			d.observe(c.event)
-			if got := d.line(); got != c.want {
+			if got := d.line(math.MaxInt); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestNarrow: on a narrow terminal the line leaves out what matters least, and keeps the best and the time left.
+func TestNarrow(t *testing.T) {
+	clock := &clock{now: time.Unix(1e9, 0)}
+	d := newDisplay(&bytes.Buffer{}, nil, true, clock.read())
+	d.now = clock.read
+	d.start(startOf(time.Minute, 0, 0, 0))
+	defer d.end()
+	clock.add(2 * time.Second)
+	d.observe(event(10, 9, 1500))
+	for columns, want := range map[int]string{
+		120: "best 1,500 cycles (2.00× baseline) · 10 evaluated, 5.0/s · 90% valid · 58s left",
+		70:  "best 1,500 cycles (2.00× baseline) · 10 evaluated · 58s left",
+		50:  "best 1,500 cycles (2.00× baseline) · 58s left",
+		39:  "best 1,500 cycles · 58s left",
+		20:  "best 1,500 cycles",
+	} {
+		if got := d.line(columns); got != want {
+			t.Errorf("in %d columns: %q, want %q", columns, got, want)
+		}
 	}
 }
 

@@ -469,6 +469,7 @@ func (a *app) exportCommand() *cobra.Command {
   t4           the results format T4
   kerneltuner  a cache file of Kernel Tuner; times become milliseconds
   recorded     tune's own form of a measured space, which the kernel recorded can search
+  library      a header and a source to link into a program, for kernels in C: one function with your --prefix as its name
 
 If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
@@ -481,16 +482,21 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
   tune export runs/gemm-f32-20260102-150405-1 --format program --measure
+  tune export runs/gemm-f32-20260102-150405-1 --format library --prefix gemm_512 --output src
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
-	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", "))
+	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
+	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if !slices.Contains(tune.Formats, *format) {
-			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
+		if formats := exportFormats(); !slices.Contains(formats, *format) {
+			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(formats, ", "), space.DidYouMean(*format, formats)))
+		}
+		if *prefix != "" && *format != libraryFormat {
+			return usage(fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat))
 		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
@@ -511,7 +517,11 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		defer found.Close()
 		write := func(w io.Writer) error { return export(c.Context(), found.Table, args[0], *format, w) }
-		err = a.writeOut(*output, write)
+		if *format == libraryFormat {
+			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
+		} else {
+			err = a.writeOut(*output, write)
+		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
 				stale, args[0])

@@ -95,7 +95,7 @@ func (b Ablate) Run(ctx context.Context) ([]Ablation, error) {
 			}
 			a.Best, a.Evaluations = append(a.Best, r.Best.Outcome.Cost), append(a.Evaluations, r.Told)
 			if (space.Objective{}).Less(r.Best.Outcome, best) {
-				best, a.Point = r.Best.Outcome, r.Best.Key
+				best, a.Point = r.Best.Outcome, r.Best.Trial.Point.Key()
 			}
 			if b.Observe != nil {
 				b.Observe(len(out)*len(b.Seeds)+len(a.Best), len(problems)*len(b.Seeds))

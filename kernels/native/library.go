@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
-	"tune/kernels"
 	"tune/kernels/native/cc"
 )
 
@@ -85,20 +85,20 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	if compiler == "" {
 		compiler = "cc"
 	}
-	l.Command = cc.ObjectCommand(h.Lang, compiler, h.Flags, l.SourceName, name+".o")
+	l.Command = cc.ObjectCommand(compiler, h.Flags, l.SourceName, name+".o")
 	fill := libraryText{
 		Name: name, Guard: strings.ToUpper(name) + "_H", Header: l.HeaderName, About: strings.ReplaceAll(about, "*/", "* /"),
 		Point: strings.ReplaceAll(h.Point, "*/", "* /"), Threads: h.Threads, CPlusPlus: h.Lang == "c++",
 		Text: strings.TrimRight(text, "\n"), Arguments: b.Call.Arguments, Dims: b.Dims, Own: b.Call.Function != "",
 	}
-	var words []string
-	for _, arg := range l.Command {
-		words = append(words, kernels.ShellWord(strings.ReplaceAll(arg, "\n", " ")))
-	}
-	fill.Command = strings.ReplaceAll(strings.Join(words, " "), "*/", "* /")
+	fill.Command = strings.ReplaceAll(commandText(l.Command), "*/", "* /")
 	for _, s := range b.Symbols {
-		if !identifier.MatchString(strings.TrimLeft(s, "_")) {
+		if !identifier.MatchString(s) {
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
+		}
+		if s == packName {
+			fill.Pack = true
+			continue
 		}
 		fill.Symbols = append(fill.Symbols, s)
 	}
@@ -134,6 +134,7 @@ type libraryText struct {
 	CPlusPlus             bool
 	Text                  string
 	Symbols               []string
+	Pack                  bool   // whether there is a function that lays out the operands
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source
 	Arguments             []Argument
@@ -159,6 +160,41 @@ func (t libraryText) Names() string {
 		words = append(words, a.Name)
 	}
 	return strings.Join(words, ", ")
+}
+
+// definedSymbols returns the names that an object defines for others, as a source writes them, in order. Those of the C++ library
+// and those that the linker adds are left out.
+func definedSymbols(so string) ([]string, error) {
+	symbols, err := dynamicSymbols(so)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range symbols {
+		if name := sourceName(s.Name); identifier.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// mangled matches the beginning of a mangled name of C++ up to its first component (Itanium C++ ABI, 5.1): _Z4workPf, _ZN5Thing3runEv,
+// _ZTV5Thing. Its first group is the length of that component.
+var mangled = regexp.MustCompile(`^_Z(?:T[VTIS]|GV|Z)*(?:N[KVrO]*)?(?:[KL])*([0-9]+)`)
+
+// sourceName returns the outermost name of a symbol: a function, a variable, a class or a name space; "" for what the C++ library
+// defines.
+func sourceName(symbol string) string {
+	m := mangled.FindStringSubmatch(symbol)
+	if m == nil {
+		return symbol // of C, or reserved, or of name space std
+	}
+	n, err := strconv.Atoi(m[1])
+	if rest := symbol[len(m[0]):]; err == nil && n <= len(rest) {
+		return rest[:n]
+	}
+	return ""
 }
 
 //go:embed library.c.tmpl

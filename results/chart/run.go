@@ -125,13 +125,15 @@ func WriteRun(w io.Writer, format string, r Run) error {
 		return fmt.Errorf("chart: %w", err)
 	}
 	out.Add(line)
-	if low > 0 && high/low >= logFrom {
+	if low > 1/mostCost && high/low >= logFrom {
 		out.Y.Scale, out.Y.Tick.Marker = plot.LogScale{}, logTicks{}
-		edge := math.Pow(high/low, 0.04)
-		out.Y.Min, out.Y.Max = low/edge, min(high*edge, mostCost)
+		edge := math.Pow(high/low, 0.05)
+		below, above := room(y.rises, edge, math.Pow(high/low, legendRoom))
+		out.Y.Min, out.Y.Max = max(low/below, math.SmallestNonzeroFloat64), min(high*above, mostCost)
 	} else {
 		margin := math.Max((high-low)/20, max(math.Abs(low), math.Abs(high))/200)
-		out.Y.Min, out.Y.Max = low-margin, high+margin
+		below, above := room(y.rises, margin, math.Max(margin, legendRoom*(high-low)))
+		out.Y.Min, out.Y.Max = low-below, high+above
 		out.Y.Tick.Marker = linearTicks{}
 	}
 	if out.Y.Min >= out.Y.Max {
@@ -154,6 +156,18 @@ func WriteRun(w io.Writer, format string, r Run) error {
 	out.Draw(draw.Crop(page, vg.Centimeter/4, -vg.Centimeter/2, vg.Centimeter/4, -vg.Centimeter/4))
 	_, err = canvas.WriteTo(w)
 	return err
+}
+
+// legendRoom is the part of the vertical axis that the legend takes, of what the curves take.
+const legendRoom = 0.3
+
+// room returns what the vertical axis has below and above the curves: the legend is below a curve that rises, and above one that
+// falls.
+func room(rises bool, margin, legend float64) (below, above float64) {
+	if rises {
+		return legend, margin
+	}
+	return margin, legend
 }
 
 // failed returns the moments at which failures are marked, in order: no two of them in the same part of the axis.
