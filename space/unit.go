@@ -60,6 +60,16 @@ func (u Unit) Words(cost float64) string {
 	return plain.Number(shown(cost)) + " " + name
 }
 
+// Compared says what it means that a cost is some times less than another one: "as fast" for times, cycles and rates, "as good" for
+// all others.
+func (u Unit) Compared() string {
+	_, isTime := u.isTime()
+	if _, isRate := u.Rate(); isTime || isRate || u == "cycles" {
+		return "as fast"
+	}
+	return "as good"
+}
+
 // Axis returns the name of the unit that suits costs of about the size of the given one, and the function that converts a cost
 // into it.
 func (u Unit) Axis(about float64) (name string, shown func(cost float64) float64) {

@@ -162,7 +162,7 @@ func (d *display) line(columns int) string {
 	if o := d.last.Best.Outcome; o.Status == space.OK {
 		best = d.unit.Words(o.Cost)
 		if o.Cost > 0 && d.base > 0 {
-			ratio = fmt.Sprintf(" (%.2f× baseline)", d.base/o.Cost)
+			ratio = fmt.Sprintf(" (%.2f× %s)", d.base/o.Cost, d.unit.Compared())
 		}
 	}
 	valid := 0.0

@@ -92,7 +92,7 @@ func libraryName(s *results.Schedule) string {
 func aboutLibrary(s *results.Schedule) string {
 	text := strings.TrimSpace(s.Kernel+" "+s.Shape) + ": " + space.Unit(s.Unit).Words(s.Cost)
 	if s.Ratio > 0 && s.Key != s.Baseline.Key {
-		text += fmt.Sprintf(", %s the baseline", times(s.Ratio))
+		text += fmt.Sprintf(", %s %s as the baseline", times(s.Ratio), space.Unit(s.Unit).Compared())
 	}
 	return fmt.Sprintf("%s on %s; tune %s, run %s", text, s.Machine.CPU, s.ToolVersion, s.Run)
 }

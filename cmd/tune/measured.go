@@ -43,7 +43,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
 		fmt.Fprintf(w, "search    saw %s there", unit.Words(s.Closest.Cost))
 		if s.Closest.Ratio > 0 {
-			fmt.Fprintf(w, ", %s the baseline", times(s.Closest.Ratio))
+			fmt.Fprintf(w, ", %s %s as the baseline", times(s.Closest.Ratio), unit.Compared())
 		}
 		fmt.Fprintln(w)
 	case s.Closest != nil:

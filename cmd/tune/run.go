@@ -353,9 +353,9 @@ func (a *app) printSchedule(r *tune.Report) {
 	case s.Key == s.Baseline.Key:
 		fmt.Fprintf(w, "best      %s: %s itself\n", best, baselineName(s))
 	case s.Ratio > 0:
-		fmt.Fprintf(w, "best      %s, %s the %s of %s\n", best, times(s.Ratio), baseline, s.Baseline.Preset)
+		fmt.Fprintf(w, "best      %s, %s %s as %s (%s)\n", best, times(s.Ratio), unit.Compared(), baselineName(s), baseline)
 	default: // of costs that are not above 0
-		fmt.Fprintf(w, "best      %s, against the %s of %s\n", best, baseline, s.Baseline.Preset)
+		fmt.Fprintf(w, "best      %s, against %s of %s\n", best, baseline, baselineName(s))
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)

@@ -110,7 +110,7 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
 		instead := k.Info.Exact && best.Closest != nil && best.Cost <= c.Steps[len(c.Steps)-1].Cost
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
-			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× the baseline's %s", unit.Words(best.Cost), best.Ratio, unit.Words(best.Baseline.Cost))
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× %s as the baseline (%s)", unit.Words(best.Cost), best.Ratio, unit.Compared(), unit.Words(best.Baseline.Cost))
 		}
 	}
 	return chart.WriteRun(w, format, c)
