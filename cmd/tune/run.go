@@ -562,7 +562,7 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path = filepath.Join(path, tune.ScheduleName)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: if the run was interrupted, 'tune resume %s' writes it", err, args[0])
+				return fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, args[0])
 			}
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
