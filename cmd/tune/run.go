@@ -212,7 +212,8 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Continue a run that was stopped",
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
 budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
-already, resume says so and evaluates nothing. In any case it measures the best points again and replaces best.json.
+already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
+are measured.
 The other settings are the run's own: of the environment only TUNE_JOBS is read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
