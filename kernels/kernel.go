@@ -105,7 +105,8 @@ type Series struct {
 // Peer is a library's implementation of a problem.
 type Peer struct {
 	Name      string
-	Candidate Candidate
+	Candidate Candidate // nil where the library is not installed
+	Package   string    // of Debian, that installs the library
 }
 
 // Final is the result of a CompareFunc.

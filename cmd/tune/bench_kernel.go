@@ -26,9 +26,10 @@ const kernelBudget = time.Minute
 // benchKernel gives bench the flags and the action of tuning a kernel at several shapes.
 func (a *app) benchKernel(c *cobra.Command) {
 	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("budget").Usage = "wall `time` for each shape, the measurement of its search included, with a unit: 90s, 10m, 1h30m (default 1m, if evals is not given)"
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
-	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with (default: all that are installed)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with, all of which have to be installed (default: those that are installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
@@ -94,8 +95,15 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 	if k := b.Kernel.Info(); k.Exact {
 		return usage(fmt.Errorf("the costs of %s are exact: tune run finds them, and there is nothing to measure", k.Name))
 	}
+	absent, err := b.Absent()
+	if err != nil {
+		return usage(err)
+	}
+	for _, p := range absent {
+		fmt.Fprintf(a.stderr, "%s: not installed, left out (on Debian: apt-get install %s)\n", p.Name, p.Package)
+	}
 	rows := []bench.Row{}
-	err := b.Run(c.Context(), func(r bench.Row) error {
+	err = b.Run(c.Context(), func(r bench.Row) error {
 		rows = append(rows, r)
 		if !quiet {
 			fmt.Fprintf(a.stderr, "  %s after %d evaluations, %.2f × %s\n", speed(r), r.Evaluations, r.Ratio, r.BestPeer)

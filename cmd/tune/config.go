@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -256,6 +257,9 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	kernel := ""
 	if len(args) == 1 {
 		kernel = args[0]
+		if file := kernelIn(kernel); file != "" && !slices.Contains(a.table.Names(), kernel) {
+			return set, nil, nil, nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", kernel, c.CommandPath(), file))
+		}
 	}
 	set, own, looked, err = runSettings(c.Flags(), config, kernel, a.environ)
 	if err != nil {
@@ -289,6 +293,26 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	return set, own, looked, closeKernel, nil
 }
 
+// kernelIn returns the path of the one file of a kernel in a folder; "" where the path is no folder or it has none or several.
+func kernelIn(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	var found []string
+	for _, ending := range []string{"*.yaml", "*.yml"} {
+		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
+		for _, name := range names {
+			if data, err := files.Read(name, files.YAML); err == nil && user.IsKernel(data) {
+				found = append(found, name)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
 // isYAML reports whether an argument names a YAML file.
 func isYAML(arg string) bool {
 	ext := strings.ToLower(filepath.Ext(arg))
@@ -311,5 +335,5 @@ func foundKernel(set settings, own *user.Kernel) string {
 // addRunSettings defines the flags of the settings of a run.
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
 	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
-	return flags.StringP("config", "c", "", "`preset`, or YAML file with settings or your own kernel (see tune init)")
+	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets)")
 }

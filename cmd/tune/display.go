@@ -75,6 +75,9 @@ func (d *display) start(s tune.Start) {
 		}
 		if s.Resumed > 0 {
 			fmt.Fprintf(d.text, "resuming after %d outcomes\n", s.Resumed)
+			if spent := alreadySpent(s); spent != "" {
+				fmt.Fprintf(d.text, "%s: nothing new is evaluated\n", spent)
+			}
 		}
 		for _, f := range s.Settings.From {
 			fmt.Fprintf(d.text, "from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped\n",
@@ -96,6 +99,19 @@ func (d *display) start(s tune.Start) {
 	} else {
 		close(d.done)
 	}
+}
+
+// alreadySpent says which budget of a resumed run is spent before anything is evaluated; "" for none.
+func alreadySpent(s tune.Start) string {
+	switch n := s.Budget.Evaluations; {
+	case n > 0 && s.Resumed == n:
+		return fmt.Sprintf("the budget of %d evaluations is spent already", n)
+	case n > 0 && s.Resumed > n:
+		return fmt.Sprintf("the budget of %d evaluations is spent already (there are %d)", n, s.Resumed)
+	case s.Budget.Wall > 0 && s.Elapsed >= s.Budget.Wall:
+		return fmt.Sprintf("the time budget of %s is spent already (%s were taken)", s.Budget.Wall, s.Elapsed.Round(100*time.Millisecond))
+	}
+	return ""
 }
 
 func (d *display) refresh() {

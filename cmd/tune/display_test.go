@@ -156,6 +156,22 @@ best 1,500 cycles (2.00× as fast) · 5 evaluated, 0.3/s · 80% valid · 95 to g
 	}
 }
 
+// Where there are too few pairs for an interval, nothing is said to be the same.
+func TestTooFewPairs(t *testing.T) {
+	few := &results.Schedule{Verdict: space.Unverified, Search: &results.Seen{}, Key: "a=2", Ratio: 22.764, Pairs: 4, IndistinctFrom: []string{"a=1"}}
+	few.Baseline.Key, few.Baseline.Preset = "a=1", "baseline"
+	var out bytes.Buffer
+	printMeasured(&out, few)
+	if text := out.String(); !strings.Contains(text, "\n          too few pairs to tell it from the baseline\n") || strings.Contains(text, "distinguishable") {
+		t.Errorf("it says:\n%s", text)
+	}
+	few.RatioInterval = &[2]float64{0.9, 1.1}
+	out.Reset()
+	if printMeasured(&out, few); !strings.Contains(out.String(), "          not distinguishable from the baseline\n") {
+		t.Errorf("it says:\n%s", out.String())
+	}
+}
+
 // TestLive: on a terminal the line is drawn again and again while outcomes come from several goroutines, and
 // removed in the end.
 func TestLive(t *testing.T) {

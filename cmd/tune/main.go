@@ -224,6 +224,9 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 			if len(args) > 0 && slices.Contains(a.table.Names(), args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
 			}
+			if len(args) > 0 && isYAML(args[0]) {
+				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
+			}
 			return noArgs(c, args)
 		},
 		SilenceErrors: true, SilenceUsage: true,

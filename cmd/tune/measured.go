@@ -57,11 +57,19 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	if m := s.MachineState; m != nil {
 		fmt.Fprintf(w, "machine   load %.1f, %.0f %% busy, %.1f %% stolen, drift %.1f %%\n", m.Load, 100*m.Busy, 100*m.Steal, 100*m.Drift)
 	}
+	interval := s.RatioInterval
+	if s.Closest != nil {
+		interval = s.Closest.RatioInterval
+	}
 	for _, key := range s.IndistinctFrom {
 		if key == s.Baseline.Key {
 			key = baselineName(s)
 		}
-		fmt.Fprintf(w, "          not distinguishable from %s\n", key)
+		text := "not distinguishable"
+		if interval == nil {
+			text = "too few pairs to tell it"
+		}
+		fmt.Fprintf(w, "          %s from %s\n", text, key)
 	}
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:

@@ -211,7 +211,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a run that was stopped",
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
-budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run.
+budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
+already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
+are measured.
 The other settings are the run's own: of the environment only TUNE_JOBS is read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
@@ -562,7 +564,7 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path = filepath.Join(path, tune.ScheduleName)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: if the run was interrupted, 'tune resume %s' writes it", err, args[0])
+				return fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, args[0])
 			}
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)

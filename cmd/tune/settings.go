@@ -108,7 +108,7 @@ var settingTable = []setting{
 		s.seed, err = parseSeed(v)
 		return err
 	}, false},
-	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)", "", func(s *settings, v string) (err error) {
+	{"budget", "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given). The final measurement is part of it, but takes some seconds at least, so that budgets below 30s may be exceeded", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
 	}, false},

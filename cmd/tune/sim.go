@@ -79,7 +79,7 @@ and the used slots of each engine. With --vectors it checks every program and tr
 				return err
 			}
 		}
-		return a.simulate(args[0], program, shape, treeSeed, *cycles, *trace, *asJSON)
+		return a.simulate(args[0], program, shape, set.shape != "", treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
 }
@@ -105,7 +105,7 @@ func readNames(path string) ([]sim.NamedRange, error) {
 	return names, nil
 }
 
-func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, seed uint64, cycles int, trace string, asJSON bool) error {
+func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, shapeGiven bool, seed uint64, cycles int, trace string, asJSON bool) error {
 	s := tree.Shape{Height: shape.Int("height"), Rounds: shape.Int("rounds"), Batch: shape.Int("batch")}
 	limits := sim.Limits{Cycles: cycles}
 	e, err := treehash.Examine(program, s, seed, limits)
@@ -125,7 +125,11 @@ func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, s
 		_, err = results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
 	}
 	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
-		err = &exitError{code: exitFailed}
+		failed := &exitError{code: exitFailed}
+		if !shapeGiven {
+			failed.err = fmt.Errorf("%s is wrong at %s: is this program for another shape? --shape says which", path, shape)
+		}
+		err = failed
 	}
 	return err
 }

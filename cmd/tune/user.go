@@ -112,7 +112,7 @@ fields, for editors.`,
 			}
 			fmt.Fprintf(a.stdout, "wrote %s\n", path)
 		}
-		_, err := fmt.Fprintf(a.stdout, "next: tune check %[1]s, then tune run -c %[1]s\n", configPath(filepath.Join(dir, files[0].Name)))
+		_, err := fmt.Fprintf(a.stdout, "next: tune check %[1]s, then tune run %[1]s\n", configPath(filepath.Join(dir, files[0].Name)))
 		return err
 	}
 	return c
@@ -209,6 +209,9 @@ ask for their version.`,
 // check examines a file. The report is nil where nothing can be said about it.
 func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
+	if file := kernelIn(path); file != "" {
+		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
+	}
 	k, err := user.Load(path)
 	if faults, ok := errors.AsType[user.Faults](err); ok {
 		report.Faults = checkFaults(faults)

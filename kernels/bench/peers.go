@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type Peers struct {
 	// Tune searches at a shape, in a new run directory.
 	Tune  func(ctx context.Context, shape kernels.Shape, dir string) (Tuned, error)
 	Seed  uint64   // of the searches; results are then checked on inputs that the searches did not use
-	Names []string // of libraries; none means all that the kernel knows and finds
+	Names []string // of libraries, which have to be installed; none means all that the kernel knows and finds
 	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
 }
@@ -88,14 +89,8 @@ type rival struct {
 // Run tunes and measures one shape after another, and passes on each row as soon as it is known.
 func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 	// A wrong name is reported before anything is tuned.
-	for _, shape := range b.Shapes {
-		problem, err := b.Kernel.Problem(shape)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shape, err)
-		}
-		if _, err := b.peers(problem); err != nil {
-			return err
-		}
+	if _, err := b.Absent(); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "tune-bench-")
 	if err != nil {
@@ -117,6 +112,23 @@ func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 		}
 	}
 	return nil
+}
+
+// Absent returns the libraries that are left out because they are not installed. An unknown name of a library is an error, and so is
+// a named library that is not installed.
+func (b Peers) Absent() (absent []kernels.Peer, err error) {
+	for _, shape := range b.Shapes {
+		problem, err := b.Kernel.Problem(shape)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shape, err)
+		}
+		peers, err := b.peers(problem)
+		if err != nil {
+			return nil, err
+		}
+		absent = slices.DeleteFunc(peers, func(p kernels.Peer) bool { return p.Candidate != nil }) // of each shape the same
+	}
+	return absent, nil
 }
 
 func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
@@ -233,6 +245,9 @@ func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([
 	}
 	var out []rival
 	for _, p := range peers {
+		if p.Candidate == nil {
+			continue
+		}
 		if err := kernels.Verify(ctx, p.Candidate, seeds); err != nil {
 			return nil, fmt.Errorf("peer %s: %w", p.Name, err)
 		}
