@@ -124,6 +124,8 @@ type Report struct {
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
+	// Failures sums up the candidates that failed during the search, the most frequent kind first.
+	Failures []results.Failure
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []Refusal
 }
@@ -418,6 +420,9 @@ func (s *session) carryOut(ctx context.Context, o Options) (report *Report, err 
 		return nil, err
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
+	if report.Failures, err = journal.Failures(end); err != nil {
+		return nil, err
+	}
 	return report, s.export(ctx, o, report, journal, end)
 }
 
@@ -497,21 +502,12 @@ func (s *session) export(ctx context.Context, o Options, report *Report, journal
 }
 
 // SlowBaselineError says that the budget ended before the baseline was measured.
-type SlowBaselineError struct{ Budget time.Duration }
-
-func (e *SlowBaselineError) Error() string {
-	return fmt.Sprintf("the budget of %v is over before it is measured: it needs a larger one", e.Budget)
-}
-
-// leastPatience is how long a baseline may take, however small the budget is.
-const leastPatience = 10 * time.Second
+type SlowBaselineError = kernels.SlowBaselineError
 
 // baselineWithin evaluates the baseline within the time that the run has. A slow reference could take far longer.
 func (s *session) baselineWithin(ctx context.Context, o Options) (kernels.Baseline, error) {
 	if o.Budget.Wall > 0 && !s.simulated() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, o.Began.Add(max(o.Budget.Wall, leastPatience)), &SlowBaselineError{o.Budget.Wall})
-		defer cancel()
+		return s.kernel.BaselineWithin(ctx, s.settings.CheckSeed, o.Began, o.Budget.Wall)
 	}
 	return s.kernel.Baseline(ctx, s.settings.CheckSeed)
 }
@@ -554,6 +550,12 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 // ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must.
 func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
 	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true}.Export(ctx, dir, format, w)
+}
+
+// ExportFiles returns the schedule of a run with its files, by name. It fails as Export does, or where measure is set as
+// ExportMeasured does.
+func ExportFiles(ctx context.Context, table kernels.Table, dir string, measure bool) (*results.Schedule, map[string][]byte, error) {
+	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: measure}.Files(ctx, dir)
 }
 
 // Verification is the result of checking a schedule again.

@@ -105,7 +105,8 @@ type Series struct {
 // Peer is a library's implementation of a problem.
 type Peer struct {
 	Name      string
-	Candidate Candidate
+	Candidate Candidate // nil where the library is not installed
+	Package   string    // of Debian, that installs the library
 }
 
 // Final is the result of a CompareFunc.
@@ -178,6 +179,9 @@ type Score struct {
 type Artifact struct {
 	Name  string // after the schedule's own name: "program.json" becomes best.program.json
 	Write func(io.Writer) error
+	// Earlier, if not nil, writes the file as an earlier version of tune did. Files of both forms are accepted as what the point
+	// builds.
+	Earlier func(io.Writer) error
 	// Derived says that the file can be made again from the program, and may be much larger: an export does not wait until it is
 	// on disk.
 	Derived bool

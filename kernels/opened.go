@@ -166,6 +166,24 @@ func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, erro
 	return b, nil
 }
 
+// SlowBaselineError says that the budget of a run ended before its baseline was measured.
+type SlowBaselineError struct{ Budget time.Duration }
+
+func (e *SlowBaselineError) Error() string {
+	return fmt.Sprintf("the budget of %v is over before it is measured: it needs a larger one", e.Budget)
+}
+
+// leastPatience is how long a baseline may take, however small the budget is.
+const leastPatience = 10 * time.Second
+
+// BaselineWithin is Baseline for a run that began at some moment with a budget. If the baseline takes longer than that, the error is
+// a *SlowBaselineError.
+func (o *Opened) BaselineWithin(ctx context.Context, checkSeed uint64, began time.Time, budget time.Duration) (Baseline, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(max(budget, leastPatience)), &SlowBaselineError{budget})
+	defer cancel()
+	return o.Baseline(ctx, checkSeed)
+}
+
 // lingering returns a context that ends some time after its parent.
 func lingering(parent context.Context, grace time.Duration) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))

@@ -67,9 +67,9 @@ type Traits struct {
 	// MostFinalists is how many finalists Compare has memory for at once; one with a single thread may join them. 0 means no
 	// limit.
 	MostFinalists int
-	// Peers returns candidates that call the installed ones of the named libraries, or of all libraries where names is empty. An
-	// unknown name is an error; a library that is not installed is left out. It is for problems that existing libraries solve
-	// too.
+	// Peers returns candidates that call the named libraries. An unknown name is an error, and so is a library that is not installed.
+	// Where names is empty it returns all libraries that it knows, without a candidate for those that are not installed. It is for
+	// problems that existing libraries solve too.
 	Peers func(names []string) ([]Peer, error)
 }
 

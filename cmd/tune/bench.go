@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/search/bench"
 	"tune/search/strategies"
 )
@@ -21,7 +22,8 @@ func (a *app) benchCommand() *cobra.Command {
 		Use:   "bench [KERNEL]",
 		Short: "Tune a kernel at several shapes and compare it with libraries, or compare strategies",
 		Long: `bench tunes a kernel with measured costs at each shape. It measures the result in turns with the kernel's baseline and
-with the installed libraries that compute the same (for gemm-f32 OpenBLAS, BLIS and oneDNN, which are loaded at run time).
+with the installed libraries that compute the same (for gemm-f32 OpenBLAS, BLIS and oneDNN, which are loaded at run time; on
+Debian the packages libopenblas0, libblis4 and libdnnl2). Without --peers, those that are not installed are left out.
 The ratio is the median over the pairs, with its 95 % interval.`,
 		Example: `  tune bench gemm-f32 --shapes "m=128,n=128,k=128;m=512,n=512,k=512" --peers openblas,blis,dnnl --budget 1m
   tune bench elementwise-f32 --shapes op=relu,n=33554432 --json
@@ -105,10 +107,11 @@ type searchBench struct {
 
 // benchSearch compares strategies on a kernel.
 func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set settings) error {
-	k, shape, err := a.kernelAt(kernel, set)
+	k, shape, done, err := a.kernelAt(kernel, set)
 	if err != nil {
 		return err
 	}
+	defer done()
 	b := bench.Search{Kernel: k, Shape: shape, Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}
 	observe, end := a.counter("runs")
 	b.Observe = observe
@@ -123,17 +126,37 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	return a.printCurves(curves, len(o.seeds))
 }
 
-// kernelAt returns a kernel that is named as an argument, and the shape of the settings.
-func (a *app) kernelAt(name string, set settings) (kernels.Kernel, kernels.Shape, error) {
-	k, err := a.catalog(false).Lookup(name)
-	if err != nil {
-		return nil, kernels.Shape{}, usage(err)
+// kernelOf returns the kernel that an argument names: one that tune knows, or that of a YAML file. done ends what it has started.
+func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
+	if !isYAML(name) {
+		k, err = a.catalog(false).Lookup(name)
+		return k, func() {}, usage(err)
 	}
-	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
+	own, err := user.Load(name)
 	if err != nil {
-		return nil, kernels.Shape{}, set.blame("shape", err)
+		return nil, nil, usage(err)
 	}
-	return k, shape, nil
+	if slices.Contains(a.table.Names(), own.Info().Name) {
+		own.Close()
+		return nil, nil, usage(fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", name, own.Info().Name))
+	}
+	own.On(a.host)
+	a.table = append(slices.Clone(a.table), own)
+	return own, func() { own.Close() }, nil
+}
+
+// kernelAt returns the kernel that an argument names, and the shape of the settings. done is that of kernelOf.
+func (a *app) kernelAt(name string, set settings) (k kernels.Kernel, shape kernels.Shape, done func(), err error) {
+	k, done, err = a.kernelOf(name)
+	if err != nil {
+		return nil, shape, nil, err
+	}
+	shape, err = kernels.ParseShape(k.Info().Shape, set.shape)
+	if err != nil {
+		done()
+		return nil, shape, nil, set.blame("shape", err)
+	}
+	return k, shape, done, nil
 }
 
 // strategyTexts returns the full texts of strategies, which are all different.

@@ -12,21 +12,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tune/kernels"
 	"tune/kernels/bench"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 func (a *app) benchAblateCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "ablate KERNEL",
+		Use:   "ablate KERNEL|FILE",
 		Short: "Measure how much each choice of a space contributes",
 		Long: `ablate searches the space of a kernel with each of the seeds 1..N, and then, with the same seeds and budget, the space with
 one choice fixed. --off NAME=VALUE keeps the points that have this value wherever the parameter is active;
 NAME=VALUE,NAME=VALUE fixes several at once. It prints the best cost of each search, the median over the seeds, and how much
-worse that is than in the whole space. Nothing is written to disk. Costs must be exact.`,
+worse that is than in the whole space. Where costs are measured, the best points are measured again in turns, and the last
+columns have how many times as long each takes as the best of the whole space, with its interval. Nothing is written to disk.`,
 		Example: `  tune bench ablate treehash --off fuse=false --off defer_c=false --off store_copies=0,window_gather=0 --budget 2m --seeds 3
-  tune bench ablate treehash --off spread=false --evals 2000 --json`,
-		Args: exactly(1, "a kernel"),
+  tune bench ablate treehash --off spread=false --evals 2000 --json
+  tune bench ablate my.yaml --off UNROLL=1 --off opt=-O2 --budget 30s --seeds 1`,
+		Args: exactly(1, "a kernel, or the file of your own one"),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
 	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
@@ -55,10 +59,11 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		if err := set.checkStrategy(); err != nil {
 			return err
 		}
-		k, shape, err := a.kernelAt(args[0], set)
+		k, shape, done, err := a.kernelAt(args[0], set)
 		if err != nil {
 			return err
 		}
+		defer done()
 		problem, err := k.Problem(shape)
 		if err != nil {
 			return set.blame("shape", err)
@@ -82,6 +87,9 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		}
 		observe, end := a.counter("searches")
 		b.Observe = observe
+		if measuring, _ := a.counter("turns"); measuring != nil {
+			b.Measuring = measuring
+		}
 		rows, err := b.Run(c.Context())
 		end()
 		if err != nil {
@@ -90,7 +98,7 @@ worse that is than in the whole space. Nothing is written to disk. Costs must be
 		if *asJSON {
 			return printJSON(a.stdout, rows)
 		}
-		return a.printAblations(rows, b.Seeds, k.Info().Unit)
+		return a.printAblations(rows, b.Seeds, k.Info())
 	}
 	return c
 }
@@ -112,26 +120,44 @@ func parseChoice(text string) (map[string]string, error) {
 }
 
 // printAblations prints a table in Markdown, as the README shows it.
-func (a *app) printAblations(rows []bench.Ablation, seeds []uint64, unit string) error {
+func (a *app) printAblations(rows []bench.Ablation, seeds []uint64, info kernels.Info) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	unit := space.Unit(info.Unit)
 	head := []string{"fixed"}
 	for _, s := range seeds {
 		head = append(head, fmt.Sprintf("seed %d", s))
 	}
-	head = append(head, "median "+unit, "worth")
+	cost := func(v float64) string { return fmt.Sprintf("%g", v) }
+	if info.Exact {
+		head = append(head, "median "+info.Unit, "worth")
+	} else {
+		cost = unit.Words
+		head = append(head, "median", "takes", "95 %")
+	}
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)
 	for i, r := range rows {
 		cells := []string{cmp.Or(r.Choice(), "nothing")}
 		for _, b := range r.Best {
-			cells = append(cells, fmt.Sprintf("%g", b))
+			cells = append(cells, cost(b))
 		}
-		worth := "–"
-		if i > 0 {
-			worth = fmt.Sprintf("%+g", r.Median-rows[0].Median)
+		cells = append(cells, cost(r.Median))
+		switch {
+		case i == 0 && info.Exact:
+			cells = append(cells, "–")
+		case info.Exact:
+			cells = append(cells, fmt.Sprintf("%+g", r.Median-rows[0].Median))
+		case i == 0:
+			cells = append(cells, "–", "–")
+		default:
+			takes := times(r.Worth)
+			if r.Unverified {
+				takes += ", unverified: the machine was busy"
+			}
+			cells = append(cells, takes, interval(r.WorthLow, r.WorthHigh))
 		}
-		row(append(cells, fmt.Sprintf("%g", r.Median), worth)...)
+		row(cells...)
 	}
 	return w.Flush()
 }

@@ -26,9 +26,10 @@ const kernelBudget = time.Minute
 // benchKernel gives bench the flags and the action of tuning a kernel at several shapes.
 func (a *app) benchKernel(c *cobra.Command) {
 	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("budget").Usage = "wall `time` for each shape, the measurement of its search included, with a unit: 90s, 10m, 1h30m (default 1m, if evals is not given)"
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
-	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with (default: all that are installed)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with, all of which have to be installed (default: those that are installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
@@ -40,13 +41,14 @@ func (a *app) benchKernel(c *cobra.Command) {
 		if err != nil {
 			return usage(err)
 		}
-		k, err := a.catalog(false).Lookup(args[0])
+		k, done, err := a.kernelOf(args[0])
 		if err != nil {
-			if space.Nearest(args[0], []string{"search"}) != "" {
+			if !isYAML(args[0]) && space.Nearest(args[0], []string{"search"}) != "" {
 				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))
 			}
 			return usage(err)
 		}
+		defer done()
 		b := bench.Peers{Kernel: k, Names: *peers}
 		if b.Seed, err = parseSeed(*seed); err != nil {
 			return usage(fmt.Errorf("--seed: %w", err))
@@ -93,11 +95,18 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 	if k := b.Kernel.Info(); k.Exact {
 		return usage(fmt.Errorf("the costs of %s are exact: tune run finds them, and there is nothing to measure", k.Name))
 	}
+	absent, err := b.Absent()
+	if err != nil {
+		return usage(err)
+	}
+	for _, p := range absent {
+		fmt.Fprintf(a.stderr, "%s: not installed, left out (on Debian: apt-get install %s)\n", p.Name, p.Package)
+	}
 	rows := []bench.Row{}
-	err := b.Run(c.Context(), func(r bench.Row) error {
+	err = b.Run(c.Context(), func(r bench.Row) error {
 		rows = append(rows, r)
 		if !quiet {
-			fmt.Fprintf(a.stderr, "  %s %s after %d evaluations, %.2f × %s\n", rate(r.Rate), r.Unit, r.Evaluations, r.Ratio, r.BestPeer)
+			fmt.Fprintf(a.stderr, "  %s after %d evaluations, %.2f × %s\n", speed(r), r.Evaluations, r.Ratio, r.BestPeer)
 		}
 		return nil
 	})
@@ -124,7 +133,10 @@ func (a *app) printRows(rows []bench.Row) error {
 	names := slices.Sorted(maps.Keys(peers))
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	line := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	head := append(append([]string{"shape", "tune, " + unit, "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	if unit != "" {
+		unit = ", " + unit
+	}
+	head := append(append([]string{"shape", "tune" + unit, "of peak"}, names...), "baseline", "ratio to the best", "95 %")
 	if threaded {
 		head = append(head, "ratio to its serial best", "95 %")
 	}
@@ -135,7 +147,11 @@ func (a *app) printRows(rows []bench.Row) error {
 		if r.PeakShare > 0 {
 			share = fmt.Sprintf("%.1f %%", 100*r.PeakShare)
 		}
-		cells := []string{r.Shape, rate(r.Rate), share}
+		own, baseline := rate(r.Rate), rate(r.Baseline)
+		if unit == "" {
+			own, baseline = r.CostUnit.Words(r.Cost), r.CostUnit.Words(r.BaselineCost)
+		}
+		cells := []string{r.Shape, own, share}
 		for _, name := range names {
 			cell := "–"
 			if v, ok := r.Peers[name]; ok {
@@ -147,7 +163,7 @@ func (a *app) printRows(rows []bench.Row) error {
 		if r.Unverified {
 			ratio += ", unverified: the machine was busy"
 		}
-		cells = append(cells, rate(r.Baseline), ratio, interval(r.Low, r.High))
+		cells = append(cells, baseline, ratio, interval(r.Low, r.High))
 		if threaded {
 			serial := "–"
 			if r.SerialRatio > 0 {
@@ -158,6 +174,14 @@ func (a *app) printRows(rows []bench.Row) error {
 		line(cells...)
 	}
 	return w.Flush()
+}
+
+// speed writes the rate of a result, or its cost where it has no rate.
+func speed(r bench.Row) string {
+	if r.Unit == "" {
+		return r.CostUnit.Words(r.Cost)
+	}
+	return rate(r.Rate) + " " + r.Unit
 }
 
 // rate writes a rate: to a tenth, or where it is below one to three digits.

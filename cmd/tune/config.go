@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,13 +19,16 @@ import (
 	"tune/kernels/user"
 )
 
-// configName is the name of the files of settings that tune looks for.
-const configName = "tune.yaml"
+// The names of the files that tune looks for: settings, and the kernel that tune init writes.
+const (
+	configName = "tune.yaml"
+	kernelName = "kernel.yaml"
+)
 
 // kernelBound are the settings that mean something for one kernel only.
 var kernelBound = []string{"kernel", "shape", "data", "target"}
 
-// foundFile is a file of settings that tune looks for.
+// foundFile is a file of settings, or of a kernel, that tune looks for.
 type foundFile struct {
 	Path string `json:"path"`
 	What string `json:"what"`
@@ -32,10 +36,10 @@ type foundFile struct {
 	data []byte
 }
 
-// lookForFiles reads the files of settings that tune looks for, the strongest first: the one of the working folder, and the
-// user's.
+// lookForFiles reads the files that tune looks for, the strongest first: the settings of the working folder, its kernel, and the user's
+// settings.
 func lookForFiles(environ []string) ([]foundFile, error) {
-	looked := []foundFile{{Path: "./" + configName, What: "this folder"}}
+	looked := []foundFile{{Path: "./" + configName, What: "this folder"}, {Path: "./" + kernelName, What: "its kernel"}}
 	if folder := configFolder(environ); folder != "" {
 		looked = append(looked, foundFile{Path: filepath.Join(folder, "tune", configName), What: "the user's"})
 	}
@@ -46,7 +50,7 @@ func lookForFiles(environ []string) ([]foundFile, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		f.Read = err == nil
+		f.Read = err == nil && (filepath.Base(f.Path) != kernelName || user.IsKernel(f.data)) // others use the name too
 	}
 	return looked, nil
 }
@@ -167,9 +171,10 @@ The first of these sources that has a setting decides:
   2. the environment (TUNE_BUDGET=1h)
   3. the preset or file that --config names
   4. ./tune.yaml
-  5. tune/tune.yaml in the user's config folder ($XDG_CONFIG_HOME, or ~/.config)
-  6. defaults
-If source 4 or 5 names another kernel than an earlier source, its kernel, shape, data and target are ignored.`,
+  5. ./kernel.yaml, if it describes a kernel and nothing above names another one
+  6. tune/tune.yaml in the user's config folder ($XDG_CONFIG_HOME, or ~/.config)
+  7. defaults
+If source 4 or 6 names another kernel than an earlier source, its kernel, shape, data and target are ignored.`,
 		Example: "  tune config\n  tune config gemm-f32 --shape m=512,n=512,k=512\n  tune config --config treehash-small --json",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -243,9 +248,18 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
 		return set, nil, nil, nil, usage(errors.New("--config: is empty"))
 	}
+	if len(args) == 1 && isYAML(args[0]) {
+		if config != "" {
+			return set, nil, nil, nil, usage(fmt.Errorf("--config: %s is given as well, and only one file can be run", quoted(args[0])))
+		}
+		config, args = args[0], nil
+	}
 	kernel := ""
 	if len(args) == 1 {
 		kernel = args[0]
+		if file := kernelIn(kernel); file != "" && !slices.Contains(a.table.Names(), kernel) {
+			return set, nil, nil, nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", kernel, c.CommandPath(), file))
+		}
 	}
 	set, own, looked, err = runSettings(c.Flags(), config, kernel, a.environ)
 	if err != nil {
@@ -273,11 +287,53 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 			return set, own, nil, nil, usage(err)
 		}
 	}
+	if kernel == "" && config == "" {
+		set.found = foundKernel(set, own)
+	}
 	return set, own, looked, closeKernel, nil
+}
+
+// kernelIn returns the path of the one file of a kernel in a folder; "" where the path is no folder or it has none or several.
+func kernelIn(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	var found []string
+	for _, ending := range []string{"*.yaml", "*.yml"} {
+		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
+		for _, name := range names {
+			if data, err := files.Read(name, files.YAML); err == nil && user.IsKernel(data) {
+				found = append(found, name)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// isYAML reports whether an argument names a YAML file.
+func isYAML(arg string) bool {
+	ext := strings.ToLower(filepath.Ext(arg))
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// foundKernel says why a run is of the kernel that it is of, where no argument, flag or variable names it.
+func foundKernel(set settings, own *user.Kernel) string {
+	switch from := set.from["kernel"]; {
+	case own != nil:
+		return "kernel " + own.Info().Name + ", from " + own.Path()
+	case strings.Contains(from, configName):
+		return "kernel " + set.kernel + ", from " + from
+	case from == "" && set.data == "":
+		return fmt.Sprintf("no ./%s or ./%s here: tuning %s, a kernel that comes with tune", configName, kernelName, set.kernel)
+	}
+	return ""
 }
 
 // addRunSettings defines the flags of the settings of a run.
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
 	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
-	return flags.StringP("config", "c", "", "`preset`, or YAML file with settings or your own kernel (see tune init)")
+	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets)")
 }

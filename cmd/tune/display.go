@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tune"
 	"tune/internal/plain"
@@ -28,7 +28,7 @@ type display struct {
 	now   func() time.Time
 
 	mu      sync.Mutex
-	unit    string
+	unit    space.Unit
 	base    float64
 	budget  search.Budget
 	began   time.Time // of this sitting
@@ -38,6 +38,7 @@ type display struct {
 	measured bool
 	last     search.Event
 	warnings []user.Fault // about the file of the kernel
+	found    string       // settings.found
 	final    string       // how far the measurement at the end is; "" before it
 	step     string       // of it that was told
 	first    int          // outcomes known when this sitting began
@@ -62,15 +63,21 @@ func newDisplay(out io.Writer, width func() int, quiet bool, began time.Time) *d
 func (d *display) start(s tune.Start) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unit, d.base, d.first, d.measured = s.Settings.Unit, s.Baseline.Cost, s.Resumed, s.Measured
+	d.unit, d.base, d.first, d.measured = space.Unit(s.Settings.Unit), s.Baseline.Cost, s.Resumed, s.Measured
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
 	if !d.quiet {
+		if d.found != "" {
+			fmt.Fprintln(d.text, d.found)
+		}
 		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), strategyOf(s.Settings), s.Settings.Seed, s.Dir)
 		if s.Recovery.TornBytes > 0 {
 			fmt.Fprintf(d.text, "the journal was repaired: %s\n", s.Recovery)
 		}
 		if s.Resumed > 0 {
 			fmt.Fprintf(d.text, "resuming after %d outcomes\n", s.Resumed)
+			if spent := alreadySpent(s); spent != "" {
+				fmt.Fprintf(d.text, "%s: nothing new is evaluated\n", spent)
+			}
 		}
 		for _, f := range s.Settings.From {
 			fmt.Fprintf(d.text, "from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped\n",
@@ -85,13 +92,26 @@ func (d *display) start(s tune.Start) {
 		if s.Unsigned != nil {
 			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before running its kernel\n", s.Unsigned)
 		}
-		fmt.Fprintf(d.text, "baseline: %s %s\n", number(s.Baseline.Cost), d.unit)
+		fmt.Fprintf(d.text, "baseline: %s\n", d.unit.Words(s.Baseline.Cost))
 	}
 	if d.width != nil && !d.quiet {
 		go d.refresh()
 	} else {
 		close(d.done)
 	}
+}
+
+// alreadySpent says which budget of a resumed run is spent before anything is evaluated; "" for none.
+func alreadySpent(s tune.Start) string {
+	switch n := s.Budget.Evaluations; {
+	case n > 0 && s.Resumed == n:
+		return fmt.Sprintf("the budget of %d evaluations is spent already", n)
+	case n > 0 && s.Resumed > n:
+		return fmt.Sprintf("the budget of %d evaluations is spent already (there are %d)", n, s.Resumed)
+	case s.Budget.Wall > 0 && s.Elapsed >= s.Budget.Wall:
+		return fmt.Sprintf("the time budget of %s is spent already (%s were taken)", s.Budget.Wall, s.Elapsed.Round(100*time.Millisecond))
+	}
+	return ""
 }
 
 func (d *display) refresh() {
@@ -106,7 +126,7 @@ func (d *display) refresh() {
 		case <-tick.C:
 			d.mu.Lock()
 			// A line that fills its row would move the cursor to the next one.
-			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(plain.Line(d.line()), d.width()-1))
+			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(plain.Line(d.line(d.width()-1)), d.width()-1))
 			d.mu.Unlock()
 		}
 	}
@@ -129,7 +149,7 @@ func (d *display) observe(e search.Event) {
 	}
 	if now := d.now(); better || now.Sub(d.plainAt) >= plainPeriod {
 		d.plainAt = now
-		fmt.Fprintln(d.text, d.line())
+		fmt.Fprintln(d.text, d.line(math.MaxInt))
 	}
 }
 
@@ -148,17 +168,17 @@ func (d *display) measuring(p kernels.ContestProgress) {
 	}
 }
 
-// line describes the run as it stands.
-func (d *display) line() string {
+// line describes the run as it stands. Where that needs more than the given columns, it leaves out what matters least.
+func (d *display) line(columns int) string {
 	spent := d.now().Sub(d.began)
 	if d.final != "" {
 		return fmt.Sprintf("%s · %s in all", d.final, (d.prior + spent).Round(time.Second))
 	}
-	label, best := "best", "none yet"
+	label, best, ratio := "best", "none yet", ""
 	if o := d.last.Best.Outcome; o.Status == space.OK {
-		best = number(o.Cost) + " " + d.unit
+		best = d.unit.Words(o.Cost)
 		if o.Cost > 0 && d.base > 0 {
-			best += fmt.Sprintf(" (%.2f× baseline)", d.base/o.Cost)
+			ratio = fmt.Sprintf(" (%.2f× %s)", d.base/o.Cost, d.unit.Compared())
 		}
 	}
 	valid := 0.0
@@ -173,21 +193,40 @@ func (d *display) line() string {
 	if d.measured || d.last.Best.Outcome.Status == space.OK && d.last.Best.Outcome.Cost > d.base {
 		label = "best seen" // the measurement at the end has the last word, and what is slower than the baseline is not exported
 	}
-	text := fmt.Sprintf(label+" %s · %d evaluated, %.*f/s · %.0f%% valid", best, d.last.Known, decimals, rate, valid)
-	if n := d.budget.Evaluations; n > 0 {
-		text += fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
-	}
+	left, simulated := "", ""
 	if d.budget.Wall > 0 {
-		left := d.budget.Wall - d.prior - spent
+		remains := d.budget.Wall - d.prior - spent
 		if d.virtual {
-			left = d.budget.Wall - d.last.Elapsed
+			remains = d.budget.Wall - d.last.Elapsed
 		}
-		text += fmt.Sprintf(" · %s left", max(left, 0).Round(time.Second))
+		left = fmt.Sprintf(" · %s left", max(remains, 0).Round(time.Second))
 	}
 	if d.virtual {
-		text += fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
+		simulated = fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
 	}
-	return text
+	toGo := ""
+	if n := d.budget.Evaluations; n > 0 {
+		toGo = fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
+	}
+	// In the order in which they are shown; less is left out first.
+	parts := []struct {
+		text string
+		rank int
+	}{
+		{label + " " + best, 9}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
+		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4},
+	}
+	for least := 0; ; least++ {
+		var text strings.Builder
+		for _, p := range parts {
+			if p.rank > least {
+				text.WriteString(p.text)
+			}
+		}
+		if utf8.RuneCountInString(text.String()) <= columns || least == 8 {
+			return text.String()
+		}
+	}
 }
 
 // clip cuts a text to the given number of characters, each of which takes a column.
@@ -196,22 +235,6 @@ func clip(text string, columns int) string {
 		return string(r[:max(columns, 0)])
 	}
 	return text
-}
-
-// number writes a cost: whole numbers, and those from a million on rounded, with their thousands apart, others with a few
-// digits.
-func number(v float64) string {
-	if math.Abs(v) >= 1e6 {
-		v = math.Round(v)
-	}
-	if v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
-		return strconv.FormatFloat(v, 'g', 6, 64)
-	}
-	s := strconv.FormatInt(int64(v), 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // counter returns what shows on a terminal how many of some work are done, and what removes that line; elsewhere nothing

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"tune"
+	"tune/internal/plain"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -18,7 +20,7 @@ func TestNumber(t *testing.T) {
 		0: "0", 7: "7", 999: "999", 1000: "1,000", 147734: "147,734", 1234567: "1,234,567", -1000: "-1,000", -999: "-999", -123456: "-123,456",
 		1.5: "1.5", 12345.678: "12345.7", 999999.4: "999999", 30622199.6: "30,622,200", 1e300: "1e+300", 1 << 53: "9.0072e+15",
 	} {
-		if got := number(v); got != want {
+		if got := plain.Number(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
 	}
@@ -80,13 +82,13 @@ func TestLine(t *testing.T) {
 	}{
 		{"nothing yet", startOf(time.Minute, 0, 0, 0), 0, search.Event{}, "best none yet · 0 evaluated, 0.0/s · 0% valid · 1m0s left"},
 		{"none valid", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 0, 0), "best none yet · 10 evaluated, 5.0/s · 0% valid · 58s left"},
-		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
-		{"evaluations", startOf(0, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 10/s · 90% valid · 40 to go"},
-		{"both", startOf(time.Minute, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
-		{"no budget", startOf(0, 0, 0, 0), time.Second, event(10, 10, 6000), "best seen 6,000 cycles (0.50× baseline) · 10 evaluated, 10/s · 100% valid"},
+		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
+		{"evaluations", startOf(0, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go"},
+		{"both", startOf(time.Minute, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
+		{"no budget", startOf(0, 0, 0, 0), time.Second, event(10, 10, 6000), "best seen 6,000 cycles (0.50× as fast) · 10 evaluated, 10/s · 100% valid"},
 		// What earlier sittings evaluated counts, but not for the rate; their time counts for what is left.
-		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, event(150, 75, 1500), "best 1,500 cycles (2.00× baseline) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
-		{"over", startOf(time.Second, 5, 0, 0), time.Minute, event(10, 9, 1500), "best 1,500 cycles (2.00× baseline) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},
+		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, event(150, 75, 1500), "best 1,500 cycles (2.00× as fast) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
+		{"over", startOf(time.Second, 5, 0, 0), time.Minute, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},
 		{"a cost of nothing", startOf(0, 0, 0, 0), time.Second, search.Event{Known: 1, Valid: 1, Best: search.Best{Outcome: space.Outcome{Status: space.OK}}}, "best 0 cycles · 1 evaluated, 1.0/s · 100% valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,10 +99,32 @@ func TestLine(t *testing.T) {
 			defer d.end()
 			clock.add(c.spent)
 			d.observe(c.event)
-			if got := d.line(); got != c.want {
+			if got := d.line(math.MaxInt); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestNarrow: on a narrow terminal the line leaves out what matters least, and keeps the best and the time left.
+func TestNarrow(t *testing.T) {
+	clock := &clock{now: time.Unix(1e9, 0)}
+	d := newDisplay(&bytes.Buffer{}, nil, true, clock.read())
+	d.now = clock.read
+	d.start(startOf(time.Minute, 0, 0, 0))
+	defer d.end()
+	clock.add(2 * time.Second)
+	d.observe(event(10, 9, 1500))
+	for columns, want := range map[int]string{
+		120: "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left",
+		62:  "best 1,500 cycles (2.00× as fast) · 10 evaluated · 58s left",
+		50:  "best 1,500 cycles (2.00× as fast) · 58s left",
+		39:  "best 1,500 cycles · 58s left",
+		20:  "best 1,500 cycles",
+	} {
+		if got := d.line(columns); got != want {
+			t.Errorf("in %d columns: %q, want %q", columns, got, want)
+		}
 	}
 }
 
@@ -124,11 +148,27 @@ func TestPlain(t *testing.T) {
 	want := `k a=1, strategy s, seed 7, in d
 resuming after 2 outcomes
 baseline: 3,000 cycles
-best 1,500 cycles (2.00× baseline) · 3 evaluated, 1.0/s · 67% valid · 97 to go
-best 1,500 cycles (2.00× baseline) · 5 evaluated, 0.3/s · 80% valid · 95 to go
+best 1,500 cycles (2.00× as fast) · 3 evaluated, 1.0/s · 67% valid · 97 to go
+best 1,500 cycles (2.00× as fast) · 5 evaluated, 0.3/s · 80% valid · 95 to go
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// Where there are too few pairs for an interval, nothing is said to be the same.
+func TestTooFewPairs(t *testing.T) {
+	few := &results.Schedule{Verdict: space.Unverified, Search: &results.Seen{}, Key: "a=2", Ratio: 22.764, Pairs: 4, IndistinctFrom: []string{"a=1"}}
+	few.Baseline.Key, few.Baseline.Preset = "a=1", "baseline"
+	var out bytes.Buffer
+	printMeasured(&out, few)
+	if text := out.String(); !strings.Contains(text, "\n          too few pairs to tell it from the baseline\n") || strings.Contains(text, "distinguishable") {
+		t.Errorf("it says:\n%s", text)
+	}
+	few.RatioInterval = &[2]float64{0.9, 1.1}
+	out.Reset()
+	if printMeasured(&out, few); !strings.Contains(out.String(), "          not distinguishable from the baseline\n") {
+		t.Errorf("it says:\n%s", out.String())
 	}
 }
 
@@ -151,7 +191,7 @@ func TestLive(t *testing.T) {
 		t.Fatalf("frames %q", frames)
 	}
 	for _, f := range frames[1 : len(frames)-1] {
-		if len([]rune(f)) != 39 || !strings.HasPrefix(f, "best 1,500 cycles (2.00× baseline) · ") {
+		if len([]rune(f)) > 39 || !strings.HasPrefix(f, "best 1,500 cycles · ") || !strings.HasSuffix(f, " left") {
 			t.Errorf("frame %q", f)
 		}
 	}

@@ -207,16 +207,16 @@ func (a *app) runsCommand() *cobra.Command {
 		var damaged []string
 		for _, l := range list {
 			r := rowOf(l)
-			best := "-"
+			best, unit := "-", space.Unit(r.Unit)
 			switch {
 			case r.Best != nil && r.Verdict == "":
-				best = number(*r.Best) + " " + r.Unit
+				best = unit.Words(*r.Best)
 			case r.Best != nil && r.Ratio > 0:
-				best = fmt.Sprintf("%s %s (%s, %s)", number(*r.Best), r.Unit, times(r.Ratio), r.Verdict)
+				best = fmt.Sprintf("%s (%s, %s)", unit.Words(*r.Best), times(r.Ratio), r.Verdict)
 			case r.Best != nil:
-				best = fmt.Sprintf("%s %s (%s)", number(*r.Best), r.Unit, r.Verdict)
+				best = fmt.Sprintf("%s (%s)", unit.Words(*r.Best), r.Verdict)
 			case r.Seen != nil:
-				best = fmt.Sprintf("%s %s seen by the search", number(*r.Seen), r.Unit)
+				best = fmt.Sprintf("%s seen by the search", unit.Words(*r.Seen))
 			}
 			state := r.State
 			switch {

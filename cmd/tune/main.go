@@ -2,7 +2,8 @@
 //
 // Usage:
 //
-//	tune [flags]                  tune the tree-hash kernel with the defaults
+//	tune                          print a short help
+//	tune --budget 1h              tune the kernel of ./tune.yaml or ./kernel.yaml, else the tree hash
 //	tune run KERNEL [flags]       search, check, and export the best schedule
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
@@ -21,10 +22,13 @@
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
 //	tune config                   show each setting of a run, and where it comes from
+//	tune cache, tune cache prune  where compiled kernels are kept, and how to remove them
+//	tune version                  print the version
+//	tune completion SHELL         a script that completes commands, kernels and runs in your shell
 //	tune help COMMAND             flags and examples
 //
 // Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from a preset or a file given by
-// --config, then from ./tune.yaml, then from the user's tune/tune.yaml, then from the defaults: see tune config.
+// --config, then from ./tune.yaml or ./kernel.yaml, then from the user's tune/tune.yaml, then from the defaults: see tune config.
 //
 // Exit codes:
 //
@@ -58,6 +62,7 @@ import (
 	"tune/kernels/all"
 	"tune/kernels/native"
 	"tune/kernels/native/worker"
+	"tune/kernels/user"
 	"tune/space"
 )
 
@@ -143,6 +148,18 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
+// fileFault marks an error that stands in a file: help about commands would not help.
+type fileFault struct{ error }
+
+func (e fileFault) Unwrap() error { return e.error }
+
+// inFile reports whether an error is about what a file holds.
+func inFile(err error) bool {
+	_, settings := errors.AsType[fileFault](err)
+	_, kernel := errors.AsType[user.Faults](err)
+	return settings || kernel
+}
+
 // run executes a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) (code int) {
 	stdout, stderr := plain.NewWriter(a.stdout), plain.NewWriter(a.stderr)
@@ -180,7 +197,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(a.stderr, "tune: %s\n", text)
 	}
-	if code == exitUsage {
+	if code == exitUsage && !inFile(err) {
 		fmt.Fprintln(a.stderr, "Run 'tune help' for commands, flags and examples.")
 	}
 	return code
@@ -192,7 +209,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Find the fastest correct version of a kernel",
 		Long: `tune searches the many ways to write a kernel for the fastest one that is still correct. Every candidate is
 checked against a reference before its cost counts. The best is exported together with what is needed to verify and
-reproduce it. Without a command, tune searches the tree-hash kernel.
+reproduce it. With flags and no command, tune does what 'tune run' does.
 
 Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml and the
 tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
@@ -207,21 +224,47 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 			if len(args) > 0 && slices.Contains(a.table.Names(), args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
 			}
+			if len(args) > 0 && isYAML(args[0]) {
+				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
+			}
 			return noArgs(c, args)
 		},
 		SilenceErrors: true, SilenceUsage: true,
 		Version: tune.Version(),
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(flagError(c, err)) })
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return usage(checkEnvironment(a.environ)) }
 	a.asRun(root)
+	search := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().NFlag() == 0 {
+			_, err := fmt.Fprint(a.stdout, shortHelp)
+			return err
+		}
+		return search(c, args)
+	}
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
-		a.initCommand(), a.checkCommand(), a.machineCommand(), a.configCommand())
+		a.initCommand(), a.checkCommand(), a.machineCommand(), a.configCommand(),
+		a.cacheCommand(), a.versionCommand())
+	a.complete(root)
 	return root
 }
+
+// shortHelp is what tune prints without any argument.
+const shortHelp = `tune finds the fastest correct version of a kernel.
+
+  tune --budget 1h           tune the kernel of ./tune.yaml or ./kernel.yaml, else the built-in tree hash
+  tune init my-kernel        write an example of your own kernel
+  tune check FILE            check a kernel file and try its baseline
+  tune run KERNEL|FILE       search, check, and export the best
+  tune list                  the kernels that come with tune
+  tune runs                  the runs so far; tune resume DIR continues one
+  tune verify DIR            rebuild the best of a run and check it on fresh inputs
+
+'tune help' lists all commands, 'tune help COMMAND' the flags of one.
+`
 
 // helpCommand is cobra's, but for refusing what it does not know.
 func (a *app) helpCommand(root *cobra.Command) *cobra.Command {

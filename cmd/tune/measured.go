@@ -37,12 +37,13 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	case s.Verdict != "" && s.Search != nil:
 		fmt.Fprintf(w, "verdict   %s\n", s.Verdict)
 	}
+	unit := space.Unit(s.Unit)
 	switch {
 	case s.Closest != nil && s.Search == nil:
 		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
-		fmt.Fprintf(w, "search    saw %s %s there", number(s.Closest.Cost), s.Unit)
+		fmt.Fprintf(w, "search    saw %s there", unit.Words(s.Closest.Cost))
 		if s.Closest.Ratio > 0 {
-			fmt.Fprintf(w, ", %s the baseline", times(s.Closest.Ratio))
+			fmt.Fprintf(w, ", %s %s as the baseline", times(s.Closest.Ratio), unit.Compared())
 		}
 		fmt.Fprintln(w)
 	case s.Closest != nil:
@@ -56,18 +57,26 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	if m := s.MachineState; m != nil {
 		fmt.Fprintf(w, "machine   load %.1f, %.0f %% busy, %.1f %% stolen, drift %.1f %%\n", m.Load, 100*m.Busy, 100*m.Steal, 100*m.Drift)
 	}
+	interval := s.RatioInterval
+	if s.Closest != nil {
+		interval = s.Closest.RatioInterval
+	}
 	for _, key := range s.IndistinctFrom {
 		if key == s.Baseline.Key {
 			key = baselineName(s)
 		}
-		fmt.Fprintf(w, "          not distinguishable from %s\n", key)
+		text := "not distinguishable"
+		if interval == nil {
+			text = "too few pairs to tell it"
+		}
+		fmt.Fprintf(w, "          %s from %s\n", text, key)
 	}
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:
 	case s.Key == s.Baseline.Key:
-		fmt.Fprintf(w, "search    saw %s %s, at another time\n", number(seen.Baseline), s.Unit)
+		fmt.Fprintf(w, "search    saw %s, at another time\n", unit.Words(seen.Baseline))
 	default:
-		fmt.Fprintf(w, "search    saw %s %s, and %s for the baseline, at other times\n", number(seen.Cost), s.Unit, number(seen.Baseline))
+		fmt.Fprintf(w, "search    saw %s, and %s for the baseline, at other times\n", unit.Words(seen.Cost), unit.Words(seen.Baseline))
 	}
 }
 

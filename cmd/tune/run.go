@@ -29,9 +29,12 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "run [KERNEL]",
+		Use:   "run [KERNEL|FILE]",
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, checks the best candidate on fresh inputs, and exports it.
+FILE is the YAML file of your own kernel, or of settings; it is the same as --config FILE. Without an argument, run takes
+the kernel that ./tune.yaml names, else the one in ./kernel.yaml, else the tree hash, and says which.
+
 Every measurement is written to disk at once. A run that was stopped, in whatever way, is continued by tune resume.
 
 With --from, the run starts from earlier measurements, perhaps of another shape or device: the strategy tries the best
@@ -40,8 +43,8 @@ parameters; a number that this space lacks becomes the nearest one. What was rea
 Measurements of another kernel are refused unless --from-any is given, because they say nothing about this one.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
+  tune run my.yaml --budget 5m
   tune run --config treehash-small --json
-  tune run --config my.yaml --budget 5m
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
@@ -93,6 +96,10 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	if set.budget.Wall == 0 && set.budget.Evaluations == 0 {
 		set.budget.Wall = defaultBudget
 	}
+	budget, err := set.budgetIn(space.Unit(k.Info().Unit))
+	if err != nil {
+		return err
+	}
 	if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
@@ -103,6 +110,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		}
 	}
 	d := newDisplay(a.live, a.width, quiet, a.began)
+	d.found = set.found
 	own, isOwn := k.(*user.Kernel)
 	started := false
 	start := func(s tune.Start) {
@@ -113,7 +121,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		d.start(s)
 	}
 	report, err := tune.Run(c.Context(), tune.Options{
-		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: set.budget, Jobs: set.jobs, Dir: set.dir,
+		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
@@ -203,7 +211,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a run that was stopped",
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
-budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run.
+budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
+already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
+are measured.
 The other settings are the run's own: of the environment only TUNE_JOBS is read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
@@ -231,10 +241,20 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 			return err
 		}
 		defer found.Close()
+		budget := set.budget
+		if set.target != "" {
+			run, err := results.Look(dir)
+			if err != nil {
+				return err
+			}
+			if budget, err = set.budgetIn(space.Unit(run.Settings.Unit)); err != nil {
+				return err
+			}
+		}
 		d := newDisplay(a.live, a.width, *quiet, a.began)
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Budget: set.budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
+			Strategy: set.strategy, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring, Final: set.final,
 		})
 		if started {
@@ -301,10 +321,23 @@ func (a *app) printReport(r *tune.Report) error {
 	if r.Settings.Clock != results.Simulated && r.Schedule != nil && r.Schedule.Search != nil {
 		search = fmt.Sprintf(", %.1f s of it searching", r.Result.Elapsed.Seconds())
 	}
-	fmt.Fprintf(w, "%s after %.1f %s%s: %s evaluated, %s valid\n", r.Result.Stop, r.Elapsed.Seconds(), secondsOf(r.Settings), search, number(float64(r.Result.Told)), number(float64(r.Result.Valid)))
+	fmt.Fprintf(w, "%s after %.1f %s%s: %s evaluated, %s valid\n", r.Result.Stop, r.Elapsed.Seconds(), secondsOf(r.Settings), search, plain.Number(float64(r.Result.Told)), plain.Number(float64(r.Result.Valid)))
+	for i, f := range r.Failures {
+		label := "failed"
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintf(w, "%-9s %s\n", label, f)
+		if reason := plain.Line(f.Reason); reason != "" {
+			fmt.Fprintf(w, "          the first: %s\n", plain.Clip(reason, mostReason))
+		}
+	}
 	a.printSchedule(r)
 	return nil
 }
+
+// mostReason is how much of the reason of a failure the summary shows, in characters.
+const mostReason = 160
 
 // printSchedule says what is exported, and what is not.
 func (a *app) printSchedule(r *tune.Report) {
@@ -316,17 +349,15 @@ func (a *app) printSchedule(r *tune.Report) {
 	if s == nil {
 		return
 	}
-	unit, of := s.Unit, s.Baseline.Preset
+	unit := space.Unit(s.Unit)
+	best, baseline := unit.Words(s.Cost), unit.Words(s.Baseline.Cost)
 	switch {
 	case s.Key == s.Baseline.Key:
-		fmt.Fprintf(w, "best      %s %s: %s itself\n", number(s.Cost), unit, baselineName(s))
+		fmt.Fprintf(w, "best      %s: %s itself\n", best, baselineName(s))
 	case s.Ratio > 0:
-		fmt.Fprintf(w, "best      %s %s, %s the %s %s of %s\n", number(s.Cost), unit, times(s.Ratio), number(s.Baseline.Cost), unit, of)
+		fmt.Fprintf(w, "best      %s, %s %s as %s (%s)\n", best, times(s.Ratio), unit.Compared(), baselineName(s), baseline)
 	default: // of costs that are not above 0
-		fmt.Fprintf(w, "best      %s %s, against the %s %s of %s\n", number(s.Cost), unit, number(s.Baseline.Cost), unit, of)
-	}
-	if value, ok := space.FindMetric(s.Metrics, space.MetricValue); ok {
-		fmt.Fprintf(w, "value     %s\n", number(value))
+		fmt.Fprintf(w, "best      %s, against %s of %s\n", best, baseline, baselineName(s))
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
@@ -368,13 +399,14 @@ type runJSON struct {
 	Searched    float64           `json:"search_seconds,omitempty"` // of them before the measurement at the end
 	Clock       string            `json:"clock,omitempty"`          // "simulated" where the time is
 	Baseline    results.Baseline  `json:"baseline"`
+	Failures    []results.Failure `json:"failures,omitempty"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
 }
 
 func (a *app) jsonReport(r *tune.Report) error {
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Failures, r.Refused, r.Schedule,
 	})
 }
 
@@ -439,6 +471,7 @@ func (a *app) exportCommand() *cobra.Command {
   t4           the results format T4
   kerneltuner  a cache file of Kernel Tuner; times become milliseconds
   recorded     tune's own form of a measured space, which the kernel recorded can search
+  library      a header and a source to link into a program, for kernels in C: one function with your --prefix as its name
 
 If the schedule or program is missing or out of date, export recreates it where that needs computation only. Where it would
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
@@ -451,16 +484,21 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
   tune export runs/gemm-f32-20260102-150405-1 --format program --measure
+  tune export runs/gemm-f32-20260102-150405-1 --format library --prefix gemm_512 --output src
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(tune.Formats, ", "))
-	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", "))
+	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
+	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if !slices.Contains(tune.Formats, *format) {
-			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(tune.Formats, ", "), space.DidYouMean(*format, tune.Formats)))
+		if formats := exportFormats(); !slices.Contains(formats, *format) {
+			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(formats, ", "), space.DidYouMean(*format, formats)))
+		}
+		if *prefix != "" && *format != libraryFormat {
+			return usage(fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat))
 		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
@@ -481,7 +519,11 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		defer found.Close()
 		write := func(w io.Writer) error { return export(c.Context(), found.Table, args[0], *format, w) }
-		err = a.writeOut(*output, write)
+		if *format == libraryFormat {
+			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
+		} else {
+			err = a.writeOut(*output, write)
+		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
 				stale, args[0])
@@ -522,7 +564,7 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path = filepath.Join(path, tune.ScheduleName)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: if the run was interrupted, 'tune resume %s' writes it", err, args[0])
+				return fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, args[0])
 			}
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)

@@ -32,12 +32,14 @@ type settings struct {
 	shape    string
 	strategy string
 	seed     uint64
-	budget   search.Budget
+	budget   search.Budget // without its target
+	target   string        // as the user wrote it, in a unit that the kernel decides on; "" for none
 	jobs     int
 	final    time.Duration // 0: not set
 	out      string
 	dir      string
 	data     string
+	found    string // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
 	// texts are the values that are set, as users write them, by key. from says where each comes from, for errors; a default has
 	// no source.
 	texts, from map[string]string
@@ -49,10 +51,30 @@ func (s settings) blame(key string, err error) error {
 		return nil
 	}
 	text := strings.TrimPrefix(err.Error(), key+": ")
-	if from := s.from[key]; from != "" {
+	from := s.from[key]
+	switch {
+	case from == "":
+		return usage(errors.New(text))
+	case strings.HasPrefix(from, "--") || strings.HasPrefix(from, "environment"):
 		return usage(fmt.Errorf("%s: %s", from, text))
 	}
-	return usage(errors.New(text))
+	return usage(fileFault{fmt.Errorf("%s: %s", from, text)})
+}
+
+var startsNumber = regexp.MustCompile(`^[-+]?[0-9]`)
+
+// budgetIn returns the budget, with the target as a cost in the unit of a kernel.
+func (s settings) budgetIn(unit space.Unit) (search.Budget, error) {
+	if s.target == "" {
+		return s.budget, nil
+	}
+	cost, err := unit.Parse(s.target)
+	if err != nil {
+		return search.Budget{}, s.blame("target", err)
+	}
+	b := s.budget
+	b.Target = &cost
+	return b, nil
 }
 
 // checkStrategy reports a strategy that there is not, or a constant that it cannot have.
@@ -86,7 +108,7 @@ var settingTable = []setting{
 		s.seed, err = parseSeed(v)
 		return err
 	}, false},
-	{"budget", "wall `time` to spend, export included, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)", "", func(s *settings, v string) (err error) {
+	{"budget", "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given). The final measurement is part of it, but takes some seconds at least, so that budgets below 30s may be exceeded", "", func(s *settings, v string) (err error) {
 		s.budget.Wall, err = parseDuration(v)
 		return err
 	}, false},
@@ -94,12 +116,10 @@ var settingTable = []setting{
 		s.budget.Evaluations, err = parseCount(v)
 		return err
 	}, false},
-	{"target", "stop at the first candidate that costs no more than this `cost`", "", func(s *settings, v string) error {
-		t, err := strconv.ParseFloat(v, 64)
-		if err != nil || !space.Finite(t) {
-			return fmt.Errorf("%s: want a number", quoted(v))
+	{"target", "stop at the first candidate that costs no more than this `cost`: 100us, 900, or a rate for a kernel that is tuned for one", "", func(s *settings, v string) error {
+		if s.target = strings.TrimSpace(v); !startsNumber.MatchString(s.target) {
+			return fmt.Errorf("%s: want a number, with or without a unit", quoted(v))
 		}
-		s.budget.Target = &t
 		return nil
 	}, false},
 	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
@@ -258,7 +278,7 @@ func readSettings(flags *pflag.FlagSet, config string, environ []string, found .
 		}
 		out.texts[s.key] = value
 		if err := s.parse(&out, value); err != nil {
-			return settings{}, fmt.Errorf("%s: %w", out.from[s.key], err)
+			return settings{}, out.blame(s.key, err)
 		}
 	}
 	return out, nil
@@ -337,7 +357,7 @@ func newLayer(name string, data []byte) (layer, error) {
 	}
 	values, lines, err := parse(data)
 	if err != nil {
-		return layer{}, fmt.Errorf("%s: %w", name, err)
+		return layer{}, fileFault{fmt.Errorf("%s: %w", name, err)}
 	}
 	l := layer{name, values, map[string]string{}}
 	for key, line := range lines {

@@ -54,11 +54,10 @@ func TestPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := 1.5
 	got.texts = nil // the tests of the command tune config look at them
 	want := settings{
 		kernel: "k", shape: "a=1", strategy: "random", seed: 4, jobs: 8, final: 5 * time.Second, out: "p", dir: "d",
-		budget: search.Budget{Wall: 2 * time.Hour, Evaluations: 5, Target: &target},
+		budget: search.Budget{Wall: 2 * time.Hour, Evaluations: 5}, target: "1.5",
 		from: map[string]string{
 			"kernel": config + ": line 1: kernel", "shape": config + ": line 2: shape", "strategy": config + ": line 3: strategy",
 			"seed": "--seed", "budget": "--budget", "evals": config + ": line 6: evals", "target": config + ": line 7: target",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/treehash"
 	"tune/kernels/treehash/tree"
@@ -78,7 +79,7 @@ and the used slots of each engine. With --vectors it checks every program and tr
 				return err
 			}
 		}
-		return a.simulate(args[0], program, shape, treeSeed, *cycles, *trace, *asJSON)
+		return a.simulate(args[0], program, shape, set.shape != "", treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
 }
@@ -104,7 +105,7 @@ func readNames(path string) ([]sim.NamedRange, error) {
 	return names, nil
 }
 
-func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, seed uint64, cycles int, trace string, asJSON bool) error {
+func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, shapeGiven bool, seed uint64, cycles int, trace string, asJSON bool) error {
 	s := tree.Shape{Height: shape.Int("height"), Rounds: shape.Int("rounds"), Batch: shape.Int("batch")}
 	limits := sim.Limits{Cycles: cycles}
 	e, err := treehash.Examine(program, s, seed, limits)
@@ -124,7 +125,11 @@ func (a *app) simulate(path string, program *sim.Program, shape kernels.Shape, s
 		_, err = results.WriteArtifact(trace, treehash.TraceWriter(program, s, seed, limits))
 	}
 	if err == nil && (e.Values != nil || indices && e.Indices != nil) {
-		err = &exitError{code: exitFailed}
+		failed := &exitError{code: exitFailed}
+		if !shapeGiven {
+			failed.err = fmt.Errorf("%s is wrong at %s: is this program for another shape? --shape says which", path, shape)
+		}
+		err = failed
 	}
 	return err
 }
@@ -156,7 +161,7 @@ func (a *app) printExamination(e treehash.Examination, indices bool) error {
 	if indices {
 		say("indices", e.Indices)
 	}
-	fmt.Fprintf(w, "cycles  %s (at least %s, for %s)\n", number(float64(e.Result.Cycles)), number(float64(e.Bound.Cycles)), e.Bound.Limiter())
+	fmt.Fprintf(w, "cycles  %s (at least %s, for %s)\n", plain.Number(float64(e.Result.Cycles)), plain.Number(float64(e.Bound.Cycles)), e.Bound.Limiter())
 	if e.Result.Pauses > 0 {
 		fmt.Fprintf(w, "pauses  %d, switched off\n", e.Result.Pauses)
 	}

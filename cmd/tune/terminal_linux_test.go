@@ -46,7 +46,7 @@ func TestTerminal(t *testing.T) {
 	if len(frames) < 4 || frames[0] != "" || frames[len(frames)-1] != "" {
 		t.Fatalf("no live line that is removed in the end: %q", frames)
 	}
-	frame := regexp.MustCompile(`^best [0-9,]+ cycles \(\d+\.\d\d× baseline\) · \d+ evaluated, \d+`)
+	frame := regexp.MustCompile(`^best [0-9,]+ cycles \(\d+\.\d\d× as fast\) · \d+ evaluated`)
 	for _, f := range frames[2 : len(frames)-1] {
 		if n := len([]rune(f)); n > 59 || !frame.MatchString(f) {
 			t.Errorf("a line of %d characters on a terminal of 60: %q", n, f)

@@ -42,7 +42,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	case set.from["kernel"] != "":
 		return fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())
 	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
-		return fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)
+		return fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)}
 	default:
 		set.kernel = name
 	}
@@ -112,7 +112,7 @@ fields, for editors.`,
 			}
 			fmt.Fprintf(a.stdout, "wrote %s\n", path)
 		}
-		_, err := fmt.Fprintf(a.stdout, "next: tune check %[1]s, then tune run -c %[1]s\n", configPath(filepath.Join(dir, files[0].Name)))
+		_, err := fmt.Fprintf(a.stdout, "next: tune check %[1]s, then tune run %[1]s\n", configPath(filepath.Join(dir, files[0].Name)))
 		return err
 	}
 	return c
@@ -209,6 +209,9 @@ ask for their version.`,
 // check examines a file. The report is nil where nothing can be said about it.
 func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
+	if file := kernelIn(path); file != "" {
+		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
+	}
 	k, err := user.Load(path)
 	if faults, ok := errors.AsType[user.Faults](err); ok {
 		report.Faults = checkFaults(faults)
@@ -331,7 +334,7 @@ func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) []user.Fau
 }
 
 func faultsError(path string, n int) error {
-	return &exitError{exitUsage, fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))}
+	return usage(fileFault{fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))})
 }
 
 // settingFaults finds what is wrong with the settings in the file of a kernel.
@@ -396,7 +399,7 @@ func (a *app) printCheck(r *checkReport) {
 	}
 	points := "more points than can be counted"
 	if r.Points != nil {
-		points = number(float64(*r.Points)) + " points"
+		points = plain.Number(float64(*r.Points)) + " points"
 	}
 	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
 	fmt.Fprintf(a.stdout, "space     %s\n", points)
@@ -412,10 +415,10 @@ func (a *app) printCheck(r *checkReport) {
 			fmt.Fprintf(a.stdout, "          %s: %s\n", b.Status, b.Reason)
 			return
 		}
-		fmt.Fprintf(a.stdout, "          %s%s, %s %s\n", rightBy[r.Checked], deviation(b.Metrics), number(b.Cost), b.Unit)
+		fmt.Fprintf(a.stdout, "          %s%s, %s\n", rightBy[r.Checked], deviation(b.Metrics), space.Unit(b.Unit).Words(b.Cost))
 		_, rest, _ := kernels.SplitDeviation(b.Metrics)
 		for _, m := range rest {
-			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, number(m.Value))
+			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, plain.Number(m.Value))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type Peers struct {
 	// Tune searches at a shape, in a new run directory.
 	Tune  func(ctx context.Context, shape kernels.Shape, dir string) (Tuned, error)
 	Seed  uint64   // of the searches; results are then checked on inputs that the searches did not use
-	Names []string // of libraries; none means all that the kernel knows and finds
+	Names []string // of libraries, which have to be installed; none means all that the kernel knows and finds
 	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
 }
@@ -41,9 +42,14 @@ type Row struct {
 	Threads int    `json:"threads"`
 	// Rate is the kernel's rate, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its share of the measured peak of the cores
 	// that the threads use; 0 where that is unknown.
+	// Rate and Unit are zero where the kernel counts neither operations nor bytes.
 	Rate      float64 `json:"rate"`
 	Unit      string  `json:"unit"`
 	PeakShare float64 `json:"peak_share"`
+	// Cost and BaselineCost are the costs of the result and of the baseline, in CostUnit.
+	Cost         float64    `json:"cost"`
+	BaselineCost float64    `json:"baseline_cost"`
+	CostUnit     space.Unit `json:"cost_unit"`
 	// GFLOPS is in billions of floating-point operations a second; 0 where the kernel does not count them.
 	GFLOPS float64 `json:"gflops,omitempty"`
 	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, also in Unit.
@@ -83,14 +89,8 @@ type rival struct {
 // Run tunes and measures one shape after another, and passes on each row as soon as it is known.
 func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 	// A wrong name is reported before anything is tuned.
-	for _, shape := range b.Shapes {
-		problem, err := b.Kernel.Problem(shape)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shape, err)
-		}
-		if _, err := b.peers(problem); err != nil {
-			return err
-		}
+	if _, err := b.Absent(); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "tune-bench-")
 	if err != nil {
@@ -112,6 +112,23 @@ func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 		}
 	}
 	return nil
+}
+
+// Absent returns the libraries that are left out because they are not installed. An unknown name of a library is an error, and so is
+// a named library that is not installed.
+func (b Peers) Absent() (absent []kernels.Peer, err error) {
+	for _, shape := range b.Shapes {
+		problem, err := b.Kernel.Problem(shape)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shape, err)
+		}
+		peers, err := b.peers(problem)
+		if err != nil {
+			return nil, err
+		}
+		absent = slices.DeleteFunc(peers, func(p kernels.Peer) bool { return p.Candidate != nil }) // of each shape the same
+	}
+	return absent, nil
 }
 
 func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
@@ -158,7 +175,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, 20*time.Second), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, measureLimit), Peak: true})
 	if err != nil {
 		return r, err
 	}
@@ -170,7 +187,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final kernels.Final) error {
 	metric, rate := rateOf(info, score)
 	work := rate * score.Cost // billions of operations or bytes a call, times a billion
-	r.Unit = rateUnits[metric]
+	r.Unit, r.CostUnit = rateUnits[metric], space.Unit(info.Unit)
 	best := -1
 	for i, c := range final.Comparisons {
 		if c.Err != nil {
@@ -179,13 +196,13 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			}
 			continue // a library that fails here is not compared with
 		}
-		r.Rate = work / c.Baseline
+		r.Rate, r.Cost = work/c.Baseline, c.Baseline
 		switch rivals[i].name {
 		case serialName:
 			r.SerialRatio, r.SerialLow, r.SerialHigh = inverse(c)
 			continue
 		case baselineName:
-			r.Baseline = work / c.Cost
+			r.Baseline, r.BaselineCost = work/c.Cost, c.Cost
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
 			r.Peers[rivals[i].name] = work / c.Cost
@@ -202,7 +219,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
 	r.Ratio, r.Low, r.High = inverse(c)
 	if value, ok := space.FindMetric(score.Metrics, space.MetricGFLOPS); ok {
-		r.GFLOPS = value * r.Rate / rate // as measured here
+		r.GFLOPS = value * score.Cost / r.Cost // as measured here
 	}
 	if metric != space.MetricGBS {
 		r.PeakShare = final.PeakShare
@@ -228,6 +245,9 @@ func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([
 	}
 	var out []rival
 	for _, p := range peers {
+		if p.Candidate == nil {
+			continue
+		}
 		if err := kernels.Verify(ctx, p.Candidate, seeds); err != nil {
 			return nil, fmt.Errorf("peer %s: %w", p.Name, err)
 		}

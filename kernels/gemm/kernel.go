@@ -70,19 +70,28 @@ func (p *problem) Traits() kernels.Traits {
 	return t
 }
 
-// peers returns the products of the named libraries that are installed.
+// peers returns the products of the named libraries, all of which have to be installed, or of all libraries.
 func (p *problem) peers(names []string) ([]kernels.Peer, error) {
 	for _, name := range names {
 		if !slices.Contains(peers.Names(), name) {
 			return nil, fmt.Errorf("unknown peer %q: want %s%s", name, strings.Join(peers.Names(), ", "), space.DidYouMean(name, peers.Names()))
 		}
 	}
+	found := peers.Find()
 	var out []kernels.Peer
-	for _, peer := range peers.Find() {
-		if len(names) == 0 || slices.Contains(names, peer.Name) {
-			source := peer.Source(p.spec.layout == LayoutNT, p.spec.threads)
-			out = append(out, kernels.Peer{Name: peer.Name, Candidate: p.Wrap(source, p.spec.presets[0].Point)})
+	for _, name := range peers.Names() {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
 		}
+		peer := kernels.Peer{Name: name, Package: peers.Package(name)}
+		switch at := slices.IndexFunc(found, func(p peers.Peer) bool { return p.Name == name }); {
+		case at >= 0:
+			source := found[at].Source(p.spec.layout == LayoutNT, p.spec.threads)
+			peer.Candidate = p.Wrap(source, p.spec.presets[0].Point)
+		case len(names) > 0:
+			return nil, fmt.Errorf("peer %s is not installed: install it (on Debian: apt-get install %s), or leave it out of --peers", name, peer.Package)
+		}
+		out = append(out, peer)
 	}
 	return out, nil
 }

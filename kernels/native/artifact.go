@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -26,6 +25,8 @@ const (
 	headFormat  = 1
 	mostText    = 64 << 20 // bytes of a kernel that can be loaded
 	builtObject = "kernel.so"
+	// exportedAs is what an export puts before the names of the files. Earlier versions left it out in comments.
+	exportedAs = "best."
 )
 
 type head struct {
@@ -45,36 +46,53 @@ func programName(lang string) string {
 	return "kernel.c"
 }
 
-// command returns the command line that compiles the saved source.
-func (c *candidate) command() []string {
+// command returns the command line that compiles the saved source, whose name begins with the prefix.
+func (c *candidate) command(prefix string) []string {
 	compiler := c.source.Compiler
 	if compiler == "" {
 		compiler = "cc"
 	}
-	return cc.Command(c.source.Lang, compiler, c.source.Flags, programName(c.source.Lang), builtObject)
+	return cc.Command(c.source.Lang, compiler, c.source.Flags, prefix+programName(c.source.Lang), prefix+builtObject)
 }
 
 // Artifacts are the source, which compiles without further files, a header, and how to build them.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
 	return []kernels.Artifact{
-		{Name: programName(c.source.Lang), Write: c.writeProgram},
+		{Name: programName(c.source.Lang), Write: c.writeProgram, Earlier: c.writeProgram1},
 		{Name: "kernel.h", Write: c.writeHeader},
-		{Name: "build.json", Write: c.writeBuild},
+		{Name: "build.json", Write: c.writeBuild, Earlier: c.writeBuild1},
 	}, nil
 }
 
 func (c *candidate) writeProgram(w io.Writer) error {
+	about := "It exports tune_kernel; " + exportedAs + "kernel.h declares it and says what its arguments are."
+	if c.source.Header != "" {
+		about = "It exports tune_kernel, as tune calls it; " + exportedAs + "kernel.h has the chosen values. For a function to link: tune export --format library"
+	}
+	return c.writeProgramAs(w, exportedAs, about)
+}
+
+// writeProgram1 writes the program as tune 0.1.0 did.
+func (c *candidate) writeProgram1(w io.Writer) error {
+	return c.writeProgramAs(w, "", "It exports tune_kernel; kernel.h declares it and says what its arguments are.")
+}
+
+func (c *candidate) writeProgramAs(w io.Writer, prefix, about string) error {
 	line, err := json.Marshal(head{headFormat, c.source.Lang, c.source.Compiler, append([]string{}, c.source.Flags...), c.threads(), c.point.Key()})
 	if err != nil {
 		return err
 	}
-	var lines []string
-	for _, arg := range c.command() {
-		lines = append(lines, kernels.ShellWord(strings.ReplaceAll(arg, "\n", " "))) // in a comment of one line
-	}
-	_, err = fmt.Fprintf(w, "%s%s\n// Build: %s\n// It exports tune_kernel; kernel.h declares it and says what its arguments are.\n%s\n%s",
-		headPrefix, line, strings.Join(lines, " "), headEnd, c.source.Text)
+	_, err = fmt.Fprintf(w, "%s%s\n// Build: %s\n// %s\n%s\n%s", headPrefix, line, commandText(c.command(prefix)), about, headEnd, c.source.Text)
 	return err
+}
+
+// commandText writes a command line in one line.
+func commandText(command []string) string {
+	var words []string
+	for _, arg := range command {
+		words = append(words, kernels.ShellWord(strings.ReplaceAll(arg, "\n", " ")))
+	}
+	return strings.Join(words, " ")
 }
 
 // Load reads a saved source. Checking it compiles it in the way that its comment says.
@@ -86,46 +104,49 @@ func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("the file is larger than %d bytes: no kernel is", mostText)
 	}
-	in := bufio.NewReader(strings.NewReader(string(text)))
-	first, err := in.ReadString('\n')
-	if err != nil || !strings.HasPrefix(first, headPrefix) {
-		return nil, fmt.Errorf("the file does not begin with %q: it is no kernel that tune has exported", headPrefix)
-	}
-	var h head
-	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(first, headPrefix)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&h); err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	switch {
-	case h.Format != headFormat:
-		return nil, fmt.Errorf("line 1: the format is %d, want %d", h.Format, headFormat)
-	case h.Lang != "c" && h.Lang != "c++":
-		return nil, fmt.Errorf("line 1: the language is %q, want c or c++", h.Lang)
-	case h.Threads < 1:
-		return nil, fmt.Errorf("line 1: it has %d threads", h.Threads)
+	h, rest, err := splitProgram(string(text))
+	if err != nil {
+		return nil, err
 	}
 	point, err := p.Space().Parse(h.Point)
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
+	return p.Wrap(Source{Lang: h.Lang, Text: rest, Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point), nil
+}
+
+// splitProgram splits a saved source into what its comment says and the text after it.
+func splitProgram(text string) (h head, rest string, err error) {
+	first, rest, ok := strings.Cut(text, "\n")
+	if !ok || !strings.HasPrefix(first, headPrefix) {
+		return h, "", fmt.Errorf("the file does not begin with %q: it is no kernel that tune has exported", headPrefix)
+	}
+	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(first, headPrefix)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&h); err != nil {
+		return h, "", fmt.Errorf("line 1: %w", err)
+	}
+	switch {
+	case h.Format != headFormat:
+		return h, "", fmt.Errorf("line 1: the format is %d, want %d", h.Format, headFormat)
+	case h.Lang != "c" && h.Lang != "c++":
+		return h, "", fmt.Errorf("line 1: the language is %q, want c or c++", h.Lang)
+	case h.Threads < 1:
+		return h, "", fmt.Errorf("line 1: it has %d threads", h.Threads)
+	}
 	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return nil, errors.New("the comment at the beginning has no end")
+		line, after, ok := strings.Cut(rest, "\n")
+		if !ok {
+			return h, "", errors.New("the comment at the beginning has no end")
 		}
-		if strings.TrimRight(line, "\n") == headEnd {
-			break
+		rest = after
+		if line == headEnd {
+			return h, rest, nil
 		}
 		if !strings.HasPrefix(line, headEnd+" ") {
-			return nil, fmt.Errorf("%q stands in the comment at the beginning", strings.TrimSpace(line))
+			return h, "", fmt.Errorf("%q stands in the comment at the beginning", strings.TrimSpace(line))
 		}
 	}
-	rest, err := io.ReadAll(in)
-	if err != nil {
-		return nil, err
-	}
-	return p.Wrap(Source{Lang: h.Lang, Text: string(rest), Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point), nil
 }
 
 // asked returns the case at the asked shape.
@@ -172,6 +193,10 @@ type build struct {
 	Function string        `json:"function"`
 	Buffers  []buildBuffer `json:"buffers"`
 	Dims     []int64       `json:"dims"`
+	// Call says how programs that link the kernel call it. Symbols are those that the program defines with external linkage.
+	// Files of earlier versions have neither.
+	Call    *Call    `json:"call,omitempty"`
+	Symbols []string `json:"symbols,omitempty"`
 }
 
 type buildBuffer struct {
@@ -182,12 +207,45 @@ type buildBuffer struct {
 }
 
 func (c *candidate) writeBuild(w io.Writer) error {
-	one, err := c.asked()
+	out, err := c.build(exportedAs)
 	if err != nil {
 		return err
 	}
+	call := c.source.Call
+	if call == nil {
+		one, err := c.asked()
+		if err != nil {
+			return err
+		}
+		of := callOf(one)
+		call = &of
+	}
+	out.Call = call
+	if err := c.compile(context.Background()); err != nil { // it is in the cache as a rule
+		return err
+	}
+	if out.Symbols, err = definedSymbols(c.so); err != nil {
+		return err
+	}
+	return out.write(w)
+}
+
+// writeBuild1 writes build.json as tune 0.1.0 did.
+func (c *candidate) writeBuild1(w io.Writer) error {
+	out, err := c.build("")
+	if err != nil {
+		return err
+	}
+	return out.write(w)
+}
+
+func (c *candidate) build(prefix string) (build, error) {
+	one, err := c.asked()
+	if err != nil {
+		return build{}, err
+	}
 	out := build{
-		Lang: c.source.Lang, Compiler: c.source.Compiler, Flags: append([]string{}, c.source.Flags...), Command: c.command(),
+		Lang: c.source.Lang, Compiler: c.source.Compiler, Flags: append([]string{}, c.source.Flags...), Command: c.command(prefix),
 		Threads: c.threads(), Point: c.point.Key(), Function: "tune_kernel", Dims: append([]int64{}, one.Dims...),
 	}
 	c.problem.host.mu.Lock()
@@ -201,8 +259,12 @@ func (c *candidate) writeBuild(w io.Writer) error {
 	for _, b := range one.Buffers {
 		out.Buffers = append(out.Buffers, buildBuffer{b.Name, b.Elem.C(), b.Len, b.Mode.String()})
 	}
+	return out, nil
+}
+
+func (b build) write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(out)
+	return e.Encode(b)
 }

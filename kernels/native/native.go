@@ -93,6 +93,8 @@ type Source struct {
 	// Header is a C header for users of the kernel, exported beside the text. "" means one that declares tune_kernel and
 	// describes its arguments.
 	Header string
+	// Call says how programs call the function that tune_kernel calls; nil where they call tune_kernel.
+	Call *Call
 }
 
 // Case is one problem to check a candidate on: the asked shape, or another one that it claims to support.

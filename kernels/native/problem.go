@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -207,33 +208,44 @@ func (c *candidate) compile(ctx context.Context) error {
 
 // checkSymbols checks the symbols of a linked object: it must define the function tune_kernel, and no other name of tune's.
 func checkSymbols(so string) error {
-	f, err := elf.Open(so)
+	symbols, err := dynamicSymbols(so)
 	if err != nil {
-		return fmt.Errorf("reading a compiled object: %w", err)
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return fmt.Errorf("reading the symbols of %s: %w", so, err)
+		return err
 	}
 	found := false
 	for _, s := range symbols {
-		if s.Section == elf.SHN_UNDEF || !strings.HasPrefix(s.Name, "tune_") {
-			continue
-		}
-		if s.Name == "tune_pack" {
-			continue // it lays out the operands of a kernel for callers
-		}
-		if s.Name != "tune_kernel" {
+		switch {
+		case !strings.HasPrefix(s.Name, "tune_") || s.Name == packName:
+		case s.Name != kernelName:
 			return kernels.Reject(space.CompileFailed, "defines %s: names that begin with tune_ are tune's own, rename it or make it static", s.Name)
-		}
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+		case elf.ST_TYPE(s.Info) != elf.STT_FUNC:
 			return kernels.Reject(space.CompileFailed, "tune_kernel is no plain function")
+		default:
+			found = true
 		}
-		found = true
 	}
 	if !found {
 		return kernels.Reject(space.CompileFailed, "defines no function tune_kernel")
 	}
 	return nil
+}
+
+// The names that generated code defines with external linkage: the kernel, and what lays out its operands for callers.
+const (
+	kernelName = "tune_kernel"
+	packName   = "tune_pack"
+)
+
+// dynamicSymbols returns the symbols that a linked object defines for others.
+func dynamicSymbols(so string) ([]elf.Symbol, error) {
+	f, err := elf.Open(so)
+	if err != nil {
+		return nil, fmt.Errorf("reading a compiled object: %w", err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return nil, fmt.Errorf("reading the symbols of %s: %w", so, err)
+	}
+	return slices.DeleteFunc(symbols, func(s elf.Symbol) bool { return s.Section == elf.SHN_UNDEF }), nil
 }

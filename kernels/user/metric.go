@@ -48,7 +48,7 @@ func (m metric) costUnit() string {
 		unit = "units"
 	}
 	if m.maximise {
-		return "1/(" + unit + ")"
+		return string(space.InverseOf(unit))
 	}
 	return unit
 }

@@ -200,8 +200,28 @@ func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 	pr := s.s.program(s.s.text, s.s.name, p, s.constants)
 	return native.Source{
 		Lang: s.s.language, Text: s.s.unit(pr, s.s.language, s.s.function, threads), Compiler: s.s.compilerOf(p),
-		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr),
+		Flags: append(s.s.flagsOf(p, s.constants), ownSymbols...), Threads: threads, Header: s.header(p, pr), Call: s.call(),
 	}, nil
+}
+
+// call says how programs call the function.
+func (s *sourceSpec) call() *native.Call {
+	out := &native.Call{Function: s.s.function}
+	buffers := 0
+	for _, a := range s.s.arguments {
+		if a.scalar {
+			out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: a.ctype.c})
+			continue
+		}
+		b := s.asked.buffers[buffers]
+		buffers++
+		constant := ""
+		if a.mode == native.In {
+			constant = "const "
+		}
+		out.Arguments = append(out.Arguments, native.Argument{Name: a.name, Type: constant + a.ctype.c + " *", About: fmt.Sprintf("%d elements, %s", b.Len, b.Mode)})
+	}
+	return out
 }
 
 // header returns the C header of a point: its values as #defines.

@@ -144,12 +144,33 @@ type logTicks struct{}
 
 // Ticks returns the marks between two positive numbers.
 func (logTicks) Ticks(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := int(math.Floor(math.Log10(low))); e <= int(math.Log10(high))+1; e++ {
-		for _, m := range []float64{1, 2, 5} {
-			if v := m * math.Pow10(e); v >= low && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.6g", v)})
+	for _, multiples := range [][]float64{{1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}} {
+		var ticks []plot.Tick
+		for e := int(math.Floor(math.Log10(low))); e <= int(math.Log10(high))+1; e++ {
+			for _, m := range multiples {
+				if v := m * math.Pow10(e); v >= low && v <= high {
+					ticks = append(ticks, plot.Tick{Value: v, Label: plain.Number(v)})
+				}
 			}
+		}
+		if len(ticks) >= leastTicks {
+			return ticks
+		}
+	}
+	return linearTicks{}.Ticks(low, high)
+}
+
+// leastTicks is how many labels an axis has at least.
+const leastTicks = 3
+
+// linearTicks are plot.DefaultTicks with labels that people can read: no powers of ten below a million million.
+type linearTicks struct{}
+
+func (linearTicks) Ticks(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i, t := range ticks {
+		if t.Label != "" {
+			ticks[i].Label = plain.Number(t.Value)
 		}
 	}
 	return ticks

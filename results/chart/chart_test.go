@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tune/results/chart"
+	"tune/space"
 )
 
 func panels(n int) []chart.Panel {
@@ -68,7 +69,7 @@ func TestWrite(t *testing.T) {
 
 func TestWriteRun(t *testing.T) {
 	run := chart.Run{
-		Title: "treehash", Unit: "cycles", End: 120,
+		Title: "treehash", Unit: "cycles", Start: 0.01, End: 120, Baseline: 147734, Failed: []float64{0.02, 3, 3.001, 119},
 		Steps: []chart.Step{{Seconds: 0.01, Cost: 5000}, {Seconds: 0.2, Cost: 1000}, {Seconds: 60, Cost: 900}},
 	}
 	for _, format := range chart.Formats {
@@ -83,10 +84,30 @@ func TestWriteRun(t *testing.T) {
 			t.Errorf("%s: the same run gives different bytes", format)
 		}
 		if format == "svg" {
-			for _, want := range []string{"treehash", "best so far, cycles", ">100<", ">0.5<"} {
+			for _, want := range []string{"treehash", "best so far, cycles", ">100<", ">0.5<", ">100,000<", "baseline: 147,734 cycles", "failed candidates: 4"} {
 				if !strings.Contains(a.String(), want) {
 					t.Errorf("%s has no %q", format, want)
 				}
+			}
+		}
+	}
+	// Times are drawn in the unit that suits them, and what is to be large as what it is.
+	for _, c := range []struct {
+		unit space.Unit
+		cost float64
+		want []string
+	}{
+		{"ns", 684747, []string{"best so far, µs", "baseline: 1.37 ms"}},
+		{space.InverseOf("Melem/s"), 1. / 112, []string{"best so far, Melem/s", "baseline: 56 Melem/s"}},
+	} {
+		var b bytes.Buffer
+		run := chart.Run{Unit: c.unit, Start: 1, End: 10, Baseline: 2 * c.cost, Steps: []chart.Step{{Seconds: 1, Cost: 1.5 * c.cost}, {Seconds: 5, Cost: c.cost}}}
+		if err := chart.WriteRun(&b, "svg", run); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("costs in %s: the drawing has no %q", c.unit, want)
 			}
 		}
 	}

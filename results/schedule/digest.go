@@ -19,6 +19,7 @@ const Kept = 64
 type Digest struct {
 	search.Recorder
 	past results.Stored
+	dir  string // of the run
 
 	mu      sync.Mutex
 	batches []space.Batch // batches needed to tell how the run can be reproduced
@@ -28,12 +29,13 @@ type Digest struct {
 	// are serial.
 	isSerial func(space.Entry) bool
 	serial   []space.Entry // the best of those, in the same order
+	failures results.FailureTally
 }
 
 // NewDigest follows a run. isSerial reports whether an outcome is of a point with one thread; these are kept separately. It is
 // nil where all points are serial.
 func NewDigest(run *results.Run, isSerial func(space.Entry) bool) *Digest {
-	return &Digest{Recorder: run.Journal, past: run.Stored, isSerial: isSerial}
+	return &Digest{Recorder: run.Journal, past: run.Stored, dir: run.Dir, isSerial: isSerial}
 }
 
 // Rounds yields what the journal holds, and digests it.
@@ -109,6 +111,7 @@ func (d *Digest) Record(e space.Entry) error {
 }
 
 func (d *Digest) add(e space.Entry) {
+	d.failures.Add(&e)
 	if !e.Outcome.Counts() {
 		return
 	}
@@ -128,6 +131,20 @@ func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry 
 	}
 	best = slices.Insert(best, at, e)
 	return best[:min(len(best), Kept)]
+}
+
+// Failures sums up the failures that count at the given end.
+func (d *Digest) Failures(end results.End) ([]results.Failure, error) {
+	if end.Told > 0 { // the journal has outcomes that do not count
+		run, err := results.Look(d.dir)
+		if err != nil {
+			return nil, err
+		}
+		return results.SumFailures(end.Trim(run))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failures.Failures(), nil
 }
 
 // Ranking returns the best outcomes that count at the given end, and whether these are all that count; and the best with one

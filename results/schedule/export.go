@@ -71,7 +71,10 @@ func (e *StaleError) Unwrap() error { return e.Err }
 
 // drawChart draws the best cost over time.
 func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
-	c := chart.Run{Unit: k.Info.Unit, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact}
+	unit := space.Unit(k.Info.Unit)
+	c := chart.Run{
+		Unit: unit, Start: run.Elapsed, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact,
+	}
 	steps, err := results.Convergence(run)
 	if err != nil {
 		return err
@@ -82,11 +85,32 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 	if len(c.Steps) == 0 {
 		return ErrNoValid
 	}
+	for r, err := range run.Rounds() {
+		if err != nil {
+			return err
+		}
+		for i := range r.Entries {
+			e := &r.Entries[i]
+			c.Start = min(c.Start, e.Elapsed)
+			switch {
+			case e.Outcome.Status != space.OK:
+				c.Failed = append(c.Failed, e.Elapsed)
+			case e.Key == run.Settings.Baseline.Key && e.Outcome.Counts():
+				c.Baseline = e.Outcome.Cost
+			}
+		}
+	}
 	if best, err := results.ReadSchedule(filepath.Join(run.Dir, Name)); err == nil {
+		switch {
+		case best.Search != nil:
+			c.Baseline = best.Search.Baseline
+		case k.Info.Exact:
+			c.Baseline = best.Baseline.Cost
+		}
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
 		instead := k.Info.Exact && best.Closest != nil && !less(c.Steps[len(c.Steps)-1].Cost, best.Cost)
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
-			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %.6g %s, %.2f× the baseline's %.6g", best.Cost, best.Unit, best.Ratio, best.Baseline.Cost)
+			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× %s as the baseline (%s)", unit.Words(best.Cost), best.Ratio, unit.Compared(), unit.Words(best.Baseline.Cost))
 		}
 	}
 	return chart.WriteRun(w, format, c)
@@ -97,6 +121,58 @@ var ErrNoValid = errors.New("no candidate was valid")
 
 // file writes the schedule, its program, or the trace of it.
 func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
+	if format == "trace" && k.Problem.Traits().Launches {
+		return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
+	}
+	return e.ready(ctx, k, run, func(schedule results.Schedule, dir string) error {
+		name := Name
+		switch {
+		case format == "trace":
+			return exportTrace(ctx, k, schedule, w)
+		case format == "program" && len(schedule.Artifacts) == 0:
+			return fmt.Errorf("kernel %s has no program to export", k.Info.Name)
+		case format == "program":
+			name = schedule.Artifacts[0].Name
+		}
+		file, err := files.In(dir).Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = io.Copy(w, file)
+		return err
+	})
+}
+
+// Files returns the schedule of a run, and the content of the files that belong to it, by name. It makes them again as Export does.
+func (e Exporter) Files(ctx context.Context, dir string) (*results.Schedule, map[string][]byte, error) {
+	run, err := results.Read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := OpenRun(e.Table, &run.Settings)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	var found *results.Schedule
+	texts := map[string][]byte{}
+	err = e.ready(ctx, k, run, func(schedule results.Schedule, dir string) error {
+		found = &schedule
+		for _, a := range schedule.Artifacts {
+			text, err := files.In(dir).Read(a.Name, files.Data)
+			if err != nil {
+				return err
+			}
+			texts[a.Name] = text
+		}
+		return nil
+	})
+	return found, texts, err
+}
+
+// ready calls use with the schedule of a run and the directory that has its files. Where those of the run are missing or out of
+// date, it makes them again.
+func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run, use func(schedule results.Schedule, dir string) error) error {
 	history := run.LastEnd().Trim(run)
 	ranking, err := results.Ranking(history, nil, Kept)
 	if err != nil {
@@ -105,59 +181,41 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 	if len(ranking) == 0 {
 		return ErrNoValid
 	}
-	dir := run.Dir
 	serial, err := BestSerial(k, history)
 	if err != nil {
 		return err
 	}
 	launches := k.Problem.Traits().Launches
-	if launches && format == "trace" {
-		return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
-	}
-	schedule, stale := current(k, dir, slices.Concat(ranking, serial))
+	schedule, stale := current(k, run.Dir, slices.Concat(ranking, serial))
 	if stale == nil {
 		stale = verifyFields(k, schedule)
 	}
 	if stale == nil && !launches {
 		stale = verifyCosts(ctx, k, nil, schedule)
 	}
-	if stale != nil && launches && !e.Measure {
+	switch {
+	case stale == nil:
+		return use(schedule, run.Dir)
+	case launches && !e.Measure:
 		return &StaleError{run.Dir, stale}
 	}
-	if stale != nil {
-		if dir, err = os.MkdirTemp("", "tune-export-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		m, err := e.maker(ctx, k, run, dir)
-		if err != nil {
-			return err
-		}
-		made, err := m.MakeFrom(ctx, history)
-		if err != nil {
-			return err
-		}
-		if made.Schedule == nil {
-			return ErrNoValid
-		}
-		schedule = *made.Schedule
-	}
-	name := Name
-	switch {
-	case format == "trace":
-		return exportTrace(ctx, k, schedule, w)
-	case format == "program" && len(schedule.Artifacts) == 0:
-		return fmt.Errorf("kernel %s has no program to export", k.Info.Name)
-	case format == "program":
-		name = schedule.Artifacts[0].Name
-	}
-	file, err := files.In(dir).Open(name)
+	dir, err := os.MkdirTemp("", "tune-export-")
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	_, err = io.Copy(w, file)
-	return err
+	defer os.RemoveAll(dir)
+	m, err := e.maker(ctx, k, run, dir)
+	if err != nil {
+		return err
+	}
+	made, err := m.MakeFrom(ctx, history)
+	if err != nil {
+		return err
+	}
+	if made.Schedule == nil {
+		return ErrNoValid
+	}
+	return use(*made.Schedule, dir)
 }
 
 // maker returns a Maker that makes the schedule of a run again, into a directory.

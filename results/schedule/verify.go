@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -287,7 +288,7 @@ func verifySaved(ctx context.Context, k *kernels.Opened, beside files.Dir, name 
 	return err
 }
 
-// sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte.
+// sameArtifact compares a file of a schedule with the one that a candidate writes, byte by byte; see kernels.Artifact.Earlier.
 func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 	artifacts, err := c.Artifacts()
 	if err != nil {
@@ -299,16 +300,21 @@ func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 	if at < 0 {
 		return kernels.Reject(space.WrongAnswer, "the point builds no such file")
 	}
-	var want bytes.Buffer
-	if err := artifacts[at].Write(&want); err != nil {
-		return err
-	}
 	got, err := beside.Read(name, files.Data)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(got, want.Bytes()) {
-		return fmt.Errorf("%s differs from what the point builds", beside.Path(name))
+	for _, write := range []func(io.Writer) error{artifacts[at].Write, artifacts[at].Earlier} {
+		if write == nil {
+			continue
+		}
+		var want bytes.Buffer
+		if err := write(&want); err != nil {
+			return err
+		}
+		if bytes.Equal(got, want.Bytes()) {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("%s differs from what the point builds", beside.Path(name))
 }

@@ -138,31 +138,17 @@ func (c *cache) insert(key, object string) (string, error) {
 // may do the same at the same time.
 func (c *cache) evict() error {
 	c.inserted = 0
-	entries, err := os.ReadDir(c.dir)
+	objects, left, err := list(c.dir)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	var objects []fs.FileInfo
-	var total int64
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // removed by somebody else
-		}
-		switch {
-		case strings.HasPrefix(e.Name(), scratchPrefix) && e.IsDir():
-			if now.Sub(info.ModTime()) > stale {
-				os.RemoveAll(filepath.Join(c.dir, e.Name()))
-			}
-		case strings.HasSuffix(e.Name(), objectSuffix) && info.Mode().IsRegular():
-			objects = append(objects, info)
-			total += info.Size()
+	for _, dir := range left {
+		if now.Sub(dir.ModTime()) > stale {
+			os.RemoveAll(filepath.Join(c.dir, dir.Name()))
 		}
 	}
-	slices.SortFunc(objects, func(a, b fs.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
-	})
+	total := size(objects)
 	for _, o := range objects {
 		if total <= c.max || now.Sub(o.ModTime()) < young {
 			break
@@ -173,4 +159,84 @@ func (c *cache) evict() error {
 		total -= o.Size()
 	}
 	return nil
+}
+
+// list returns the objects of a cache, the least recently used first, and the directories of compilations, unfinished or killed.
+func list(dir string) (objects, left []fs.FileInfo, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // removed by somebody else
+		}
+		switch {
+		case strings.HasPrefix(e.Name(), scratchPrefix) && e.IsDir():
+			left = append(left, info)
+		case strings.HasSuffix(e.Name(), objectSuffix) && info.Mode().IsRegular():
+			objects = append(objects, info)
+		}
+	}
+	slices.SortFunc(objects, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	return objects, left, nil
+}
+
+func size(objects []fs.FileInfo) (total int64) {
+	for _, o := range objects {
+		total += o.Size()
+	}
+	return total
+}
+
+// Usage is what a cache of compiled kernels holds.
+type Usage struct {
+	Dir     string `json:"dir"`
+	Objects int    `json:"objects"`
+	Bytes   int64  `json:"bytes"`
+	Most    int64  `json:"most_bytes"` // beyond which the least recently used objects are removed
+}
+
+// CacheUsage returns what this user's cache holds. A cache that does not exist yet is empty.
+func CacheUsage() (Usage, error) {
+	dir, err := defaultDir()
+	if err != nil {
+		return Usage{}, err
+	}
+	u := Usage{Dir: dir, Most: defaultMaxBytes}
+	objects, _, err := list(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, nil
+	}
+	u.Objects, u.Bytes = len(objects), size(objects)
+	return u, err
+}
+
+// PruneCache removes the objects of this user's cache that were not used for the given time, and returns how many they were and
+// their size. Runs in progress compile what they need again.
+func PruneCache(unused time.Duration) (removed Usage, err error) {
+	dir, err := defaultDir()
+	if err != nil {
+		return removed, err
+	}
+	removed.Dir, removed.Most = dir, defaultMaxBytes
+	objects, _, err := list(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return removed, nil
+	}
+	now := time.Now()
+	for _, o := range objects {
+		if now.Sub(o.ModTime()) < unused {
+			break
+		}
+		if err := os.Remove(filepath.Join(dir, o.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
+		}
+		removed.Objects++
+		removed.Bytes += o.Size()
+	}
+	return removed, err
 }

@@ -200,6 +200,12 @@ func Command(lang, compiler string, flags []string, source, object string) []str
 	return append(line, "-lm")
 }
 
+// ObjectCommand returns the command line that makes an object to be linked into a program.
+func ObjectCommand(compiler string, flags []string, source, object string) []string {
+	line := append([]string{compiler}, flags...)
+	return append(line, "-c", "-o", object, source)
+}
+
 // hash returns the name of the object in the cache. text is what the compiler finally reads.
 func (u unit) hash(text string) string {
 	h := sha256.New()

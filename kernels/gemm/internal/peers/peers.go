@@ -25,6 +25,7 @@ type Peer struct {
 type library struct {
 	Name    string
 	sonames []string // the preferred one first
+	debian  string   // the package that installs it
 	// SetThreads is the function that sets the number of threads, which is called before each product if the library has it.
 	SetThreads string
 	Number     string // the C type of its argument
@@ -39,6 +40,7 @@ var libraries = []library{
 	{
 		Name:        "openblas",
 		sonames:     []string{"libopenblas.so.0", "libopenblas.so"},
+		debian:      "libopenblas0",
 		SetThreads:  "openblas_set_num_threads",
 		Number:      "int",
 		Environment: []string{"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"},
@@ -46,6 +48,7 @@ var libraries = []library{
 	{
 		Name:        "blis",
 		sonames:     []string{"libblis.so.4", "libblis.so.3", "libblis.so"},
+		debian:      "libblis4",
 		SetThreads:  "bli_thread_set_num_threads",
 		Number:      "long",
 		Environment: []string{"BLIS_NUM_THREADS", "OMP_NUM_THREADS"},
@@ -53,6 +56,7 @@ var libraries = []library{
 	{
 		Name:        "dnnl",
 		sonames:     []string{"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"},
+		debian:      "libdnnl2",
 		SetThreads:  "omp_set_num_threads",
 		Number:      "int",
 		Environment: []string{"OMP_NUM_THREADS"},
@@ -68,6 +72,16 @@ func Names() []string {
 		out = append(out, l.Name)
 	}
 	return out
+}
+
+// Package returns the package of Debian that installs a library.
+func Package(name string) string {
+	for _, l := range libraries {
+		if l.Name == name {
+			return l.debian
+		}
+	}
+	return ""
 }
 
 // Find returns the libraries that are installed where the loader looks for them.

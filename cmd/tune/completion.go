@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/configs"
+	"tune/results"
+	"tune/search/strategies"
+)
+
+// completer lists what an argument or a flag can be, for shells.
+type completer func(a *app) []string
+
+// What the arguments of commands are, by the words of their usage lines.
+var argumentWords = map[string]completer{
+	"KERNEL":   func(a *app) []string { return a.table.Names() },
+	"DIR":      runDirs,
+	"SCHEDULE": runDirs,
+	"kernels":  func(*app) []string { return listed },
+}
+
+// What the flags of all commands are.
+var flagWords = map[string]completer{
+	"strategy":   func(*app) []string { return strategies.Names() },
+	"strategies": func(*app) []string { return strategies.Names() },
+	"kernel":     func(a *app) []string { return a.table.Names() },
+	"format":     func(*app) []string { return tune.Formats },
+	"config":     func(*app) []string { return configs.Names() },
+	"from":       runDirs,
+}
+
+// runDirs returns the runs in the default folder.
+func runDirs(*app) []string {
+	found, err := filepath.Glob(filepath.Join(settingDefault("out"), "*", results.SettingsName))
+	if err != nil {
+		return nil
+	}
+	for i, name := range found {
+		found[i] = filepath.Dir(name)
+	}
+	return found
+}
+
+// complete makes a command and those below it complete their arguments and flags.
+func (a *app) complete(c *cobra.Command) {
+	var words []completer
+	for word := range strings.FieldsFuncSeq(c.Use, func(r rune) bool { return strings.ContainsRune(" []|", r) }) {
+		words = append(words, argumentWords[word])
+	}
+	if c.ValidArgsFunction == nil && c.RunE != nil {
+		c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var out []string
+			for _, of := range words {
+				if of != nil {
+					out = append(out, of(a)...)
+				}
+			}
+			out = slices.DeleteFunc(out, func(word string) bool { return !strings.HasPrefix(word, begun) })
+			return out, cobra.ShellCompDirectiveDefault
+		}
+	}
+	for name, of := range flagWords {
+		if c.Flags().Lookup(name) != nil {
+			c.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return of(a), cobra.ShellCompDirectiveDefault
+			})
+		}
+	}
+	for _, sub := range c.Commands() {
+		a.complete(sub)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune"
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/catalog"
+	"tune/kernels/native"
+	"tune/results"
+	"tune/space"
+)
+
+// libraryFormat is the format of an export that consists of two files.
+const libraryFormat = "library"
+
+func exportFormats() []string { return append(slices.Clone(tune.Formats), libraryFormat) }
+
+// exportLibrary writes the winner of a run as a header and a source into a folder.
+func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string) error {
+	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure)
+	if err != nil {
+		return err
+	}
+	var program, build []byte
+	for i, f := range schedule.Artifacts {
+		switch {
+		case i == 0:
+			program = texts[f.Name]
+		case strings.HasSuffix(f.Name, ".build.json"):
+			build = texts[f.Name]
+		}
+	}
+	if build == nil {
+		return fmt.Errorf("kernel %s is no function in C: a library is of kernels that are", schedule.Kernel)
+	}
+	if name == "" {
+		name = libraryName(schedule)
+	}
+	l, err := native.NewLibrary(program, build, name, aboutLibrary(schedule))
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if folder == "" {
+		folder = "."
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	header, source := filepath.Join(folder, l.HeaderName), filepath.Join(folder, l.SourceName)
+	if err := files.Write(header, l.Header); err != nil {
+		return err
+	}
+	if err := files.Write(source, l.Source); err != nil {
+		return err
+	}
+	var command []string
+	for _, word := range l.Command {
+		command = append(command, kernels.ShellWord(word))
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n%s\nbuild     %s\n", header, source, strings.Join(command, " "))
+	return err
+}
+
+// libraryName makes the name of a function from kernel and shape: gemm_f32_m512_n512_k512.
+func libraryName(s *results.Schedule) string {
+	text := s.Kernel
+	for field := range strings.SplitSeq(s.Shape, ",") {
+		if name, value, ok := strings.Cut(field, "="); ok {
+			text += "_" + name + value
+		}
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, text)
+	if name[0] < 'A' {
+		name = "k" + name
+	}
+	return name
+}
+
+// aboutLibrary says where a library comes from, in one line.
+func aboutLibrary(s *results.Schedule) string {
+	text := strings.TrimSpace(s.Kernel+" "+s.Shape) + ": " + space.Unit(s.Unit).Words(s.Cost)
+	if s.Ratio > 0 && s.Key != s.Baseline.Key {
+		text += fmt.Sprintf(", %s %s as the baseline", times(s.Ratio), space.Unit(s.Unit).Compared())
+	}
+	return fmt.Sprintf("%s on %s; tune %s, run %s", text, s.Machine.CPU, s.ToolVersion, s.Run)
+}

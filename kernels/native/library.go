@@ -1,0 +1,203 @@
+package native
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"tune/kernels/native/cc"
+)
+
+// Call says how the function of a kernel is called by programs that link it.
+type Call struct {
+	// Function is the function of the user's own that is called with Arguments; "" is tune_kernel, which takes the buffers and
+	// dimensions of the case.
+	Function  string     `json:"function,omitempty"`
+	Arguments []Argument `json:"arguments"`
+}
+
+// Argument is one argument of a function.
+type Argument struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // in C, such as "const float *"
+	// About is a comment: how long an array is.
+	About string `json:"about,omitempty"`
+}
+
+// Declared returns the argument as a declaration: const float *x.
+func (a Argument) Declared() string {
+	if strings.HasSuffix(a.Type, "*") {
+		return a.Type + a.Name
+	}
+	return a.Type + " " + a.Name
+}
+
+// callOf returns the call of a case: its buffers by name.
+func callOf(one Case) Call {
+	var c Call
+	for _, b := range one.Buffers {
+		constant := ""
+		if b.Mode == In {
+			constant = "const "
+		}
+		c.Arguments = append(c.Arguments, Argument{b.Name, constant + b.Elem.C() + " *", fmt.Sprintf("%d elements, %s, aligned to 64 bytes", b.Len, b.Mode)})
+	}
+	return c
+}
+
+// Library is an exported kernel as source that programs can link, together with other ones.
+type Library struct {
+	Header, Source []byte
+	HeaderName     string // NAME.h
+	SourceName     string // NAME.c or NAME.cc
+	// Command compiles the source to an object.
+	Command []string
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// NewLibrary makes a library with the function name from an exported program and its build.json. All other symbols get the name
+// as a prefix, so that libraries of different names link into one program. about is a line about where the kernel comes from.
+// Nothing is compiled.
+func NewLibrary(program, buildFile []byte, name, about string) (Library, error) {
+	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
+		return Library{}, fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
+	}
+	h, text, err := splitProgram(string(program))
+	if err != nil {
+		return Library{}, err
+	}
+	var b build
+	if err := json.Unmarshal(buildFile, &b); err != nil {
+		return Library{}, fmt.Errorf("build.json: %w", err)
+	}
+	if b.Call == nil {
+		return Library{}, errors.New("build.json does not say how the kernel is called: it was exported by an earlier version; 'tune resume' writes it again")
+	}
+	l := Library{HeaderName: name + ".h", SourceName: name + strings.TrimPrefix(programName(h.Lang), "kernel")}
+	compiler := h.Compiler
+	if compiler == "" {
+		compiler = "cc"
+	}
+	l.Command = cc.ObjectCommand(compiler, h.Flags, l.SourceName, name+".o")
+	fill := libraryText{
+		Name: name, Guard: strings.ToUpper(name) + "_H", Header: l.HeaderName, About: strings.ReplaceAll(about, "*/", "* /"),
+		Point: strings.ReplaceAll(h.Point, "*/", "* /"), Threads: h.Threads, CPlusPlus: h.Lang == "c++",
+		Text: strings.TrimRight(text, "\n"), Arguments: b.Call.Arguments, Dims: b.Dims, Own: b.Call.Function != "",
+	}
+	fill.Command = strings.ReplaceAll(commandText(l.Command), "*/", "* /")
+	for _, s := range b.Symbols {
+		if !identifier.MatchString(s) {
+			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
+		}
+		if s == packName {
+			fill.Pack = true
+			continue
+		}
+		fill.Symbols = append(fill.Symbols, s)
+	}
+	for _, a := range b.Call.Arguments {
+		if !identifier.MatchString(a.Name) || !typeText.MatchString(a.Type) {
+			return Library{}, fmt.Errorf("build.json: %q is no argument", a.Declared())
+		}
+	}
+	if fill.Own {
+		if !slices.Contains(b.Symbols, b.Call.Function) {
+			fill.Callee = b.Call.Function // static, so that it keeps its name
+		} else {
+			fill.Callee = name + "_" + b.Call.Function
+		}
+	}
+	for into, which := range map[*[]byte]string{&l.Header: "header", &l.Source: "source"} {
+		var text strings.Builder
+		if err := libraryTemplates.ExecuteTemplate(&text, which, fill); err != nil {
+			return Library{}, err
+		}
+		*into = []byte(text.String())
+	}
+	return l, nil
+}
+
+var typeText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
+
+// libraryText is what the templates of a library are filled with.
+type libraryText struct {
+	Name, Guard, Header   string
+	About, Point, Command string
+	Threads               int
+	CPlusPlus             bool
+	Text                  string
+	Symbols               []string
+	Pack                  bool   // whether there is a function that lays out the operands
+	Own                   bool   // whether a function of the user's own is called
+	Callee                string // its name in this source
+	Arguments             []Argument
+	Dims                  []int64
+}
+
+// Parameters are the parameters of the function, as they are declared.
+func (t libraryText) Parameters() string {
+	var words []string
+	for _, a := range t.Arguments {
+		words = append(words, a.Declared())
+	}
+	if len(words) == 0 {
+		return "void"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Names are the names of the parameters.
+func (t libraryText) Names() string {
+	var words []string
+	for _, a := range t.Arguments {
+		words = append(words, a.Name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// definedSymbols returns the names that an object defines for others, as a source writes them, in order. Those of the C++ library
+// and those that the linker adds are left out.
+func definedSymbols(so string) ([]string, error) {
+	symbols, err := dynamicSymbols(so)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range symbols {
+		if name := sourceName(s.Name); identifier.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// mangled matches the beginning of a mangled name of C++ up to its first component (Itanium C++ ABI, 5.1): _Z4workPf, _ZN5Thing3runEv,
+// _ZTV5Thing. Its first group is the length of that component.
+var mangled = regexp.MustCompile(`^_Z(?:T[VTIS]|GV|Z)*(?:N[KVrO]*)?(?:[KL])*([0-9]+)`)
+
+// sourceName returns the outermost name of a symbol: a function, a variable, a class or a name space; "" for what the C++ library
+// defines.
+func sourceName(symbol string) string {
+	m := mangled.FindStringSubmatch(symbol)
+	if m == nil {
+		return symbol // of C, or reserved, or of name space std
+	}
+	n, err := strconv.Atoi(m[1])
+	if rest := symbol[len(m[0]):]; err == nil && n <= len(rest) {
+		return rest[:n]
+	}
+	return ""
+}
+
+//go:embed library.c.tmpl
+var libraryFile string
+
+var libraryTemplates = template.Must(template.New("library").Parse(libraryFile))

@@ -1,0 +1,157 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tune/internal/plain"
+)
+
+// Unit is the unit of a cost, as a kernel states it: "ns", "cycles", "bytes". A cost is always better when it is less. Where a kernel
+// is tuned for a rate, such as Melem/s, the cost is the inverse of the rate and its unit is "1/(Melem/s)"; people are shown the rate.
+type Unit string
+
+// InverseOf returns the unit of a cost that is the inverse of a number in the given unit.
+func InverseOf(unit string) Unit { return Unit("1/(" + unit + ")") }
+
+// Rate returns the unit of the number whose inverse the cost is, and whether it is one.
+func (u Unit) Rate() (unit string, ok bool) {
+	inner, opens := strings.CutPrefix(string(u), "1/(")
+	inner, closes := strings.CutSuffix(inner, ")")
+	return inner, opens && closes
+}
+
+// scale is a unit of time.
+type scale struct {
+	name string
+	ns   float64
+}
+
+// times are the units of time in which costs are shown, the shortest first.
+var times = []scale{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+
+// least is the least number that a larger unit is chosen for: just below 1, because 1000.0 µs would be odd.
+const least = 0.99995
+
+// timeUnits are the spellings in which a kernel or a user may state a time.
+var timeUnits = map[string]float64{
+	"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "seconds": 1e9, "min": 60e9, "m": 60e9, "h": 3600e9,
+}
+
+// isTime reports whether costs of the unit are times, and how many nanoseconds the unit has.
+func (u Unit) isTime() (ns float64, ok bool) {
+	ns, ok = timeUnits[string(u)]
+	return ns, ok
+}
+
+// Words writes a cost for people: a time in the unit that suits its size (684.7 µs, 1.30 ms), an inverse as its rate (112
+// Melem/s), all others as they are, with thousands apart (147,734 cycles).
+func (u Unit) Words(cost float64) string {
+	name, shown := u.Axis(cost)
+	if _, ok := u.isTime(); ok && cost != 0 {
+		return timeDigits(shown(cost)) + " " + name
+	}
+	if _, ok := u.Rate(); ok {
+		return rateDigits(shown(cost)) + " " + name
+	}
+	return plain.Number(shown(cost)) + " " + name
+}
+
+// Compared says what it means that a cost is some times less than another one: "as fast" for times, cycles and rates, "as good" for
+// all others.
+func (u Unit) Compared() string {
+	_, isTime := u.isTime()
+	if _, isRate := u.Rate(); isTime || isRate || u == "cycles" {
+		return "as fast"
+	}
+	return "as good"
+}
+
+// Axis returns the name of the unit that suits costs of about the size of the given one, and the function that converts a cost
+// into it.
+func (u Unit) Axis(about float64) (name string, shown func(cost float64) float64) {
+	if rate, ok := u.Rate(); ok {
+		return rate, func(cost float64) float64 { return 1 / cost }
+	}
+	ns, ok := u.isTime()
+	if !ok || about == 0 || !Finite(about*ns) {
+		return string(u), func(cost float64) float64 { return cost }
+	}
+	at := len(times) - 1
+	for at > 0 && math.Abs(about)*ns/times[at].ns < least {
+		at--
+	}
+	factor := ns / times[at].ns
+	return times[at].name, func(cost float64) float64 { return cost * factor }
+}
+
+// timeDigits writes a number with three or four digits.
+func timeDigits(v float64) string {
+	switch m := math.Abs(v); {
+	case m < 0.995:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	case m < 99.995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case m < 999.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return plain.Number(math.Round(v))
+}
+
+// rateDigits writes a number with four digits, or all those before the point.
+func rateDigits(v float64) string {
+	if math.Abs(v) >= 1000 {
+		return plain.Number(math.Round(v))
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+var leadingNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?`)
+
+// Parse reads a cost in the form in which people write it: 100us, 1.5 ms, 112 Melem/s, or a number alone, which is in the unit
+// that Rate or the kernel states. A rate becomes its inverse.
+func (u Unit) Parse(text string) (float64, error) {
+	text = strings.TrimSpace(text)
+	number := leadingNumber.FindString(text)
+	unit := strings.TrimSpace(text[len(number):])
+	v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
+	if err != nil || !Finite(v) {
+		return 0, fmt.Errorf("%q is no cost: want a number%s", text, u.example())
+	}
+	rate, isRate := u.Rate()
+	own, isTime := u.isTime()
+	switch given, ok := timeUnits[unit]; {
+	case unit == "":
+	case isRate && unit == rate || !isRate && unit == string(u):
+	case isTime && ok:
+		v *= given / own
+	default:
+		return 0, fmt.Errorf("%q: costs are in %s, so want a number%s", text, u.name(), u.example())
+	}
+	if !isRate {
+		return v, nil
+	}
+	if v <= 0 || math.IsInf(1/v, 0) {
+		return 0, fmt.Errorf("%q: a rate has to be above 0", text)
+	}
+	return 1 / v, nil
+}
+
+// name is the unit in which costs are shown.
+func (u Unit) name() string {
+	if rate, ok := u.Rate(); ok {
+		return rate
+	}
+	return string(u)
+}
+
+// example says in what form a cost can be given.
+func (u Unit) example() string {
+	if _, ok := u.isTime(); ok {
+		return " with a unit, such as 100us or 1.5ms"
+	}
+	return ", such as 100 or " + strconv.Quote("100 "+u.name())
+}
