@@ -136,9 +136,9 @@ func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	if slices.Contains(a.table.Names(), own.Info().Name) {
+	if err := a.builtIn(name, own.Info().Name); err != nil {
 		own.Close()
-		return nil, nil, usage(fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", name, own.Info().Name))
+		return nil, nil, err
 	}
 	own.On(a.host)
 	a.table = append(slices.Clone(a.table), own)

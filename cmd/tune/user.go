@@ -41,9 +41,10 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 		return fmt.Errorf("%s defines the kernel: leave %q out", k.Path(), args[0])
 	case set.from["kernel"] != "":
 		return fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())
-	case slices.Contains(a.table.Names(), name) || name == recorded.Name:
-		return fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)}
 	default:
+		if err := a.builtIn(k.Path(), name); err != nil {
+			return err
+		}
 		set.kernel = name
 	}
 	a.table = append(slices.Clone(a.table), k.On(a.host))
@@ -150,6 +151,7 @@ type checkReport struct {
 	Arguments string           `json:"arguments,omitempty"`
 	Reference *user.Reference  `json:"reference,omitempty"` // what results are compared with
 	Baseline  *checkedBaseline `json:"baseline,omitempty"`
+	unit      string           // of costs
 }
 
 // argumentsFit says in a report that the arguments of the file are those of the functions.
@@ -229,8 +231,8 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		}
 	}
 	info := k.Info()
-	if slices.Contains(a.table.Names(), info.Name) || info.Name == recorded.Name {
-		return nil, usage(fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", path, info.Name))
+	if err := a.builtIn(path, info.Name); err != nil {
+		return nil, err
 	}
 	shape, err := kernels.ParseShape(info.Shape, set.shape)
 	if err != nil {
@@ -240,7 +242,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	report.Kernel, report.Shape = info.Name, shape.String()
+	report.Kernel, report.Shape, report.unit = info.Name, shape.String(), info.Unit
 	if n, ok := p.Space().Len(); ok {
 		report.Points = &n
 	}
@@ -268,24 +270,9 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		}
 		report.Arguments = argumentsFit
 	}
-	base := p.Presets()[0].Point
-	e := &kernels.Evaluator{Problem: p}
-	out, err := e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
-	if err == nil && source != nil && out.Status == space.WrongAnswer {
-		// Another point may be the baseline of a run.
-		err = source.Settle(c.Context(), e.CheckSeed)
-		if right := source.Presets()[0].Point; err == nil && !right.Equal(base) {
-			report.Warnings = append(report.Warnings, checkFault{File: path, Field: "space.parameters",
-				Message: fmt.Sprintf("the first values (%s) give a wrong answer, so another point is the baseline: %s", base.Key(), out.Reason)})
-			base = right
-			out, err = e.Evaluate(c.Context(), space.Trial{Proposal: space.Proposal{Point: base}})
-		}
-	}
-	if err != nil {
+	if err := tryBaseline(c.Context(), p, source, path, report); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	report.Baseline = &checkedBaseline{base.Key(), out.Status.String(), out.Cost, info.Unit, out.Metrics, out.Reason}
-	report.OK = out.Status == space.OK
 	if source != nil {
 		odd, err := probe(c.Context(), source, path)
 		if err != nil && report.OK {
@@ -297,6 +284,38 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
 	}
 	return report, nil
+}
+
+// tryBaseline evaluates the baseline of a kernel, and reports what came of it. source is the kernel's problem, if that is a function in
+// C.
+func tryBaseline(ctx context.Context, p kernels.Problem, source *user.SourceProblem, path string, report *checkReport) error {
+	base := p.Presets()[0].Point
+	e := &kernels.Evaluator{Problem: p}
+	out, err := e.Evaluate(ctx, space.Trial{Proposal: space.Proposal{Point: base}})
+	if err == nil && source != nil && out.Status == space.WrongAnswer {
+		// Another point may be the baseline of a run.
+		err = source.Settle(ctx, e.CheckSeed)
+		if right := source.Presets()[0].Point; err == nil && !right.Equal(base) {
+			report.Warnings = append(report.Warnings, checkFault{File: path, Field: "space.parameters",
+				Message: fmt.Sprintf("the first values (%s) give a wrong answer, so another point is the baseline: %s", base.Key(), out.Reason)})
+			base = right
+			out, err = e.Evaluate(ctx, space.Trial{Proposal: space.Proposal{Point: base}})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	report.Baseline = &checkedBaseline{base.Key(), out.Status.String(), out.Cost, report.unit, out.Metrics, out.Reason}
+	report.OK = out.Status == space.OK
+	return nil
+}
+
+// builtIn refuses a kernel of the user's with the name of a kernel that comes with tune.
+func (a *app) builtIn(path, name string) error {
+	if slices.Contains(a.table.Names(), name) || name == recorded.Name {
+		return usage(fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", path, name)})
+	}
+	return nil
 }
 
 // probeTime is how long the reference is tried on inputs.
