@@ -68,8 +68,8 @@ func encodeJSON(v any) ([]byte, error) {
 	return plain.JSON(buf.Bytes()), nil
 }
 
-// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and
-// text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
+// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, one that is there twice or in
+// another case, a value of the wrong type and text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
 func readJSON(path string, format int, limit int64, v any) error {
 	data, err := files.Read(path, limit)
 	if err != nil {
@@ -95,7 +95,8 @@ func readJSON(path string, format int, limit int64, v any) error {
 	return nil
 }
 
-// strictJSON decodes exactly one JSON value without unknown fields.
+// strictJSON decodes exactly one JSON value without unknown fields, and without names that other readers may read in another way;
+// see exactNames.
 func strictJSON(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -105,7 +106,7 @@ func strictJSON(data []byte, v any) error {
 	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New("there is text after the JSON value")
 	}
-	return nil
+	return exactNames(data, v)
 }
 
 // explainJSON says what is wrong with a JSON text in terms of the text rather than of Go types.
