@@ -199,6 +199,10 @@ func TestSettingsErrors(t *testing.T) {
 			checkError(t, err, path)
 		}
 	}
+	outside := filepath.Join(filepath.Dir(dir), "outside.json")
+	must(t, os.Remove(path), os.WriteFile(outside, good, 0o666), os.Symlink("../outside.json", path))
+	_, err = Read(dir)
+	checkError(t, err, `"run.json" leads out of `)
 	must(t, os.Remove(path))
 	_, err = Read(dir)
 	checkError(t, err, "is not a run")
