@@ -339,6 +339,8 @@ func TestCommandStartsAfresh(t *testing.T) {
 		{"new directory", "", "mkdir d; echo 7 > d/in", "test ! -e d/e || exit 1; mkdir -p d/e/f; cp d/in d/e/f/out; cat d/e/f/out", ""},
 		{"new link", "", "mkdir d; echo 7 > d/in", "test ! -e l || exit 1; ln -s d l; cat l/in", ""},
 		{"changed file", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > in", ""},
+		{"changed file of the same size and time", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; cp -p in old; echo 8 > in; touch -r old in", ""},
+		{"another file of the same size and time", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > new; touch -r in new; mv -f new in", ""},
 		{"removed file", "", "echo 7 > in", "cat in && rm in", ""},
 		{"removed directory", "", "mkdir d; echo 7 > in", "rmdir d && cat in", ""},
 		{"changed mode", "", "echo 7 > in", "test ! -x in || exit 1; cat in; chmod +x in", ""},
