@@ -155,7 +155,7 @@ var commandObject = &object{"command", []field{
 	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
 	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel. What a run adds there is removed before the next run; if it changes or removes what was there, the directory is made and built again", form: formList, element: &field{form: formText}},
 	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
-	{name: "environment", doc: "environment variables to set, which may contain {{name}}", form: formOther, schema: mapSchema},
+	{name: "environment", doc: "environment variables to set, which may contain {{name}}. TMPDIR and XDG_CACHE_HOME are new folders in each run, which its check sees too, unless they are set here", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
 	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
 }}
