@@ -99,6 +99,14 @@ func readJSON(path string, format int, limit int64, v any) error {
 // strictJSON decodes exactly one JSON value without unknown fields, and without names that other readers may read in another way;
 // see exactNames.
 func strictJSON(data []byte, v any) error {
+	if err := knownJSON(data, v); err != nil {
+		return err
+	}
+	return exactNames(data, v)
+}
+
+// knownJSON decodes exactly one JSON value without unknown fields.
+func knownJSON(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
@@ -107,7 +115,7 @@ func strictJSON(data []byte, v any) error {
 	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New("there is text after the JSON value")
 	}
-	return exactNames(data, v)
+	return nil
 }
 
 // explainJSON says what is wrong with a JSON text in terms of the text rather than of Go types.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -16,29 +17,47 @@ import (
 func exactNames(data []byte, v any) error {
 	n := names{json.NewDecoder(bytes.NewReader(data))}
 	n.decoder.UseNumber()
-	return n.value("", reflect.TypeOf(v))
+	return n.value(reflect.TypeOf(v))
 }
 
 // names goes through the tokens of a JSON text.
 type names struct{ decoder *json.Decoder }
 
-// value reads a value at a path of fields that is decoded into a type; nil is a type that is not known.
-func (n names) value(path string, t reflect.Type) error {
+// nameError is a fault in the name of the field at a path.
+type nameError struct{ path, fault string }
+
+func (e *nameError) Error() string { return "field " + e.path + e.fault }
+
+// within puts a field, or an element of a list, before the path of an error.
+func within(at string, err error) error {
+	if e, ok := errors.AsType[*nameError](err); ok && strings.HasPrefix(e.path, "[") {
+		e.path = at + e.path
+	} else if ok {
+		e.path = at + "." + e.path
+	}
+	return err
+}
+
+// value reads a value that is decoded into a type; nil is a type that is not known.
+func (n names) value(t reflect.Type) error {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	token, err := n.decoder.Token()
 	switch {
 	case err != nil:
 		return explainJSON(err)
 	case token == json.Delim('{'):
-		return n.object(path, plainType(t))
+		return n.object(t)
 	case token == json.Delim('['):
-		return n.list(path, plainType(t))
+		return n.list(t)
 	}
 	return nil
 }
 
 // object reads the fields of an object, and its end.
-func (n names) object(path string, t reflect.Type) error {
-	seen := map[string]bool{}
+func (n names) object(t reflect.Type) error {
+	seen := map[string]struct{}{}
 	for n.decoder.More() {
 		token, err := n.decoder.Token()
 		if err != nil {
@@ -46,16 +65,15 @@ func (n names) object(path string, t reflect.Type) error {
 		}
 		name, _ := token.(string)
 		field, of := fieldOf(t, name)
-		at := strings.TrimPrefix(path+"."+name, ".")
-		switch {
-		case field != name:
-			return fmt.Errorf("field %s: its name is written %q", at, field)
-		case seen[name]:
-			return fmt.Errorf("field %s is there twice", at)
+		if field != name {
+			return &nameError{name, fmt.Sprintf(": its name is written %q", field)}
 		}
-		seen[name] = true
-		if err := n.value(at, of); err != nil {
-			return err
+		if _, twice := seen[name]; twice {
+			return &nameError{name, " is there twice"}
+		}
+		seen[name] = struct{}{}
+		if err := n.value(of); err != nil {
+			return within(name, err)
 		}
 	}
 	_, err := n.decoder.Token()
@@ -63,29 +81,18 @@ func (n names) object(path string, t reflect.Type) error {
 }
 
 // list reads the elements of a list, and its end.
-func (n names) list(path string, t reflect.Type) error {
+func (n names) list(t reflect.Type) error {
 	var of reflect.Type
 	if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
 		of = t.Elem()
 	}
 	for i := 0; n.decoder.More(); i++ {
-		if err := n.value(fmt.Sprintf("%s[%d]", path, i), of); err != nil {
-			return err
+		if err := n.value(of); err != nil {
+			return within(fmt.Sprintf("[%d]", i), err)
 		}
 	}
 	_, err := n.decoder.Token()
 	return err
-}
-
-// plainType returns the type that a pointer leads to; nil for a type that decodes itself.
-func plainType(t reflect.Type) reflect.Type {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil
-	}
-	return t
 }
 
 // fieldOf returns the name and the type of the field of t that encoding/json decodes a name into. The names of what is no struct
