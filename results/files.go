@@ -68,10 +68,11 @@ func encodeJSON(v any) ([]byte, error) {
 	return plain.JSON(buf.Bytes()), nil
 }
 
-// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, a value of the wrong type and
-// text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
+// readJSON reads a JSON file that has a "format" field into v. Another format, an unknown field, one that is there twice or in
+// another case, a value of the wrong type and text after the value are errors that name the file and the field. A file of more than limit bytes is not read.
 func readJSON(path string, format int, limit int64, v any) error {
-	data, err := files.Read(path, limit)
+	// The directory may be from elsewhere, and a link in it must not lead out of it.
+	data, err := files.In(filepath.Dir(path)).Read(filepath.Base(path), limit)
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,17 @@ func readJSON(path string, format int, limit int64, v any) error {
 	return nil
 }
 
-// strictJSON decodes exactly one JSON value without unknown fields.
+// strictJSON decodes exactly one JSON value without unknown fields, and without names that other readers may read in another way;
+// see exactNames.
 func strictJSON(data []byte, v any) error {
+	if err := knownJSON(data, v); err != nil {
+		return err
+	}
+	return exactNames(data, v)
+}
+
+// knownJSON decodes exactly one JSON value without unknown fields.
+func knownJSON(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {

@@ -179,6 +179,11 @@ func TestSettingsErrors(t *testing.T) {
 		{"}\n}\n", "}\n", "not valid JSON"},
 		{"}\n}\n", "}\n}\n{}", "not valid JSON"},
 		{`"wall_seconds": 60`, `"wall_seconds": -60`, "field budget.wall_seconds is -60"},
+		{`"jobs":`, `"jobs": 2, "jobs":`, "field jobs is there twice"},
+		{`"jobs":`, `"jobs": 2, "Jobs":`, `field Jobs: its name is written "jobs"`},
+		{`"jobs":`, `"JOBS":`, `field JOBS: its name is written "jobs"`},
+		{`"format":`, `"Format":`, `field Format: its name is written "format"`},
+		{`"evaluations":`, `"evaluations": 1, "evaluations":`, "field budget.evaluations is there twice"},
 	} {
 		bad := strings.Replace(string(good), test.old, test.new, 1)
 		if bad == string(good) {
@@ -194,6 +199,10 @@ func TestSettingsErrors(t *testing.T) {
 			checkError(t, err, path)
 		}
 	}
+	outside := filepath.Join(filepath.Dir(dir), "outside.json")
+	must(t, os.Remove(path), os.WriteFile(outside, good, 0o666), os.Symlink("../outside.json", path))
+	_, err = Read(dir)
+	checkError(t, err, `"run.json" leads out of `)
 	must(t, os.Remove(path))
 	_, err = Read(dir)
 	checkError(t, err, "is not a run")

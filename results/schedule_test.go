@@ -94,6 +94,11 @@ func TestScheduleErrors(t *testing.T) {
 		{`2.1`, `1.95`, "which is not in ratio_interval [1.9 1.95]"},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "checked": "not checked"`, "field checks names 1 inputs"},
 		{`"trial": 17`, `"trial": -2`, "field trial is -2"},
+		{`"cost": 1470`, `"cost": 14, "cost": 1470`, "field cost is there twice"},
+		{`"cost": 1470`, `"cost": 14, "COST": 1470`, `field COST: its name is written "cost"`},
+		{`"seed": 3`, `"seed": 1, "\u017feed": 3`, "field checks[0].\u017feed: its name is written \"seed\""},
+		{`"sha256"`, `"sha256": "", "sha256"`, "field artifacts[0].sha256 is there twice"},
+		{`"point": {`, `"point": {"unroll": 1,`, "field point.unroll is there twice"},
 	} {
 		bad := strings.Replace(string(good), test.old, test.new, 1)
 		if bad == string(good) {

@@ -31,10 +31,10 @@ type observation struct {
 }
 
 // UnmarshalJSON rejects an observation without a point at once: a list of millions of empty ones would take a hundred times the
-// memory of its text.
+// memory of its text. Its names are looked at with those of the whole file.
 func (o *observation) UnmarshalJSON(text []byte) error {
 	type plain observation
-	if err := strictJSON(text, (*plain)(o)); err != nil {
+	if err := knownJSON(text, (*plain)(o)); err != nil {
 		return err
 	}
 	return required(field{"key", o.Key})

@@ -38,6 +38,7 @@ func TestSources(t *testing.T) {
 		`{"key": "y=1", "outcome": {"status": "ok", "cost": 1}}`:  "sources[0].observations[1].key: ",
 		`{"key": "x=1", "outcome": {}}`:                           "sources[0].observations[1].outcome: ",
 		`{}`:                                                      "key",
+		`{"key": "x=1", "outcome": {"status": "ok", "Cost": 1}}`:  `field sources[0].observations[1].outcome.Cost: its name is written "cost"`,
 	} {
 		path := filepath.Join(dir, sourcesName)
 		file := `{"format": 1, "sources": [{"name": "a", "observations": [{"key": "x=1", "outcome": {"status": "ok", "cost": 1}}, ` + text + `]}]}`

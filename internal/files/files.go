@@ -145,6 +145,9 @@ func (d Dir) Open(name string) (*os.File, error) {
 		return nil, &OutsideError{d.path, name}
 	}
 	root, err := os.OpenRoot(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, d.explain(name, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,7 @@ type commandCandidate struct {
 	texts texts
 
 	dir     string    // its own directory, if it has one
+	temp    string    // the folder for temporary files of the last run; "" before the first
 	made    made      // what is in it after the build
 	ran     bool      // whether the directory holds the output of a run
 	seed    uint64    // of the last check
@@ -222,6 +223,9 @@ func (c *commandCandidate) sample(ctx context.Context) error {
 	if err := c.renew(ctx); err != nil {
 		return err
 	}
+	if err := c.p.own.renewTemp(c); err != nil {
+		return err
+	}
 	c.ran = true
 	m := c.p.c.metric
 	var path string
@@ -315,7 +319,7 @@ func (c *commandCandidate) run(ctx context.Context, what string, l *line, values
 	}
 	limits := c.p.c.limits
 	e, err := job{
-		what: what, words: l.expand(values), dir: c.directory(), env: append(os.Environ(), c.environment()...),
+		what: what, words: l.expand(values), dir: c.directory(), env: slices.Concat(os.Environ(), c.tempEnvironment(), c.environment()),
 		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
 	}.run(ctx)
 	if ctx.Err() == nil && !c.placed() {
@@ -361,7 +365,7 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		}
 		defer release()
 		if c.p.owner != c {
-			c.p.owner = nil
+			c.p.disown()
 			if err := c.build(ctx); err != nil {
 				return err
 			}
@@ -382,6 +386,14 @@ func (c *commandCandidate) with(ctx context.Context, f func() error) error {
 		}
 		return f()
 	})
+}
+
+// disown takes the shared directory from the candidate whose build is in it. The caller holds the host alone.
+func (p *commandProblem) disown() {
+	if p.owner != nil {
+		p.owner.dropTemp()
+	}
+	p.owner = nil
 }
 
 // hold calls f while it holds the machine, alone or beside others. Where the directory goes although others ran too, one of them
@@ -432,6 +444,7 @@ func (c *commandCandidate) make(ctx context.Context) error {
 // build runs the build command.
 func (c *commandCandidate) build(ctx context.Context) error {
 	c.ran = false
+	c.dropTemp()
 	if c.p.c.build == nil {
 		return nil
 	}

@@ -258,17 +258,19 @@ command: {`+place+` build: 'cp data built; echo {{n}} >> built', run: 'tail -n 1
 			t.Errorf("place %q: the directory of the file has a build: %v", place, err == nil)
 		}
 		c := p.(*commandProblem)
-		if root := c.own.root; place != "" {
-			entries, err := os.ReadDir(root)
-			if err != nil || len(entries) > keep {
-				t.Errorf("%d directories are kept (%v)", len(entries), err)
-			}
-			if err := k.Close(); err != nil {
-				t.Error(err)
-			}
-			if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s is left", root)
-			}
+		root, most := c.own.root, 1 // folder for temporary files
+		if place != "" {
+			most = 2 * keep // with directories
+		}
+		entries, err := os.ReadDir(root)
+		if err != nil || len(entries) > most {
+			t.Errorf("place %q: %d directories are kept (%v)", place, len(entries), err)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left", root)
 		}
 	}
 }
@@ -339,6 +341,8 @@ func TestCommandStartsAfresh(t *testing.T) {
 		{"new directory", "", "mkdir d; echo 7 > d/in", "test ! -e d/e || exit 1; mkdir -p d/e/f; cp d/in d/e/f/out; cat d/e/f/out", ""},
 		{"new link", "", "mkdir d; echo 7 > d/in", "test ! -e l || exit 1; ln -s d l; cat l/in", ""},
 		{"changed file", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > in", ""},
+		{"changed file of the same size and time", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; cp -p in old; echo 8 > in; touch -r old in", ""},
+		{"another file of the same size and time", "", "echo 7 > in", "test $(cat in) = 7 || exit 1; cat in; echo 8 > new; touch -r in new; mv -f new in", ""},
 		{"removed file", "", "echo 7 > in", "cat in && rm in", ""},
 		{"removed directory", "", "mkdir d; echo 7 > in", "rmdir d && cat in", ""},
 		{"changed mode", "", "echo 7 > in", "test ! -x in || exit 1; cat in; chmod +x in", ""},
@@ -367,6 +371,29 @@ command:
 				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
 			case test.reason != "" && (out.Status != space.WrongAnswer || !strings.Contains(out.Reason, test.reason)):
 				t.Errorf("%s, exact %s: %+v", test.name, exact, out)
+			}
+		}
+	}
+}
+
+// TestCommandTemporaryFiles: what a run leaves among its temporary files and caches is there for its check, and not for the next
+// run of any candidate.
+func TestCommandTemporaryFiles(t *testing.T) {
+	for _, place := range []string{"", "files: [],"} {
+		for _, metric := range []string{"{exact: true, repeats: 3}", "{repeats: 3}"} {
+			k, _ := load(t, `
+space: {parameters: [{name: n, type: int, from: 1, to: 3}]}
+command:
+  {`+place+` build: 'test "$TMPDIR" = "$OUTSIDE"', metric: `+metric+`,
+   run: 'for d in "$TMPDIR" "$XDG_CACHE_HOME"; do test -d "$d" && test ! -e "$d/kept" || exit 1; echo {{n}} > "$d/kept"; done; echo {{n}}',
+   check: 'test $(cat "$TMPDIR/kept" "$XDG_CACHE_HOME/kept" | tr -d "\n") = {{n}}{{n}}'}
+`)
+			t.Setenv("OUTSIDE", os.Getenv("TMPDIR"))
+			p := problem(t, k, "")
+			for n := range 3 {
+				if out := evaluate(t, p, fmt.Sprintf("n=%d", n+1)); out.Status != space.OK || out.Cost != float64(n+1) {
+					t.Errorf("%s %s: %+v", place, metric, out)
+				}
 			}
 		}
 	}

@@ -5,29 +5,33 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // made is what a build left in the directory of a candidate. Every run starts from it: a run that found the output of an earlier
 // one could do nothing and be right.
 type made map[string]entry
 
-// entry is a file, or a directory, of which only the mode counts.
+// entry is a file, or a directory, of which only the mode counts. A program can set the time when a file was modified, but neither
+// the time when anything of it was changed nor its number.
 type entry struct {
-	mode     fs.FileMode
+	mode     uint32
 	size     int64
-	modified time.Time
+	number   uint64
+	modified unix.Timespec
+	changed  unix.Timespec
 }
 
-func newEntry(d fs.DirEntry) (entry, error) {
-	info, err := d.Info()
-	if err != nil {
-		return entry{}, err
+func newEntry(path string) (entry, error) {
+	var s unix.Stat_t
+	if err := unix.Lstat(path, &s); err != nil {
+		return entry{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
-	if d.IsDir() {
-		return entry{mode: info.Mode()}, nil
+	if s.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return entry{mode: uint32(s.Mode)}, nil
 	}
-	return entry{info.Mode(), info.Size(), info.ModTime()}, nil
+	return entry{uint32(s.Mode), s.Size, s.Ino, s.Mtim, s.Ctim}, nil
 }
 
 // survey lists a directory.
@@ -37,7 +41,7 @@ func survey(dir string) (made, error) {
 		if err != nil {
 			return err
 		}
-		m[path], err = newEntry(d)
+		m[path], err = newEntry(path)
 		return err
 	})
 	return m, err
@@ -63,8 +67,8 @@ func (m made) restore(dir string) bool {
 			return nil
 		}
 		left++
-		e, err := newEntry(d)
-		if e.mode != old.mode || e.size != old.size || !e.modified.Equal(old.modified) {
+		e, err := newEntry(path)
+		if e != old {
 			same = false
 			return filepath.SkipAll
 		}

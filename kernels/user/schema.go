@@ -155,13 +155,13 @@ var commandObject = &object{"command", []field{
 	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
 	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel. What a run adds there is removed before the next run; if it changes or removes what was there, the directory is made and built again", form: formList, element: &field{form: formText}},
 	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
-	{name: "environment", doc: "environment variables to set, which may contain {{name}}", form: formOther, schema: mapSchema},
+	{name: "environment", doc: "environment variables to set, which may contain {{name}}. TMPDIR and XDG_CACHE_HOME are new folders in each run, which its check sees too, unless they are set here", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
 	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
 }}
 
 var metricObject = &object{"metric", []field{
-	{name: "from", doc: "where the number comes from: output or stderr (a number printed there), time (wall clock) or cpu (CPU time of all its processes), in ns and including about 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
+	{name: "from", doc: "where the number comes from: output or stderr (a number printed there), time (wall clock) or cpu (CPU time of all its processes, except those that no process waits for), in ns and including about 5 ms for starting it under its limits, or size (of a file, in bytes); output by default", form: formText, options: []string{"output", "stderr", "time", "cpu", "size"}},
 	{name: "pattern", doc: "a regular expression whose last match is the number, or its first group if it has one; by default the last line is the number", form: formText},
 	{name: "json", doc: "the path of the number in JSON output, such as benchmarks[0].real_time", form: formText},
 	{name: "file", doc: "the file whose size is the metric, relative to where the command runs", form: formText},

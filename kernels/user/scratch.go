@@ -2,6 +2,7 @@ package user
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"syscall"
 )
 
-// scratch holds the directories of candidates. Nothing says when a candidate is no longer needed, so the most recently used
+// scratch holds the directories of candidates, and the folders for the temporary files of their runs. Nothing says when a candidate is no longer needed, so the most recently used
 // directories are kept and the others removed; a candidate that is used again is built again.
 type scratch struct {
 	mu   sync.Mutex
@@ -61,17 +62,57 @@ func (s *scratch) create(c *commandCandidate) error {
 	if c.dir != "" {
 		os.RemoveAll(c.dir)
 	}
-	if s.root == "" || !isDirectory(s.root) {
-		removeStale(os.TempDir())
-		root, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-*")
-		if err != nil {
-			return err
-		}
-		s.root = root
+	if err := s.open(); err != nil {
+		return err
 	}
 	s.next++
 	c.dir = filepath.Join(s.root, strconv.Itoa(s.next))
 	return os.Mkdir(c.dir, 0o700)
+}
+
+// open makes sure that there is a root. The caller holds mu.
+func (s *scratch) open() error {
+	if s.root != "" && isDirectory(s.root) {
+		return nil
+	}
+	removeStale(os.TempDir())
+	root, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-*")
+	s.root = root
+	return err
+}
+
+// renewTemp makes a new folder for the temporary files of the next run of a candidate, and removes that of the last one. All their
+// paths are of the same length, because that of the environment may change how fast a program is.
+func (s *scratch) renewTemp(c *commandCandidate) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.dropTemp()
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.next++
+	c.temp = filepath.Join(s.root, fmt.Sprintf("tmp-%09d", s.next))
+	return os.MkdirAll(filepath.Join(c.temp, cacheName), 0o700)
+}
+
+// dropTemp removes the temporary files of the candidate's last run.
+func (c *commandCandidate) dropTemp() {
+	if c.temp != "" {
+		os.RemoveAll(c.temp)
+	}
+	c.temp = ""
+}
+
+// cacheName is the name of the folder for caches among the temporary files.
+const cacheName = "cache"
+
+// tempEnvironment returns the environment variables that lead to the temporary files and caches of the candidate's last run. A command that
+// kept its results there could do nothing in the next run and be right.
+func (c *commandCandidate) tempEnvironment() []string {
+	if c.temp == "" {
+		return nil
+	}
+	return []string{"TMPDIR=" + c.temp, "XDG_CACHE_HOME=" + filepath.Join(c.temp, cacheName)}
 }
 
 // trim removes directories until few enough are left.
@@ -91,6 +132,7 @@ func (s *scratch) drop(c *commandCandidate) {
 		os.RemoveAll(c.dir)
 	}
 	c.dir = ""
+	c.dropTemp()
 }
 
 // close removes all directories.

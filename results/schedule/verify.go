@@ -83,12 +83,12 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		err = verifyCosts(ctx, k, x.rebuilt, schedule)
 	}
 	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
-	if dir := filepath.Dir(path); hasRun(dir) {
-		x.step("it agrees with the run in its directory", verifyRun(k.Info, dir, schedule))
-	}
+	x.origin()
 	x.files()
 	if traits.Load != nil {
 		x.saved(ctx, traits.Launches)
+	} else {
+		x.unloaded()
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -143,6 +143,22 @@ func (x *verifier) point(ctx context.Context) {
 	}
 }
 
+// origin compares what the schedule says of its run with the run in its directory, if there is one.
+func (x *verifier) origin() {
+	dir := filepath.Dir(x.path)
+	if !hasRun(dir) {
+		x.step("its command lines are those that tune writes; without its run, their paths and budgets are not compared, nor are run, machine, tool_version and created",
+			verifyReproduce(x.k.Info, x.Schedule))
+		return
+	}
+	later, err := verifyRun(x.k, dir, x.Schedule)
+	name := "it agrees with the run in its directory"
+	if err == nil && len(later) > 0 {
+		name += fmt.Sprintf(", except for %s, which a later sitting or measurement may change", strings.Join(later, " and "))
+	}
+	x.step(name, err)
+}
+
 // files compares the files beside the schedule with what was exported, and with what the point builds.
 func (x *verifier) files() {
 	dir := filepath.Dir(x.path)
@@ -168,22 +184,51 @@ func (x *verifier) saved(ctx context.Context, launches bool) {
 		return
 	}
 	beside, program := files.In(filepath.Dir(x.path)), x.Schedule.Artifacts[0].Name
-	const same = "the saved program is the one that the point builds"
 	verify := func() { x.step(name, verifySaved(ctx, x.k, beside, program, x.Schedule.Cost, x.seeds)) }
 	switch {
 	case !launches:
 		verify()
 		if x.rebuilt != nil {
-			x.step(same, sameArtifact(x.rebuilt, beside, program))
+			x.step(sameStep, sameArtifact(x.rebuilt, beside, program))
 		}
 	// Do not compile and run a changed file just to find out that it is different.
 	case x.rebuilt == nil:
 		x.step(name, errors.New("it is not run, because the point does not build it"))
-	case !x.step(same, sameArtifact(x.rebuilt, beside, program)):
+	case !x.step(sameStep, sameArtifact(x.rebuilt, beside, program)):
 		x.step(name, errors.New("it is not run, because it is not what the point builds"))
 	default:
 		verify()
 	}
+}
+
+// sameStep is the step that compares the saved program with that of the point.
+const sameStep = "the saved program is the one that the point builds"
+
+// unloaded compares a saved program that cannot be loaded, such as a command, with the one that the point builds.
+func (x *verifier) unloaded() {
+	if x.rebuilt == nil {
+		return
+	}
+	built, err := x.rebuilt.Artifacts()
+	if err == nil && len(built)+len(x.Schedule.Artifacts) == 0 {
+		return // the kernel has no programs
+	}
+	if err == nil {
+		err = x.sameProgram(built)
+	}
+	x.step(sameStep, err)
+}
+
+// sameProgram compares the first file of the schedule with the program among the files of the rebuilt candidate.
+func (x *verifier) sameProgram(built []kernels.Artifact) error {
+	saved := x.Schedule.Artifacts
+	switch {
+	case len(saved) == 0:
+		return errors.New("field artifacts names no program")
+	case len(built) > 0 && !isArtifact(saved[0].Name, built[0]):
+		return fmt.Errorf("field artifacts[0].name is %q, and the program is %s", saved[0].Name, results.ArtifactPath(filepath.Base(x.path), built[0].Name))
+	}
+	return sameArtifact(x.rebuilt, files.In(filepath.Dir(x.path)), saved[0].Name)
 }
 
 // passes describes a candidate that passes n checks.
@@ -294,9 +339,7 @@ func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(artifacts, func(a kernels.Artifact) bool {
-		return strings.HasSuffix(name, "."+a.Name) // the schedule may have been renamed
-	})
+	at := slices.IndexFunc(artifacts, func(a kernels.Artifact) bool { return isArtifact(name, a) })
 	if at < 0 {
 		return kernels.Reject(space.WrongAnswer, "the point builds no such file")
 	}
@@ -304,6 +347,7 @@ func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 	if err != nil {
 		return err
 	}
+	line := 0
 	for _, write := range []func(io.Writer) error{artifacts[at].Write, artifacts[at].Earlier} {
 		if write == nil {
 			continue
@@ -315,6 +359,21 @@ func sameArtifact(c kernels.Candidate, beside files.Dir, name string) error {
 		if bytes.Equal(got, want.Bytes()) {
 			return nil
 		}
+		if line == 0 {
+			line = firstDifference(got, want.Bytes())
+		}
 	}
-	return fmt.Errorf("%s differs from what the point builds", beside.Path(name))
+	return fmt.Errorf("%s differs from what the point builds, first in line %d", beside.Path(name), line)
+}
+
+// isArtifact reports whether a file of a schedule is a file of a candidate. The schedule may have been renamed.
+func isArtifact(name string, a kernels.Artifact) bool { return strings.HasSuffix(name, "."+a.Name) }
+
+// firstDifference returns the number of the first line in which two texts differ.
+func firstDifference(a, b []byte) int {
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	return 1 + bytes.Count(a[:same], []byte("\n"))
 }

@@ -27,23 +27,30 @@ func hasRun(dir string) bool {
 }
 
 // verifyRun compares a schedule with the run in its directory: the settings, the trial of its point, the other points that it
-// names, and how far the run was. The run may have gone on since the schedule was written.
-func verifyRun(info kernels.Info, dir string, s results.Schedule) error {
+// names, how far the run was, and the command lines that find the point again. The run may have gone on since the schedule was
+// written. It returns the fields that differ and may, because a run can go on, and be measured, elsewhere and by another version.
+func verifyRun(k *kernels.Opened, dir string, s results.Schedule) (later []string, err error) {
 	run, err := results.Read(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := verifySettings(run.Settings, s); err != nil {
-		return err
+	if err := cmp.Or(verifySettings(run.Settings, s), verifyName(run, s)); err != nil {
+		return nil, err
 	}
 	facts, err := gather(run, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return cmp.Or(facts.trialOf(info, s), facts.named(info, s), facts.progress(s))
+	if s.Machine != run.Settings.Machine {
+		later = append(later, "machine")
+	}
+	if s.ToolVersion != run.Settings.ToolVersion {
+		later = append(later, "tool_version")
+	}
+	return later, cmp.Or(facts.trialOf(k.Info, s), facts.named(k.Info, s), facts.progress(s), facts.reproduces(k, run.Settings, s))
 }
 
-// verifySettings compares what a schedule repeats of the settings of its run, as far as these make it that run.
+// verifySettings compares what a schedule repeats of the settings of its run.
 func verifySettings(run results.Settings, s results.Schedule) error {
 	for _, f := range []struct {
 		name      string
@@ -53,11 +60,40 @@ func verifySettings(run results.Settings, s results.Schedule) error {
 		{"shape", s.Shape, run.Shape},
 		{"space_fingerprint", s.SpaceFingerprint, run.SpaceFingerprint},
 		{"strategy", s.Strategy, run.Strategy},
+		// Schedules of earlier versions lack these two.
+		{"strategy_config", cmp.Or(s.StrategyConfig, run.StrategyConfig), run.StrategyConfig},
+		{"strategy_version", cmp.Or(s.StrategyVersion, run.StrategyVersion), run.StrategyVersion},
 		{"seed", s.Seed, run.Seed},
+		{"clock", s.Clock, run.Clock},
+		{"data", fileOf(s.Data), fileOf(run.Data)},
 	} {
 		if f.got != f.want {
 			return fmt.Errorf("field %s is %#v, and %s of the run says %#v", f.name, f.got, results.SettingsName, f.want)
 		}
+	}
+	if s.Created.Before(run.Created) {
+		return fmt.Errorf("field created is %v, and %s says that the run began at %v", s.Created, results.SettingsName, run.Created)
+	}
+	return nil
+}
+
+// fileOf returns a file that may be nil.
+func fileOf(f *results.File) results.File {
+	if f == nil {
+		return results.File{}
+	}
+	return *f
+}
+
+// verifyName compares the name of the run in a schedule with the one that its directory was made with, and with the one that it
+// has now.
+func verifyName(run *results.Run, s results.Schedule) error {
+	dir, err := filepath.Abs(run.Dir)
+	if err != nil {
+		return err
+	}
+	if now := filepath.Base(dir); s.Run != "" && s.Run != "." && s.Run != now && s.Run != run.RunID {
+		return fmt.Errorf("field run is %q, and the run was made as %q and is in %q", s.Run, run.RunID, now)
 	}
 	return nil
 }
@@ -71,6 +107,7 @@ type facts struct {
 	by       int                // those that were known when the schedule was written, at most
 	sittings int                // that ended by themselves
 	ended    bool               // whether the last one did
+	batches  []space.Batch      // those needed to reproduce the run
 }
 
 // gather reads the journal of a run.
@@ -85,6 +122,7 @@ func gather(run *results.Run, s results.Schedule) (*facts, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.batches = keepTelling(f.batches, r.Batch)
 		for _, e := range r.Entries {
 			f.outcomes++
 			if told == 0 || e.Number < told {
