@@ -109,6 +109,8 @@ type Case struct {
 	// threads add up in any order. It returns a rejection where they differ by more than the tolerance; nil requires the same
 	// bytes.
 	Agree func(threads int, got, want [][]byte) error
+	// Unwritten says, by buffer, whether the reference leaves elements of it unwritten for these inputs. nil stands for none.
+	Unwritten []bool
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,

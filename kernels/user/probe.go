@@ -27,7 +27,7 @@ const probeBytes = 2 << 30
 const probePoints = 2
 
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
-// to: results of which all or nearly all are the same for all inputs, that are not numbers, that are no larger than their
+// to: results of which all or nearly all are the same for all inputs, that are not numbers, not written, no larger than their
 // tolerance, or that depend on parameters. An error is one of the reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
@@ -46,6 +46,7 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.noteUnwritten(r, results)
 	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
 }
 
 // attempt calls the reference on the inputs of each seed, and warns of what is odd about its results.
-func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results [][][]byte, err error) {
+func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results []outcome, err error) {
 	cases = make([]native.Case, len(seeds))
 	for i, seed := range seeds {
 		inputs, err := s.s.inputs(s.asked, seed, true)
@@ -99,50 +100,103 @@ func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (ca
 	return cases, results, nil
 }
 
-// odd says what is odd about the content of buffer i after each of some calls, or returns "".
-func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string {
-	first := results[0][i]
+// written are the elements of a buffer that the reference writes in some of several calls.
+type written struct {
+	n       int    // how many
+	alike   int    // how many of them are the same in all calls
+	nans    int    // how many are not numbers in the first call
+	uniform bool   // whether all that the first call writes are the same
+	value   string // of one that the first call writes
+}
+
+// writtenIn looks at buffer i after each of some calls.
+func writtenIn(b native.Buffer, i int, results []outcome) (w written) {
 	size := b.Elem.Size()
-	nans := 0
-	for at := 0; floating(b.Elem) && at < len(first); at += size {
-		if math.IsNaN(decode(first[at:at+size], b.Elem)) {
-			nans++
+	w.uniform = true
+	first := results[0].buffers[i]
+	at := -1 // an element that the first call writes
+	for e := range b.Len {
+		element := func(o outcome) []byte {
+			if o.unwritten[i] != nil && o.unwritten[i][e] {
+				return nil
+			}
+			return o.buffers[i][e*size : (e+1)*size]
 		}
+		if !slices.ContainsFunc(results, func(o outcome) bool { return element(o) != nil }) {
+			continue
+		}
+		w.n++
+		one := element(results[0])
+		if !slices.ContainsFunc(results[1:], func(o outcome) bool { return !bytes.Equal(element(o), one) }) {
+			w.alike++
+		}
+		if one == nil {
+			continue
+		}
+		if floating(b.Elem) && math.IsNaN(decode(one, b.Elem)) {
+			w.nans++
+		}
+		if at < 0 {
+			at, w.value = e, show(first, b.Elem, e)
+		}
+		w.uniform = w.uniform && bytes.Equal(one, first[at*size:(at+1)*size])
 	}
-	if nans > 0 {
-		return fmt.Sprintf("of the %d elements of %s the reference leaves %d without a number (NaN, which is also what a buffer holds that is written to by nobody): a candidate that does the same is right there",
-			b.Len, b.Name, nans)
+	return w
+}
+
+// odd says what is odd about the content of buffer i after each of some calls, or returns "".
+func odd(b native.Buffer, i int, cases []native.Case, results []outcome) string {
+	w := writtenIn(b, i, results)
+	switch {
+	case w.n == 0:
+		return fmt.Sprintf("the reference writes nothing to %s (inputs tried: %d): nothing of it is compared, and a candidate that leaves it out is right", b.Name, len(cases))
+	case w.nans > 0:
+		return fmt.Sprintf("the reference writes no numbers but NaN to %d of the %d elements of %s: a candidate that does the same is right there", w.nans, b.Len, b.Name)
 	}
 	unchanged := b.Mode == native.InOut
 	for k, c := range cases {
-		unchanged = unchanged && bytes.Equal(results[k][i], c.Inputs[i])
+		unchanged = unchanged && bytes.Equal(results[k].buffers[i], c.Inputs[i])
 	}
 	if unchanged {
 		return fmt.Sprintf("the reference leaves %s as it is: a candidate that does nothing is right", b.Name)
 	}
-	alike := alikeElements(i, size, results)
-	same := alike == b.Len
-	uniform := b.Len > 1 && bytes.Equal(first[size:], first[:len(first)-size])
+	same := w.alike == w.n
 	const remedy = "a candidate that reads nothing may pass for right; change the fills, or what is compared"
 	switch {
-	case same && len(cases) > 1 && (uniform || b.Len == 1):
-		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", show(first, b.Elem, 0), b.Name, len(cases), remedy)
+	case same && len(cases) > 1 && (w.uniform || w.n == 1):
+		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", w.value, b.Name, len(cases), remedy)
 	case same && len(cases) > 1:
 		return fmt.Sprintf("the reference writes the same to %s, whatever its inputs are (%d were tried): %s", b.Name, len(cases), remedy)
-	case len(cases) > 1 && 100*alike >= 99*b.Len:
+	case len(cases) > 1 && 100*w.alike >= 99*w.n:
 		return fmt.Sprintf("the reference writes the same to %d of the %d elements of %s, whatever its inputs are (%d were tried): there a candidate that reads nothing is right; change the fills, or what is compared",
-			alike, b.Len, b.Name, len(cases))
-	case same && uniform:
-		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
+			w.alike, w.n, b.Name, len(cases))
+	case same && w.uniform && w.n > 1:
+		return fmt.Sprintf("the reference writes %s to all of %s: %s", w.value, b.Name, remedy)
 	}
 	return ""
 }
 
+// noteUnwritten says how many elements of each output the reference leaves unwritten, where it writes others.
+func (s *sourceSpec) noteUnwritten(r *reader, results []outcome) {
+	for i, b := range s.asked.buffers {
+		n := 0
+		for _, is := range results[0].unwritten[i] {
+			if is {
+				n++
+			}
+		}
+		if n > 0 && n < b.Len {
+			r.warn(s.s.arguments[s.asked.index[i]].node, "the reference leaves %d of the %d elements of %s unwritten: there nothing is compared", n, b.Len, b.Name)
+		}
+	}
+}
+
 // tooWide says that the tolerance of buffer i accepts a buffer that nobody has computed, after each of some calls, or returns "".
-func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [][][]byte) string {
+func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results []outcome) string {
 	accepts := func(content func(k int) []byte) bool {
 		for k := range cases {
-			if _, _, wrong := compare(content(k), results[k][i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
+			got := results[k].compared(i, content(k), b.Elem)
+			if _, _, wrong := compare(got, results[k].buffers[i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
 				return false
 			}
 		}
@@ -159,21 +213,9 @@ func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [
 	return ""
 }
 
-// alikeElements returns how many elements of buffer i are the same in all results.
-func alikeElements(i, size int, results [][][]byte) (n int) {
-	first := results[0][i]
-	for at := 0; at < len(first); at += size {
-		element := first[at : at+size]
-		if !slices.ContainsFunc(results[1:], func(r [][]byte) bool { return !bytes.Equal(r[i][at:at+size], element) }) {
-			n++
-		}
-	}
-	return n
-}
-
 // probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled
 // with, unless the file states these values.
-func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want [][]byte) error {
+func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want outcome) error {
 	ref := s.s.reference
 	if len(ref.parameters) > 0 {
 		return nil
@@ -195,7 +237,7 @@ func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []nat
 		if err != nil {
 			continue // it is never built there
 		}
-		if _, err := s.s.verify(s.asked, got[0], want); err != nil {
+		if _, err := s.s.verify(s.asked, got[0].buffers, want); err != nil {
 			r.warn(ref.node, "function %s gives other results with %s than with %s, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter",
 				ref.function, p.Key(), s.standard.point.Key())
 			return nil

@@ -303,6 +303,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		return nil, s.referenceError(err)
 	}
 	for i, c := range calls {
+		cases[i].Unwritten = want[i].lacks()
 		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
 	}
 	return cases, nil
@@ -322,7 +323,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	}
 	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	one.Agree = func(_ int, got, want [][]byte) error {
-		_, err := s.s.verify(c, got, want)
+		_, err := s.s.compareAll(c, got, want)
 		return err
 	}
 	one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
@@ -340,6 +341,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	if err != nil {
 		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
+	one.Unwritten = want[0].lacks()
 	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
 		d, err := s.s.verify(c, buffers, want[0])
 		if r := kernels.AsRejection(err); r != nil && varied != nil {

@@ -44,6 +44,9 @@ func (*Worker) Load(string) error { return errUnsupported }
 // Call returns an error.
 func (*Worker) Call(context.Context, []int64) error { return errUnsupported }
 
+// CallAgain returns an error.
+func (*Worker) CallAgain(context.Context, []int64) error { return errUnsupported }
+
 // CallWithin returns an error.
 func (*Worker) CallWithin(context.Context, []int64, time.Duration) error { return errUnsupported }
 

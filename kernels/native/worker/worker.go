@@ -373,8 +373,18 @@ func (w *Worker) Call(ctx context.Context, dims []int64) error {
 	return w.CallWithin(ctx, dims, w.limits.Wall)
 }
 
+// CallAgain is Call over Out buffers with other content. See Unwritten.
+func (w *Worker) CallAgain(ctx context.Context, dims []int64) error {
+	return w.callOver(ctx, otherPoison, dims, w.limits.Wall)
+}
+
 // CallWithin is Call with a separate limit on wall time, where that is less than the worker's.
 func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
+	return w.callOver(ctx, poison, dims, wall)
+}
+
+// callOver calls the candidate with Out buffers that hold a pattern.
+func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wall time.Duration) error {
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
 	}
@@ -382,7 +392,7 @@ func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duratio
 		return err
 	}
 	if w.memory != nil {
-		w.memory.reset()
+		w.memory.reset(pattern)
 	}
 	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU); err != nil {
 		return err
