@@ -81,10 +81,10 @@ func (s *source) differs(c call, i int) bool {
 	return err == nil && x != 0
 }
 
-// remembered reports whether a candidate that remembers its result would be right in every timed call: there are inputs, and none
-// can differ. accepted says that the file puts up with it, for each of these inputs or for the whole source.
+// remembered reports whether a candidate that remembers its result would be right in every timed call: no input can differ, or there
+// is none. accepted says that the file puts up with it, for each input or for the whole source.
 func (s *source) remembered(c call) (remembered, accepted bool) {
-	accepted = true
+	inputs, kept := 0, 0
 	for i, b := range c.buffers {
 		if b.Mode == native.Out {
 			continue
@@ -92,11 +92,12 @@ func (s *source) remembered(c call) (remembered, accepted bool) {
 		if s.differs(c, i) {
 			return false, false
 		}
-		a := s.arguments[c.index[i]]
-		remembered = true
-		accepted = accepted && (a.vary == no || a.vary == unsaid && s.asIs)
+		inputs++
+		if a := s.arguments[c.index[i]]; a.vary == no || a.vary == unsaid && s.asIs {
+			kept++
+		}
 	}
-	return remembered, accepted || s.fast
+	return true, s.fast || kept == inputs && (inputs > 0 || s.asIs)
 }
 
 // unvariedText says what is wrong with a call of which nothing varies, and what helps.

@@ -192,7 +192,10 @@ func TestVaryFaults(t *testing.T) {
 		{one("int", ", fill: {file: four.txt}, vary: true"), "", fixed},
 		{one("u8", ", fill: {file: four.txt}"), "", fixed},
 		{one("float", ", fill: {file: four.txt}"), "", fixed},
-		{"", "", fixed},
+		{"", "", refused},
+		{"", "  vary: false\n", accepted},
+		{"", "  trusted: fast\n", accepted},
+		{random + "    - {name: z, type: int, value: n}\n", "", ""},
 
 		{random + one("int", ", fill: {file: four.txt}"), "", packed(8, "x")},
 		{one("i16", ", fill: {file: four.txt}") + random, "", packed(7, "x")},
