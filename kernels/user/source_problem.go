@@ -141,8 +141,8 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		}
 		spec.asked = c
 		// The file is read at its default shape; at this one the inputs may be others.
-		if remembered, accepted := s.remembered(c); remembered && !accepted && k.saved == nil {
-			return nil, fmt.Errorf("at the shape %s: source.arguments: %s", c.name, unvariedText)
+		if text := s.unnoticed(c); text != "" && k.saved == nil {
+			return nil, fmt.Errorf("at the shape %s: source.arguments: %s", c.name, text)
 		}
 	}
 	if spec.standard, err = s.standardOf(k.d.space, constants, names); err != nil {
