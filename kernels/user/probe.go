@@ -191,7 +191,8 @@ func (s *sourceSpec) noteUnwritten(r *reader, results []outcome) {
 	}
 }
 
-// tooWide says that the tolerance of buffer i accepts a buffer that nobody has computed, after each of some calls, or returns "".
+// tooWide says that the tolerance of buffer i accepts what nobody has computed from the inputs, after each of some calls, or
+// returns "".
 func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results []outcome) string {
 	accepts := func(content func(k int) []byte) bool {
 		for k := range cases {
@@ -209,6 +210,9 @@ func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [
 	zeros := make([]byte, b.Bytes())
 	if accepts(func(int) []byte { return zeros }) {
 		return fmt.Sprintf("the tolerance of %s is as large as its results: an output of zeros passes; %s", b.Name, remedy)
+	}
+	if n := len(results); n > 1 && accepts(func(k int) []byte { return results[(k+1)%n].buffers[i] }) {
+		return fmt.Sprintf("the tolerance of %s is as large as the difference between the results of different inputs (%d were tried): a candidate that gives its first result for ever passes; %s", b.Name, n, remedy)
 	}
 	return ""
 }

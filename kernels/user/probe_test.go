@@ -45,6 +45,8 @@ func TestProbe(t *testing.T) {
 		{"{function: g}", "{function: g, tolerance: {relative: 1}}", "y[i] = x[i]; *z -= 1000", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow +
 			"\n9:7: source.arguments[2]: the tolerance of z is as large as its results: an output of zeros passes" + narrow},
 		{"{function: g}", "{function: g, tolerance: {absolute: 0.5}}", "y[i] = x[i]; *z += 1", ""},
+		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.01}", "y[i] = 1000 + x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as the difference between the results of different inputs (3 were tried): a candidate that gives its first result for ever passes" + narrow},
+		{"length: n, access: write", "length: n, access: write, tolerance: {relative: 0.0001}", "y[i] = 1000 + x[i]; *z += 1", ""},
 		{"length: n, access: write", "length: n, access: write, tolerance: {absolute: 1}", "y[i] = x[i]; *z += 1", "8:7: source.arguments[1]: the tolerance of y is as large as its results: an output of zeros passes" + narrow},
 		{"{function: g}", "{function: g, parameters: {WAY: 7}}", "y[i] = x[i] * WAY; *z += 1", ""},
 	} {
