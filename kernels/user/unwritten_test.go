@@ -118,3 +118,30 @@ func TestUnwrittenNote(t *testing.T) {
 		}
 	}
 }
+
+// TestUnwrittenMessage: what a buffer holds before a call is not shown as if somebody wanted it.
+func TestUnwrittenMessage(t *testing.T) {
+	needCompiler(t)
+	for kind, want := range map[string]string{
+		"int32_t": "out[2] is 7, and nobody writes it: 1 of 4096 elements are wrong",
+		"float":   "out[2] is 1e-44, and nobody writes it: 1 of 4096 elements are wrong",
+		"double":  "out[2] is 3.5e-323, and nobody writes it: 1 of 4096 elements are wrong",
+	} {
+		k, _ := load(t, strings.ReplaceAll(unwrittenYAML, "TYPE", kind), "f.c", strings.ReplaceAll(compactC, "TYPE", kind))
+		p := problem(t, k, "").(*SourceProblem)
+		one, err := p.spec.Variant(t.Context(), p.Space().Default(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, afresh := make([][]byte, len(one.Buffers)), make([][]byte, len(one.Buffers))
+		for i, b := range one.Buffers {
+			got[i], afresh[i] = make([]byte, b.Bytes()), make([]byte, b.Bytes())
+		}
+		size := one.Buffers[0].Elem.Size()
+		got[0][2*size] = 7
+		copy(afresh[0][2*size:], strings.Repeat("\xa7\xff", size/2))
+		if err := one.Agree(1, got, afresh); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", kind, err, want)
+		}
+	}
+}
