@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -47,6 +48,9 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 		return nil, err
 	}
 	s.noteUnwritten(r, results)
+	if err := s.probeVariation(ctx, r, results[0].took); err != nil {
+		return nil, err
+	}
 	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
 		return nil, err
 	}
@@ -215,6 +219,59 @@ func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [
 		return fmt.Sprintf("the tolerance of %s is as large as the difference between the results of different inputs (%d were tried): a candidate that gives its first result for ever passes; %s", b.Name, n, remedy)
 	}
 	return ""
+}
+
+// The variation of inputs is tried with calls of the reference that are neither long nor large.
+const (
+	variationTries = 5
+	variationTime  = 200 * time.Millisecond // of a call
+	// anotherWay is how many times as long as another one a call takes that does something else.
+	anotherWay = 3
+)
+
+// probeVariation warns where a call of the reference takes much more or much less time on inputs that vary as in timed calls than on
+// those of the file: it may refuse them. took is the time of a call.
+func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Duration) error {
+	if took > variationTime || s.asked.kept() > glanceBytes {
+		return nil
+	}
+	var cases []native.Case // those of the file and varied ones in turns
+	var varied []string
+	for seed := range uint64(variationTries) {
+		file, err := s.s.inputs(s.asked, seed, true)
+		if err != nil {
+			return s.s.explain(err)
+		}
+		inputs, names, err := s.draw(s.asked, seed)
+		if err != nil {
+			return err
+		}
+		if varied = names; varied == nil {
+			return nil
+		}
+		for _, in := range [][][]byte{file, inputs} {
+			cases = append(cases, native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})
+		}
+	}
+	results, err := s.compute(ctx, s.standard, cases)
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	if err != nil {
+		return s.variedError(varied, err)
+	}
+	// The least time is the one that other work on the machine has disturbed least.
+	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	for i, o := range results {
+		least[i%2] = min(least[i%2], o.took)
+	}
+	if least[0] < anotherWay*least[1] && least[1] < anotherWay*least[0] {
+		return nil
+	}
+	i := slices.IndexFunc(s.s.arguments, func(a argument) bool { return a.name == varied[0] })
+	r.warn(s.s.arguments[i].node, "a call of the reference takes %v on the numbers of the file, and %v in timed calls, where %s: it takes another way there, perhaps that of an error; write vary: false if other numbers do not occur",
+		least[0].Round(100*time.Nanosecond), least[1].Round(100*time.Nanosecond), variedText(varied))
+	return nil
 }
 
 // probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled

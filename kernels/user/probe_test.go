@@ -128,3 +128,42 @@ func TestGlance(t *testing.T) {
 		}
 	}
 }
+
+// TestProbeVariation: a reference that gives up on contents other than those of the file is found by its time, and one whose time
+// depends on nothing is left alone.
+func TestProbeVariation(t *testing.T) {
+	needCompiler(t)
+	const text = `kernel: {name: checked, shape: {n: 4}}
+space: {parameters: [{name: T, type: int, from: 1, to: 2}]}
+source:
+  file: f.c
+  function: f
+  arguments:
+    - {name: x, type: u8, length: n, access: read, fill: {file: x.txt}VARY}
+    - {name: y, type: int, length: 1, access: write}
+  reference: {function: f}
+  compilers: [gcc]
+`
+	const source = "#include <stdint.h>\nvoid f(const uint8_t *x, int *y) { int s = T - T, right = CHECK; if (right) for (volatile int i = 0; i < 5000000; i++) s++; *y = s + x[0]; }\n"
+	const found = "differs from the numbers of the file: it takes another way there, perhaps that of an error; write vary: false if other numbers do not occur"
+	for _, test := range []struct {
+		check, vary string
+		found       bool
+	}{
+		{"x[0] == 3 && x[1] == 1 && x[2] == 4 && x[3] == 200", "", true},
+		{"!(x[0] == 3 && x[1] == 1 && x[2] == 4 && x[3] == 200)", "", true},
+		{"x[0] == 3 && x[1] == 1 && x[2] == 4 && x[3] == 200", ", vary: false", false},
+		{"1", "", false},
+	} {
+		k, path := load(t, strings.Replace(text, "VARY", test.vary, 1), "x.txt", "3 1 4 200", "f.c", strings.Replace(source, "CHECK", test.check, 1))
+		odd, err := problem(t, k, "").(*SourceProblem).Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(odd.Error(), path+"/kernel.yaml:", "")
+		warned := strings.Contains(got, "7:7: source.arguments[0]: a call of the reference takes ") && strings.HasSuffix(got, found)
+		if warned != test.found || strings.Contains(got, "takes") != test.found {
+			t.Errorf("%s%s: %q", test.check, test.vary, got)
+		}
+	}
+}

@@ -162,6 +162,7 @@ type outcome struct {
 	// unwritten are, by buffer, the elements that the reference does not write for these inputs; nil where it writes all. A
 	// candidate may leave there what it likes.
 	unwritten [][]bool
+	took      time.Duration // CPU time of the call
 }
 
 // compared returns what a call left in buffer i, without differences in elements that the reference does not write.
@@ -258,6 +259,7 @@ func callReference(ctx context.Context, w *worker.Worker, c native.Case) (outcom
 	if err := w.Call(ctx, c.Dims); err != nil {
 		return o, err
 	}
+	o.took = w.Took()
 	var doubtful []int // buffers
 	for i, b := range c.Buffers {
 		if b.Mode != native.In {

@@ -335,8 +335,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return native.Case{}, ended
 	}
 	if err != nil && varied != nil {
-		return native.Case{}, fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
-			s.info.Name, variedText(varied), err)
+		return native.Case{}, s.variedError(varied, err)
 	}
 	if err != nil {
 		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
@@ -351,6 +350,12 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return d, err
 	}
 	return one, nil
+}
+
+// variedError says that the reference fails where inputs vary.
+func (s *sourceSpec) variedError(varied []string, err error) error {
+	return fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
+		s.info.Name, variedText(varied), err)
 }
 
 // Draw returns the inputs of Variant.

@@ -35,11 +35,12 @@ type Worker struct {
 	ctx     context.Context // of Start
 	options Options
 	limits  Limits
-	running *instance // nil between the end of one process and the start of the next
-	memory  *memory   // nil before Map
-	pool    *Pool     // of the mapped buffers; nil where there is one content
-	maps    int       // how often Map was called
-	kept    []*memory // made by Map, the most recently used first
+	running *instance     // nil between the end of one process and the start of the next
+	memory  *memory       // nil before Map
+	pool    *Pool         // of the mapped buffers; nil where there is one content
+	maps    int           // how often Map was called
+	kept    []*memory     // made by Map, the most recently used first
+	took    time.Duration // of the last call
 	loaded  bool
 	shared  bool // the last candidate was loaded into a process in which others had run
 	closed  bool
@@ -394,14 +395,19 @@ func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wal
 	if w.memory != nil {
 		w.memory.reset(pattern)
 	}
-	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU); err != nil {
+	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU)
+	if err != nil {
 		return err
 	}
+	w.took = time.Duration(r.Spent * float64(time.Second))
 	if w.memory != nil {
 		return w.memory.check()
 	}
 	return nil
 }
+
+// Took returns the CPU time of the last call on its thread, as its process says. A candidate may forge it.
+func (w *Worker) Took() time.Duration { return w.took }
 
 // ready makes sure that a candidate is loaded and its process has the buffers. At this point code of the candidate has run, so a
 // failure is its fault.
