@@ -155,7 +155,7 @@ func odd(b native.Buffer, i int, cases []native.Case, results []outcome) string 
 	case w.n == 0:
 		return fmt.Sprintf("the reference writes nothing to %s (inputs tried: %d): nothing of it is compared, and a candidate that leaves it out is right", b.Name, len(cases))
 	case w.nans > 0:
-		return fmt.Sprintf("the reference writes no numbers but NaN to %d of the %d elements of %s: a candidate that does the same is right there", w.nans, b.Len, b.Name)
+		return fmt.Sprintf("the reference writes NaN to %d of the %d elements of %s: a candidate that does the same is right there", w.nans, b.Len, b.Name)
 	}
 	unchanged := b.Mode == native.InOut
 	for k, c := range cases {

@@ -102,7 +102,7 @@ func TestUnwrittenNote(t *testing.T) {
 		"if (i) y[i] = x[i]; *z += 1":                           "8:7: source.arguments[1]: the reference leaves 1 of the 16 elements of y unwritten: there nothing is compared",
 		"if (i && x[i] < 9) y[i] = i; *z += 1":                  "8:7: source.arguments[1]: the reference writes the same to y, whatever its inputs are (3 were tried): a candidate that reads nothing may pass for right; change the fills, or what is compared\n8:7: source.arguments[1]: the reference leaves 1 of the 16 elements of y unwritten: there nothing is compared",
 		"if (x[i] > 9) y[i] = x[i]; *z += 1":                    "8:7: source.arguments[1]: the reference writes nothing to y (inputs tried: 3): nothing of it is compared, and a candidate that leaves it out is right",
-		"y[i] = i ? x[i] : 0.0f / 0.0f; *z += 1":                "8:7: source.arguments[1]: the reference writes no numbers but NaN to 1 of the 16 elements of y: a candidate that does the same is right there",
+		"y[i] = i ? x[i] : 0.0f / 0.0f; *z += 1":                "8:7: source.arguments[1]: the reference writes NaN to 1 of the 16 elements of y: a candidate that does the same is right there",
 		"if (i % 2) y[i] = x[i]; *z += 1":                       "8:7: source.arguments[1]: the reference leaves 8 of the 16 elements of y unwritten: there nothing is compared",
 		"if (i % 2) y[i] = x[i] > 0; else y[i] = x[i]; *z += 1": "",
 	} {
