@@ -115,23 +115,20 @@ type written struct {
 
 // writtenIn looks at buffer i after each of some calls.
 func writtenIn(b native.Buffer, i int, results []outcome) (w written) {
-	size := b.Elem.Size()
 	w.uniform = true
-	first := results[0].buffers[i]
-	at := -1 // an element that the first call writes
+	size := b.Elem.Size()
+	var first []byte // that the first call writes
 	for e := range b.Len {
-		element := func(o outcome) []byte {
-			if o.unwritten[i] != nil && o.unwritten[i][e] {
-				return nil
-			}
-			return o.buffers[i][e*size : (e+1)*size]
+		one := results[0].element(i, e, size)
+		some, alike := one != nil, true
+		for k := 1; k < len(results); k++ {
+			other := results[k].element(i, e, size)
+			some, alike = some || other != nil, alike && bytes.Equal(one, other)
 		}
-		if !slices.ContainsFunc(results, func(o outcome) bool { return element(o) != nil }) {
-			continue
+		if some {
+			w.n++
 		}
-		w.n++
-		one := element(results[0])
-		if !slices.ContainsFunc(results[1:], func(o outcome) bool { return !bytes.Equal(element(o), one) }) {
+		if some && alike {
 			w.alike++
 		}
 		if one == nil {
@@ -140,10 +137,10 @@ func writtenIn(b native.Buffer, i int, results []outcome) (w written) {
 		if floating(b.Elem) && math.IsNaN(decode(one, b.Elem)) {
 			w.nans++
 		}
-		if at < 0 {
-			at, w.value = e, show(first, b.Elem, e)
+		if first == nil {
+			first, w.value = one, show(one, b.Elem, 0)
 		}
-		w.uniform = w.uniform && bytes.Equal(one, first[at*size:(at+1)*size])
+		w.uniform = w.uniform && bytes.Equal(one, first)
 	}
 	return w
 }

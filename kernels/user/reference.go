@@ -170,6 +170,14 @@ func (o outcome) compared(i int, got []byte, elem native.Elem) []byte {
 	return native.Replace(got, o.buffers[i], o.unwritten[i], elem.Size())
 }
 
+// element returns element e of buffer i, of size bytes, nil where the reference does not write it.
+func (o *outcome) element(i, e, size int) []byte {
+	if marked := o.unwritten[i]; marked != nil && marked[e] {
+		return nil
+	}
+	return o.buffers[i][e*size : (e+1)*size]
+}
+
 // lacks says, by buffer, whether the reference leaves elements of it unwritten.
 func (o outcome) lacks() []bool {
 	out := make([]bool, len(o.unwritten))
