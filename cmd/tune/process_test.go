@@ -104,7 +104,7 @@ func TestSlowReference(t *testing.T) {
 		"k.c": "void f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = i; }\n" +
 			"void slow(float *y, long n) { for (volatile long i = 0; i < 100000000000; i++); f(y, n); }\n",
 		"k.yaml": "kernel: {name: slow}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
-			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}}\n",
+			"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], reference: {function: slow}, vary: false}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestNoObject(t *testing.T) {
 		for name, text := range map[string]string{
 			"k.c": "void f(float *y, long n) { for (long i = 0; i < n; i++) y[i] = T * i; }\n",
 			"k.yaml": "kernel: {name: none}\nspace: {parameters: [{name: T, type: int, from: 1, to: 2}]}\n" +
-				"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], " + flags + "}\n",
+				"source: {file: k.c, function: f, arguments: [{name: y, type: float, length: 8, access: write}, {name: n, type: long, value: 8}], vary: false, " + flags + "}\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

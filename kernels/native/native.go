@@ -114,6 +114,8 @@ type Case struct {
 	// Tolerant says that Agree accepts results of one thread that differ. A result may then be kept while small parts of the inputs
 	// change, and each request of samples has calls on wholly new inputs too.
 	Tolerant bool
+	// Unwritten says, by buffer, whether the reference leaves elements of it unwritten for these inputs. nil stands for none.
+	Unwritten []bool
 }
 
 // CaseClasser is implemented by a Spec whose cases are the same for many points. The problem then keeps cases by class and seed,

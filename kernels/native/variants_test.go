@@ -137,6 +137,27 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("timed %v, afresh %v: %v, want %q", c.timed, c.afresh, err, c.reason)
 		}
 	}
+	// Elements that a call leaves unwritten are no difference, but only where the reference leaves some unwritten too.
+	for _, c := range []struct {
+		unwritten []bool
+		reason    string
+	}{{[]bool{false, true}, ""}, {[]bool{false, false}, "keeps something between calls"}} {
+		m, f := meterOf()
+		m.variants.unwritten = c.unwritten
+		m.evidence.whole = 1
+		if err := m.weigh([]worker.Evidence{evidence(-1, wrong)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		f.call = func() {
+			copy(f.outputs[1], [][]byte{{0xa7, 0xff, 0xa7, 0xff}, {0xf3, 0x7f, 0xf3, 0x7f}}[calls%2])
+			calls++
+		}
+		err := m.verifyTimed(t.Context(), false)
+		if c.reason == "" && err != nil || c.reason != "" && (kernels.AsRejection(err) == nil || !strings.Contains(err.Error(), c.reason)) {
+			t.Errorf("with unwritten elements, the reference %v: %v, want %q", c.unwritten, err, c.reason)
+		}
+	}
 	// What is fast is looked at, however many calls there are that are right.
 	m, f := meterOf()
 	m.evidence.whole = 1

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -27,7 +28,7 @@ const probeBytes = 2 << 30
 const probePoints = 2
 
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
-// to: results of which all or nearly all are the same for all inputs, that are not numbers, that are no larger than their
+// to: results of which all or nearly all are the same for all inputs, that are not numbers, not written, no larger than their
 // tolerance, or that depend on parameters. An error is one of the reference, or of ctx.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
@@ -44,6 +45,10 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	}
 	cases, results, err := s.attempt(ctx, r, seeds)
 	if err != nil {
+		return nil, err
+	}
+	s.noteUnwritten(r, results)
+	if err := s.probeVariation(ctx, r, results[0].took); err != nil {
 		return nil, err
 	}
 	if err := s.probeParameters(ctx, r, cases[:1], results[0]); err != nil {
@@ -68,7 +73,7 @@ func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
 }
 
 // attempt calls the reference on the inputs of each seed, and warns of what is odd about its results.
-func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results [][][]byte, err error) {
+func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (cases []native.Case, results []outcome, err error) {
 	cases = make([]native.Case, len(seeds))
 	for i, seed := range seeds {
 		inputs, err := s.s.inputs(s.asked, seed, true)
@@ -99,50 +104,101 @@ func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (ca
 	return cases, results, nil
 }
 
-// odd says what is odd about the content of buffer i after each of some calls, or returns "".
-func odd(b native.Buffer, i int, cases []native.Case, results [][][]byte) string {
-	first := results[0][i]
+// written are the elements of a buffer that the reference writes in some of several calls.
+type written struct {
+	n       int    // how many
+	alike   int    // how many of them are the same in all calls
+	nans    int    // how many are not numbers in the first call
+	uniform bool   // whether all that the first call writes are the same
+	value   string // of one that the first call writes
+}
+
+// writtenIn looks at buffer i after each of some calls.
+func writtenIn(b native.Buffer, i int, results []outcome) (w written) {
+	w.uniform = true
 	size := b.Elem.Size()
-	nans := 0
-	for at := 0; floating(b.Elem) && at < len(first); at += size {
-		if math.IsNaN(decode(first[at:at+size], b.Elem)) {
-			nans++
+	var first []byte // that the first call writes
+	for e := range b.Len {
+		one := results[0].element(i, e, size)
+		some, alike := one != nil, true
+		for k := 1; k < len(results); k++ {
+			other := results[k].element(i, e, size)
+			some, alike = some || other != nil, alike && bytes.Equal(one, other)
 		}
+		if some {
+			w.n++
+		}
+		if some && alike {
+			w.alike++
+		}
+		if one == nil {
+			continue
+		}
+		if floating(b.Elem) && math.IsNaN(decode(one, b.Elem)) {
+			w.nans++
+		}
+		if first == nil {
+			first, w.value = one, show(one, b.Elem, 0)
+		}
+		w.uniform = w.uniform && bytes.Equal(one, first)
 	}
-	if nans > 0 {
-		return fmt.Sprintf("of the %d elements of %s the reference leaves %d without a number (NaN, which is also what an unwritten buffer holds): a candidate that writes nothing there passes too",
-			b.Len, b.Name, nans)
+	return w
+}
+
+// odd says what is odd about the content of buffer i after each of some calls, or returns "".
+func odd(b native.Buffer, i int, cases []native.Case, results []outcome) string {
+	w := writtenIn(b, i, results)
+	switch {
+	case w.n == 0:
+		return fmt.Sprintf("the reference writes nothing to %s (inputs tried: %d): nothing of it is compared, and a candidate that leaves it out is right", b.Name, len(cases))
+	case w.nans > 0:
+		return fmt.Sprintf("the reference writes NaN to %d of the %d elements of %s: a candidate that does the same is right there", w.nans, b.Len, b.Name)
 	}
 	unchanged := b.Mode == native.InOut
 	for k, c := range cases {
-		unchanged = unchanged && bytes.Equal(results[k][i], c.Inputs[i])
+		unchanged = unchanged && bytes.Equal(results[k].buffers[i], c.Inputs[i])
 	}
 	if unchanged {
 		return fmt.Sprintf("the reference leaves %s as it is: a candidate that does nothing is right", b.Name)
 	}
-	alike := alikeElements(i, size, results)
-	same := alike == b.Len
-	uniform := b.Len > 1 && bytes.Equal(first[size:], first[:len(first)-size])
+	same := w.alike == w.n
 	const remedy = "a candidate that reads nothing may pass for right; change the fills, or what is compared"
 	switch {
-	case same && len(cases) > 1 && (uniform || b.Len == 1):
-		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", show(first, b.Elem, 0), b.Name, len(cases), remedy)
+	case same && len(cases) > 1 && (w.uniform || w.n == 1):
+		return fmt.Sprintf("the reference writes %s to all of %s, whatever its inputs are (%d were tried): %s", w.value, b.Name, len(cases), remedy)
 	case same && len(cases) > 1:
 		return fmt.Sprintf("the reference writes the same to %s, whatever its inputs are (%d were tried): %s", b.Name, len(cases), remedy)
-	case len(cases) > 1 && 100*alike >= 99*b.Len:
+	case len(cases) > 1 && 100*w.alike >= 99*w.n:
 		return fmt.Sprintf("the reference writes the same to %d of the %d elements of %s, whatever its inputs are (%d were tried): there a candidate that reads nothing is right; change the fills, or what is compared",
-			alike, b.Len, b.Name, len(cases))
-	case same && uniform:
-		return fmt.Sprintf("the reference writes %s to all of %s: %s", show(first, b.Elem, 0), b.Name, remedy)
+			w.alike, w.n, b.Name, len(cases))
+	case same && w.uniform && w.n > 1:
+		return fmt.Sprintf("the reference writes %s to all of %s: %s", w.value, b.Name, remedy)
 	}
 	return ""
 }
 
-// tooWide says that the tolerance of buffer i accepts a buffer that nobody has computed, after each of some calls, or returns "".
-func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [][][]byte) string {
+// noteUnwritten says how many elements of each output the reference leaves unwritten, where it writes others.
+func (s *sourceSpec) noteUnwritten(r *reader, results []outcome) {
+	for i, b := range s.asked.buffers {
+		n := 0
+		for _, is := range results[0].unwritten[i] {
+			if is {
+				n++
+			}
+		}
+		if n > 0 && n < b.Len {
+			r.warn(s.s.arguments[s.asked.index[i]].node, "the reference leaves %d of the %d elements of %s unwritten: there nothing is compared", n, b.Len, b.Name)
+		}
+	}
+}
+
+// tooWide says that the tolerance of buffer i accepts what nobody has computed from the inputs, after each of some calls, or
+// returns "".
+func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results []outcome) string {
 	accepts := func(content func(k int) []byte) bool {
 		for k := range cases {
-			if _, _, wrong := compare(content(k), results[k][i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
+			got := results[k].compared(i, content(k), b.Elem)
+			if _, _, wrong := compare(got, results[k].buffers[i], b.Elem, t, new(kernels.Deviation)); wrong > 0 {
 				return false
 			}
 		}
@@ -156,24 +212,68 @@ func tooWide(b native.Buffer, i int, t tolerance, cases []native.Case, results [
 	if accepts(func(int) []byte { return zeros }) {
 		return fmt.Sprintf("the tolerance of %s is as large as its results: an output of zeros passes; %s", b.Name, remedy)
 	}
+	if n := len(results); n > 1 && accepts(func(k int) []byte { return results[(k+1)%n].buffers[i] }) {
+		return fmt.Sprintf("the tolerance of %s is as large as the difference between the results of different inputs (%d were tried): a candidate that gives its first result for ever passes; %s", b.Name, n, remedy)
+	}
 	return ""
 }
 
-// alikeElements returns how many elements of buffer i are the same in all results.
-func alikeElements(i, size int, results [][][]byte) (n int) {
-	first := results[0][i]
-	for at := 0; at < len(first); at += size {
-		element := first[at : at+size]
-		if !slices.ContainsFunc(results[1:], func(r [][]byte) bool { return !bytes.Equal(r[i][at:at+size], element) }) {
-			n++
+// The variation of inputs is tried with calls of the reference that are neither long nor large.
+const (
+	variationTries = 5
+	variationTime  = 200 * time.Millisecond // of a call
+	// anotherWay is how many times as long as another one a call takes that does something else.
+	anotherWay = 3
+)
+
+// probeVariation warns where a call of the reference takes much more or much less time on inputs that vary as in timed calls than on
+// those of the file: it may refuse them. took is the time of a call.
+func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Duration) error {
+	if took > variationTime || s.asked.kept() > glanceBytes {
+		return nil
+	}
+	var cases []native.Case // those of the file and varied ones in turns
+	var varied []string
+	for seed := range uint64(variationTries) {
+		file, err := s.s.inputs(s.asked, seed, true)
+		if err != nil {
+			return s.s.explain(err)
+		}
+		inputs, names, err := s.draw(s.asked, seed)
+		if err != nil {
+			return err
+		}
+		if varied = names; varied == nil {
+			return nil
+		}
+		for _, in := range [][][]byte{file, inputs} {
+			cases = append(cases, native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})
 		}
 	}
-	return n
+	results, err := s.compute(ctx, s.standard, cases)
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	if err != nil {
+		return s.variedError(varied, err)
+	}
+	// The least time is the one that other work on the machine has disturbed least.
+	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	for i, o := range results {
+		least[i%2] = min(least[i%2], o.took)
+	}
+	if least[0] < anotherWay*least[1] && least[1] < anotherWay*least[0] {
+		return nil
+	}
+	i := slices.IndexFunc(s.s.arguments, func(a argument) bool { return a.name == varied[0] })
+	r.warn(s.s.arguments[i].node, "a call of the reference takes %v on the numbers of the file, and %v in timed calls, where %s: it takes another way there, perhaps that of an error; write vary: false if other numbers do not occur",
+		least[0].Round(100*time.Nanosecond), least[1].Round(100*time.Nanosecond), variedText(varied))
+	return nil
 }
 
 // probeParameters warns where the results of the reference differ at other points from those with the values that it is compiled
 // with, unless the file states these values.
-func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want [][]byte) error {
+func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []native.Case, want outcome) error {
 	ref := s.s.reference
 	if len(ref.parameters) > 0 {
 		return nil
@@ -195,7 +295,7 @@ func (s *sourceSpec) probeParameters(ctx context.Context, r *reader, cases []nat
 		if err != nil {
 			continue // it is never built there
 		}
-		if _, err := s.s.verify(s.asked, got[0], want); err != nil {
+		if _, err := s.s.verify(s.asked, got[0].buffers, want); err != nil {
 			r.warn(ref.node, "function %s gives other results with %s than with %s, the values that it is compiled with: state those that are meant in reference.parameters, or take a function that uses no parameter",
 				ref.function, p.Key(), s.standard.point.Key())
 			return nil

@@ -306,16 +306,17 @@ func TestReadOptions(t *testing.T) {
 func TestReadUnchecked(t *testing.T) {
 	fill := strings.NewReplacer("length: n, access: read", "length: n, access: read, fill: {FILL}", "length: n, access: write", "length: n, access: update, fill: {constant: 1}").Replace(sourceText)
 	const fixed = "my.yaml:11:5: source.arguments: no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right"
+	const accepted = "my.yaml:11:5: source.arguments: all checks and all timed calls are on one input, as the file accepts: a candidate that always gives its result is right, and one that remembers it is scored as fast"
 	for text, want := range map[string]string{
 		commandText: "my.yaml:6:8: command.run: nothing says whether its result is right, so that a command that does nothing may win: add a field check",
-		commandText + "  check: [echo]\n  files: []\n":                     "",
-		commandText + "  check: [echo]\n":                                  "my.yaml:7:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files",
-		sourceText:                                                         "",
-		strings.Replace(fill, "FILL", "constant: 3", 1):                    fixed,
-		strings.Replace(fill, "FILL", "random: [n, 8], integers: true", 1): fixed,
-		strings.Replace(fill, "FILL", "random: [n, 9], integers: true", 1): "",
-		strings.Replace(sourceText, "access: read}", "access: write}", 1):  fixed,
-		strings.Replace(sourceText, "access: read}", "access: update}", 1): "",
+		commandText + "  check: [echo]\n  files: []\n":                                        "",
+		commandText + "  check: [echo]\n":                                                     "my.yaml:7:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files",
+		sourceText:                                                                            "",
+		strings.Replace(fill, "FILL", "constant: 3", 1):                                       fixed,
+		strings.Replace(fill, "FILL", "random: [n, 8], integers: true", 1):                    fixed,
+		strings.Replace(fill, "FILL", "random: [n, 9], integers: true", 1):                    "",
+		strings.Replace(sourceText, "access: read}", "access: write}", 1) + "  vary: false\n": accepted,
+		strings.Replace(sourceText, "access: read}", "access: update}", 1):                    "",
 		strings.Replace(sourceText, "name: x, type: float, length: n, access: read", "name: x, type: float, length: 3, access: read, fill: {file: one.txt}", 1): fixed,
 	} {
 		k, err := read("my.yaml", []byte(text), library)

@@ -156,18 +156,50 @@ func (s *sourceSpec) referenceError(err error) error {
 	return fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 }
 
+// outcome is what a call of the reference leaves in the buffers that it may write.
+type outcome struct {
+	buffers [][]byte // nil for those that it only reads
+	// unwritten are, by buffer, the elements that the reference does not write for these inputs; nil where it writes all. A
+	// candidate may leave there what it likes.
+	unwritten [][]bool
+	took      time.Duration // CPU time of the call
+}
+
+// compared returns what a call left in buffer i, without differences in elements that the reference does not write.
+func (o outcome) compared(i int, got []byte, elem native.Elem) []byte {
+	return native.Replace(got, o.buffers[i], o.unwritten[i], elem.Size())
+}
+
+// element returns element e of buffer i, of size bytes, nil where the reference does not write it.
+func (o *outcome) element(i, e, size int) []byte {
+	if marked := o.unwritten[i]; marked != nil && marked[e] {
+		return nil
+	}
+	return o.buffers[i][e*size : (e+1)*size]
+}
+
+// lacks says, by buffer, whether the reference leaves elements of it unwritten.
+func (o outcome) lacks() []bool {
+	out := make([]bool, len(o.unwritten))
+	for i, elements := range o.unwritten {
+		out[i] = elements != nil
+	}
+	return out
+}
+
 // expected returns what the buffers of each call should hold.
-func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([][][]byte, error) {
+func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.Case) ([]outcome, error) {
 	if outputs := s.s.reference.outputs; outputs != nil {
-		out := make([][][]byte, len(calls))
+		out := make([]outcome, len(calls))
 		for i, c := range calls {
 			for _, b := range c.buffers {
 				data := outputs[b.Name]
 				if b.Mode != native.In && len(data) != b.Bytes() {
 					return nil, fmt.Errorf("the file of buffer %s holds %d elements, but the buffer has %d", b.Name, len(data)/b.Elem.Size(), b.Len)
 				}
-				out[i] = append(out[i], data)
+				out[i].buffers = append(out[i].buffers, data)
 			}
+			out[i].unwritten = make([][]bool, len(c.buffers))
 		}
 		return out, nil
 	}
@@ -190,9 +222,8 @@ func (s *sourceSpec) referenceProgram(p space.Point) (pr program, language strin
 	return pr, ref.language
 }
 
-// compute calls the reference function in a worker, because it is not more trustworthy than a candidate. The results are the
-// contents of all buffers that it may write.
-func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out [][][]byte, err error) {
+// compute calls the reference function in a worker, because it is not more trustworthy than a candidate.
+func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
 	pr, language := s.referenceProgram(by.point)
 	tools, err := s.host.Toolchain(ctx)
 	if err != nil {
@@ -220,17 +251,40 @@ func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Ca
 				return nil, err
 			}
 		}
-		if err := w.Call(ctx, c.Dims); err != nil {
+		one, err := callReference(ctx, w, c)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
-		var want [][]byte
-		for j, b := range w.Outputs() {
-			if c.Buffers[j].Mode == native.In {
-				b = nil
-			}
-			want = append(want, bytes.Clone(b))
-		}
-		out = append(out, want)
+		out = append(out, one)
 	}
 	return out, nil
+}
+
+// callReference calls the loaded reference on a case, whose buffers are mapped. Where elements may be unwritten, it calls it a
+// second time, over buffers that hold something else.
+func callReference(ctx context.Context, w *worker.Worker, c native.Case) (outcome, error) {
+	o := outcome{buffers: make([][]byte, len(c.Buffers)), unwritten: make([][]bool, len(c.Buffers))}
+	if err := w.Call(ctx, c.Dims); err != nil {
+		return o, err
+	}
+	o.took = w.Took()
+	var doubtful []int // buffers
+	for i, b := range c.Buffers {
+		if b.Mode != native.In {
+			o.buffers[i] = bytes.Clone(w.Outputs()[i])
+		}
+		if b.Mode == native.Out && worker.MayBeUnwritten(o.buffers[i], b.Elem.Size()) {
+			doubtful = append(doubtful, i)
+		}
+	}
+	if doubtful == nil {
+		return o, nil
+	}
+	if err := w.CallAgain(ctx, c.Dims); err != nil {
+		return o, err
+	}
+	for _, i := range doubtful {
+		o.unwritten[i] = worker.Unwritten(o.buffers[i], w.Outputs()[i], c.Buffers[i].Elem.Size())
+	}
+	return o, nil
 }

@@ -141,8 +141,8 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		}
 		spec.asked = c
 		// The file is read at its default shape; at this one the inputs may be others.
-		if remembered, accepted := s.remembered(c); remembered && !accepted && k.saved == nil {
-			return nil, fmt.Errorf("at the shape %s: source.arguments: %s", c.name, unvariedText)
+		if text := s.unnoticed(c); text != "" && k.saved == nil {
+			return nil, fmt.Errorf("at the shape %s: source.arguments: %s", c.name, text)
 		}
 	}
 	if spec.standard, err = s.standardOf(k.d.space, constants, names); err != nil {
@@ -323,6 +323,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		return nil, s.referenceError(err)
 	}
 	for i, c := range calls {
+		cases[i].Unwritten = want[i].lacks()
 		cases[i].Verify = func(buffers [][]byte) (kernels.Deviation, error) { return s.s.verify(c, buffers, want[i]) }
 	}
 	return cases, nil
@@ -343,7 +344,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	one.Tolerant = true
 	one.Agree = func(_ int, got, want [][]byte) error {
-		_, err := s.s.verify(c, got, want)
+		_, err := s.s.compareAll(c, got, want)
 		return err
 	}
 	one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
@@ -355,12 +356,12 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return native.Case{}, ended
 	}
 	if err != nil && varied != nil {
-		return native.Case{}, fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
-			s.info.Name, variedText(varied), err)
+		return native.Case{}, s.variedError(varied, err)
 	}
 	if err != nil {
 		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
+	one.Unwritten = want[0].lacks()
 	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
 		d, err := s.s.verify(c, buffers, want[0])
 		if r := kernels.AsRejection(err); r != nil && varied != nil {
@@ -370,6 +371,12 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 		return d, err
 	}
 	return one, nil
+}
+
+// variedError says that the reference fails where inputs vary.
+func (s *sourceSpec) variedError(varied []string, err error) error {
+	return fmt.Errorf("the reference of kernel %s, where %s as in timed calls (vary: false keeps the numbers as they are): %v",
+		s.info.Name, variedText(varied), err)
 }
 
 // Draw returns the inputs of Variant.

@@ -373,7 +373,7 @@ func TestSourceForms(t *testing.T) {
 		"omp.c", "#include <omp.h>\nvoid f(int *y, int n) {\n#pragma omp parallel for\n\tfor (int i = 0; i < n; i++) y[i] = omp_get_num_threads();\n}\nvoid g(int *y, int n) { for (int i = 0; i < n; i++) y[i] = T; }\n",
 	}
 	const doubles = "  arguments: [{name: x, type: double, length: n, access: read%s}, {name: y, type: f64, length: n, access: write}, {name: n, type: size_t, value: n}]\n"
-	fromFile := strings.Replace(doubles, "%s", ", fill: {file: in.txt}", 1)
+	fromFile := strings.Replace(doubles, "%s", ", fill: {file: in.txt}, vary: false", 1)
 	for _, test := range []struct {
 		name, text string
 		status     space.Status
@@ -384,10 +384,10 @@ func TestSourceForms(t *testing.T) {
 		{"within a tolerance", "  file: twice.c\n  parameters: template\n  function: f\n" + fromFile + "  reference: {outputs: {y: off.csv}, tolerance: {absolute: 0.5, relative: 0.04}}\n", space.OK, ""},
 		{"slow source as reference", "  file: twice.c\n  parameters: template\n  function: f\n" + strings.Replace(doubles, "%s", "", 1) + "  reference: {file: slow.c, function: g}\n", space.OK, ""},
 		{"C++", "  file: f.cc\n  function: run\n  arguments: [{name: x, type: int, length: n, access: update, fill: {random: [-9, n]}}, {name: by, type: double, value: 2.5}]\n  reference: {function: slow}\n", space.OK, ""},
-		{"text in the file", "  text: |\n    void f(unsigned *y) { *y = T; }\n  function: f\n  arguments: [{name: y, type: unsigned, length: 1, access: write}]\n  reference: {function: f}\n", space.OK, ""},
+		{"text in the file", "  text: |\n    void f(unsigned *y) { *y = T; }\n  function: f\n  arguments: [{name: y, type: unsigned, length: 1, access: write}]\n  reference: {function: f}\n  vary: false\n", space.OK, ""},
 		{"all types", "  file: types.c\n  function: f\n  arguments: [{name: a, type: i8, length: 1, access: update}, {name: b, type: u8, length: 1, access: update}, {name: c, type: i16, length: 1, access: update}, {name: d, type: u16, length: 1, access: update}, {name: e, type: u32, length: 1, access: update}, {name: f, type: i64, length: 1, access: update}, {name: g, type: u64, length: 1, access: update}, {name: s, type: double, value: 0.25}, {name: t, type: float, value: 0.5}, {name: i, type: int8_t, value: -3}, {name: j, type: size_t, value: 2 ** 30}]\n  reference: {function: f}\n", space.OK, ""},
-		{"a function that the C library has too", "  text: |\n    void step(int *y) { *y = T; }\n    void index(int *y) { step(y); }\n  function: index\n  arguments: [{name: y, type: int, length: 1, access: write}]\n  reference: {function: step}\n", space.OK, ""},
-		{"threads are told to OpenMP", "  file: omp.c\n  function: f\n  arguments: [{name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]\n  reference: {function: g}\n  threads: T\n", space.OK, ""},
+		{"a function that the C library has too", "  text: |\n    void step(int *y) { *y = T; }\n    void index(int *y) { step(y); }\n  function: index\n  arguments: [{name: y, type: int, length: 1, access: write}]\n  reference: {function: step}\n  vary: false\n", space.OK, ""},
+		{"threads are told to OpenMP", "  file: omp.c\n  function: f\n  arguments: [{name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]\n  reference: {function: g}\n  threads: T\n  vary: false\n", space.OK, ""},
 	} {
 		text := head + test.text
 		if strings.Contains(test.name, "OpenMP") {
@@ -426,6 +426,7 @@ source:
   compilers: [gcc]
   arguments: [{name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]
   reference: {file: g.c, function: g}
+  vary: false
 `, "f.c", "void f(int *y, int n) { y[0] = T; }\n", "g.c", "void g(int *y, int n) { "+body+" }\n")
 		p := problem(t, k, "")
 		e := &kernels.Evaluator{Problem: p}
@@ -451,6 +452,7 @@ source:
   compilers: [gcc]
   arguments: [{name: y, type: int, length: n, access: write}, {name: n, type: int, value: n}]
   reference: {function: g, shapes: [{n: 4}, {n: 7}]}
+  vary: false
 `)
 	p := problem(t, k, "")
 	for _, key := range []string{"T=1", "T=2", "T=4", "T=8"} {

@@ -2,6 +2,7 @@ package user
 
 import (
 	"bytes"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -81,10 +82,10 @@ func (s *source) differs(c call, i int) bool {
 	return err == nil && x != 0
 }
 
-// remembered reports whether a candidate that remembers its result would be right in every timed call: there are inputs, and none
-// can differ. accepted says that the file puts up with it, for each of these inputs or for the whole source.
+// remembered reports whether a candidate that remembers its result would be right in every timed call: no input can differ, or there
+// is none. accepted says that the file puts up with it, for each input or for the whole source.
 func (s *source) remembered(c call) (remembered, accepted bool) {
-	accepted = true
+	inputs, kept := 0, 0
 	for i, b := range c.buffers {
 		if b.Mode == native.Out {
 			continue
@@ -92,25 +93,51 @@ func (s *source) remembered(c call) (remembered, accepted bool) {
 		if s.differs(c, i) {
 			return false, false
 		}
-		a := s.arguments[c.index[i]]
-		remembered = true
-		accepted = accepted && (a.vary == no || a.vary == unsaid && s.asIs)
+		inputs++
+		if a := s.arguments[c.index[i]]; a.vary == no || a.vary == unsaid && s.asIs {
+			kept++
+		}
 	}
-	return remembered, accepted || s.fast
+	return true, s.fast || kept == inputs && (inputs > 0 || s.asIs)
 }
 
 // unvariedText says what is wrong with a call of which nothing varies, and what helps.
 const unvariedText = "no input differs between timed calls, so that a candidate which remembers its result would be scored as fast: fill an input at random, " +
 	"write vary: true at an argument with a file whose elements may trade places, or accept it by vary: false in source or at every input"
 
+// unverified says what is wrong with a call of which inputs vary while the expected results are files, or returns "".
+func (s *source) unverified(c call) string {
+	if s.reference.outputs == nil {
+		return ""
+	}
+	for i, b := range c.buffers {
+		if s.differs(c, i) {
+			return fmt.Sprintf("%s differs between timed calls, and the files of outputs are right only for exactly these numbers, so that no timed call could be verified: "+
+				"write vary: false in source, or compare with a reference function", b.Name)
+		}
+	}
+	return ""
+}
+
+// unnoticed says why wrong or skipped work would go unnoticed in timed calls, and what helps, or returns "".
+func (s *source) unnoticed(c call) string {
+	if remembered, accepted := s.remembered(c); remembered && !accepted {
+		return unvariedText
+	}
+	return s.unverified(c)
+}
+
 // checkVariation reports inputs whose variation leaves something unnoticed. list is the node of the arguments.
 func (r *reader) checkVariation(list node, s *source, c call) {
 	remembered, accepted := s.remembered(c)
+	unnoticed := s.unnoticed(c)
 	switch {
 	case remembered && !accepted && r.made:
 		r.warn(list, "no input differs between timed calls: a candidate that remembers its result is scored as fast")
-	case remembered && !accepted:
-		r.fault(list, "%s", unvariedText)
+	case unnoticed != "" && r.made:
+		r.warn(list, "the files of outputs say nothing about inputs that differ between timed calls, of which none is verified")
+	case unnoticed != "":
+		r.fault(list, "%s", unnoticed)
 	case remembered:
 		r.warn(list, "all checks and all timed calls are on one input, as the file accepts: a candidate that always gives its result is right, and one that remembers it is scored as fast")
 	case s.fixed(c):

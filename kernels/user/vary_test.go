@@ -192,7 +192,10 @@ func TestVaryFaults(t *testing.T) {
 		{one("int", ", fill: {file: four.txt}, vary: true"), "", fixed},
 		{one("u8", ", fill: {file: four.txt}"), "", fixed},
 		{one("float", ", fill: {file: four.txt}"), "", fixed},
-		{"", "", fixed},
+		{"", "", refused},
+		{"", "  vary: false\n", accepted},
+		{"", "  trusted: fast\n", accepted},
+		{random + "    - {name: z, type: int, value: n}\n", "", ""},
 
 		{random + one("int", ", fill: {file: four.txt}"), "", packed(8, "x")},
 		{one("i16", ", fill: {file: four.txt}") + random, "", packed(7, "x")},
@@ -215,6 +218,29 @@ func TestVaryFaults(t *testing.T) {
 	}
 }
 
+// TestVariedOutputs: files of outputs are for inputs that do not differ between timed calls.
+func TestVariedOutputs(t *testing.T) {
+	one := func(kind, rest string) string {
+		return fmt.Sprintf("    - {name: x, type: %s, length: n, access: read, fill: {file: four.txt}%s}\n", kind, rest)
+	}
+	const refused = "my.yaml:7:5: source.arguments: x differs between timed calls, and the files of outputs are right only for exactly these numbers, so that no timed call could be verified: write vary: false in source, or compare with a reference function"
+	for _, test := range []struct{ arguments, more, want string }{
+		{one("float", ""), "", refused},
+		{one("u8", ""), "", refused},
+		{one("float", ""), "  trusted: fast\n", refused},
+		{one("int", ", vary: true"), "  vary: false\n", refused},
+		{one("int", ""), "", "my.yaml:7:5: source.arguments: " + unvariedText},
+		{one("float", ""), "  vary: false\n", ""},
+		{one("float", ", vary: false"), "", ""},
+	} {
+		text := strings.Replace(varyText(test.arguments, test.more), "{function: plain}", "{outputs: {y: four.txt}}", 1)
+		_, err := read("my.yaml", []byte(text), varyShelf)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("%s%s\ngot  %v\nwant %s", test.arguments, test.more, err, test.want)
+		}
+	}
+}
+
 // TestUnvariedCopy: the kernel of a run that exists is read although nothing of it varies, so that the run can be looked at.
 func TestUnvariedCopy(t *testing.T) {
 	text := varyText("    - {name: x, type: int, length: n, access: read, fill: {file: four.txt}}\n", "")
@@ -227,6 +253,13 @@ func TestUnvariedCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Faults(k.Warnings()).Error(); got != "my.yaml:7:5: source.arguments: no input differs between timed calls: a candidate that remembers its result is scored as fast" {
+		t.Error(got)
+	}
+	text = strings.NewReplacer("type: int, length: n, access: read", "type: float, length: n, access: read", "{function: plain}", "{outputs: {y: four.txt}}").Replace(text)
+	if k, err = read("my.yaml", []byte(text), w); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.Warnings()[0].Text; got != "the files of outputs say nothing about inputs that differ between timed calls, of which none is verified" {
 		t.Error(got)
 	}
 }

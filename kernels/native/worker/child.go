@@ -307,8 +307,7 @@ func (w *child) handle(q request, fd int) reply {
 		for i, r := range w.regions {
 			args = append(args, unsafe.Add(w.addresses[i], r.Start))
 		}
-		w.caller.call(args, q.Call.Dims)
-		return reply{}
+		return reply{Spent: w.caller.call(args, q.Call.Dims).Seconds()}
 	case q.Prepare != nil:
 		if err := w.prepare(q.Prepare); err != nil {
 			return fail(err)
@@ -603,15 +602,18 @@ func readFile(path string) ([]byte, error) {
 	}
 }
 
-// call calls the kernel once on the buffers at the given addresses.
-func (c *caller) call(args []unsafe.Pointer, dims []int64) {
+// call calls the kernel once on the buffers at the given addresses, and returns the CPU time of its thread.
+func (c *caller) call(args []unsafe.Pointer, dims []int64) (took time.Duration) {
 	table := unsafe.Slice((*unsafe.Pointer)(c.scratch), maxBuffers)
 	sizes := c.dims()
 	copy(table, args)
 	copy(sizes, dims)
 	c.do(func() {
+		start := clockOf(CPU)
 		purego.SyscallN(c.kernel, uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&sizes[0])))
+		took = clockOf(CPU) - start
 	})
+	return took
 }
 
 func (c *caller) dims() []int64 {

@@ -22,11 +22,8 @@ const alignment = 64
 // row past the end are caught, not only of an element.
 const guardBytes = 1 << 20
 
-// Byte patterns that are a NaN as a float of 4 or 8 bytes, so that using them as input is likely to be noticed.
-var (
-	canary = []byte{0xc5, 0xff, 0xc5, 0xff}
-	poison = []byte{0xa7, 0xff, 0xa7, 0xff}
-)
+// canary is a NaN as a float of 4 bytes, so that using it as input is likely to be noticed.
+var canary = []byte{0xc5, 0xff, 0xc5, 0xff}
 
 // region is the place of a buffer in the shared memory: whole pages, with the buffer near their end.
 type region struct {
@@ -167,12 +164,12 @@ func (m *memory) setInputs(inputs [][]byte) {
 	}
 }
 
-// reset prepares the buffers for a call.
-func (m *memory) reset() {
+// reset prepares the buffers for a call. Out buffers hold a pattern.
+func (m *memory) reset(pattern []byte) {
 	m.restore()
 	for i, b := range m.buffers {
 		if b.Mode == Out {
-			fill(m.views[i], poison)
+			fill(m.views[i], pattern)
 		}
 	}
 }

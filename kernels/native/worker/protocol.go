@@ -115,8 +115,8 @@ type reply struct {
 	Arena     [2]uint64 `json:",omitzero"`  // start and end of the timing copies, of Prepare
 	Left      string    `json:",omitempty"` // what the candidate left behind, of Unload
 	Seconds   []float64 `json:",omitempty"` // a call, one a sample
+	Spent     float64   `json:",omitempty"` // seconds, of Sample from its start to its end, of Call in the candidate
 	// The rest belongs to Sample, in seconds.
-	Spent float64 `json:",omitempty"` // from its start to its end
 	Timed float64 `json:",omitempty"` // the part of it spent in calls
 	Long  float64 `json:",omitempty"` // per call, the median of these stretches; 0 where there are few
 	Short float64 `json:",omitempty"`

@@ -44,8 +44,14 @@ func (*Worker) Load(string) error { return errUnsupported }
 // Call returns an error.
 func (*Worker) Call(context.Context, []int64) error { return errUnsupported }
 
+// CallAgain returns an error.
+func (*Worker) CallAgain(context.Context, []int64) error { return errUnsupported }
+
 // CallWithin returns an error.
 func (*Worker) CallWithin(context.Context, []int64, time.Duration) error { return errUnsupported }
+
+// Took returns 0.
+func (*Worker) Took() time.Duration { return 0 }
 
 // Time returns an error.
 func (*Worker) Time(context.Context, TimeRequest) (Timing, error) { return Timing{}, errUnsupported }

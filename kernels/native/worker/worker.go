@@ -35,11 +35,12 @@ type Worker struct {
 	ctx     context.Context // of Start
 	options Options
 	limits  Limits
-	running *instance // nil between the end of one process and the start of the next
-	memory  *memory   // nil before Map
-	pool    *Pool     // of the mapped buffers; nil where there is one content
-	maps    int       // how often Map was called
-	kept    []*memory // made by Map, the most recently used first
+	running *instance     // nil between the end of one process and the start of the next
+	memory  *memory       // nil before Map
+	pool    *Pool         // of the mapped buffers; nil where there is one content
+	maps    int           // how often Map was called
+	kept    []*memory     // made by Map, the most recently used first
+	took    time.Duration // of the last call
 	loaded  bool
 	shared  bool // the last candidate was loaded into a process in which others had run
 	closed  bool
@@ -373,8 +374,18 @@ func (w *Worker) Call(ctx context.Context, dims []int64) error {
 	return w.CallWithin(ctx, dims, w.limits.Wall)
 }
 
+// CallAgain is Call over Out buffers with other content. See Unwritten.
+func (w *Worker) CallAgain(ctx context.Context, dims []int64) error {
+	return w.callOver(ctx, otherPoison, dims, w.limits.Wall)
+}
+
 // CallWithin is Call with a separate limit on wall time, where that is less than the worker's.
 func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duration) error {
+	return w.callOver(ctx, poison, dims, wall)
+}
+
+// callOver calls the candidate with Out buffers that hold a pattern.
+func (w *Worker) callOver(ctx context.Context, pattern []byte, dims []int64, wall time.Duration) error {
 	if len(dims) > maxDims {
 		return fmt.Errorf("%d dimensions are more than the limit of %d", len(dims), maxDims)
 	}
@@ -382,16 +393,21 @@ func (w *Worker) CallWithin(ctx context.Context, dims []int64, wall time.Duratio
 		return err
 	}
 	if w.memory != nil {
-		w.memory.reset()
+		w.memory.reset(pattern)
 	}
-	if _, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU); err != nil {
+	r, err := w.ask(ctx, request{Call: &callRequest{Dims: dims}}, nil, min(wall, w.limits.Wall), w.limits.CPU)
+	if err != nil {
 		return err
 	}
+	w.took = time.Duration(r.Spent * float64(time.Second))
 	if w.memory != nil {
 		return w.memory.check()
 	}
 	return nil
 }
+
+// Took returns the CPU time of the last call on its thread, as its process says. A candidate may forge it.
+func (w *Worker) Took() time.Duration { return w.took }
 
 // ready makes sure that a candidate is loaded and its process has the buffers. At this point code of the candidate has run, so a
 // failure is its fault.
