@@ -37,6 +37,7 @@ const kernelThread = "tune-kernel"
 type child struct {
 	order    order
 	seq      uint64 // of the request that is being handled
+	began    int64  // the second of its start
 	baseline int64  // bytes of address space of the process at its start
 
 	base      unsafe.Pointer // of the mapped buffers and their guards; nil where there are none
@@ -76,7 +77,7 @@ func serve(o order) {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(128 << 20)
 	unix.CloseOnExec(workerControlFD)
-	w := &child{order: o}
+	w := &child{order: o, began: time.Now().Unix()}
 	// A system that reports the number of filters of a thread also tells a watcher when it has no thread left to watch; both came
 	// with Linux 5.9.
 	status, err := readFile("/proc/self/status")
@@ -490,7 +491,7 @@ func (w *child) admit(c *caller) (err error) {
 		}
 	})
 	if listener >= 0 {
-		go watch(listener)
+		go watch(listener, w.began)
 	}
 	return err
 }

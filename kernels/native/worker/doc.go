@@ -16,7 +16,7 @@
 //	    others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
 //	    the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
 //	    candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
-//	    folder, the owner of a file's signals, sockets.
+//	    folder, the owner of a file's signals, sockets, queues, shared memory of others.
 //
 // [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts the processes that
 // the program starts, and ends it above 1,024. If the program kills the supervisor, this process, which Run makes a child

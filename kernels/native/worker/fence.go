@@ -99,7 +99,13 @@ var (
 		unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID,
 		unix.SYS_SETFSUID, unix.SYS_SETFSGID, unix.SYS_SETGROUPS, unix.SYS_CAPSET,
 	}
-	queueCalls   = []uint32{unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_NOTIFY, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_SHMGET}
+	// The ids that these take are the same in all processes, and listed in /proc/sysvipc. Leaving memory (shmdt) takes no id.
+	queueCalls = []uint32{
+		unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_NOTIFY,
+		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	}
 	processCalls = slices.Concat([]uint32{unix.SYS_PRCTL, unix.SYS_PERSONALITY, unix.SYS_SECCOMP}, processCallsHere)
 	watchCalls   = []uint32{unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_PIDFD_OPEN}
 
@@ -158,7 +164,8 @@ func candidateRules(landlock int, own []int) []rule {
 		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
 		// Input that a program pushes into a terminal would be executed by the shell.
 		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
-		// This call also provides memory in large pages; memory with a key would be shared with other processes.
+		// This call also provides memory in large pages; memory with a key would be shared with other processes. The watcher lets a
+		// process attach and remove what it has made so.
 		permit(unix.SYS_SHMGET, is(0, unix.IPC_PRIVATE)),
 		// A number that is not 0 may name another process.
 		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
@@ -250,7 +257,7 @@ func fenceRefusal(call uint32) string {
 	case slices.Contains(userCalls, call):
 		return "tried to change the user or the rights of its process (setuid, capset)"
 	case slices.Contains(queueCalls, call):
-		return "tried to open what it would share with other processes (shmget, msgget, mq_open)"
+		return "tried to use what it would share with other processes (shmget, shmat, semop, msgsnd, mq_open)"
 	case slices.Contains(processCalls, call):
 		return "tried to change how its process works (prctl, personality, seccomp)"
 	case slices.Contains(watchCalls, call):

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -141,6 +142,14 @@ var loneCases = []struct {
 	{"msgget", `msgget(1234, IPC_CREAT | 0600);`, "", "share with other processes"},
 	{"semget", `semget(IPC_PRIVATE, 1, 0600);`, "", "share with other processes"},
 	{"shmget", `shmget(1234, 4096, IPC_CREAT | 0600);`, "", "share with other processes"},
+	{"semop", `struct sembuf b = {0, 1, IPC_NOWAIT}; semop(1, &b, 1);`, "", "share with other processes"},
+	{"semtimedop", `struct sembuf b = {0, 1, IPC_NOWAIT}; struct timespec none = {0, 0}; semtimedop(1, &b, 1, &none);`, "", "share with other processes"},
+	{"semctl", `semctl(1, 0, GETVAL);`, "", "share with other processes"},
+	{"msgsnd", `struct { long type; char c; } m = {1, 0}; msgsnd(1, &m, 1, IPC_NOWAIT);`, "", "share with other processes"},
+	{"msgrcv", `struct { long type; char c; } m; msgrcv(1, &m, 1, 0, IPC_NOWAIT);`, "", "share with other processes"},
+	{"msgctl", `struct msqid_ds d; msgctl(1, IPC_STAT, &d);`, "", "share with other processes"},
+	{"shmat", `shmat(1, NULL, 0);`, "", "share with other processes"},
+	{"shmctl", `struct shmid_ds d; shmctl(1, IPC_STAT, &d);`, "", "share with other processes"},
 	{"perf_event_open", `syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);`, "", "tried to watch"},
 	{"userfaultfd", `syscall(SYS_userfaultfd, 0);`, "", "tried to watch"},
 	{"pidfd_open", `syscall(SYS_pidfd_open, getppid(), 0);`, "", "tried to watch"},
@@ -282,6 +291,42 @@ func TestOthersAreNotPinned(t *testing.T) {
 	}
 }
 
+// TestSharedMemoryByID: a kernel cannot use shared memory of others by its id, and what it makes itself goes with its worker.
+func TestSharedMemoryByID(t *testing.T) {
+	others, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+	if err != nil {
+		t.Skip("this system has no shared memory with ids: ", err)
+	}
+	defer func() { _, _ = unix.SysvShmCtl(others, unix.IPC_RMID, nil) }()
+	w := start(t, Options{Core: -1})
+	call := func(body string, dims ...int64) error {
+		mapIsolation(t, w)
+		if err := w.Load(compileText(t, ".c", kernelC(body, ""))); err != nil {
+			t.Fatal(err)
+		}
+		return w.Call(t.Context(), dims)
+	}
+	for _, body := range []string{
+		`char *p = shmat(dims[0], NULL, 0); if (p != (void *)-1) *p = 1;`, `shmctl(dims[0], IPC_RMID, NULL);`,
+	} {
+		wantRejection(t, call(body, int64(others)), space.Crashed, "share with other processes")
+	}
+	if _, err := unix.SysvShmCtl(others, unix.IPC_STAT, &unix.SysvShmDesc{}); err != nil {
+		t.Errorf("the memory of others: %v", err)
+	}
+	if err := call(`*(int *)C = shmget(IPC_PRIVATE, 4096, 0600);`); err != nil {
+		t.Fatal(err)
+	}
+	left := int(*(*int32)(unsafe.Pointer(&w.Outputs()[1][0])))
+	if _, err := unix.SysvShmCtl(left, unix.IPC_STAT, &unix.SysvShmDesc{}); err != nil {
+		t.Errorf("the memory of a loaded kernel: %v", err)
+	}
+	_ = w.Close()
+	if _, err := unix.SysvShmCtl(left, unix.IPC_STAT, &unix.SysvShmDesc{}); err == nil {
+		t.Error("the memory of a kernel has outlived its worker")
+	}
+}
+
 // TestErrorsOfHarmedWorkersAreRejections: what the worker cannot do once code of a candidate has run is that candidate's
 // doing, and no error of tune's.
 func TestErrorsOfHarmedWorkersAreRejections(t *testing.T) {
@@ -391,7 +436,7 @@ func TestRuntimesWork(t *testing.T) {
 	fd = open("/proc/cpuinfo", O_RDONLY); need(fd >= 0); need(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFL) >= 0); close(fd);
 	fd = open("/sys/devices/system/cpu/online", O_RDONLY); need(fd >= 0); close(fd);
 	fd = open("/dev/null", O_WRONLY); need(fd >= 0 || !getenv("TMPDIR")); need(fd < 0 || write(fd, "x", 1) == 1); close(fd);
-	int id = shmget(IPC_PRIVATE, 4096, 0600); need(id >= 0); shmctl(id, IPC_RMID, NULL);
+	int id = shmget(IPC_PRIVATE, 4096, 0600); need(id >= 0); p = shmat(id, NULL, 0); need(p != (void *)-1); need(shmctl(id, IPC_RMID, NULL) == 0); need(shmdt(p) == 0);
 	prctl(PR_SET_NAME, "mine"); need(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) >= 0); need(personality(0xffffffff) >= 0);
 	need(setpriority(PRIO_PROCESS, 0, 19) == 0); printf("a line\n"); fflush(stdout); usleep(100);
 	struct sigaction act; need(sigaction(SIGFPE, NULL, &act) == 0);

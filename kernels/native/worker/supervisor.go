@@ -110,6 +110,7 @@ func supervise(o order) {
 		}
 		argv[1] = string(text)
 	}
+	began := time.Now().Unix()
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: files,
@@ -143,6 +144,9 @@ func supervise(o order) {
 		} else if !s.kill() {
 			fail(fmt.Errorf("processes of it could not be ended within %s", killPatience))
 		}
+	}
+	if o.Command == nil {
+		removeMemory(pid, began)
 	}
 	if o.Scratch != "" {
 		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // tune does it again if it is still alive
