@@ -27,8 +27,10 @@ type fake struct {
 	outputs  [][]byte
 	fresh    int  // processes that were asked for
 	shared   bool // whether others have run in the one that it has
+	unloaded bool
 }
 
+func (f *fake) Unload()      { f.unloaded = true }
 func (f *fake) Renew()       { f.fresh, f.shared = f.fresh+1, false }
 func (f *fake) Shared() bool { return f.shared }
 

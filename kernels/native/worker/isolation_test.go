@@ -503,6 +503,38 @@ func TestOpenMPWorks(t *testing.T) {
 	callGood(t, w, compile(t, "good.c"))
 }
 
+// TestUnload: a candidate's threads end before its worker is idle, and with them the process.
+func TestUnload(t *testing.T) {
+	w := start(t, Options{Core: -1})
+	for _, c := range []struct {
+		name, body string
+		ends       bool
+	}{
+		{"a thread that sleeps", `pthread_create(&t, NULL, stay, NULL);`, true},
+		{"a thread that works", `pthread_create(&t, NULL, spin, "x");`, true},
+		{"no thread", `C[0] = 0;`, false},
+	} {
+		so := compileText(t, ".c", kernelC(c.body, ""))
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Call(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		pid := w.running.pid
+		w.Unload()
+		w.Unload() // does nothing
+		if ended := w.running == nil; ended != c.ends {
+			t.Errorf("%s: the process has ended: %v", c.name, ended)
+		}
+		if c.ends {
+			wantGone(t, pid)
+		}
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
 // TestScratchIsRemoved: a worker's folder goes with it, also where somebody kills it or its supervisor.
 func TestScratchIsRemoved(t *testing.T) {
 	if landlockVersion() < landlockTruncate {

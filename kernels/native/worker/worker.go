@@ -190,6 +190,10 @@ func (w *Worker) Close() error {
 	return nil
 }
 
+// Unload unloads the candidate, so that none of its code runs while the worker is idle. Where it leaves a thread, or anything else,
+// the process ends.
+func (w *Worker) Unload() { w.unload(w.ctx) }
+
 // Renew makes the next Load use a fresh process, for instance for a final measurement.
 func (w *Worker) Renew() { w.stop() }
 
