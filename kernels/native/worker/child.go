@@ -454,6 +454,7 @@ func (w *child) load(path string) reply {
 	// The constructors of the object run in here, so tune must know the thread before.
 	w.answer(reply{Thread: c.thread})
 	var refused error
+	var sharing bool
 	c.do(func() {
 		if c.handle, refused = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); refused != nil {
 			return
@@ -462,13 +463,19 @@ func (w *child) load(path string) reply {
 			refused = errors.New("it defines no function tune_kernel")
 			return
 		}
+		_, err := purego.Dlsym(c.handle, sharingRuntime)
+		sharing = err == nil
 	})
 	if refused != nil {
 		return reply{Refused: strings.TrimPrefix(refused.Error(), path+": ")}
 	}
 	w.caller = c
-	return reply{}
+	return reply{Sharing: sharing}
 }
+
+// sharingRuntime is a function of the OpenMP runtime of LLVM and of Intel's, whatever its file is called. Many versions end the process
+// if they cannot make shared memory in /dev/shm, by which they recognise each other.
+const sharingRuntime = "__kmpc_fork_call"
 
 func newCaller() *caller {
 	c := &caller{jobs: make(chan func()), done: make(chan struct{})}

@@ -152,8 +152,8 @@ type opener struct {
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
 // candidateRules are the rules for a candidate's threads, in a worker whose own threads are given. Without Landlock they also
-// forbid what Landlock would.
-func candidateRules(landlock int, own []int) []rule {
+// forbid what Landlock would; sharing says whether shared memory may be made then.
+func candidateRules(landlock int, sharing bool, own []int) []rule {
 	everything := ^uint32(0)
 	rules := []rule{
 		// Setting the current value changes nothing.
@@ -198,8 +198,10 @@ func candidateRules(landlock int, own []int) []rule {
 		// The flags of openat2 are behind a pointer. If it is missing, libraries use openat.
 		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
 		for _, o := range openCalls {
-			// This creates shared memory, which OpenMP runtimes need. It overwrites nothing.
-			rules = append(rules, permit(o.call, holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)))
+			if sharing {
+				// This creates shared memory. It overwrites nothing.
+				rules = append(rules, permit(o.call, holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)))
+			}
 			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
 		}
 	}

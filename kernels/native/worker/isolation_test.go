@@ -441,8 +441,6 @@ func TestRuntimesWork(t *testing.T) {
 	need(setpriority(PRIO_PROCESS, 0, 19) == 0); printf("a line\n"); fflush(stdout); usleep(100);
 	struct sigaction act; need(sigaction(SIGFPE, NULL, &act) == 0);
 	char path[256]; int ends[2]; need(pipe(ends) == 0); need(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0); close(ends[0]); close(ends[1]);
-	snprintf(path, sizeof path, "/tune-test-%d-%d", (int)getpid(), (int)gettid()); fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600); need(fd >= 0 && ftruncate(fd, 4096) == 0);
-	close(fd); shm_unlink(path); // as OpenMP's runtime of LLVM does
 	need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); close(ends[0]); close(ends[1]);
 	if (getenv("TMPDIR")) { snprintf(path, sizeof path, "%s/x", getenv("TMPDIR")); FILE *f = fopen(path, "w"); need(f != NULL); fclose(f); need(unlink(path) == 0); }
 	#pragma omp parallel
@@ -456,12 +454,6 @@ func TestRuntimesWork(t *testing.T) {
 		}
 		w := start(t, Options{Core: -1, open: open})
 		pid := w.running.pid
-		t.Cleanup(func() { // Without Landlock a kernel may make shared memory, and not remove it.
-			left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/tune-test-%d-*", pid))
-			for _, path := range left {
-				_ = os.Remove(path)
-			}
-		})
 		for range 3 {
 			mapIsolation(t, w)
 			if err := w.Load(so); err != nil {
@@ -480,6 +472,49 @@ func TestRuntimesWork(t *testing.T) {
 		}
 		if got := w.running.landlock; open && got != 0 || !open && got != landlockVersion() {
 			t.Errorf("open %v: Landlock %d", open, got)
+		}
+	}
+}
+
+// TestSharedMemoryFolder: only candidates that are linked with a runtime that needs /dev/shm may write there.
+func TestSharedMemoryFolder(t *testing.T) {
+	const body = `
+	char path[256]; snprintf(path, sizeof path, "/tune-test-%d", (int)getpid()); int fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+	C[0] = fd >= 0 && ftruncate(fd, 4096) == 0; close(fd); shm_unlink(path);
+	snprintf(path, sizeof path, "/__KMP_REGISTERED_LIB_%d_0", (int)getpid()); close(shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600)); // left as LLVM's is`
+	without := compileText(t, ".c", kernelC(body, ""), "-lrt")
+	runtime := compileText(t, ".c", "void __kmpc_fork_call(void) {}\n")
+	with := compileText(t, ".c", kernelC(body, "void __kmpc_fork_call(void);\nvoid *use = __kmpc_fork_call;\n"), runtime, "-lrt")
+	for _, open := range []bool{false, true} {
+		w := start(t, Options{Core: -1, open: open})
+		var pids []int
+		for i, sharing := range []bool{false, true, true, false} {
+			mapIsolation(t, w)
+			so := without
+			if sharing {
+				so = with
+			}
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Call(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			// Without Landlock a kernel may make shared memory, and not remove it.
+			_ = os.Remove(fmt.Sprintf("/dev/shm/tune-test-%d", w.running.pid))
+			if made := w.Outputs()[1][0] == 1; made != sharing {
+				t.Errorf("open %v: shared memory was made: %v, want %v", open, made, sharing)
+			}
+			if kept := slices.Contains(pids, w.running.pid); kept != (i == 2) {
+				t.Errorf("open %v: candidate %d is in the process of the one before: %v", open, i, kept)
+			}
+			pids = append(pids, w.running.pid)
+		}
+		_ = w.Close()
+		for _, pid := range pids {
+			if left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_*", pid)); len(left) > 0 {
+				t.Errorf("open %v: %v is left", open, left)
+			}
 		}
 	}
 }

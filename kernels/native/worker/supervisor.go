@@ -102,7 +102,7 @@ func supervise(o order) {
 	} else {
 		dropCapabilities()
 		if !o.Open {
-			o.Landlock = enclose(o.Scratch)
+			o.Landlock = enclose(o.Scratch, o.Sharing)
 		}
 		text, err := json.Marshal(o)
 		if err != nil {
@@ -147,6 +147,9 @@ func supervise(o order) {
 	}
 	if o.Command == nil {
 		removeMemory(pid, began)
+	}
+	if o.Sharing {
+		elsewhere(func() { removeRegistrations(pid) })
 	}
 	if o.Scratch != "" {
 		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // tune does it again if it is still alive

@@ -5,6 +5,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,14 @@ func removeMemory(pid int, began int64) {
 	}
 }
 
+// removeRegistrations removes what the OpenMP runtime of LLVM has made in /dev/shm and left there because its process was killed.
+func removeRegistrations(pid int) {
+	left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_*", pid)) // the pattern is valid
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+}
+
 func notifyIoctl(fd int, command uintptr, argument unsafe.Pointer) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), command, uintptr(argument))
 	return errno
@@ -125,7 +134,7 @@ func (w *child) fence() (listener int, err error) {
 			own = append(own, id)
 		}
 	}
-	rules := candidateRules(w.order.Landlock, own)
+	rules := candidateRules(w.order.Landlock, w.order.Sharing, own)
 	if w.watched {
 		if fd, errno := setFilter(assemble(slices.Concat(watchRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 			return fd, nil
