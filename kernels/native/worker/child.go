@@ -182,10 +182,16 @@ func (w *child) loadHarness() error {
 	return sealCode()
 }
 
-// sealCode forbids changes to the protection or the place of executable memory. Systems without mseal(2), which came with Linux
-// 6.10, do without.
-func sealCode() error {
+// seal forbids changes to the protection and the place of memory, for as long as the process lives. Systems without mseal(2), which
+// came with Linux 6.10, do without.
+func seal(begin, size uintptr) unix.Errno {
 	const mseal = 462 // on both architectures
+	_, _, errno := unix.Syscall(mseal, begin, size, 0)
+	return errno
+}
+
+// sealCode seals executable memory.
+func sealCode() error {
 	maps, err := readFile("/proc/self/maps")
 	if err != nil {
 		return fmt.Errorf("reading /proc/self/maps: %w", err)
@@ -196,7 +202,7 @@ func sealCode() error {
 		if n, _ := fmt.Sscanf(string(line), "%x-%x %s", &begin, &end, &access); n != 3 || !strings.Contains(access, "x") {
 			continue
 		}
-		if _, _, errno := unix.Syscall(mseal, begin, end-begin, 0); errno == unix.ENOSYS {
+		if seal(begin, end-begin) == unix.ENOSYS {
 			return nil
 		}
 	}
@@ -218,7 +224,7 @@ func addressSpace() (int64, error) {
 
 // own returns how many bytes the worker itself has mapped since its start.
 func (w *child) own() int64 {
-	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size)
+	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size) + int64(w.arena.reserved)
 }
 
 // memoryLeft reports whether candidates have left so much memory mapped that the next one would get less than its share.

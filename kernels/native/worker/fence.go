@@ -136,6 +136,12 @@ var (
 	signalIoctls = []uint32{fioAsync, fioSetOwn, unix.SIOCSPGRP}
 )
 
+// Advice to madvise of Linux 6.13.
+const (
+	madvGuardInstall = 102
+	madvGuardRemove  = 103
+)
+
 const (
 	fioAsync  = 0x5452
 	fioSetOwn = 0x8901
@@ -173,6 +179,10 @@ func candidateRules(landlock int, sharing bool, own []int) []rule {
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_UNIX)}},
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_NETLINK)}},
 		trap(unix.SYS_SOCKET),
+	}
+	// Guards within memory can be set though it is sealed. Without these, libraries protect pages.
+	for _, advice := range []uint32{madvGuardInstall, madvGuardRemove} {
+		rules = append(rules, rule{call: unix.SYS_MADVISE, answer: seccompErrno | uint32(unix.EINVAL), tests: []test{is(2, advice)}})
 	}
 	// A handler that runs on one of the worker's own threads would work outside of the candidate's clock.
 	for _, thread := range own {
