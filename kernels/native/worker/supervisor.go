@@ -146,16 +146,21 @@ func supervise(o order) {
 		}
 	}
 	if o.Command == nil {
-		removeMemory(pid, began)
-	}
-	if o.Sharing {
-		elsewhere(func() { removeRegistrations(pid) })
-	}
-	if o.Scratch != "" {
-		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // tune does it again if it is still alive
+		elsewhere(func() { removeLeft(o, pid, began) })
 	}
 	tell(s.result)
 	unix.Exit(0)
+}
+
+// removeLeft removes what a worker that began at the given second has left outside of its process.
+func removeLeft(o order, pid int, began int64) {
+	removeMemory(pid, began)
+	if o.Sharing {
+		removeRegistrations(pid)
+	}
+	if o.Scratch != "" {
+		_ = os.RemoveAll(o.Scratch) // tune does it again if it is still alive
+	}
 }
 
 // elsewhere calls f on another thread. The main thread, which main goroutines of children never leave, has given up the right to
