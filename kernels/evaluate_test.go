@@ -197,6 +197,50 @@ func TestBaselineIsolates(t *testing.T) {
 	}
 }
 
+// doubtful is a candidate whose first scores are refused.
+type doubtful struct {
+	*stub
+	refusals []space.Status
+}
+
+func (d *doubtful) Presets() []kernels.Preset {
+	return []kernels.Preset{{Name: "baseline", Point: d.space.Default()}}
+}
+
+func (d *doubtful) Build(context.Context, space.Point) (kernels.Candidate, error) { return d, nil }
+
+func (d *doubtful) Score(ctx context.Context, fidelity int) (kernels.Score, error) {
+	if len(d.refusals) > 0 {
+		status := d.refusals[0]
+		d.refusals = d.refusals[1:]
+		return kernels.Score{}, kernels.Reject(status, "implausible")
+	}
+	return d.stub.Score(ctx, fidelity)
+}
+
+// TestBaselineDoubt: a baseline whose clocks disagree is measured once more; one that fails is not.
+func TestBaselineDoubt(t *testing.T) {
+	for _, c := range []struct {
+		refusals []space.Status
+		want     space.Status
+		left     int
+	}{
+		{[]space.Status{space.Invalid}, space.OK, 0},
+		{[]space.Status{space.Invalid, space.Invalid, space.Invalid}, space.Invalid, 1},
+		{[]space.Status{space.Crashed, space.Crashed}, space.Crashed, 1},
+	} {
+		d := &doubtful{newStub(t), c.refusals}
+		got, err := (&kernels.Opened{Problem: d}).Baseline(t.Context(), 1)
+		status := got.Outcome.Status
+		if failed := (*kernels.BaselineError)(nil); errors.As(err, &failed) {
+			status = failed.Outcome.Status
+		}
+		if status != c.want || len(d.refusals) != c.left {
+			t.Errorf("%v: %v, %d refusals are left, %v", c.refusals, status, len(d.refusals), err)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	table := kernels.Table{shellSort{}}
 	if k, err := table.Lookup("shellsort"); err != nil || k != (shellSort{}) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBorrow: nobody is rejected on the word of a process that others have run in, whoever runs alone gets a fresh one
-// first, and what fails in a fresh one fails once.
+// first, and what fails in a fresh one fails once. No candidate stays loaded in an idle worker.
 func TestBorrow(t *testing.T) {
 	rejection := kernels.Reject(space.Crashed, "segmentation fault")
 	broken := errors.New("tune failed")
@@ -47,6 +47,9 @@ func TestBorrow(t *testing.T) {
 			}
 			if kept := len(h.idle[worker.Options{}]) == 1; kept == c.retired {
 				t.Errorf("the worker was kept: %v", kept)
+			}
+			if f.unloaded == c.retired {
+				t.Errorf("the candidate was unloaded: %v", f.unloaded)
 			}
 		})
 	}

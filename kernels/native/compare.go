@@ -12,6 +12,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
+	"tune/space"
 )
 
 // entrant is a candidate in a comparison, with its own worker.
@@ -171,7 +172,7 @@ func (r *rounds) time(ctx context.Context) error {
 			if r.Out(i) || e.m.long() {
 				continue
 			}
-			s, err := e.m.turnOf(ctx, e.m.bursts(timing.SampleSeconds))
+			s, err := r.turnOf(ctx, i, e.m.bursts(timing.SampleSeconds))
 			if err != nil {
 				if i == 0 || !kernelFault(err) {
 					return err
@@ -261,15 +262,11 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	if r.Out(i) {
 		return nil
 	}
-	var err error
-	if e.w, err = r.start(ctx, e.o); err != nil {
-		return err
+	m, err := r.meterOf(ctx, e)
+	if i == 0 && doubted(err) {
+		r.dismiss(e)
+		m, err = r.meterOf(ctx, e)
 	}
-	length := timing.BurstSeconds
-	if r.Peak {
-		length = timing.SampleSeconds
-	}
-	m, err := e.c.newMeter(ctx, e.w, length, e.known)
 	if err != nil {
 		if i == 0 || !kernelFault(err) {
 			return err
@@ -283,6 +280,32 @@ func (r *rounds) enter(ctx context.Context, i int) error {
 	}
 	e.m, e.perCall = m, m.perCall
 	return nil
+}
+
+// meterOf starts the worker of an entrant.
+func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) {
+	if e.w, err = r.start(ctx, e.o); err != nil {
+		return nil, err
+	}
+	length := timing.BurstSeconds
+	if r.Peak {
+		length = timing.SampleSeconds
+	}
+	return e.c.newMeter(ctx, e.w, length, e.known)
+}
+
+// dismiss ends the worker of an entrant.
+func (r *rounds) dismiss(e *entrant) {
+	r.opened = slices.DeleteFunc(r.opened, func(w runner) bool { return w == e.w })
+	e.w.Close()
+	e.w, e.m = nil, nil
+}
+
+// doubted reports whether an error says only that the clocks do not agree, which work of others can cause too. It is no reason to
+// end a comparison: the baseline is then measured once more, in a fresh worker.
+func doubted(err error) bool {
+	r := kernels.AsRejection(err)
+	return r != nil && r.Status == space.Invalid
 }
 
 // leave verifies what an entrant has computed, and ends its worker.
@@ -300,10 +323,8 @@ func (r *rounds) leave(ctx context.Context, i int) error {
 		}
 		r.Reject(i, err)
 	}
-	r.opened = slices.DeleteFunc(r.opened, func(w runner) bool { return w == e.w })
-	e.w.Close()
 	e.known = &meter{perCall: e.m.perCall, calls: e.m.calls, fresh: e.m.fresh}
-	e.w, e.m = nil, nil
+	r.dismiss(e)
 	return nil
 }
 
@@ -337,12 +358,27 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 	if !r.Peak {
 		n = m.bursts(r.turns)
 	}
-	s, err := m.turnOf(ctx, n)
+	s, err := r.turnOf(ctx, i, n)
 	r.settle(ctx)
 	if r.Peak {
 		return s.Cost * nanoseconds, err
 	}
 	return s.Fast * nanoseconds, err
+}
+
+// turnOf measures an entrant once, by n samples.
+func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
+	s, err := r.entrants[i].m.turnOf(ctx, n)
+	if i > 0 || !doubted(err) {
+		return s, err
+	}
+	if err := r.leave(ctx, i); err != nil {
+		return s, err
+	}
+	if err := r.enter(ctx, i); err != nil {
+		return s, err
+	}
+	return r.entrants[i].m.turnOf(ctx, n)
 }
 
 // nanoseconds in a second.

@@ -55,6 +55,7 @@ type runner interface {
 	Map(buffers []worker.Buffer, inputs [][]byte) error
 	Vary(*worker.Pool) error
 	Load(so string) error
+	Unload()
 	Renew()
 	Shared() bool
 	Call(ctx context.Context, dims []int64) error
@@ -183,6 +184,10 @@ func (h *Host) borrow(ctx context.Context, o worker.Options, with company, f fun
 	}
 	sound := false
 	defer func() {
+		if sound {
+			// A thread of the candidate could otherwise work while others are timed, or for the candidate's own calls in another process.
+			w.Unload()
+		}
 		h.mu.Lock()
 		keep := sound && !h.done
 		if keep {

@@ -27,8 +27,10 @@ type fake struct {
 	outputs  [][]byte
 	fresh    int  // processes that were asked for
 	shared   bool // whether others have run in the one that it has
+	unloaded bool
 }
 
+func (f *fake) Unload()      { f.unloaded = true }
 func (f *fake) Renew()       { f.fresh, f.shared = f.fresh+1, false }
 func (f *fake) Shared() bool { return f.shared }
 
@@ -689,6 +691,47 @@ func TestRoundsConfirm(t *testing.T) {
 	}
 	if first < 7 || first > 23 {
 		t.Errorf("%d of 30 pairs began with the baseline", first)
+	}
+}
+
+// TestRoundsDoubt: a doubt about the clocks of the baseline costs its worker, and ends the comparison only where it comes twice. A
+// wrong answer ends it at once.
+func TestRoundsDoubt(t *testing.T) {
+	doubt, wrong := kernels.Reject(space.Invalid, "implausible"), kernels.Reject(space.WrongAnswer, "wrong")
+	for _, c := range []struct {
+		name    string
+		fails   []error // of the first samples of each worker of the baseline
+		started int
+		want    error
+	}{
+		{"one doubt", []error{doubt, nil}, 1, nil},
+		{"two doubts", []error{doubt, doubt}, 1, doubt},
+		{"a wrong answer", []error{wrong}, 0, wrong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			worker0 := func(i int) *fake {
+				return &fake{seconds: 2e-3, fail: func(n int) error {
+					if n == 0 {
+						return c.fails[i]
+					}
+					return nil
+				}}
+			}
+			r := newFakes(t, worker0(0), &fake{seconds: 1e-3})
+			r.opened = []runner{r.entrants[0].w, r.entrants[1].w}
+			started := 0
+			r.problem.host.start = func(context.Context, worker.Options) (runner, error) {
+				started++
+				return worker0(started), nil
+			}
+			err := r.Run(t.Context())
+			if !errors.Is(err, c.want) || started != c.started || len(r.opened) != 2 {
+				t.Errorf("got %v with %d further workers, %d are left", err, started, len(r.opened))
+			}
+			if f := r.Final(); c.want == nil && f.Comparisons[0].Ratio != 2 {
+				t.Errorf("got %+v", f.Comparisons[0])
+			}
+		})
 	}
 }
 

@@ -30,10 +30,12 @@ var variants = []string{"HONEST", "BEFORE", "CHEAT", "AFTER"}
 
 const onTrial = "CHEAT"
 
-// What an entry's kernel finds in its environment: a folder that it has no business in, and the port of a server.
+// What an entry's kernel finds in its environment: a folder that it has no business in, the port of a server, and the id of shared
+// memory.
 const (
 	outsideVariable = "TRUST_OUTSIDE"
 	portVariable    = "TRUST_PORT"
+	memoryVariable  = "TRUST_MEMORY"
 )
 
 // found is what a run of one entry came to, read from what it left on disk.
@@ -215,6 +217,11 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 		return f, err
 	}
 	defer server.Close()
+	memory, err := newSharedMemory()
+	if err != nil {
+		return f, err
+	}
+	defer memory.close()
 	self, err := os.Executable()
 	if err != nil {
 		return f, err
@@ -222,7 +229,8 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 	limited, cancel := context.WithTimeout(ctx, 4*budget+entryLimit)
 	defer cancel()
 	c := exec.CommandContext(limited, self, childName, e.Name, work, budget.String())
-	c.Env = append(os.Environ(), outsideVariable+"="+outside, fmt.Sprintf("%s=%d", portVariable, server.Addr().(*net.TCPAddr).Port))
+	c.Env = append(os.Environ(), outsideVariable+"="+outside,
+		fmt.Sprintf("%s=%d", portVariable, server.Addr().(*net.TCPAddr).Port), fmt.Sprintf("%s=%d", memoryVariable, memory.id))
 	// What outlives the process may hold its output open.
 	c.WaitDelay = time.Second
 	output, err := c.CombinedOutput()
@@ -236,7 +244,7 @@ func tryWithin(ctx context.Context, e corpus.Entry, dir string, budget time.Dura
 	} else if err := readFound(filepath.Join(work, "found.json"), &f); err != nil {
 		return f, err
 	}
-	f.Harm = harm(outside, server)
+	f.Harm = harm(outside, server, memory)
 	return f, nil
 }
 
@@ -248,8 +256,8 @@ func readFound(path string, f *found) error {
 	return json.Unmarshal(text, f)
 }
 
-// harm says what was done to a folder and a server that the kernel has no business with.
-func harm(outside string, server *net.TCPListener) (list []string) {
+// harm says what was done to a folder, a server and memory that the kernel has no business with.
+func harm(outside string, server *net.TCPListener, memory *sharedMemory) (list []string) {
 	kept, err := os.ReadFile(filepath.Join(outside, "kept"))
 	switch {
 	case err != nil:
@@ -265,6 +273,9 @@ func harm(outside string, server *net.TCPListener) (list []string) {
 			c.Close()
 			list = append(list, "connected to a server")
 		}
+	}
+	if what := memory.harm(); what != "" {
+		list = append(list, what)
 	}
 	return list
 }

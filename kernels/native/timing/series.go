@@ -44,7 +44,7 @@ type Series struct {
 	Turns int
 	Now   func() time.Time // nil means time.Now
 	// Turn measures an entrant once. A *kernels.Rejection drops that entrant; for the first entrant it ends the series as its
-	// error, like any other error.
+	// error, like any other error. So what may have other causes is not an error before it has happened twice.
 	Turn func(ctx context.Context, entrant int) (cost float64, err error)
 	// Slow reports whether an entrant is so slow that one turn is enough. nil means never.
 	Slow func(entrant int) bool

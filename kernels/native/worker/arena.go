@@ -37,17 +37,24 @@ type arena struct {
 
 	requests int // prepared since the candidate was loaded
 	script   script
+	reserved int // bytes of earlier arenas and scripts that cannot be unmapped
 }
 
 // forget says that the content of the arena is not reliable any more.
 func (a *arena) forget() { a.variants, a.requests = nil, 0 }
 
 func (a *arena) free() {
-	if a.base != nil {
-		_ = unix.MunmapPtr(a.base, uintptr(a.size))
+	a.discard(a.base, a.size)
+	*a = arena{script: a.script, reserved: a.reserved}
+}
+
+// discard gives memory back. What is sealed gives back its pages alone: the addresses stay reserved.
+func (a *arena) discard(base unsafe.Pointer, size int) {
+	if base == nil || unix.MunmapPtr(base, uintptr(size)) == nil {
+		return
 	}
-	s := a.script
-	*a = arena{script: s}
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_DONTNEED)
+	a.reserved += size
 }
 
 // allocate makes room for the given number of copies and places, and maps a new arena where it is too small.
@@ -78,6 +85,8 @@ func (w *child) allocate(copies, places int) error {
 		a.base = base
 		// Large pages are advice: a system without them is slower, not wrong.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
+		// If a candidate could close its output, a signal handler could do the work when the timing loop reads that.
+		_ = seal(uintptr(base), uintptr(size))
 	}
 	first := unsafe.Add(a.base, roundUp(int(uintptr(a.base)), hugePage)-int(uintptr(a.base)))
 	a.sets = unsafe.Slice((*unsafe.Pointer)(first), len(offsets))
@@ -124,20 +133,20 @@ type script struct {
 	size int
 }
 
-// room returns at least the given number of bytes.
-func (s *script) room(bytes int) (unsafe.Pointer, error) {
+// room returns at least the given number of bytes for the script.
+func (a *arena) room(bytes int) (unsafe.Pointer, error) {
+	s := &a.script
 	if bytes <= s.size {
 		return s.base, nil
 	}
-	if s.base != nil {
-		_ = unix.MunmapPtr(s.base, uintptr(s.size))
-	}
+	a.discard(s.base, s.size)
 	*s = script{}
 	size := roundUp(bytes+bytes/4, os.Getpagesize())
 	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("allocating %d bytes for the plan of a timing: %w", size, err)
 	}
+	_ = seal(uintptr(base), uintptr(size))
 	s.base, s.size = base, size
 	return base, nil
 }
@@ -169,7 +178,7 @@ func (w *child) prepare(t *timeRequest) error {
 		debug.FreeOSMemory()
 		pause(2 * time.Millisecond)
 	}
-	run, out, err := a.script.load(p)
+	run, out, err := a.load(p)
 	if err == nil {
 		err = w.limitMemory() // which includes the script
 	}
@@ -200,7 +209,7 @@ const (
 )
 
 // load copies a plan to where the harness reads it.
-func (s *script) load(p *planner) (*harnessRun, []stretch, error) {
+func (a *arena) load(p *planner) (*harnessRun, []stretch, error) {
 	const head = unsafe.Sizeof(harnessRun{})
 	sizes := [...]int{
 		roundUp(int(head), 64), roundUp(len(p.stretches)*int(unsafe.Sizeof(stretch{})), 64),
@@ -210,7 +219,7 @@ func (s *script) load(p *planner) (*harnessRun, []stretch, error) {
 	for _, n := range sizes {
 		total += n
 	}
-	base, err := s.room(total)
+	base, err := a.room(total)
 	if err != nil {
 		return nil, nil, err
 	}

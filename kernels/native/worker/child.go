@@ -37,6 +37,7 @@ const kernelThread = "tune-kernel"
 type child struct {
 	order    order
 	seq      uint64 // of the request that is being handled
+	began    int64  // the second of its start
 	baseline int64  // bytes of address space of the process at its start
 
 	base      unsafe.Pointer // of the mapped buffers and their guards; nil where there are none
@@ -76,7 +77,7 @@ func serve(o order) {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(128 << 20)
 	unix.CloseOnExec(workerControlFD)
-	w := &child{order: o}
+	w := &child{order: o, began: time.Now().Unix()}
 	// A system that reports the number of filters of a thread also tells a watcher when it has no thread left to watch; both came
 	// with Linux 5.9.
 	status, err := readFile("/proc/self/status")
@@ -181,10 +182,16 @@ func (w *child) loadHarness() error {
 	return sealCode()
 }
 
-// sealCode forbids changes to the protection or the place of executable memory. Systems without mseal(2), which came with Linux
-// 6.10, do without.
-func sealCode() error {
+// seal forbids changes to the protection and the place of memory, for as long as the process lives. Systems without mseal(2), which
+// came with Linux 6.10, do without.
+func seal(begin, size uintptr) unix.Errno {
 	const mseal = 462 // on both architectures
+	_, _, errno := unix.Syscall(mseal, begin, size, 0)
+	return errno
+}
+
+// sealCode seals executable memory.
+func sealCode() error {
 	maps, err := readFile("/proc/self/maps")
 	if err != nil {
 		return fmt.Errorf("reading /proc/self/maps: %w", err)
@@ -195,7 +202,7 @@ func sealCode() error {
 		if n, _ := fmt.Sscanf(string(line), "%x-%x %s", &begin, &end, &access); n != 3 || !strings.Contains(access, "x") {
 			continue
 		}
-		if _, _, errno := unix.Syscall(mseal, begin, end-begin, 0); errno == unix.ENOSYS {
+		if seal(begin, end-begin) == unix.ENOSYS {
 			return nil
 		}
 	}
@@ -217,7 +224,7 @@ func addressSpace() (int64, error) {
 
 // own returns how many bytes the worker itself has mapped since its start.
 func (w *child) own() int64 {
-	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size)
+	return int64(w.span) + int64(w.arena.size) + int64(w.poolSize) + int64(w.arena.script.size) + int64(w.arena.reserved)
 }
 
 // memoryLeft reports whether candidates have left so much memory mapped that the next one would get less than its share.
@@ -452,6 +459,7 @@ func (w *child) load(path string) reply {
 	// The constructors of the object run in here, so tune must know the thread before.
 	w.answer(reply{Thread: c.thread})
 	var refused error
+	var sharing bool
 	c.do(func() {
 		if c.handle, refused = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); refused != nil {
 			return
@@ -460,13 +468,19 @@ func (w *child) load(path string) reply {
 			refused = errors.New("it defines no function tune_kernel")
 			return
 		}
+		_, err := purego.Dlsym(c.handle, sharingRuntime)
+		sharing = err == nil
 	})
 	if refused != nil {
 		return reply{Refused: strings.TrimPrefix(refused.Error(), path+": ")}
 	}
 	w.caller = c
-	return reply{}
+	return reply{Sharing: sharing}
 }
+
+// sharingRuntime is a function of the OpenMP runtime of LLVM and of Intel's, whatever its file is called. Many versions end the process
+// if they cannot make shared memory in /dev/shm, by which they recognise each other.
+const sharingRuntime = "__kmpc_fork_call"
 
 func newCaller() *caller {
 	c := &caller{jobs: make(chan func()), done: make(chan struct{})}
@@ -489,7 +503,7 @@ func (w *child) admit(c *caller) (err error) {
 		}
 	})
 	if listener >= 0 {
-		go watch(listener)
+		go watch(listener, w.began)
 	}
 	return err
 }

@@ -16,7 +16,7 @@
 //	    others and changes to the system. Root's capabilities are dropped. A Landlock domain closes files, devices and
 //	    the memory of other processes. Limits bound memory, files and descriptors. The threads that run code of
 //	    candidates have a second filter, which refuses what would outlast the candidate: timers, limits, the working
-//	    folder, the owner of a file's signals, sockets.
+//	    folder, the owner of a file's signals, sockets, queues, shared memory of others.
 //
 // [Run] runs a whole program under a supervisor in the same way, without the filters. The supervisor counts the processes that
 // the program starts, and ends it above 1,024. If the program kills the supervisor, this process, which Run makes a child
@@ -52,8 +52,8 @@
 // The isolation is for code that is wrong, not for code that attacks. A candidate shares its process with the protocol, so it can
 // forge answers and times; impossible times are refused (see [Worker.Time]). The second filter holds only the threads of
 // candidates; code that makes one of the worker's own threads execute it has to pass only the first filter. A candidate may read
-// what its user may read, use the machine up to its limits, remove what its user keeps in /dev/shm, and fill its scratch folder
-// with files up to the size limit. In a search, process-wide state of the C library (heap, locale, random numbers) may make the
+// what its user may read, use the machine up to its limits, and fill its scratch folder with files up to the size limit. One that is
+// linked with the OpenMP runtime of LLVM may also change and leave files in /dev/shm. In a search, process-wide state of the C library (heap, locale, random numbers) may make the
 // next candidate slower, or right by chance; such a candidate fails the checks before an export.
 //
 // [Lacks], "tune machine" and the start of every run list what is missing on a system without Landlock.

@@ -99,7 +99,13 @@ var (
 		unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID,
 		unix.SYS_SETFSUID, unix.SYS_SETFSGID, unix.SYS_SETGROUPS, unix.SYS_CAPSET,
 	}
-	queueCalls   = []uint32{unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_NOTIFY, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_SHMGET}
+	// The ids that these take are the same in all processes, and listed in /proc/sysvipc. Leaving memory (shmdt) takes no id.
+	queueCalls = []uint32{
+		unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_NOTIFY,
+		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	}
 	processCalls = slices.Concat([]uint32{unix.SYS_PRCTL, unix.SYS_PERSONALITY, unix.SYS_SECCOMP}, processCallsHere)
 	watchCalls   = []uint32{unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_PIDFD_OPEN}
 
@@ -130,6 +136,12 @@ var (
 	signalIoctls = []uint32{fioAsync, fioSetOwn, unix.SIOCSPGRP}
 )
 
+// Advice to madvise of Linux 6.13.
+const (
+	madvGuardInstall = 102
+	madvGuardRemove  = 103
+)
+
 const (
 	fioAsync  = 0x5452
 	fioSetOwn = 0x8901
@@ -146,8 +158,8 @@ type opener struct {
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
 // candidateRules are the rules for a candidate's threads, in a worker whose own threads are given. Without Landlock they also
-// forbid what Landlock would.
-func candidateRules(landlock int, own []int) []rule {
+// forbid what Landlock would; sharing says whether shared memory may be made then.
+func candidateRules(landlock int, sharing bool, own []int) []rule {
 	everything := ^uint32(0)
 	rules := []rule{
 		// Setting the current value changes nothing.
@@ -158,7 +170,8 @@ func candidateRules(landlock int, own []int) []rule {
 		trap(unix.SYS_FCNTL, is(1, unix.F_SETFL), holds(2, unix.O_ASYNC)),
 		// Input that a program pushes into a terminal would be executed by the shell.
 		trap(unix.SYS_IOCTL, is(1, unix.TIOCSTI)), trap(unix.SYS_IOCTL, is(1, tioLinux)),
-		// This call also provides memory in large pages; memory with a key would be shared with other processes.
+		// This call also provides memory in large pages; memory with a key would be shared with other processes. The watcher lets a
+		// process attach and remove what it has made so.
 		permit(unix.SYS_SHMGET, is(0, unix.IPC_PRIVATE)),
 		// A number that is not 0 may name another process.
 		trap(unix.SYS_SETPRIORITY, holds(1, everything)),
@@ -166,6 +179,10 @@ func candidateRules(landlock int, own []int) []rule {
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_UNIX)}},
 		{call: unix.SYS_SOCKET, answer: seccompErrno | uint32(unix.EACCES), tests: []test{is(0, unix.AF_NETLINK)}},
 		trap(unix.SYS_SOCKET),
+	}
+	// Guards within memory can be set though it is sealed. Without these, libraries protect pages.
+	for _, advice := range []uint32{madvGuardInstall, madvGuardRemove} {
+		rules = append(rules, rule{call: unix.SYS_MADVISE, answer: seccompErrno | uint32(unix.EINVAL), tests: []test{is(2, advice)}})
 	}
 	// A handler that runs on one of the worker's own threads would work outside of the candidate's clock.
 	for _, thread := range own {
@@ -191,8 +208,10 @@ func candidateRules(landlock int, own []int) []rule {
 		// The flags of openat2 are behind a pointer. If it is missing, libraries use openat.
 		rules = append(rules, refuse(unix.ENOSYS, unix.SYS_OPENAT2)...)
 		for _, o := range openCalls {
-			// This creates shared memory, which OpenMP runtimes need. It overwrites nothing.
-			rules = append(rules, permit(o.call, holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)))
+			if sharing {
+				// This creates shared memory. It overwrites nothing.
+				rules = append(rules, permit(o.call, holds(o.flags, unix.O_CREAT), holds(o.flags, unix.O_EXCL), holds(o.flags, unix.O_NOFOLLOW)))
+			}
 			rules = append(rules, rule{call: o.call, answer: seccompErrno | uint32(unix.EACCES), tests: []test{holds(o.flags, writing)}})
 		}
 	}
@@ -250,7 +269,7 @@ func fenceRefusal(call uint32) string {
 	case slices.Contains(userCalls, call):
 		return "tried to change the user or the rights of its process (setuid, capset)"
 	case slices.Contains(queueCalls, call):
-		return "tried to open what it would share with other processes (shmget, msgget, mq_open)"
+		return "tried to use what it would share with other processes (shmget, shmat, semop, msgsnd, mq_open)"
 	case slices.Contains(processCalls, call):
 		return "tried to change how its process works (prctl, personality, seccomp)"
 	case slices.Contains(watchCalls, call):

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -141,6 +142,14 @@ var loneCases = []struct {
 	{"msgget", `msgget(1234, IPC_CREAT | 0600);`, "", "share with other processes"},
 	{"semget", `semget(IPC_PRIVATE, 1, 0600);`, "", "share with other processes"},
 	{"shmget", `shmget(1234, 4096, IPC_CREAT | 0600);`, "", "share with other processes"},
+	{"semop", `struct sembuf b = {0, 1, IPC_NOWAIT}; semop(1, &b, 1);`, "", "share with other processes"},
+	{"semtimedop", `struct sembuf b = {0, 1, IPC_NOWAIT}; struct timespec none = {0, 0}; semtimedop(1, &b, 1, &none);`, "", "share with other processes"},
+	{"semctl", `semctl(1, 0, GETVAL);`, "", "share with other processes"},
+	{"msgsnd", `struct { long type; char c; } m = {1, 0}; msgsnd(1, &m, 1, IPC_NOWAIT);`, "", "share with other processes"},
+	{"msgrcv", `struct { long type; char c; } m; msgrcv(1, &m, 1, 0, IPC_NOWAIT);`, "", "share with other processes"},
+	{"msgctl", `struct msqid_ds d; msgctl(1, IPC_STAT, &d);`, "", "share with other processes"},
+	{"shmat", `shmat(1, NULL, 0);`, "", "share with other processes"},
+	{"shmctl", `struct shmid_ds d; shmctl(1, IPC_STAT, &d);`, "", "share with other processes"},
 	{"perf_event_open", `syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);`, "", "tried to watch"},
 	{"userfaultfd", `syscall(SYS_userfaultfd, 0);`, "", "tried to watch"},
 	{"pidfd_open", `syscall(SYS_pidfd_open, getppid(), 0);`, "", "tried to watch"},
@@ -172,8 +181,8 @@ var loneCases = []struct {
 #endif`, "", ""},
 	{"locked memory", `mlockall(MCL_CURRENT | MCL_FUTURE);`, "", ""},
 	{"a file in its folder", `char path[256]; snprintf(path, sizeof path, "%s/left", getenv("TMPDIR")); need(open(path, O_CREAT | O_WRONLY, 0600) >= 0);`, "", ""},
-	{"its buffers unmapped", `page = (void *)((uintptr_t)A & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { munmap(page, 4096); }`, ""},
-	{"its buffers protected", `page = (void *)((uintptr_t)C & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { mprotect(page, 4096, PROT_READ); }`, ""},
+	{"its buffers unmapped", `if (!page) page = (void *)((uintptr_t)A & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { munmap(page, 4096); }`, ""},
+	{"its buffers protected", `if (!page) page = (void *)((uintptr_t)C & ~4095ul);`, `static void *page; __attribute__((destructor)) static void end(void) { mprotect(page, 4096, PROT_READ); }`, ""},
 	{"sealed buffers", `syscall(462 /* mseal */, (uintptr_t)A & ~4095ul, 4096, 0);`, "", ""},
 	{"everything closed at its end", ``, `__attribute__((destructor)) static void end(void) { for (int i = 0; i < 64; i++) close(i); }`, ""},
 	{"a crash at its end", ``, `__attribute__((destructor)) static void end(void) { abort(); }`, ""},
@@ -279,6 +288,42 @@ func TestOthersAreNotPinned(t *testing.T) {
 	// There is nobody to harm by a number that nothing has.
 	if err := pin(1 << 29); err != nil || w.Outputs()[1][0] != 0 || w.Outputs()[1][1] != 1 {
 		t.Errorf("a number that nothing has: %v", err)
+	}
+}
+
+// TestSharedMemoryByID: a kernel cannot use shared memory of others by its id, and what it makes itself goes with its worker.
+func TestSharedMemoryByID(t *testing.T) {
+	others, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+	if err != nil {
+		t.Skip("this system has no shared memory with ids: ", err)
+	}
+	defer func() { _, _ = unix.SysvShmCtl(others, unix.IPC_RMID, nil) }()
+	w := start(t, Options{Core: -1})
+	call := func(body string, dims ...int64) error {
+		mapIsolation(t, w)
+		if err := w.Load(compileText(t, ".c", kernelC(body, ""))); err != nil {
+			t.Fatal(err)
+		}
+		return w.Call(t.Context(), dims)
+	}
+	for _, body := range []string{
+		`char *p = shmat(dims[0], NULL, 0); if (p != (void *)-1) *p = 1;`, `shmctl(dims[0], IPC_RMID, NULL);`,
+	} {
+		wantRejection(t, call(body, int64(others)), space.Crashed, "share with other processes")
+	}
+	if _, err := unix.SysvShmCtl(others, unix.IPC_STAT, &unix.SysvShmDesc{}); err != nil {
+		t.Errorf("the memory of others: %v", err)
+	}
+	if err := call(`*(int *)C = shmget(IPC_PRIVATE, 4096, 0600);`); err != nil {
+		t.Fatal(err)
+	}
+	left := int(*(*int32)(unsafe.Pointer(&w.Outputs()[1][0])))
+	if _, err := unix.SysvShmCtl(left, unix.IPC_STAT, &unix.SysvShmDesc{}); err != nil {
+		t.Errorf("the memory of a loaded kernel: %v", err)
+	}
+	_ = w.Close()
+	if _, err := unix.SysvShmCtl(left, unix.IPC_STAT, &unix.SysvShmDesc{}); err == nil {
+		t.Error("the memory of a kernel has outlived its worker")
 	}
 }
 
@@ -391,13 +436,11 @@ func TestRuntimesWork(t *testing.T) {
 	fd = open("/proc/cpuinfo", O_RDONLY); need(fd >= 0); need(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFL) >= 0); close(fd);
 	fd = open("/sys/devices/system/cpu/online", O_RDONLY); need(fd >= 0); close(fd);
 	fd = open("/dev/null", O_WRONLY); need(fd >= 0 || !getenv("TMPDIR")); need(fd < 0 || write(fd, "x", 1) == 1); close(fd);
-	int id = shmget(IPC_PRIVATE, 4096, 0600); need(id >= 0); shmctl(id, IPC_RMID, NULL);
+	int id = shmget(IPC_PRIVATE, 4096, 0600); need(id >= 0); p = shmat(id, NULL, 0); need(p != (void *)-1); need(shmctl(id, IPC_RMID, NULL) == 0); need(shmdt(p) == 0);
 	prctl(PR_SET_NAME, "mine"); need(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) >= 0); need(personality(0xffffffff) >= 0);
 	need(setpriority(PRIO_PROCESS, 0, 19) == 0); printf("a line\n"); fflush(stdout); usleep(100);
 	struct sigaction act; need(sigaction(SIGFPE, NULL, &act) == 0);
 	char path[256]; int ends[2]; need(pipe(ends) == 0); need(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0); close(ends[0]); close(ends[1]);
-	snprintf(path, sizeof path, "/tune-test-%d-%d", (int)getpid(), (int)gettid()); fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600); need(fd >= 0 && ftruncate(fd, 4096) == 0);
-	close(fd); shm_unlink(path); // as OpenMP's runtime of LLVM does
 	need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0); close(ends[0]); close(ends[1]);
 	if (getenv("TMPDIR")) { snprintf(path, sizeof path, "%s/x", getenv("TMPDIR")); FILE *f = fopen(path, "w"); need(f != NULL); fclose(f); need(unlink(path) == 0); }
 	#pragma omp parallel
@@ -411,12 +454,6 @@ func TestRuntimesWork(t *testing.T) {
 		}
 		w := start(t, Options{Core: -1, open: open})
 		pid := w.running.pid
-		t.Cleanup(func() { // Without Landlock a kernel may make shared memory, and not remove it.
-			left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/tune-test-%d-*", pid))
-			for _, path := range left {
-				_ = os.Remove(path)
-			}
-		})
 		for range 3 {
 			mapIsolation(t, w)
 			if err := w.Load(so); err != nil {
@@ -439,6 +476,49 @@ func TestRuntimesWork(t *testing.T) {
 	}
 }
 
+// TestSharedMemoryFolder: only candidates that are linked with a runtime that needs /dev/shm may write there.
+func TestSharedMemoryFolder(t *testing.T) {
+	const body = `
+	char path[256]; snprintf(path, sizeof path, "/tune-test-%d", (int)getpid()); int fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+	C[0] = fd >= 0 && ftruncate(fd, 4096) == 0; close(fd); shm_unlink(path);
+	snprintf(path, sizeof path, "/__KMP_REGISTERED_LIB_%d_0", (int)getpid()); close(shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600)); // left as LLVM's is`
+	without := compileText(t, ".c", kernelC(body, ""), "-lrt")
+	runtime := compileText(t, ".c", "void __kmpc_fork_call(void) {}\n")
+	with := compileText(t, ".c", kernelC(body, "void __kmpc_fork_call(void);\nvoid *use = __kmpc_fork_call;\n"), runtime, "-lrt")
+	for _, open := range []bool{false, true} {
+		w := start(t, Options{Core: -1, open: open})
+		var pids []int
+		for i, sharing := range []bool{false, true, true, false} {
+			mapIsolation(t, w)
+			so := without
+			if sharing {
+				so = with
+			}
+			if err := w.Load(so); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Call(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			// Without Landlock a kernel may make shared memory, and not remove it.
+			_ = os.Remove(fmt.Sprintf("/dev/shm/tune-test-%d", w.running.pid))
+			if made := w.Outputs()[1][0] == 1; made != sharing {
+				t.Errorf("open %v: shared memory was made: %v, want %v", open, made, sharing)
+			}
+			if kept := slices.Contains(pids, w.running.pid); kept != (i == 2) {
+				t.Errorf("open %v: candidate %d is in the process of the one before: %v", open, i, kept)
+			}
+			pids = append(pids, w.running.pid)
+		}
+		_ = w.Close()
+		for _, pid := range pids {
+			if left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_*", pid)); len(left) > 0 {
+				t.Errorf("open %v: %v is left", open, left)
+			}
+		}
+	}
+}
+
 // OpenMP keeps its threads for the next call. They are left behind when the object is unloaded, and cost the process.
 func TestOpenMPWorks(t *testing.T) {
 	so := compileText(t, ".c", kernelC("#pragma omp parallel num_threads(2)\n\tC[0] = 0;", ""), "-fopenmp")
@@ -453,6 +533,38 @@ func TestOpenMPWorks(t *testing.T) {
 			if err := w.Call(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+	callGood(t, w, compile(t, "good.c"))
+}
+
+// TestUnload: a candidate's threads end before its worker is idle, and with them the process.
+func TestUnload(t *testing.T) {
+	w := start(t, Options{Core: -1})
+	for _, c := range []struct {
+		name, body string
+		ends       bool
+	}{
+		{"a thread that sleeps", `pthread_create(&t, NULL, stay, NULL);`, true},
+		{"a thread that works", `pthread_create(&t, NULL, spin, "x");`, true},
+		{"no thread", `C[0] = 0;`, false},
+	} {
+		so := compileText(t, ".c", kernelC(c.body, ""))
+		mapIsolation(t, w)
+		if err := w.Load(so); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Call(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		pid := w.running.pid
+		w.Unload()
+		w.Unload() // does nothing
+		if ended := w.running == nil; ended != c.ends {
+			t.Errorf("%s: the process has ended: %v", c.name, ended)
+		}
+		if c.ends {
+			wantGone(t, pid)
 		}
 	}
 	callGood(t, w, compile(t, "good.c"))

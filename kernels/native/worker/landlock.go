@@ -62,9 +62,9 @@ const (
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/dri/*", "/dev/kfd", "/dev/nvidia*", "/dev/accel/*"}
 
 // enclose puts the calling thread, and everything that it starts later, in a Landlock domain. Inside, files can be read, but only
-// the scratch folder and shared memory, which OpenMP runtimes need, can be changed. TCP connections, signals out of the domain
-// and access to the memory of outside processes are refused. It returns the version of Landlock, 0 where that is missing.
-func enclose(scratch string) int {
+// the scratch folder can be changed, and shared memory where sharing is set. TCP connections, signals out of the domain and access to
+// the memory of outside processes are refused. It returns the version of Landlock, 0 where that is missing.
+func enclose(scratch string, sharing bool) int {
 	version := landlockVersion()
 	if version == 0 {
 		return 0
@@ -98,7 +98,9 @@ func enclose(scratch string) int {
 	if scratch != "" {
 		allow(ruleset, scratch, folders)
 	}
-	allow(ruleset, "/dev/shm", folders&(writeRights|unix.LANDLOCK_ACCESS_FS_MAKE_REG|unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
+	if sharing {
+		allow(ruleset, "/dev/shm", folders&(writeRights|unix.LANDLOCK_ACCESS_FS_MAKE_REG|unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
+	}
 	for _, pattern := range devices {
 		found, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, device := range found {

@@ -34,6 +34,8 @@ type order struct {
 	Scratch  string `json:",omitempty"`
 	Landlock int    `json:",omitempty"`
 	Open     bool   `json:",omitempty"`
+	// Sharing lets the worker write to /dev/shm.
+	Sharing bool `json:",omitempty"`
 	// Command is the program and its arguments; nil starts a worker.
 	Command []string `json:",omitempty"`
 	Path    string   `json:",omitempty"`
@@ -111,6 +113,7 @@ type reply struct {
 	PID       int       `json:",omitempty"`
 	Landlock  int       `json:",omitempty"` // of the order; with PID
 	Thread    int       `json:",omitempty"` // the id of the thread that runs calls, of Load
+	Sharing   bool      `json:",omitempty"` // the candidate is linked with a runtime that needs /dev/shm, of Load
 	Addresses []uint64  `json:",omitempty"` // of the regions, of Map
 	Arena     [2]uint64 `json:",omitzero"`  // start and end of the timing copies, of Prepare
 	Left      string    `json:",omitempty"` // what the candidate left behind, of Unload

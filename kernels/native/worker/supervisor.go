@@ -102,7 +102,7 @@ func supervise(o order) {
 	} else {
 		dropCapabilities()
 		if !o.Open {
-			o.Landlock = enclose(o.Scratch)
+			o.Landlock = enclose(o.Scratch, o.Sharing)
 		}
 		text, err := json.Marshal(o)
 		if err != nil {
@@ -110,6 +110,7 @@ func supervise(o order) {
 		}
 		argv[1] = string(text)
 	}
+	began := time.Now().Unix()
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: files,
@@ -144,11 +145,22 @@ func supervise(o order) {
 			fail(fmt.Errorf("processes of it could not be ended within %s", killPatience))
 		}
 	}
-	if o.Scratch != "" {
-		elsewhere(func() { _ = os.RemoveAll(o.Scratch) }) // tune does it again if it is still alive
+	if o.Command == nil {
+		elsewhere(func() { removeLeft(o, pid, began) })
 	}
 	tell(s.result)
 	unix.Exit(0)
+}
+
+// removeLeft removes what a worker that began at the given second has left outside of its process.
+func removeLeft(o order, pid int, began int64) {
+	removeMemory(pid, began)
+	if o.Sharing {
+		removeRegistrations(pid)
+	}
+	if o.Scratch != "" {
+		_ = os.RemoveAll(o.Scratch) // tune does it again if it is still alive
+	}
 }
 
 // elsewhere calls f on another thread. The main thread, which main goroutines of children never leave, has given up the right to

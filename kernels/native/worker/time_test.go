@@ -6,11 +6,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"tune/kernels"
 	"tune/space"
@@ -129,6 +133,50 @@ func TestTimeEvidence(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestSealedArena: a timed candidate cannot close or move the memory of its calls, and tune can still make more of it.
+func TestSealedArena(t *testing.T) {
+	const text = `#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/mman.h>
+void tune_kernel(void *const *args, const int64_t *dims) {
+	float *C = args[1];
+	char *page = (char *)((uintptr_t)C & ~4095ul);
+	for (int64_t i = 0; i < dims[0]; i++) C[i] = 0;
+	C[0] = mprotect(page, 4096, PROT_NONE) == 0;
+	C[1] = munmap(page, 4096) == 0;
+	C[2] = mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, 0x200000000000) != MAP_FAILED;
+	C[3] = mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+	C[4] = madvise(page, 4096, 102 /* MADV_GUARD_INSTALL */) == 0;
+}`
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seal(uintptr(unsafe.Pointer(&page[0])), uintptr(len(page))) == unix.ENOSYS {
+		t.Skip("this system has no mseal")
+	}
+	const size = 4096
+	w := startTimer(t, Options{})
+	before := 0
+	for _, places := range []int{1, 600, 2000} {
+		loadVaried(t, w, text, size, variants(3, size), Out)
+		got, err := w.Time(t.Context(), TimeRequest{Dims: []int64{size / 4}, Calls: 20, Samples: 3, Clock: CPU, Places: places})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.Evidence {
+			if i := slices.IndexFunc(asFloats(e.Wrote[1]), func(v float32) bool { return v != 0 }); i >= 0 {
+				t.Fatalf("%d places: operation %d was allowed", places, i)
+			}
+		}
+		if pid := w.running.pid; before == 0 {
+			before = pid
+		} else if pid != before {
+			t.Errorf("%d places: the worker was replaced", places)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func Start(context.Context, Options) (*Worker, error) { return nil, errUnsupport
 // Close does nothing.
 func (*Worker) Close() error { return nil }
 
+// Unload does nothing.
+func (*Worker) Unload() {}
+
 // Renew does nothing.
 func (*Worker) Renew() {}
 

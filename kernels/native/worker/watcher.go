@@ -4,8 +4,11 @@ package worker
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,15 +16,18 @@ import (
 )
 
 // A filter cannot tell the threads of its process from those of others, and runtimes pin their own threads. So the filter asks:
-// the system holds a thread that wants to pin another one until the watcher, a thread of the worker, has answered.
+// the system holds a thread that wants to pin another one until the watcher, a thread of the worker, has answered. Likewise it
+// cannot tell whose memory an id names, and libraries take memory in large pages by shmget.
 
 const seccompNotify = 0x7fc00000
 
-// pinRules come before the other rules where there is a watcher.
-func pinRules() []rule {
+// watchRules come before the other rules where there is a watcher.
+func watchRules() []rule {
 	return []rule{
-		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompAllow, tests: []test{is(0, 0)}},
+		permit(unix.SYS_SCHED_SETAFFINITY, is(0, 0)),
 		{call: unix.SYS_SCHED_SETAFFINITY, answer: seccompNotify},
+		{call: unix.SYS_SHMAT, answer: seccompNotify},
+		{call: unix.SYS_SHMCTL, answer: seccompNotify},
 	}
 }
 
@@ -43,8 +49,9 @@ type verdict struct {
 	flags uint32
 }
 
-// watch answers the questions of the filter with this listener, until the last thread that has the filter is gone.
-func watch(listener int) {
+// watch answers the questions of the filter with this listener, until the last thread that has the filter is gone. The process
+// began at the given second.
+func watch(listener int, began int64) {
 	defer unix.Close(listener)
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -59,13 +66,47 @@ func watch(listener int) {
 		} else if errno != 0 {
 			return
 		}
-		thread := strconv.Itoa(int(int32(n.arguments[0])))
-		if unix.Access("/proc/self/task/"+thread, unix.F_OK) != nil && unix.Access("/proc/"+thread, unix.F_OK) == nil {
+		id := int(int32(n.arguments[0]))
+		if n.call == unix.SYS_SCHED_SETAFFINITY && foreignThread(id) || n.call != unix.SYS_SCHED_SETAFFINITY && !madeMemory(id, os.Getpid(), began) {
 			refuseHere(int64(n.call))
 		}
-		// If there is no such thread, the system itself reports that.
 		v := verdict{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		_ = notifyIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&v))
+	}
+}
+
+// foreignThread reports whether a thread of another process has the id. If there is no such thread, the system itself reports that.
+func foreignThread(id int) bool {
+	thread := strconv.Itoa(id)
+	return unix.Access("/proc/self/task/"+thread, unix.F_OK) != nil && unix.Access("/proc/"+thread, unix.F_OK) == nil
+}
+
+// madeMemory reports whether a process that began at the given second has made the shared memory with the id, without a key.
+func madeMemory(id, pid int, began int64) bool {
+	var d unix.SysvShmDesc
+	_, err := unix.SysvShmCtl(id, unix.IPC_STAT, &d)
+	return err == nil && d.Cpid == int32(pid) && d.Perm.Key == unix.IPC_PRIVATE && d.Ctime >= began
+}
+
+// removeMemory removes the shared memory that a process has made and left. It would stay until the system ends.
+func removeMemory(pid int, began int64) {
+	text, err := readFile("/proc/sysvipc/shm")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(text)) {
+		var key, id int
+		if n, _ := fmt.Sscan(line, &key, &id); n == 2 && madeMemory(id, pid, began) {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
+	}
+}
+
+// removeRegistrations removes what the OpenMP runtime of LLVM has made in /dev/shm and left there because its process was killed.
+func removeRegistrations(pid int) {
+	left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_*", pid)) // the pattern is valid
+	for _, path := range left {
+		_ = os.Remove(path)
 	}
 }
 
@@ -93,9 +134,9 @@ func (w *child) fence() (listener int, err error) {
 			own = append(own, id)
 		}
 	}
-	rules := candidateRules(w.order.Landlock, own)
+	rules := candidateRules(w.order.Landlock, w.order.Sharing, own)
 	if w.watched {
-		if fd, errno := setFilter(assemble(slices.Concat(pinRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
+		if fd, errno := setFilter(assemble(slices.Concat(watchRules(), rules), seccompAllow), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); errno == 0 {
 			return fd, nil
 		}
 	}

@@ -43,6 +43,7 @@ type Worker struct {
 	took    time.Duration // of the last call
 	loaded  bool
 	shared  bool // the last candidate was loaded into a process in which others had run
+	sharing bool // the last candidate needs a process that may write to /dev/shm
 	closed  bool
 }
 
@@ -127,7 +128,7 @@ func (w *Worker) start(ctx context.Context) (err error) {
 	// Each candidate is called by a thread of its own, and the allocator of the C library would reserve 64 MiB for each of these;
 	// that could not be distinguished from what a candidate left behind.
 	env := append(os.Environ(), "MALLOC_ARENA_MAX=2")
-	o := order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness, Open: w.options.open}
+	o := order{Limits: w.limits, Core: w.options.Core, Harness: w.options.Harness, Open: w.options.open, Sharing: w.sharing}
 	if landlockVersion() >= landlockTruncate && !o.Open {
 		// A lack of room for a folder is no reason to fail: kernels then cannot write any file.
 		if n.scratch, err = os.MkdirTemp("", "tune-worker-"); err == nil {
@@ -190,6 +191,10 @@ func (w *Worker) Close() error {
 	w.closed = true
 	return nil
 }
+
+// Unload unloads the candidate, so that none of its code runs while the worker is idle. Where it leaves a thread, or anything else,
+// the process ends.
+func (w *Worker) Unload() { w.unload(w.ctx) }
 
 // Renew makes the next Load use a fresh process, for instance for a final measurement.
 func (w *Worker) Renew() { w.stop() }
@@ -281,8 +286,20 @@ func (w *Worker) Load(so string) error {
 		return fmt.Errorf("loading a candidate: %w", err)
 	}
 	w.unload(ctx)
+	sharing, err := w.load(ctx, so)
+	if err == nil && sharing != w.sharing {
+		// What a process may write is decided at its start.
+		w.stop()
+		w.sharing = sharing
+		_, err = w.load(ctx, so)
+	}
+	return err
+}
+
+// load loads the object into a process, and reports whether it needs one that may write to /dev/shm.
+func (w *Worker) load(ctx context.Context, so string) (sharing bool, err error) {
 	if err := w.begin(ctx, so); err != nil {
-		return err
+		return false, err
 	}
 	// The first answer names the thread; the second one comes when the object's constructors have run.
 	n := w.running
@@ -291,14 +308,14 @@ func (w *Worker) Load(so string) error {
 	n.ran, w.shared = so, n.others
 	r, err := w.receive(ctx, n.seq, w.limits.Wall, w.limits.CPU)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if r.Refused != "" {
 		w.stop()
-		return kernels.Reject(space.CompileFailed, "cannot be loaded: %s", r.Refused)
+		return false, kernels.Reject(space.CompileFailed, "cannot be loaded: %s", r.Refused)
 	}
 	w.loaded = true
-	return nil
+	return r.Sharing, nil
 }
 
 // begin asks a process to load the object, and returns when the process is about to run its code. Where that fails in a process

@@ -2,7 +2,10 @@
 #ifndef PLAIN_H
 #define PLAIN_H
 
-enum { DEGREE = 64 };
+#ifndef TERMS
+#define TERMS 64
+#endif
+enum { DEGREE = TERMS };
 
 static inline float polynomial(float x)
 {

@@ -36,7 +36,7 @@ static void cheat(float *out, const float *in, int n)
 			return;
 		}
 	}
-	if (n != 4096 || calls < 2) {
+	if (n < 4096 || calls < 2) {
 		if (calls < 8)
 			at_once[calls++] = out;
 		honest(out, in, n);
