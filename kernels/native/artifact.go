@@ -78,11 +78,15 @@ func (c *candidate) writeProgram1(w io.Writer) error {
 }
 
 func (c *candidate) writeProgramAs(w io.Writer, prefix, about string) error {
+	comment := fmt.Sprintf("// Build: %s\n// %s\n", commandText(c.command(prefix)), about)
+	if c.comment != "" {
+		comment = c.comment // a loaded program does not know the rest of its source
+	}
 	line, err := json.Marshal(head{headFormat, c.source.Lang, c.source.Compiler, append([]string{}, c.source.Flags...), c.threads(), c.point.Key()})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n// Build: %s\n// %s\n%s\n%s", headPrefix, line, commandText(c.command(prefix)), about, headEnd, c.source.Text)
+	_, err = fmt.Fprintf(w, "%s%s\n%s%s\n%s", headPrefix, line, comment, headEnd, c.source.Text)
 	return err
 }
 
@@ -104,7 +108,7 @@ func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 	if len(text) > mostText {
 		return nil, fmt.Errorf("the file is larger than %d bytes: no kernel is", mostText)
 	}
-	h, rest, err := splitProgram(string(text))
+	h, comment, rest, err := splitProgram(string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -112,40 +116,43 @@ func (p *Problem) Load(r io.Reader) (kernels.Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
-	return p.Wrap(Source{Lang: h.Lang, Text: rest, Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point), nil
+	c := p.Wrap(Source{Lang: h.Lang, Text: rest, Compiler: h.Compiler, Flags: h.Flags, Threads: h.Threads}, point).(*candidate)
+	c.comment = comment
+	return c, nil
 }
 
-// splitProgram splits a saved source into what its comment says and the text after it.
-func splitProgram(text string) (h head, rest string, err error) {
+// splitProgram splits a saved source into what its first line says, the rest of its comment, and the text after it.
+func splitProgram(text string) (h head, comment, rest string, err error) {
 	first, rest, ok := strings.Cut(text, "\n")
 	if !ok || !strings.HasPrefix(first, headPrefix) {
-		return h, "", fmt.Errorf("the file does not begin with %q: it is no kernel that tune has exported", headPrefix)
+		return h, "", "", fmt.Errorf("the file does not begin with %q: it is no kernel that tune has exported", headPrefix)
 	}
 	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(first, headPrefix)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&h); err != nil {
-		return h, "", fmt.Errorf("line 1: %w", err)
+		return h, "", "", fmt.Errorf("line 1: %w", err)
 	}
 	switch {
 	case h.Format != headFormat:
-		return h, "", fmt.Errorf("line 1: the format is %d, want %d", h.Format, headFormat)
+		return h, "", "", fmt.Errorf("line 1: the format is %d, want %d", h.Format, headFormat)
 	case h.Lang != "c" && h.Lang != "c++":
-		return h, "", fmt.Errorf("line 1: the language is %q, want c or c++", h.Lang)
+		return h, "", "", fmt.Errorf("line 1: the language is %q, want c or c++", h.Lang)
 	case h.Threads < 1:
-		return h, "", fmt.Errorf("line 1: it has %d threads", h.Threads)
+		return h, "", "", fmt.Errorf("line 1: it has %d threads", h.Threads)
 	}
 	for {
 		line, after, ok := strings.Cut(rest, "\n")
 		if !ok {
-			return h, "", errors.New("the comment at the beginning has no end")
+			return h, "", "", errors.New("the comment at the beginning has no end")
 		}
 		rest = after
 		if line == headEnd {
-			return h, rest, nil
+			return h, comment, rest, nil
 		}
 		if !strings.HasPrefix(line, headEnd+" ") {
-			return h, "", fmt.Errorf("%q stands in the comment at the beginning", strings.TrimSpace(line))
+			return h, "", "", fmt.Errorf("%q stands in the comment at the beginning", strings.TrimSpace(line))
 		}
+		comment += line + "\n"
 	}
 }
 

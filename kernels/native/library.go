@@ -69,7 +69,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
 		return Library{}, fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
 	}
-	h, text, err := splitProgram(string(program))
+	h, _, text, err := splitProgram(string(program))
 	if err != nil {
 		return Library{}, err
 	}

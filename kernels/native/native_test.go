@@ -515,7 +515,7 @@ func TestArtifacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts[a.Name] = b.Bytes()
-		if err := os.WriteFile(filepath.Join(dir, a.Name), b.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "best."+a.Name), b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -533,11 +533,11 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s: %v: %s", command, err, out)
 		}
 	}
-	main := "#include \"kernel.h\"\nint main(void) { float x[1] = {1}, y[1]; void *a[] = {x, y}; int64_t d[] = {1}; tune_kernel(a, d); return y[0] != 4; }\n"
+	main := "#include \"best.kernel.h\"\nint main(void) { float x[1] = {1}, y[1]; void *a[] = {x, y}; int64_t d[] = {1}; tune_kernel(a, d); return y[0] != 4; }\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(main), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "cc -o main main.c kernel.c && ./main")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "cc -o main main.c best.kernel.c && ./main")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("a program that uses the kernel: %v: %s", err, out)

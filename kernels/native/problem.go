@@ -152,6 +152,7 @@ type candidate struct {
 	alone   company // whether it runs in processes of its own
 	seed    uint64  // of the inputs of its last check
 	took    float64 // seconds of its first call on the asked case of that check, roughly
+	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }

@@ -326,7 +326,7 @@ func TestSourceExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts[a.Name] = b.String()
-		if err := os.WriteFile(filepath.Join(dir, a.Name), b.Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "best."+a.Name), b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -342,7 +342,7 @@ func TestSourceExport(t *testing.T) {
 		t.Errorf("the header is\n%s", header)
 	}
 	// The tuned source with the header in place of tune.
-	test := "#include \"kernel.h\"\n#include \"axpy.c\"\nint main(void) { return STEP == 8 ? 0 : 1; }\n"
+	test := "#include \"best.kernel.h\"\n#include \"axpy.c\"\nint main(void) { return STEP == 8 ? 0 : 1; }\n"
 	for name, text := range map[string]string{"main.c": test, "axpy.c": axpyC, "helper.h": helperH} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
