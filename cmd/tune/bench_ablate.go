@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,7 @@ columns have how many times as long each takes as the best of the whole space, w
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations of each search"
 	off := c.Flags().StringArray("off", nil, "`choice` to fix, name=value,…; may be repeated")
 	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")
+	limit := c.Flags().String("measure", "20s", "`time` for measuring the best point of a choice beside that of the whole space, where costs are measured")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
@@ -87,6 +89,11 @@ columns have how many times as long each takes as the best of the whole space, w
 		}
 		observe, end := a.counter("searches")
 		b.Observe = observe
+		each, err := parseDuration(*limit)
+		if err != nil {
+			return usage(fmt.Errorf("--measure: %w", err))
+		}
+		b.Limit = each * time.Duration(len(b.Off))
 		if measuring, _ := a.counter("turns"); measuring != nil {
 			b.Measuring = measuring
 		}

@@ -34,7 +34,7 @@ type Ablate struct {
 	Jobs   int
 	// Observe is called after each search; nil observes nothing.
 	Observe func(done, total int)
-	// Limit is roughly how long the measurement in turns may take; 0 means 20 s for each choice.
+	// Limit is roughly how long the measurement in turns may take in all; 0 means 20 s for each choice.
 	Limit time.Duration
 	// Measuring is told which of how many turns begins; nil is not told.
 	Measuring func(turn, of int)
