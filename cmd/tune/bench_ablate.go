@@ -74,18 +74,8 @@ columns have how many times as long each takes as the best of the whole space, w
 			Kernel: k, Shape: shape, Strategy: cmp.Or(set.strategy, k.Info().Strategy, strategies.Default),
 			Budget: set.budget, Jobs: set.jobs, Seeds: list,
 		}
-		for _, text := range *off {
-			values, err := parseChoice(text)
-			if err == nil {
-				_, err = problem.Space().Fix(values)
-			}
-			if err != nil {
-				return usage(fmt.Errorf("--off: %w", err))
-			}
-			if slices.ContainsFunc(b.Off, func(other map[string]string) bool { return maps.Equal(other, values) }) {
-				return usage(fmt.Errorf("--off: %s is given twice", text))
-			}
-			b.Off = append(b.Off, values)
+		if b.Off, err = parseOff(*off, problem.Space()); err != nil {
+			return usage(fmt.Errorf("--off: %w", err))
 		}
 		observe, end := a.counter("searches")
 		b.Observe = observe
@@ -108,6 +98,24 @@ columns have how many times as long each takes as the best of the whole space, w
 		return a.printAblations(rows, b.Seeds, k.Info())
 	}
 	return c
+}
+
+// parseOff reads the choices to fix, each of which leaves points in the space.
+func parseOff(texts []string, s *space.Space) (off []map[string]string, err error) {
+	for _, text := range texts {
+		values, err := parseChoice(text)
+		if err == nil {
+			_, err = s.Fix(values)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(off, func(other map[string]string) bool { return maps.Equal(other, values) }) {
+			return nil, fmt.Errorf("%s is given twice", text)
+		}
+		off = append(off, values)
+	}
+	return off, nil
 }
 
 // parseChoice reads name=value,….
