@@ -6,10 +6,14 @@
 
 #include "plain.h"
 
-/* A source may define other types, of whole numbers up to 127, before it includes this. */
+#include <stdint.h>
+
+/* The flags of a kernel file may define other types, of whole numbers up to 127. */
 #ifndef WEIGHT
 #define WEIGHT float
 #define SCALE 1
+#else
+#define SCALE (1.0f / 128)
 #endif
 #ifndef INPUT
 #define INPUT float
