@@ -87,6 +87,10 @@ func (w *child) allocate(copies, places int) error {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(size), unix.MADV_HUGEPAGE)
 		// If a candidate could close its output, a signal handler could do the work when the timing loop reads that.
 		_ = seal(uintptr(base), uintptr(size))
+		// The system looks for pages and zeroes them at their first use, which may take longer than a timing allows.
+		for at := 0; at < size; at += os.Getpagesize() {
+			*(*byte)(unsafe.Add(base, at)) = 0
+		}
 	}
 	first := unsafe.Add(a.base, roundUp(int(uintptr(a.base)), hugePage)-int(uintptr(a.base)))
 	a.sets = unsafe.Slice((*unsafe.Pointer)(first), len(offsets))

@@ -20,7 +20,7 @@ import (
 // After stretches that are drawn at random, the inputs and outputs of one of their calls are kept as evidence.
 type plan struct {
 	samples  int
-	bytes    int         // copied or read besides the calls
+	bytes    int         // copied or read besides the calls, the plan itself included
 	of       []stretchOf // by stretch
 	evidence []evidenceOf
 }
@@ -208,7 +208,7 @@ func (p *planner) other(v int) int {
 }
 
 func (p *planner) operate(to, from unsafe.Pointer, size int) {
-	p.bytes += max(size, -size)
+	p.bytes += max(size, -size) + int(unsafe.Sizeof(operation{}))
 	p.operations = append(p.operations, operation{to, uintptr(from), int64(size)})
 }
 
@@ -350,6 +350,7 @@ func (p *planner) touch(set int) {
 // damage flips unpredictable bits in a word of an output.
 func (p *planner) damage(to unsafe.Pointer, bytes int) {
 	at := p.rng.IntN((bytes+7)/8) * 8
+	p.bytes += wordBytes + int(unsafe.Sizeof(operation{}))
 	p.operations = append(p.operations, operation{unsafe.Add(to, at), uintptr(p.rng.Uint64() | 1<<30 | 1<<62), 0})
 }
 
@@ -361,6 +362,7 @@ func (p *planner) call(of stretchOf, sets []int) {
 		if len(p.w.regions) > 0 {
 			s.set = unsafe.Pointer(&a.sets[set*len(p.w.regions)])
 		}
+		p.bytes += int(unsafe.Sizeof(s))
 		p.steps = append(p.steps, s)
 	}
 	if len(sets) > 1 || a.copies > 1 {

@@ -27,7 +27,7 @@ import (
 //
 // The times come from the candidate's own process, where the harness reads them by system calls. They are compared with what the
 // system reports from outside about the calling thread, the whole process, and wall time. If they cannot all be right, or if more
-// threads work than the request says, the candidate is rejected. A clock that is wrong once gets a second chance.
+// threads work than the request says, the candidate is rejected. Clocks that are wrong once get further chances.
 func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	if err := t.Validate(); err != nil {
 		return Timing{}, err
@@ -48,7 +48,8 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	}
 	var seed [16]byte
 	var doubt error
-	for range 2 {
+	for try := range tries {
+		time.Sleep(time.Duration(try) * calmer)
 		crand.Read(seed[:]) // it never fails
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
@@ -85,6 +86,12 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	}
 	return Timing{}, doubt
 }
+
+// A timing is repeated where its clocks cannot all be right. Other processes disturb a machine for tenths of a second.
+const (
+	tries  = 3
+	calmer = 100 * time.Millisecond
+)
 
 // patience is how much longer than its limit a timing may take in wall time.
 const patience = 5 * time.Second
