@@ -49,12 +49,17 @@ type meter struct {
 
 // newMeterOf returns a meter of a candidate with one thread and no inputs.
 func newMeterOf(w runner) *meter {
-	var seed [16]byte
-	crand.Read(seed[:]) // it never fails
 	return &meter{
 		w: w, threads: 1, uses: 1, calls: 1, length: timing.SampleSeconds, variants: &variants{cases: []Case{probeCase}},
-		rng: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:]))),
+		rng: rand.New(rand.NewPCG(unpredictable(), unpredictable())),
 	}
+}
+
+// unpredictable returns a seed that nobody can predict.
+func unpredictable() uint64 {
+	var seed [8]byte
+	crand.Read(seed[:]) // it never fails
+	return binary.LittleEndian.Uint64(seed[:])
 }
 
 // newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. known is a meter of the

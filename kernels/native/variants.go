@@ -59,12 +59,12 @@ const (
 	mostTries = 16
 )
 
-// variantCache keeps the variants of recent classes. All variants of a problem come from one seed, that of its first check.
+// variantCache keeps the variants of recent classes. All variants of a problem come from one seed that nobody can predict: a
+// candidate that knew them could do its work for them alone, and write anything for the contents that are mixed from them.
 type variantCache struct {
-	mu     sync.Mutex
-	seed   uint64
-	seeded bool
-	kept   []keptVariants // the last used first
+	mu   sync.Mutex
+	seed uint64         // 0 before the first use
+	kept []keptVariants // the last used first
 }
 
 type keptVariants struct {
@@ -76,8 +76,8 @@ type keptVariants struct {
 func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*variants, error) {
 	vc.mu.Lock()
 	defer vc.mu.Unlock()
-	if !vc.seeded {
-		vc.seed, vc.seeded = c.seed, true
+	if vc.seed == 0 {
+		vc.seed = unpredictable()
 	}
 	variant := func(seed uint64) (Case, error) {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
