@@ -55,6 +55,9 @@ const (
 	contentsBytes = 8 << 20
 	tinyBytes     = 512
 	mostTiny      = 16384
+	// Mixing tolerant inputs needs three contents, so that no part stays as it is and none of the contents comes again. Inputs up to
+	// this size have a third one without a reference.
+	mixedContents = 256 << 20
 	// Small inputs may be the same for two seeds by chance: so many more are tried, within contentsBytes.
 	mostTries = 16
 )
@@ -174,7 +177,13 @@ func newVariants(seed uint64, variant func(seed uint64) (Case, error), draw func
 	if size <= tinyBytes {
 		most = mostTiny
 	}
-	for draw != nil && v.vary && len(inputs) < most && size*(len(inputs)+1) <= contentsBytes {
+	enough := func() bool {
+		if v.cases[0].Tolerant && len(inputs) < manyVariants && size <= mixedContents {
+			return false
+		}
+		return len(inputs) >= most || size*(len(inputs)+1) > contentsBytes
+	}
+	for draw != nil && v.vary && !enough() {
 		more, err := draw(variantSeed(seed, skipped+len(inputs)))
 		if err != nil {
 			return nil, err

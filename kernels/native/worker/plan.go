@@ -296,6 +296,7 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		to := a.buffer(p.w, set, j)
 		if full || r.Mode == InOut {
 			much = true
+			delete(a.parts, partsOf{set, j})
 			p.give(to, change{j, 0, r.Bytes, p.w.variant(a.variants[set], j)})
 		}
 		if of.variant >= 0 || len(p.w.pool) < 2 {
@@ -311,15 +312,26 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	return much
 }
 
-// mix gives all inputs of a set new content, in parts that are drawn from all variants.
+// mix gives all inputs of a set new content, in parts that are drawn from all variants, each from another one than it has now. Of two
+// variants that would make the other one, so that they are drawn at random.
 func (p *planner) mix(set int) {
 	a := &p.w.arena
-	a.variants[set] = p.other(a.variants[set])
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
-		to, part := a.buffer(p.w, set, j), max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
-		for at := 0; at < r.Bytes; at += part {
-			p.give(to, change{j, at, min(part, r.Bytes-at), unsafe.Add(p.w.variant(p.rng.IntN(len(p.w.pool)), j), at)})
+		to, size := a.buffer(p.w, set, j), max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
+		parts := a.parts[partsOf{set, j}]
+		if parts == nil {
+			parts = slices.Repeat([]int{a.variants[set]}, (r.Bytes+size-1)/size)
+			a.parts[partsOf{set, j}] = parts
+		}
+		for i := range parts {
+			if len(p.w.pool) > 2 {
+				parts[i] = p.other(parts[i])
+			} else {
+				parts[i] = p.rng.IntN(len(p.w.pool))
+			}
+			at := i * size
+			p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(parts[i], j), at)})
 		}
 	}
 }

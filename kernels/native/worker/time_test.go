@@ -67,6 +67,60 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		C[i] = 2 * A[i];
 }`
 
+// same marks what has not changed since the call before.
+const same = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	static float last[1 << 16];
+	const float *A = args[0];
+	float *C = args[1];
+	for (int64_t i = 0; i < dims[0]; i++) {
+		C[i] = A[i] == last[i];
+		last[i] = A[i];
+	}
+}`
+
+// TestMixedAnew: a call on inputs that are mixed anew finds nothing of the call before, and no content of the pool.
+func TestMixedAnew(t *testing.T) {
+	const size = 1 << 18
+	w := startTimer(t, Options{})
+	pool := variants(3, size)
+	loadVaried(t, w, same, size, pool, Out)
+	r := TimeRequest{Calls: 1, Samples: 2, Clock: CPU, Sparse: true, Whole: true, Dims: []int64{size / 4}}
+	found := 0
+	for range 10 {
+		got, err := w.Time(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Whole <= 0 {
+			t.Error("no call on new inputs was timed")
+		}
+		for _, e := range got.Evidence {
+			if e.Variant >= 0 || e.Sample >= 0 {
+				continue
+			}
+			found++
+			unchanged := float32(0)
+			for _, v := range asFloats(e.Wrote[1]) {
+				unchanged += v
+			}
+			if unchanged > size/4/100 {
+				t.Errorf("%g of %d elements are as they were in the call before", unchanged, size/4)
+			}
+			for i := range pool {
+				if bytes.Equal(e.Given[0], pool[i][0]) {
+					t.Errorf("the content is variant %d", i)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("there was no evidence of such a call")
+	}
+}
+
 // TestTimeEvidence: the evidence of every kind of request is what the calls were given and wrote; no given content
 // repeats itself but those of whole stretches, which are the variants to the letter.
 func TestTimeEvidence(t *testing.T) {
