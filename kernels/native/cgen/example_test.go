@@ -48,8 +48,7 @@ func (s *saxpy) Presets() []kernels.Preset {
 	}
 }
 
-// Generate writes the C of a point. The arguments are the scalar a and the arrays x and y; the dimension is the length of the
-// arrays.
+// Generate writes the C of a point. Its arguments are a, x and y, and its dimension is the length of x and y.
 func (s *saxpy) Generate(p space.Point) (native.Source, error) {
 	isa, w := p.Str("isa"), &cgen.Writer{}
 	w.Line("#include <stdint.h>")
