@@ -53,6 +53,9 @@ func TestScript(t *testing.T) {
 			e.Setenv("GORACE", gorace)
 			repo, err := filepath.Abs("../..")
 			e.Setenv("REPO", repo)
+			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
+				e.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // which the go command finds by HOME
+			}
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			return err
