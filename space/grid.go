@@ -67,7 +67,7 @@ func (g Grid) Validate() error {
 func wholeNumber(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= 1<<53 }
 
 // nearly is the share of a step by which a value may be moved to one with fewer digits.
-const nearly = 1.0 / 2048
+const nearly = 1.0 / 1536
 
 // values returns the numbers of the grid, ascending. Each but the ends is rounded to the fewest digits that move it by less than
 // the share nearly of a step, so that people can read the numbers; they do not depend on the last bits of the arithmetic.
