@@ -146,11 +146,14 @@ func SyntaxError(data []byte, err error) error {
 	return err
 }
 
+// TabReason says what is wrong with the line of a TabError.
+const TabReason = "a tab indents this line, but YAML is indented by spaces: replace it by spaces"
+
 // TabError says that a tab indents a line of YAML.
 type TabError struct{ Line, Column int } // from 1
 
 func (e *TabError) Error() string {
-	return fmt.Sprintf("line %d: a tab in column %d: YAML is indented by spaces, so replace it by spaces", e.Line, e.Column)
+	return fmt.Sprintf("line %d: %s", e.Line, TabReason)
 }
 
 // fields is a YAML mapping with known fields.

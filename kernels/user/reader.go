@@ -377,7 +377,7 @@ func syntaxFault(file string, data []byte, err error) Fault {
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
 	if tab, ok := errors.AsType[*space.TabError](space.SyntaxError(data, err)); ok {
-		return Fault{File: file, Line: tab.Line, Column: tab.Column, Text: "a tab indents this line, but YAML is indented by spaces: replace it by spaces"}
+		return Fault{File: file, Line: tab.Line, Column: tab.Column, Text: space.TabReason}
 	}
 	if f.Line == 0 && strings.Contains(text, "control characters") {
 		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
