@@ -320,7 +320,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		if err != nil {
 			return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 		}
-		cases[i] = native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+		cases[i] = native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	}
 	want, err := s.expected(ctx, calls, cases)
 	if ended := ctx.Err(); err != nil && ended != nil {
@@ -349,7 +349,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	if err != nil {
 		return native.Case{}, err
 	}
-	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	one.Tolerant = true
 	one.Agree = func(_ int, got, want [][]byte) error {
 		_, err := s.s.compareAll(c, got, want)
