@@ -19,7 +19,7 @@ func First(inner Strategy, points []space.Point) Strategy {
 	if len(different) == 0 {
 		return inner
 	}
-	return &first{inner: inner, points: different}
+	return &first{inner: inner, points: different, unasked: len(different)}
 }
 
 type first struct {
@@ -27,11 +27,16 @@ type first struct {
 	points []space.Point // not asked yet
 	asking bool          // whether the last batch consisted of such points
 
-	// What was told of the points.
+	// What was told of the points, and how many of them the inner strategy has not asked for.
 	trials   []space.Trial
 	outcomes []space.Outcome
+	unasked  int
 
-	batch []space.Proposal // the last one of the inner strategy, with the points that are known
+	// The last batch of the inner strategy, which is told as a whole, and the parts of it that were asked here and told.
+	batch   []space.Proposal
+	open    []space.Proposal // neither known nor asked yet
+	told    []space.Trial
+	results []space.Outcome
 }
 
 // Ask proposes the points, and then what the inner strategy proposes and is not known.
@@ -44,14 +49,32 @@ func (f *first) Ask(p space.Progress) []space.Proposal {
 	if f.asking = len(batch) > 0; f.asking {
 		return batch
 	}
-	for {
-		f.batch = f.inner.Ask(p)
-		out := slices.DeleteFunc(slices.Clone(f.batch), func(b space.Proposal) bool { return f.known(b) >= 0 })
-		if len(out) > 0 || len(f.batch) == 0 {
-			return out
+	for len(f.open) == 0 {
+		ahead := p
+		if p.Evaluations > 0 {
+			ahead.Evaluations += f.unasked // which take nothing of the budget
 		}
-		f.tell(nil, nil)
+		if f.batch = f.inner.Ask(ahead); len(f.batch) == 0 {
+			return nil
+		}
+		f.open, f.told, f.results = nil, nil, nil
+		for _, b := range f.batch {
+			if f.known(b) < 0 {
+				f.open = append(f.open, b)
+			} else {
+				f.unasked--
+			}
+		}
+		if len(f.open) == 0 {
+			f.tell()
+		}
 	}
+	n := len(f.open)
+	if p.Evaluations > 0 {
+		n = min(n, p.Evaluations)
+	}
+	batch, f.open = f.open[:n:n], f.open[n:]
+	return batch
 }
 
 // known returns the index of what was told of a proposal, -1 where it is none of the points.
@@ -62,26 +85,30 @@ func (f *first) known(b space.Proposal) int {
 	return slices.IndexFunc(f.trials, func(t space.Trial) bool { return t.Point.Equal(b.Point) })
 }
 
-// Tell keeps the outcomes of the points, and tells the inner strategy those of its batch.
+// Tell keeps the outcomes of the points, and tells the inner strategy those of its batch once all are known.
 func (f *first) Tell(trials []space.Trial, outcomes []space.Outcome) {
 	if f.asking {
 		f.trials, f.outcomes = append(f.trials, trials...), append(f.outcomes, outcomes...)
 		return
 	}
-	f.tell(trials, outcomes)
+	f.told, f.results = append(f.told, trials...), append(f.results, outcomes...)
+	if len(f.open) == 0 {
+		f.tell()
+	}
 }
 
-// tell tells the inner strategy its whole batch, of which trials and outcomes are the part that was not known.
-func (f *first) tell(trials []space.Trial, outcomes []space.Outcome) {
-	var all []space.Trial
-	var results []space.Outcome
+// tell tells the inner strategy its batch.
+func (f *first) tell() {
+	var trials []space.Trial
+	var outcomes []space.Outcome
+	asked := 0
 	for _, b := range f.batch {
 		if i := f.known(b); i >= 0 {
-			all, results = append(all, f.trials[i]), append(results, f.outcomes[i])
+			trials, outcomes = append(trials, f.trials[i]), append(outcomes, f.outcomes[i])
 			continue
 		}
-		all, results = append(all, trials[0]), append(results, outcomes[0])
-		trials, outcomes = trials[1:], outcomes[1:]
+		trials, outcomes = append(trials, f.told[asked]), append(outcomes, f.results[asked])
+		asked++
 	}
-	f.inner.Tell(all, results)
+	f.inner.Tell(trials, outcomes)
 }
