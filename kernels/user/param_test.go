@@ -370,6 +370,21 @@ func TestOneTypo(t *testing.T) {
 	}
 }
 
+// TestOneUnknownName: a name that is misspelt where it is declared is told once, with the lines where it is used.
+func TestOneUnknownName(t *testing.T) {
+	text := strings.Replace(sourceText, "source:", "  constraints:\n    - SIZE <= n and SIZE > 1\n    - SIZE != 3\n    - n > SZ\n    - SIZE > 2\nsource:", 1)
+	const want = `my.yaml:8:7: space.constraints[0]: there is no parameter "SIZE", also on lines 9, 11
+my.yaml:10:11: space.constraints[2]: there is no parameter "SZ"`
+	if got := faultsOf(text, library); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	text = strings.Replace(sourceText, "length: n, access: read", "length: m, access: read", 1)
+	text = strings.Replace(text, "length: n, access: write", "length: m, access: write", 1)
+	if got, want := faultsOf(text, library), `my.yaml:11:38: source.arguments[0].length: there is no parameter and no constant "m", also on line 12`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // TestGuards: defaults in a source may stand under one #ifndef, if the macro is always defined.
 func TestGuards(t *testing.T) {
 	const body = "void f(const float *x, float *y, int n) { y[TILE] = UNROLL; }\nvoid plain(void) {}\n"
