@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -289,4 +290,62 @@ func number(t *testing.T, key string) int {
 		t.Fatal(err)
 	}
 	return p.Int("n")
+}
+
+// TestFirst: a run evaluates the points of Options.First before all others, keeps them for later sittings, and refuses what is no point.
+func TestFirst(t *testing.T) {
+	k, dir := toy{size: 40}, filepath.Join(t.TempDir(), "run")
+	table, o := kernels.Table{k}, Options{Kernel: k, Strategy: "random", Seed: 1, Dir: dir, Budget: search.Budget{Evaluations: 2}}
+	for key, want := range map[string]string{"n=41": `the point "n=41": parameter "n" has no value 41`, "m=1": `the point "m=1": space "toy" has no parameter "m"`} {
+		o.First = []string{"n=3", key}
+		_, err := Run(t.Context(), o)
+		if first, ok := errors.AsType[*FirstError](err); !ok || first.Key != key || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a run that cannot begin leaves a directory")
+	}
+	o.First = []string{"n=31", "n=7", "", "n=31"} // "" is the default
+	report, err := Run(t.Context(), o)
+	if err != nil || strings.Join(report.Settings.First, "; ") != "n=31; n=7; n=1" {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if report, err = Resume(t.Context(), table, dir, Changes{Budget: search.Budget{Evaluations: 12}}); err != nil || report.Result.Told != 12 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if n, err := Replay(table, dir); err != nil || n != 12 {
+		t.Errorf("%d trials agree, %v", n, err)
+	}
+	run, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for round, err := range run.Rounds() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range round.Entries {
+			keys = append(keys, e.Key)
+		}
+	}
+	if strings.Join(keys[:3], "; ") != "n=31; n=7; n=1" {
+		t.Errorf("the search began with %v", keys[:3])
+	}
+	if v, err := Verify(t.Context(), table, filepath.Join(dir, ScheduleName), []uint64{1}); err != nil || !v.OK() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// What was recorded has to be points of the space.
+	path := filepath.Join(dir, results.SettingsName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "n=31", "n=99", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Replay(table, dir); err == nil || !strings.Contains(err.Error(), `field first: parameter "n" has no value 99`) {
+		t.Errorf("%v", err)
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"tune/kernels"
@@ -54,6 +55,9 @@ type Options struct {
 	From []*Earlier
 	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
 	FromAny bool
+	// First are points that the search evaluates before all others, each as a key, such as "tile=16 unroll=4". Parameters that a key
+	// leaves out have their defaults. Those of the kernel's own file follow. A *FirstError says what is wrong with one.
+	First []string
 	// Began is when the wall-clock budget started to count; the zero value means now.
 	Began time.Time
 	// Observe is called with every outcome; see search.Settings. Start is called once, before the first outcome, with the state
@@ -196,6 +200,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if settings.First, err = o.first(opened.Problem); err != nil {
+		return nil, err
+	}
 	s, err := newSession(opened, entry, &settings, func(problem kernels.Problem) (sources []space.Source, err error) {
 		for _, e := range o.From {
 			other := e.Fits(info.Name, problem)
@@ -235,6 +242,36 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		s.unsigned = results.Sign(o.Dir, started...)
 	}
 	return s.carryOut(ctx, o)
+}
+
+// FirstError says that one of Options.First is no point of the kernel's space.
+type FirstError struct {
+	Key string
+	Err error
+}
+
+func (e *FirstError) Error() string { return fmt.Sprintf("the point %q: %v", e.Key, e.Err) }
+
+// Unwrap returns what is wrong with the point.
+func (e *FirstError) Unwrap() error { return e.Err }
+
+// first returns the keys of the points that a new run evaluates before all others.
+func (o Options) first(problem kernels.Problem) ([]string, error) {
+	var points []space.Point
+	for _, key := range o.First {
+		p, err := problem.Space().ParsePartial(key)
+		if err != nil {
+			return nil, &FirstError{key, err}
+		}
+		points = append(points, p)
+	}
+	var keys []string
+	for _, p := range append(points, kernels.Firsts(problem)...) {
+		if key := p.Key(); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }
 
 // entry returns the strategy of a new run.
@@ -335,6 +372,13 @@ func newSession(k *kernels.Opened, entry strategies.Strategy, settings *results.
 		return nil, err
 	}
 	hints := strategies.Hints{Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
+	for _, key := range settings.First {
+		p, err := k.Problem.Space().Parse(key)
+		if err != nil {
+			return nil, fmt.Errorf("field first: %w", err)
+		}
+		hints.First = append(hints.First, p)
+	}
 	traits := k.Problem.Traits()
 	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 	if err != nil {

@@ -57,13 +57,24 @@ type Preset struct {
 	Point space.Point
 	// Start says that a search may start from this point: as far as its author knows, it is good for the problem.
 	Start bool
+	// First says that a search evaluates this point before all others, because the user wants it; see [Firsts].
+	First bool
 }
 
 // Starts returns the points of the presets that a search may start from.
 func Starts(p Problem) []space.Point {
+	return pointsOf(p, func(preset Preset) bool { return preset.Start })
+}
+
+// Firsts returns the points of the presets that a search evaluates before all others, in their order.
+func Firsts(p Problem) []space.Point {
+	return pointsOf(p, func(preset Preset) bool { return preset.First })
+}
+
+func pointsOf(p Problem, is func(Preset) bool) []space.Point {
 	var out []space.Point
 	for _, preset := range p.Presets() {
-		if preset.Start {
+		if is(preset) {
 			out = append(out, preset.Point)
 		}
 	}

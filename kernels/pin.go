@@ -76,7 +76,7 @@ func (p *pinned) Presets() []Preset {
 			continue
 		}
 		if !ok {
-			point, preset.Start = p.space.Default(), false
+			point, preset.Start, preset.First = p.space.Default(), false, false
 		}
 		preset.Point = point
 		out = append(out, preset)

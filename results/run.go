@@ -51,6 +51,9 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
+	// First are the keys of the points that the search evaluates before all others, in their order: those that the user gave, then
+	// those of the kernel's file.
+	First []string `json:"first,omitempty"`
 }
 
 // From is a source of earlier measurements, and how its points were carried over.

@@ -84,6 +84,7 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	text := root.String()
 	c := &checker{src: src, scope: s, visible: visible, reads: map[int]bool{}}
 	if err := c.check(root); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 		return nil, c.fail(root, "the expression is %s; it has to be true or false", root.typ)
 	}
 	k := &compiler{src: src, scope: s}
-	e := &expr{src: src, text: root.String(), size: c.size, root: root, scope: s, eval: k.bool(root)}
+	e := &expr{src: src, text: text, size: c.size, root: root, scope: s, eval: k.bool(root)}
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -166,7 +167,8 @@ func (c *checker) fail(n *node, format string, args ...any) error {
 	return &ExprError{Expr: c.src, Column: n.col, Reason: fmt.Sprintf(format, args...)}
 }
 
-// check determines the types of n and of the nodes below it.
+// check determines the types of n and of the nodes below it. Where a number stands for a truth value or the reverse, it writes the
+// conversion into the tree.
 func (c *checker) check(n *node) error {
 	c.size++
 	for _, kid := range n.kids {
@@ -188,50 +190,105 @@ func (c *checker) check(n *node) error {
 		return c.name(n)
 	case opNot, opAnd, opOr:
 		n.typ = typeBool
-		for _, kid := range n.kids {
-			if kid.typ != typeBool {
+		for i, kid := range n.kids {
+			if kid.typ == typeString {
 				return c.fail(kid, "%s needs true or false, this is %s", n.word(), kid.typ)
 			}
+			n.kids[i] = kid.truth()
 		}
-	case opChain:
+	case opChain, opIn, opNotIn:
 		n.typ = typeBool
-		for i, cmp := range n.cmp {
-			if err := c.comparable(n.kids[i], n.kids[i+1], cmp); err != nil {
-				return err
-			}
-		}
-	case opIn, opNotIn:
-		n.typ = typeBool
-		for _, element := range n.kids[1:] {
-			if err := c.comparable(n.kids[0], element, "=="); err != nil {
-				return err
-			}
-		}
+		return c.comparison(n)
 	case opChoose:
-		condition, a, b := n.kids[0], n.kids[1], n.kids[2]
-		if condition.typ != typeBool {
-			return c.fail(condition, "a condition needs true or false, this is %s", condition.typ)
-		}
-		switch {
-		case a.typ == b.typ:
-			n.typ = a.typ
-		case a.typ.numeric() && b.typ.numeric():
-			n.typ = typeFloat
-		default:
-			return c.fail(b, "the two sides of a conditional differ: %s and %s", a.typ, b.typ)
-		}
+		return c.conditional(n)
 	default:
 		n.typ = typeInt
-		for _, kid := range n.kids {
-			if !kid.typ.numeric() {
+		for i, kid := range n.kids {
+			if kid.typ == typeString {
 				return c.fail(kid, "%s needs numbers, this is %s", n.word(), kid.typ)
 			}
 			if kid.typ == typeFloat || n.op == opDiv {
 				n.typ = typeFloat
 			}
+			n.kids[i] = kid.number()
 		}
 	}
 	return nil
+}
+
+// comparison checks the operands of a chain of comparisons, or of a test for membership.
+func (c *checker) comparison(n *node) error {
+	numbers := slices.ContainsFunc(n.cmp, func(cmp string) bool { return cmp != "==" && cmp != "!=" }) ||
+		slices.ContainsFunc(n.kids, func(kid *node) bool { return kid.typ.numeric() })
+	for i, kid := range n.kids {
+		if numbers && kid.typ == typeBool {
+			n.kids[i] = kid.number()
+		}
+	}
+	if n.op == opChain {
+		for i, cmp := range n.cmp {
+			if err := c.comparable(n.kids[i], n.kids[i+1], cmp); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, element := range n.kids[1:] {
+		if err := c.comparable(n.kids[0], element, "=="); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conditional checks the operands of a conditional.
+func (c *checker) conditional(n *node) error {
+	if condition := n.kids[0]; condition.typ == typeString {
+		return c.fail(condition, "a condition needs true or false, this is %s", condition.typ)
+	}
+	n.kids[0] = n.kids[0].truth()
+	if n.kids[1].typ.numeric() {
+		n.kids[2] = n.kids[2].number()
+	}
+	if n.kids[2].typ.numeric() {
+		n.kids[1] = n.kids[1].number()
+	}
+	switch a, b := n.kids[1].typ, n.kids[2].typ; {
+	case a == b:
+		n.typ = a
+	case a.numeric() && b.numeric():
+		n.typ = typeFloat
+	default:
+		return c.fail(n.kids[2], "the two sides of a conditional differ: %s and %s", a, b)
+	}
+	return nil
+}
+
+// literal returns a node of a whole number that stands for nothing in the text.
+func literal(v int64, column int) *node {
+	n := &node{op: opInt, col: column, num: v, typ: typeInt}
+	n.span()
+	return n
+}
+
+// truth returns n as a truth value: a number is true where it is not 0.
+func (n *node) truth() *node {
+	if !n.typ.numeric() {
+		return n
+	}
+	out := &node{op: opChain, col: n.col, kids: []*node{n, literal(0, n.col)}, cmp: []string{"!="}, typ: typeBool, height: n.height + 1}
+	out.span()
+	return out
+}
+
+// number returns n as a number: true is 1, false is 0.
+func (n *node) number() *node {
+	if n.typ != typeBool {
+		return n
+	}
+	out := &node{op: opChoose, col: n.col, kids: []*node{n, literal(1, n.col), literal(0, n.col)}, typ: typeInt, height: n.height + 1}
+	out.span()
+	return out
 }
 
 // word names the operator of n in an error.
@@ -248,11 +305,51 @@ func (c *checker) name(n *node) error {
 		return c.fail(n, "there is no parameter %q%s", n.text, DidYouMean(n.text, names))
 	}
 	if i >= c.visible {
-		return c.fail(n, "a condition may name only parameters declared before it, and %q is not", n.text)
+		return c.fail(n, "%s", c.scope.ahead(c.visible, i))
 	}
 	n.param = i
 	c.reads[i] = true
 	n.typ = [...]exprType{kindInt: typeInt, kindFloat: typeFloat, kindString: typeString, kindBool: typeBool}[c.scope.params[i].kind()]
+	return nil
+}
+
+// ahead says why the condition of parameter i cannot name parameter j, which is not before it.
+func (s *scope) ahead(i, j int) string {
+	own, other := s.params[i].Name, s.params[j].Name
+	if i == j {
+		return "a condition cannot name its own parameter: name another one, or leave the condition out"
+	}
+	if way := s.needs(j, i, map[int]bool{}); way != nil {
+		text := fmt.Sprintf("%s needs %s", own, other)
+		for k, name := range way[1:] {
+			text += fmt.Sprintf(", %s needs %s", way[k], name)
+		}
+		return fmt.Sprintf("these conditions go in a circle: %s: leave one of them out", text)
+	}
+	return fmt.Sprintf("a condition may name only parameters declared before it: move %s before %s", other, own)
+}
+
+// needs returns the names of the parameters through whose conditions parameter i depends on parameter j, both included; nil where
+// it does not.
+func (s *scope) needs(i, j int, seen map[int]bool) []string {
+	if i == j {
+		return []string{s.params[i].Name}
+	}
+	if seen[i] || s.params[i].When == "" {
+		return nil
+	}
+	seen[i] = true
+	_, names, err := Canonical(s.params[i].When)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if k, ok := s.index[name]; ok {
+			if way := s.needs(k, j, seen); way != nil {
+				return append([]string{s.params[i].Name}, way...)
+			}
+		}
+	}
 	return nil
 }
 
@@ -261,7 +358,7 @@ func (c *checker) comparable(a, b *node, cmp string) error {
 	switch {
 	case a.typ != b.typ && !(a.typ.numeric() && b.typ.numeric()):
 		return c.fail(b, "%s cannot be compared with %s", b.typ, a.typ)
-	case !a.typ.numeric() && cmp != "==" && cmp != "!=":
+	case a.typ == typeString && cmp != "==" && cmp != "!=":
 		return c.fail(b, "%s has no order; only == and != compare it", a.typ)
 	}
 	for _, pair := range [][2]*node{{a, b}, {b, a}} {

@@ -3,8 +3,8 @@
 //
 // # Vocabulary
 //
-// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two, listed values, or false and
-// true. The position of a value in its domain is its ordinal. A condition ("when") says where a parameter is active: the
+// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two, listed values, the numbers of
+// a [Grid] (a range of floats, or of whole numbers on a logarithmic scale), or false and true. The position of a value in its domain is its ordinal. A condition ("when") says where a parameter is active: the
 // parameters of one algorithm mean nothing where another one is chosen. A constraint is an expression that no point may break. A
 // [Point] is one value for every active parameter that breaks no constraint. An inactive parameter has no value, so that two
 // points never differ only in something without effect. A point has a canonical text, its key. Where the points can be counted it
@@ -37,10 +37,11 @@
 //	-x +x !x                      a sign; ! is not
 //	**                            a power, grouped to the right
 //
-// and parentheses, min(a, b, …), max(a, b, …), abs(a), integers in decimal or hexadecimal, floats, 'strings' or "strings", true
-// and false, and the names of parameters. Types are checked when the space is made: numbers compare with numbers, strings and
-// booleans only for equality, and only booleans combine with and, or, not. A string that is compared with a parameter has to be
-// one of its values.
+// and parentheses, min(a, b, …), max(a, b, …), abs(a), numbers in any notation of Go (without a leading zero that could mean octal),
+// 'strings' or "strings", true and false, and the names of parameters. Types are checked when the space is made. Where a number is
+// needed, true counts as 1 and false as 0; where a truth value is needed, any number but 0 is true. Strings compare with strings only,
+// and only for equality. A string that is compared with a parameter has to be one of its values. A constraint and a condition have to
+// be true or false themselves.
 //
 // Integers have 64 bits. A division by zero, an overflow, a float that is not finite, and a negative power of an integer have no
 // value: the constraint then counts as broken, and the condition as not true. In a part without parameters this is an error of
@@ -52,8 +53,8 @@
 // is true where packed is, whether or not x is active. A constraint excludes a point only where it is definitely false; a
 // condition that is unknown means inactive.
 //
-// A [Formula] is an expression, in the same grammar, that computes a number from named ones. There all numbers are floats and
-// may be written as in Go, truth values count as 1 and 0, any number but 0 is true, and text has no place.
+// A [Formula] is an expression in the same language whose result may be a number, a truth value or a string: a length, or a part of
+// a text. Where its integers overflow, it goes on with floats.
 //
 // # The diagram
 //

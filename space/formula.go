@@ -2,15 +2,16 @@ package space
 
 import (
 	gocmp "cmp"
+	"errors"
 	"fmt"
-	"math"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Formula is an arithmetic expression over named numbers, such as "n // tile * 4 if packed else n". It has the grammar of
-// constraints, and is computed in float64: whole numbers are exact up to 2^53. The zero Formula has no value.
+// Formula is an expression over named values whose result may be a number, a truth value or a text, such as "n // tile * 4 if
+// packed else n". It has the grammar and the types of constraints. The zero Formula has no value.
 type Formula struct {
 	src  string
 	root *node
@@ -22,29 +23,16 @@ type Mention struct {
 	Column int // in characters from 1
 }
 
+// ErrInactive is in the errors of a Formula that needs the value of a name that has none.
+var ErrInactive = errors.New("which is inactive here")
+
 // ParseFormula reads a formula. An error is an *ExprError.
 func ParseFormula(src string) (Formula, error) {
-	root, err := parse(src, true)
+	root, err := parseExpr(src)
 	if err != nil {
 		return Formula{}, err
 	}
-	if text := root.find(opString); text != nil {
-		return Formula{}, &ExprError{Expr: src, Column: text.col, Reason: "text has no value in a formula, which computes with numbers"}
-	}
 	return Formula{src, root}, nil
-}
-
-// find returns a node of an operation at or below n; nil where there is none.
-func (n *node) find(o op) *node {
-	if n.op == o {
-		return n
-	}
-	for _, kid := range n.kids {
-		if found := kid.find(o); found != nil {
-			return found
-		}
-	}
-	return nil
 }
 
 // IsZero reports whether f is the zero Formula.
@@ -56,140 +44,245 @@ func (f Formula) String() string { return f.src }
 // Mentions returns the names in a formula from left to right, each as often as it occurs.
 func (f Formula) Mentions() []Mention {
 	var out []Mention
-	var visit func(n *node)
-	visit = func(n *node) {
-		if n.op == opName {
-			out = append(out, Mention{n.text, n.col})
-		}
-		for _, kid := range n.kids {
-			visit(kid)
-		}
-	}
-	if f.root != nil {
-		visit(f.root)
+	for n := range f.nodes(opName) {
+		out = append(out, Mention{n.text, n.col})
 	}
 	slices.SortFunc(out, func(a, b Mention) int { return gocmp.Compare(a.Column, b.Column) })
 	return out
 }
 
-// Value computes the formula. A name without a value stands for a parameter that is inactive: that is an error where its
-// value is needed, as are a division by zero and a result that is not finite.
-func (f Formula) Value(of map[string]float64) (float64, error) {
-	x, err := f.at(f.root, of)
-	if err == nil && math.IsInf(x, 0) {
-		err = f.infinite()
+// Texts returns the texts that stand in a formula.
+func (f Formula) Texts() []string {
+	var out []string
+	for n := range f.nodes(opString) {
+		out = append(out, n.text)
 	}
-	return x, err
+	return out
 }
+
+// nodes yields the nodes of an operation.
+func (f Formula) nodes(o op) iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		var visit func(n *node) bool
+		visit = func(n *node) bool {
+			if n.op == o && !yield(n) {
+				return false
+			}
+			return !slices.ContainsFunc(n.kids, func(kid *node) bool { return !visit(kid) })
+		}
+		if f.root != nil {
+			visit(f.root)
+		}
+	}
+}
+
+// Check reports what is wrong with the types of a formula over some parameters, as New does for a constraint, and otherwise whether
+// its result is a text. The error is an *ExprError.
+func (f Formula) Check(params []Parameter) (text bool, err error) {
+	s := &scope{index: map[string]int{}}
+	for i, p := range params {
+		if values, err := normaliseValues(p.Values); err == nil {
+			p.Values = values
+		}
+		s.params, s.index[p.Name] = append(s.params, p), i
+	}
+	root, err := parseExpr(f.src) // the checker changes the tree
+	if err != nil {
+		return false, err
+	}
+	c := &checker{src: f.src, scope: s, visible: len(params), reads: map[int]bool{}}
+	if err := c.check(root); err != nil {
+		return false, err
+	}
+	return root.typ == typeString, nil
+}
+
+// Value computes the formula. A name without a value stands for a parameter that is inactive: where its value is needed, the error
+// is an ErrInactive. A division by zero and a result that is not finite are errors too. Integers have 64 bits; where an operation
+// on them overflows, or is a negative power, the formula goes on with a float.
+func (f Formula) Value(of map[string]Value) (Value, error) { return f.at(f.root, of) }
 
 func (f Formula) infinite() error { return fmt.Errorf("%s has no finite value", f.src) }
 
-// at computes the part of a formula below n. Truth values are 1 and 0, and any number but 0 is true.
-func (f Formula) at(n *node, of map[string]float64) (float64, error) {
+// at computes the part of a formula below n.
+func (f Formula) at(n *node, of map[string]Value) (Value, error) {
 	switch n.op {
 	case opBool:
-		return float64(n.num), nil
+		return BoolValue(n.num != 0), nil
+	case opInt:
+		return IntValue(n.num), nil
 	case opFloat:
-		return n.flt, nil
+		return FloatValue(n.flt), nil
+	case opString:
+		return StringValue(n.text), nil
 	case opName:
-		x, ok := of[n.text]
+		v, ok := of[n.text]
 		if !ok {
-			return 0, fmt.Errorf("%s reads %s, which is inactive here", f.src, n.text)
+			return Value{}, fmt.Errorf("%s reads %s, %w", f.src, n.text, ErrInactive)
 		}
-		return x, nil
+		return v, nil
 	case opAnd, opOr:
 		for _, kid := range n.kids {
-			x, err := f.at(kid, of)
-			if err != nil || (x != 0) == (n.op == opOr) {
-				return oneIf(x != 0), err
+			is, err := f.truth(kid, of)
+			if err != nil || is == (n.op == opOr) {
+				return BoolValue(is), err
 			}
 		}
-		return oneIf(n.op == opAnd), nil
+		return BoolValue(n.op == opAnd), nil
 	case opChoose:
-		x, err := f.at(n.kids[0], of)
+		is, err := f.truth(n.kids[0], of)
 		switch {
 		case err != nil:
-			return 0, err
-		case x != 0:
+			return Value{}, err
+		case is:
 			return f.at(n.kids[1], of)
 		}
 		return f.at(n.kids[2], of)
+	case opNot:
+		is, err := f.truth(n.kids[0], of)
+		return BoolValue(!is), err
 	}
-	operands := make([]float64, len(n.kids))
+	operands := make([]Value, len(n.kids))
 	for i, kid := range n.kids {
 		var err error
 		if operands[i], err = f.at(kid, of); err != nil {
-			return 0, err
+			return Value{}, err
 		}
 	}
 	return f.apply(n, operands)
 }
 
+// truth computes a part that has to be true or false. A number is true where it is not 0.
+func (f Formula) truth(n *node, of map[string]Value) (bool, error) {
+	v, err := f.at(n, of)
+	if err != nil {
+		return false, err
+	}
+	x, ok := v.counted().Number()
+	if !ok {
+		return false, fmt.Errorf("%s takes the text %v for true or false", f.src, v)
+	}
+	return x != 0, nil
+}
+
+// counted returns a truth value as the number 1 or 0, and any other value as it is.
+func (v Value) counted() Value {
+	if v.kind == kindBool {
+		return IntValue(int64(v.bits))
+	}
+	return v
+}
+
 // apply computes an operator that needs all of its operands.
-func (f Formula) apply(n *node, x []float64) (float64, error) {
+func (f Formula) apply(n *node, x []Value) (Value, error) {
 	switch n.op {
-	case opNot:
-		return oneIf(x[0] == 0), nil
-	case opNegate:
-		return -x[0], nil
-	case opAbs:
-		return math.Abs(x[0]), nil
-	case opMin:
-		return slices.Min(x), nil
-	case opMax:
-		return slices.Max(x), nil
 	case opChain:
 		for i, cmp := range n.cmp {
-			if comparisonTables[cmp][1+gocmp.Compare(x[i], x[i+1])] != isTrue {
-				return 0, nil
+			order, ok := compareAny(x[i], x[i+1])
+			if !ok {
+				return Value{}, fmt.Errorf("%s compares %v with %v", f.src, x[i], x[i+1])
+			}
+			if comparisonTables[cmp][1+order] != isTrue {
+				return BoolValue(false), nil
 			}
 		}
-		return 1, nil
+		return BoolValue(true), nil
 	case opIn, opNotIn:
-		return oneIf(slices.Contains(x[1:], x[0]) == (n.op == opIn)), nil
-	case opDiv, opFloorDiv, opMod:
-		if x[1] == 0 {
-			return 0, fmt.Errorf("%s divides by zero", f.src)
+		found := slices.ContainsFunc(x[1:], func(v Value) bool {
+			order, ok := compareAny(x[0], v)
+			return ok && order == 0
+		})
+		return BoolValue(found == (n.op == opIn)), nil
+	}
+	whole := n.op != opDiv
+	for i, v := range x {
+		x[i] = v.counted()
+		if _, ok := x[i].Number(); !ok {
+			return Value{}, fmt.Errorf("%s computes with the text %v", f.src, v)
+		}
+		whole = whole && x[i].kind == kindInt
+	}
+	if n.op == opDiv || n.op == opFloorDiv || n.op == opMod {
+		if by, _ := x[1].Number(); by == 0 {
+			return Value{}, fmt.Errorf("%s divides by zero", f.src)
 		}
 	}
-	v := floatOps[n.op](x[0], x[1])
-	if math.IsNaN(v) {
-		return 0, f.infinite() // a comparison with it would mean nothing
+	if whole {
+		if v, state := applyInts(n.op, x); state == fine {
+			return IntValue(v), nil
+		}
 	}
-	return v, nil
+	v := applyFloats(n.op, x)
+	if !Finite(v) {
+		return Value{}, f.infinite()
+	}
+	return FloatValue(v), nil
 }
 
-func oneIf(b bool) float64 {
-	if b {
-		return 1
+// compareAny orders two numbers or two texts; truth values count as 1 and 0.
+func compareAny(a, b Value) (order int, ok bool) {
+	a, b = a.counted(), b.counted()
+	if a.kind == kindString || b.kind == kindString {
+		return gocmp.Compare(a.text, b.text), a.kind == b.kind
 	}
-	return 0
+	switch {
+	case a.kind == kindInt && b.kind == kindInt:
+		return gocmp.Compare(a.int(), b.int()), true
+	case a.kind == kindInt:
+		return compareIntFloat(a.int(), b.float()), true
+	case b.kind == kindInt:
+		return -compareIntFloat(b.int(), a.float()), true
+	}
+	return gocmp.Compare(a.float(), b.float()), true
 }
 
-// anyNumber reads a number of a formula, in any notation that Go has for one, as a float.
-func (l *lexer) anyNumber() (token, error) {
-	rest, column, n := l.src[l.at:], l.column, 0
-	hex := len(rest) > 1 && rest[1]|0x20 == 'x' // where an e is a digit
-	for n < len(rest) && (isDigit(rest[n]) || isLetter(rest[n]) || rest[n] == '.' ||
-		(rest[n] == '+' || rest[n] == '-') && rest[n-1]|0x20 == 'e' && !hex) {
-		n++
+// applyInts computes an operator on integers.
+func applyInts(o op, x []Value) (int64, truth) {
+	first := x[0].int()
+	switch o {
+	case opNegate:
+		return subInt(0, first)
+	case opAbs:
+		if first >= 0 {
+			return first, fine
+		}
+		return subInt(0, first)
+	case opMin, opMax:
+		for _, v := range x[1:] {
+			if (v.int() < first) == (o == opMin) {
+				first = v.int()
+			}
+		}
+		return first, fine
+	case opMul:
+		return mulInt(first, x[1].int())
 	}
-	text := rest[:n]
-	v, err := strconv.ParseFloat(text, 64)
-	if whole, bad := strconv.ParseInt(text, 0, 64); bad == nil {
-		v, err = float64(whole), nil
+	return intOps[o](first, x[1].int())
+}
+
+// applyFloats computes an operator on numbers as floats.
+func applyFloats(o op, values []Value) float64 {
+	x := make([]float64, len(values))
+	for i, v := range values {
+		x[i], _ = v.Number()
 	}
-	if err != nil {
-		return token{}, l.fail(column, "%s is not a number", text)
+	switch o {
+	case opNegate:
+		return -x[0]
+	case opAbs:
+		return max(x[0], -x[0])
+	case opMin:
+		return slices.Min(x)
+	case opMax:
+		return slices.Max(x)
 	}
-	l.advance(n)
-	return token{kind: tokenFloat, flt: v, col: column}, nil
+	return floatOps[o](x[0], x[1])
 }
 
 // Bind replaces some names in an expression by their values, and leaves the rest of its text unchanged. An expression with a
 // syntax error stays unchanged.
 func Bind(src string, values map[string]int) string {
-	tokens, err := lex(src, false)
+	tokens, err := lex(src)
 	if err != nil {
 		return src
 	}

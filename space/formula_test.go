@@ -3,33 +3,42 @@ package space
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var formulaValues = map[string]float64{"n": 10, "m": 3, "packed": 1, "flag": 0}
+var formulaValues = map[string]Value{
+	"n": IntValue(10), "m": IntValue(3), "packed": BoolValue(true), "flag": BoolValue(false), "share": FloatValue(0.5), "order": StringValue("row"),
+}
 
 func TestFormula(t *testing.T) {
-	for text, want := range map[string]float64{
-		"n": 10, "n*m+1": 31, "2**3**2": 512, "-n + 1": -9, "-2**2": -4, "2**-1": 0.5, "n/4": 2.5, "n//4": 2, "-n//4": -3, "n%4": 2, "-n%4": 2,
-		"min(n, m, 7)": 3, "max(n,m)": 10, "min(n)": 10, "abs(m-n)": 7, "(n+1)*2": 22, ".5*n": 5, "1e-2": 0.01, "1e3": 1000,
+	for text, want := range map[string]any{
+		"n": 10, "n*m+1": 31, "2**3**2": 512, "-n + 1": -9, "-2**2": -4, "2**-1": 0.5, "n/4": 2.5, "n/5": 2.0, "n//4": 2, "-n//4": -3, "n%4": 2, "-n%4": 2,
+		"min(n, m, 7)": 3, "max(n,m)": 10, "min(n)": 10, "abs(m-n)": 7, "(n+1)*2": 22, ".5*n": 5.0, "1e-2": 0.01, "1e3": 1000.0,
 		// Numbers in any notation of Go.
-		"0x10": 16, "0xe+1": 15, "0b101": 5, "0o17": 15, "017": 15, "1_000": 1000, "0x1.8p1": 3, "18446744073709551616": 1 << 64,
+		"0x10": 16, "0xe+1": 15, "0b101": 5, "0o17": 15, "1_000": 1000, "0x1.8p1": 3.0, "18446744073709551616": float64(1 << 64),
+		// Where integers overflow, floats go on.
+		"2 ** 62 * 4": float64(1 << 64), "9223372036854775807 + 1": float64(1 << 63), "-9223372036854775807 - 1": math.MinInt64,
 		// Truth values are numbers, and numbers truth values.
-		"n >= 10": 1, "n != 10": 0, "(n > 3) * m": 3, "n if m > 2 else m": 10, "n if m == 2 else m": 3, "1 if n < 3 else 2 if n < 11 else 3": 2,
-		"m ? 4 : 5": 4, "not n": 0, "!flag": 1, "n and m": 1, "n && flag": 0, "flag or m": 1, "1 < m <= n": 1, "1 < n <= m": 0,
-		"n in [4, 10]": 1, "1 / 10**400": 0, "n not in (4, 10)": 0, "true + True": 2, "packed * 4": 4,
+		"n >= 10": true, "n != 10": false, "(n > 3) * m": 3, "n if m > 2 else m": 10, "n if m == 2 else m": 3, "1 if n < 3 else 2 if n < 11 else 3": 2,
+		"m ? 4 : 5": 4, "not n": false, "!flag": true, "n and m": true, "n && flag": false, "flag or m": true, "1 < m <= n": true, "1 < n <= m": false,
+		"n in [4, 10]": true, "n not in (4, 10)": false, "true + True": 2, "packed * 4": 4, "packed == 1": true, "packed in [1]": true, "share + packed": 1.5,
+		"max(share, packed)": 1.0, "10 == 10.0": true, "abs(-share)": 0.5,
+		// Texts compare.
+		"order": "row", "order == 'row'": true, "order in ['column', 'row']": true, "4 if order != 'row' else 1": 1, "'-x' if packed else ''": "-x",
 		// What is not needed may be inactive.
-		"n if packed else gone": 10, "gone if flag else m": 3, "flag and gone": 0, "m or gone": 1,
+		"n if packed else gone": 10, "gone if flag else m": 3, "flag and gone": false, "m or gone": true,
 	} {
 		f, err := ParseFormula(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := f.Value(formulaValues); err != nil || got != want || f.String() != text || f.IsZero() {
+		v, _ := ValueOf(want)
+		if got, err := f.Value(formulaValues); err != nil || got != v || f.String() != text || f.IsZero() {
 			t.Errorf("%s = %v, %v; want %v", text, got, err, want)
 		}
 	}
@@ -45,8 +54,8 @@ func TestFormulaErrors(t *testing.T) {
 		reason string
 	}{
 		{"", 1, "empty"}, {"n +", 4, "ends where a value should stand"}, {"n n", 3, "unexpected n"}, {"(n", 3, `expected ")"`}, {"n $", 3, `unexpected character '$'`},
-		{"1.2.3", 1, "not a number"}, {"n * 08x", 5, "not a number"}, {"n * 1e999", 5, "not a number"}, {"min n", 5, `expected "("`}, {"min()", 1, "at least one"},
-		{"n if m", 7, `expected "else"`}, {"n == 'row'", 6, "text has no value"}, {"mni(n, 2)", 1, `did you mean "min"`},
+		{"1.2.3", 1, "not a finite number"}, {"n * 08x", 5, "leading zero"}, {"017", 1, "leading zero"}, {"n * 1e999", 5, "not a finite number"}, {"min n", 5, `expected "("`}, {"min()", 1, "at least one"},
+		{"n if m", 7, `expected "else"`}, {"mni(n, 2)", 1, `did you mean "min"`},
 		{strings.Repeat("(", 300), 201, "nested deeper"}, {strings.Repeat("-", 300), 201, "nested deeper"}, {"1" + strings.Repeat("+1", 3000), 2002, "nests more than"},
 		{strings.Repeat("1+", 40000) + "1", 1, "longer than"},
 	} {
@@ -58,7 +67,8 @@ func TestFormulaErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"n/0": "n/0 divides by zero", "n // flag": "divides by zero", "n % 0": "divides by zero", "10**400": "no finite value", "(0-8)**0.5": "no finite value", "n > (-8)**0.5": "no finite value",
-		"n + q": "n + q reads q, which is inactive here", "min(n, q)": "reads q", "q > 1 or n": "reads q",
+		"n + q": "n + q reads q, which is inactive here", "min(n, q)": "reads q", "q > 1 or n": "reads q", "1 / 10**400": "no finite value",
+		"order + 1": "order + 1 computes with the text row", "not order": "takes the text row for true or false", "n == order": "compares 10 with row",
 	} {
 		f, err := ParseFormula(text)
 		if err != nil {
@@ -72,25 +82,21 @@ func TestFormulaErrors(t *testing.T) {
 
 // TestFormulaAgreesWithConstraints: where an expression has a value as a part of a constraint, it has the same as a formula.
 func TestFormulaAgreesWithConstraints(t *testing.T) {
-	params := []Parameter{Range("n", -3, 3), Pow2("m", 1, 8), Bool("packed"), Floats("share", 0.5, 2.25)}
+	params := []Parameter{Range("n", -3, 3), Pow2("m", 1, 8), Bool("packed"), Floats("share", 0.5, 2.25), Enum("order", "row", "column")}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, text := range []string{
 		"n * m + 1", "n // m", "n % m", "-n // m % 3", "share / m", "share // 0.5", "n % share", "abs(n) ** 2", "min(n, m, 2)", "max(share, n)", "m if packed else -n",
+		"packed * m + (n > 1)", "packed < n", "n and packed", "not n or share", "order == 'row' ? m : 0.5", "packed in [n, 1]", "min(m)", "-packed", "1 if n else packed",
 	} {
 		f, err := ParseFormula(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 50 {
-			ords, values := make([]int, len(params)), map[string]float64{}
+			ords, values := make([]int, len(params)), map[string]Value{}
 			for i, p := range params {
 				ords[i] = r.IntN(p.Len())
-				v := p.At(ords[i])
-				if x, ok := v.Number(); ok {
-					values[p.Name] = x
-				} else {
-					values[p.Name] = oneIf(v.bool())
-				}
+				values[p.Name] = p.At(ords[i])
 			}
 			got, err := f.Value(values)
 			if err != nil {
@@ -103,6 +109,28 @@ func TestFormulaAgreesWithConstraints(t *testing.T) {
 			if e.eval(ords) != isTrue {
 				t.Errorf("%s at %v is %v, and not so in a constraint", text, values, got)
 			}
+		}
+	}
+}
+
+// TestFormulaCheck: the types of a formula are checked as those of a constraint are.
+func TestFormulaCheck(t *testing.T) {
+	params := []Parameter{Range("n", 1, 9), Bool("packed"), Enum("order", "row", "column"), Values("share", IntValue(1), FloatValue(2.5))}
+	for text, want := range map[string]string{
+		"n * packed": "", "order == 'row'": "", "order": "text", "'x' if packed else order": "text", "share // 2": "", "4 if order == 'row' else 1": "",
+		"n * order": "column 5: * needs numbers, this is a string", "order == 'rwo'": `column 10: parameter "order" has no value "rwo" (did you mean "row"?)`,
+		"m + 1": `column 1: there is no parameter "m"`, "n == 'row'": "column 6: a string cannot be compared with an integer",
+	} {
+		f, err := ParseFormula(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isText, err := f.Check(params)
+		if wantText := want == "text"; err == nil && isText == wantText && (want == "" || wantText) {
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) || want == "" {
+			t.Errorf("%s: %t, %v; want %q", text, isText, err, want)
 		}
 	}
 }
@@ -148,8 +176,8 @@ func FuzzFormula(f *testing.F) {
 			}
 			return
 		}
-		if x, err := formula.Value(formulaValues); err == nil && x-x != 0 {
-			t.Fatalf("%q is %v", text, x)
+		if v, err := formula.Value(formulaValues); err == nil && v.kind == kindFloat && !Finite(v.float()) {
+			t.Fatalf("%q is %v", text, v)
 		}
 		for _, m := range formula.Mentions() {
 			if at := string([]rune(text)[m.Column-1:]); !strings.HasPrefix(at, m.Name) {

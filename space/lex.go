@@ -84,19 +84,18 @@ var symbols = [...]struct{ text, canonical string }{
 // lexer cuts an expression into tokens. It goes through the bytes once and keeps the column, counted
 // in characters, beside the offset.
 type lexer struct {
-	src     string
-	at      int
-	column  int
-	formula bool // numbers are those of a formula
+	src    string
+	at     int
+	column int
 }
 
 func (l *lexer) fail(column int, format string, args ...any) error {
 	return &ExprError{Expr: l.src, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// lex returns the tokens of src, which is a formula or not, with a tokenEnd last.
-func lex(src string, formula bool) ([]token, error) {
-	l := &lexer{src: src, column: 1, formula: formula}
+// lex returns the tokens of src, with a tokenEnd last.
+func lex(src string) ([]token, error) {
+	l := &lexer{src: src, column: 1}
 	if len(src) > maxExprBytes {
 		return nil, &ExprError{Expr: src[:64] + "…", Column: 1, Reason: fmt.Sprintf("the expression is longer than %d bytes", maxExprBytes)}
 	}
@@ -148,9 +147,6 @@ func (l *lexer) next() (token, error) {
 			return token{kind: tokenName, text: word, col: column}, nil
 		}
 	case isDigit(c) || c == '.' && len(rest) > 1 && isDigit(rest[1]):
-		if l.formula {
-			return l.anyNumber()
-		}
 		return l.number()
 	case c == '\'' || c == '"':
 		return l.quoted(c)
@@ -171,41 +167,24 @@ func (l *lexer) next() (token, error) {
 	}
 }
 
-// number reads a decimal or hexadecimal integer, or a decimal float.
+// number reads a number, in any notation that Go has for one. An integer of more than 64 bits becomes a float.
 func (l *lexer) number() (token, error) {
-	rest, column := l.src[l.at:], l.column
-	n, isFloat := 0, false
-	if strings.HasPrefix(rest, "0x") || strings.HasPrefix(rest, "0X") {
-		n = 2
-		for n < len(rest) && (isDigit(rest[n]) || isLetter(rest[n])) {
-			n++
-		}
-		v, err := strconv.ParseInt(rest[2:n], 16, 64)
-		if err != nil || strings.Contains(rest[:n], "_") {
-			return token{}, l.fail(column, "%s is not a hexadecimal integer of at most 63 bits", rest[:n])
-		}
-		l.advance(n)
-		return token{kind: tokenInt, num: v, col: column}, nil
-	}
+	rest, column, n := l.src[l.at:], l.column, 0
+	hex := len(rest) > 1 && rest[1]|0x20 == 'x' // where an e is a digit
 	for n < len(rest) && (isDigit(rest[n]) || isLetter(rest[n]) || rest[n] == '.' ||
-		(rest[n] == '+' || rest[n] == '-') && (rest[n-1] == 'e' || rest[n-1] == 'E')) {
-		isFloat = isFloat || !isDigit(rest[n])
+		(rest[n] == '+' || rest[n] == '-') && rest[n-1]|0x20 == 'e' && !hex) {
 		n++
 	}
 	text := rest[:n]
 	l.advance(n)
-	if !isFloat {
-		if len(text) > 1 && text[0] == '0' {
-			return token{}, l.fail(column, "%s: a leading zero could mean octal; leave it out", text)
-		}
-		v, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return token{}, l.fail(column, "%s does not fit a 64-bit integer", text)
-		}
+	if len(text) > 1 && text[0] == '0' && (isDigit(text[1]) || text[1] == '_') && !strings.ContainsAny(text, ".eE") {
+		return token{}, l.fail(column, "%s: a leading zero could mean octal; leave it out, or write 0o", text)
+	}
+	if v, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return token{kind: tokenInt, num: v, col: column}, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.Contains(text, "_") {
+	if err != nil {
 		return token{}, l.fail(column, "%s is not a finite number", text)
 	}
 	return token{kind: tokenFloat, flt: v, col: column}, nil

@@ -258,27 +258,45 @@ func (s *Space) appendKey(b []byte, ords []int) []byte {
 // Parse returns the point with the given key, the inverse of Point.Key. The parameters may be in any order, and each active one
 // must be present. Errors are like those of Make.
 func (s *Space) Parse(key string) (Point, error) {
+	given, err := s.given(key)
+	if err != nil {
+		return Point{}, err
+	}
+	return s.assemble(given, true)
+}
+
+// ParsePartial is Parse for a key that may leave out parameters; those that are active take their defaults.
+func (s *Space) ParsePartial(key string) (Point, error) {
+	given, err := s.given(key)
+	if err != nil {
+		return Point{}, err
+	}
+	return s.assemble(given, false)
+}
+
+// given returns the ordinals in a key.
+func (s *Space) given(key string) ([]int, error) {
 	given := s.nothing()
 	for rest := strings.TrimLeft(key, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		name, text, after, err := cutPair(key, rest)
 		if err != nil {
-			return Point{}, err
+			return nil, err
 		}
 		rest = after
 		i, err := s.lookup(name)
 		if err != nil {
-			return Point{}, err
+			return nil, err
 		}
 		if given[i] != absent {
-			return Point{}, fmt.Errorf("key %q: parameter %q is given twice", key, name)
+			return nil, fmt.Errorf("key %q: parameter %q is given twice", key, name)
 		}
 		v, err := s.params[i].ParseValue(text)
 		if err != nil {
-			return Point{}, err
+			return nil, err
 		}
 		given[i], _ = s.params[i].Ordinal(v)
 	}
-	return s.assemble(given, true)
+	return given, nil
 }
 
 // cutPair cuts the first name=value off the rest of a key.

@@ -21,7 +21,7 @@ const (
 type Type uint8
 
 // The types of a parameter. The constructors Range, Stepped, Pow2, Enum, Ints, Floats, Values and Bool
-// set them.
+// set them, and so do Float, LogFloat and LogRange, which list the values of a Grid.
 const (
 	TypeInt  Type = iota + 1 // From, From+Step, … up to To
 	TypePow2                 // the powers of two from From to To
@@ -30,6 +30,9 @@ const (
 )
 
 var typeNames = [...]string{"unset", "int", "pow2", "enum", "bool"}
+
+// floatType is the type, in YAML, of a parameter with the numbers of a Grid.
+const floatType = "float"
 
 // String returns the type as it is written in YAML: "int", "pow2", "enum" or "bool".
 func (t Type) String() string {
@@ -58,6 +61,8 @@ type Parameter struct {
 	// Values is the domain of an enum: at least one value, all different and all of one kind. Integers
 	// beside floats become floats.
 	Values []Value
+	// Grid is the range that Values are of, where an enum was made by Float, LogFloat or LogRange; nil where they are listed.
+	Grid *Grid
 	// Default is the value of a point if nothing else is given; nil means the first.
 	Default *Value
 	// When is the condition under which the parameter is active, an expression over parameters
@@ -129,6 +134,15 @@ func (p Parameter) WithDefault(v any) Parameter {
 func (p Parameter) Describe(doc string) Parameter {
 	p.Doc = doc
 	return p
+}
+
+// TypeName returns the type as it is written in the YAML form of p: that of Type or, where the values are those of a Grid, "float" or
+// "int".
+func (p Parameter) TypeName() string {
+	if p.Grid != nil {
+		return p.Grid.typeName()
+	}
+	return p.Type.String()
 }
 
 // Len returns the number of values in the domain, and 0 where the definition is not valid.
@@ -284,7 +298,17 @@ func (p *Parameter) find(v Value) (int, error) {
 	if p.kind() == kindString {
 		hint = DidYouMean(v.text, p.texts())
 	}
+	hint += p.near(v)
 	return 0, fmt.Errorf("parameter %q has no value %v%s; its domain is %s", p.Name, v, hint, p.Domain())
+}
+
+// near names the value of a grid that is nearest to v.
+func (p *Parameter) near(v Value) string {
+	x, ok := v.Number()
+	if p.Grid == nil || !ok {
+		return ""
+	}
+	return fmt.Sprintf(" (the nearest is %v)", p.Grid.nearest(x))
 }
 
 // texts lists the strings of a string enum.
@@ -309,6 +333,9 @@ func (p Parameter) Domain() string {
 		return fmt.Sprintf("%d..%d (powers of two)", p.From, p.To)
 	case TypeBool:
 		return "false, true"
+	}
+	if p.Grid != nil {
+		return p.Grid.String()
 	}
 	const shown = 12
 	var words []string
@@ -337,6 +364,9 @@ func (p Parameter) normalise() (Parameter, int, error) {
 	if p.Type != TypeEnum && len(p.Values) > 0 {
 		return p, 0, fmt.Errorf("type %s takes no list of values", p.Type)
 	}
+	if p.Type != TypeEnum && p.Grid != nil {
+		return p, 0, fmt.Errorf("type %s takes no grid", p.Type)
+	}
 	if p.Type != TypeInt && p.Step != 0 {
 		return p, 0, fmt.Errorf("type %s takes no step", p.Type)
 	}
@@ -363,6 +393,9 @@ func (p Parameter) normalise() (Parameter, int, error) {
 			return p, 0, fmt.Errorf("from %d is greater than to %d", p.From, p.To)
 		}
 	case TypeEnum:
+		if err := p.checkGrid(); err != nil {
+			return p, 0, err
+		}
 		values, err := normaliseValues(p.Values)
 		if err != nil {
 			return p, 0, err
@@ -380,17 +413,31 @@ func (p Parameter) normalise() (Parameter, int, error) {
 	}
 	i, ok := p.Ordinal(*p.Default)
 	if !ok {
-		return p, 0, fmt.Errorf("default %v is not in the domain %s", *p.Default, p.Domain())
+		return p, 0, fmt.Errorf("default %v is not in the domain %s%s", *p.Default, p.Domain(), p.near(*p.Default))
 	}
 	v := p.at(i)
 	p.Default = &v
 	return p, i, nil
 }
 
+// checkGrid compares the values of a parameter with its grid, if it has one.
+func (p *Parameter) checkGrid() error {
+	if p.Grid == nil {
+		return nil
+	}
+	if err := p.Grid.Validate(); err != nil {
+		return err
+	}
+	if !slices.Equal(p.Values, p.Grid.values()) {
+		return fmt.Errorf("its values are not those of its grid %s", p.Grid)
+	}
+	return nil
+}
+
 // normaliseValues checks the domain of an enum.
 func normaliseValues(in []Value) ([]Value, error) {
 	if len(in) == 0 {
-		return nil, fmt.Errorf("the domain is empty")
+		return nil, fmt.Errorf("the domain is empty: list its values, as in values: [1, 2, 4]")
 	}
 	if len(in) > maxValues {
 		return nil, fmt.Errorf("the domain lists %d values, more than %d", len(in), maxValues)

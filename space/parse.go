@@ -92,23 +92,19 @@ type node struct {
 
 // parser is a Pratt parser [Pratt, "Top down operator precedence", POPL 1973].
 type parser struct {
-	src     string
-	tokens  []token
-	at      int
-	depth   int
-	formula bool // min and max may have one argument
+	src    string
+	tokens []token
+	at     int
+	depth  int
 }
 
-// parseExpr returns the syntax tree of a constraint or a condition. Every error is an *ExprError.
-func parseExpr(src string) (*node, error) { return parse(src, false) }
-
-// parse returns the syntax tree of src, which is a formula or not.
-func parse(src string, formula bool) (*node, error) {
-	tokens, err := lex(src, formula)
+// parseExpr returns the syntax tree of an expression. Every error is an *ExprError.
+func parseExpr(src string) (*node, error) {
+	tokens, err := lex(src)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{src: src, tokens: tokens, formula: formula}
+	p := &parser{src: src, tokens: tokens}
 	if p.peek().kind == tokenEnd {
 		return nil, p.fail(p.peek().col, "the expression is empty")
 	}
@@ -400,10 +396,8 @@ func (p *parser) call(t token) (*node, error) {
 	switch {
 	case n.op == opAbs && len(n.kids) != 1:
 		return nil, p.fail(t.col, "abs takes one argument, not %d", len(n.kids))
-	case n.op != opAbs && p.formula && len(n.kids) == 0:
+	case len(n.kids) == 0:
 		return nil, p.fail(t.col, "%s takes at least one argument", t.text)
-	case n.op != opAbs && !p.formula && len(n.kids) < 2:
-		return nil, p.fail(t.col, "%s takes at least two arguments", t.text)
 	}
 	return p.grow(n)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,11 @@ type Document struct {
 	Name        string
 	Parameters  []Parameter
 	Constraints []string
+	// Start are points that a search should evaluate first, each as a key that may leave out parameters: see Space.ParsePartial.
+	Start []string
 
-	// lines has the line of each constraint, 0 where it does not come from a file.
-	lines []int
+	// lines has the line of each constraint, 0 where it does not come from a file, and startLines that of each start point.
+	lines, startLines []int
 }
 
 // Read reads a space in its YAML form, which must be all of r. Each error names the line, and the nearest correct field or type
@@ -44,7 +47,7 @@ func read(r io.Reader, limits limits) (*Space, error) {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the file is empty")
 		}
-		return nil, fmt.Errorf("read space: %w", err)
+		return nil, fmt.Errorf("read space: %w", SyntaxError(data, err))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err == nil {
@@ -60,6 +63,11 @@ func (d Document) Space() (*Space, error) { return d.space(defaultLimits) }
 
 func (d Document) space(limits limits) (*Space, error) {
 	s, err := newSpace(d.Name, d.Parameters, d.Constraints, limits)
+	if err == nil {
+		if err = d.checkStart(s); err != nil {
+			return nil, err
+		}
+	}
 	var at *definitionError
 	if !errors.As(err, &at) {
 		return s, err
@@ -75,6 +83,20 @@ func (d Document) space(limits limits) (*Space, error) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("line %d: %w", line, err)
+}
+
+// checkStart reports a start point that is no point of the space.
+func (d Document) checkStart(s *Space) error {
+	for i, key := range d.Start {
+		if _, err := s.ParsePartial(key); err != nil {
+			err = fmt.Errorf("space %q: start point %d: %w", d.Name, i+1, err)
+			if i < len(d.startLines) {
+				err = fmt.Errorf("line %d: %w", d.startLines[i], err)
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // WithLines returns a copy of d whose errors name the given lines of a file in another format: one for each parameter, and one
@@ -103,6 +125,35 @@ func (s *Space) Write(w io.Writer) error {
 		return fmt.Errorf("write space %q: %w", s.name, err)
 	}
 	return encoder.Close()
+}
+
+// SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, the result
+// says so, with line and column.
+func SyntaxError(data []byte, err error) error {
+	if !strings.HasPrefix(err.Error(), "yaml: ") {
+		return err
+	}
+	about := 1 // the package leaves out the first line
+	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &about)
+	for i, text := range strings.Split(string(data), "\n") {
+		indent := text[:len(text)-len(strings.TrimLeft(text, " \t-"))]
+		at := strings.IndexByte(indent, '\t')
+		// The package may name the line before or after it.
+		if at >= 0 && strings.TrimSpace(text) != "" && max(i+1-about, about-i-1) <= 1 {
+			return &TabError{i + 1, at + 1}
+		}
+	}
+	return err
+}
+
+// TabReason says what is wrong with the line of a TabError.
+const TabReason = "a tab indents this line, but YAML is indented by spaces: replace it by spaces"
+
+// TabError says that a tab indents a line of YAML.
+type TabError struct{ Line, Column int } // from 1
+
+func (e *TabError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, TabReason)
 }
 
 // fields is a YAML mapping with known fields.
@@ -150,7 +201,7 @@ func (f *fields) fail(name, format string, args ...any) error {
 	if n := f.at[name]; n != nil {
 		line = n.Line
 	}
-	return fmt.Errorf("line %d: %s: %s", line, name, fmt.Sprintf(format, args...))
+	return fmt.Errorf("line %d: %s: %w", line, name, fmt.Errorf(format, args...))
 }
 
 // text reads a string field; a number or a boolean may be written without quotes.
@@ -176,6 +227,18 @@ func (f *fields) integer(name string) (v int64, ok bool, err error) {
 	}
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil {
 		return 0, false, f.fail(name, "%q is not a 64-bit integer", n.Value)
+	}
+	return v, true, nil
+}
+
+// number reads a finite number; ok is false where it is missing.
+func (f *fields) number(name string) (v float64, ok bool, err error) {
+	n := f.at[name]
+	if n == nil {
+		return 0, false, nil
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" || n.Decode(&v) != nil || !Finite(v) {
+		return 0, false, f.fail(name, "%q is not a finite number", n.Value)
 	}
 	return v, true, nil
 }
@@ -227,9 +290,9 @@ func scalar(n *yaml.Node) (Value, error) {
 	return Value{}, fmt.Errorf("line %d: %q is not a number, text, true or false", n.Line, n.Value)
 }
 
-// UnmarshalYAML reads the fields name, parameters and constraints.
+// UnmarshalYAML reads the fields name, parameters, constraints and start.
 func (d *Document) UnmarshalYAML(node *yaml.Node) error {
-	f, err := readFields(node, "space", "name", "parameters", "constraints")
+	f, err := readFields(node, "space", "name", "parameters", "constraints", "start")
 	if err != nil {
 		return err
 	}
@@ -262,13 +325,46 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 		d.Constraints = append(d.Constraints, n.Value)
 		d.lines = append(d.lines, n.Line)
 	}
+	return d.readStart(f)
+}
+
+// readStart reads the start points: keys, or mappings from parameters to values.
+func (d *Document) readStart(f *fields) error {
+	start, err := f.list("start")
+	if err != nil {
+		return err
+	}
+	for _, n := range start {
+		key := n.Value
+		if n.Kind != yaml.ScalarNode {
+			if n.Kind != yaml.MappingNode {
+				return fmt.Errorf("line %d: a start point is a mapping from parameters to values, or a text such as tile=16 unroll=4", n.Line)
+			}
+			var pairs []string
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				v, err := scalar(resolve(n.Content[i+1]))
+				if err != nil {
+					return err
+				}
+				pairs = append(pairs, resolve(n.Content[i]).Value+"="+v.String())
+			}
+			key = strings.Join(pairs, " ")
+		}
+		d.Start, d.startLines = append(d.Start, key), append(d.startLines, n.Line)
+	}
 	return nil
 }
 
-// UnmarshalYAML reads the fields name, doc, type, from, to, step, values, default and when. Type is one of int (step defaults to
-// 1), pow2, enum and bool.
-func (p *Parameter) UnmarshalYAML(node *yaml.Node) error {
-	f, err := readFields(node, "parameter", "name", "type", "from", "to", "step", "values", "default", "when", "doc")
+// parameterFields are the fields of a parameter.
+var parameterFields = []string{"name", "type", "from", "to", "step", "steps", "scale", "values", "default", "when", "doc"}
+
+// UnmarshalYAML reads the fields name, doc, type, from, to, step, steps, scale, values, default and when. Type is one of int (step
+// defaults to 1), float, pow2, enum and bool.
+func (p *Parameter) UnmarshalYAML(node *yaml.Node) error { return p.Read(node) }
+
+// Read is UnmarshalYAML for a file whose parameters have more fields, which the caller reads.
+func (p *Parameter) Read(node *yaml.Node, more ...string) error {
+	f, err := readFields(node, "parameter", slices.Concat(parameterFields, more)...)
 	if err != nil {
 		return err
 	}
@@ -285,21 +381,46 @@ func (p *Parameter) UnmarshalYAML(node *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	names := typeNames[TypeInt:]
-	at := slices.Index(names, typeName)
+	names := slices.Insert(slices.Clone(typeNames[TypeInt:]), 1, floatType)
+	at := slices.Index(typeNames[TypeInt:], typeName)
 	switch {
+	case typeName == floatType:
+		at = int(TypeEnum - TypeInt)
 	case f.at["type"] == nil:
 		return f.fail("type", "parameter %q has no type; the types are %s", p.Name, strings.Join(names, ", "))
 	case at < 0:
 		return f.fail("type", "there is no type %q%s; the types are %s", typeName, DidYouMean(typeName, names), strings.Join(names, ", "))
 	}
 	p.Type = TypeInt + Type(at)
-	if err := p.readRange(f); err != nil {
+	if p.Grid, err = f.grid(p.Name, typeName); err != nil {
 		return err
 	}
+	if p.Grid == nil {
+		err = p.readRange(f)
+	}
+	if err != nil {
+		return err
+	}
+	return p.readValues(f)
+}
+
+// readValues reads values and default.
+func (p *Parameter) readValues(f *fields) error {
 	values, err := f.list("values")
 	if err != nil {
 		return err
+	}
+	switch n := f.at["values"]; {
+	case p.Grid != nil && n != nil:
+		return f.fail("values", "the values follow from from, to and steps: leave it out, or write type: enum")
+	case p.Grid != nil:
+		p.Type, p.Values = TypeEnum, p.Grid.values()
+	case p.Type == TypeEnum && n == nil:
+		return f.fail("values", "parameter %q of type enum needs it: list its values, as in values: [1, 2, 4]", p.Name)
+	case p.Type == TypeEnum && len(values) == 0:
+		return f.fail("values", "it is empty: list the values, as in values: [1, 2, 4]")
+	case p.Type != TypeEnum && n != nil:
+		return f.fail("values", "type %s does not take it: leave it out, or write type: enum", p.Type)
 	}
 	if len(values) > maxValues {
 		return f.fail("values", "%d are more than %d", len(values), maxValues)
@@ -319,6 +440,79 @@ func (p *Parameter) UnmarshalYAML(node *yaml.Node) error {
 		p.Default = &v
 	}
 	return nil
+}
+
+// grid reads from, to, step, steps and scale of a parameter whose values are those of a Grid: a float, or an int with scale: log.
+// It returns nil for any other one.
+func (f *fields) grid(name, typeName string) (*Grid, error) {
+	scale, err := f.text("scale")
+	whole := typeName == typeNames[TypeInt]
+	switch {
+	case err != nil:
+		return nil, err
+	case scale != "" && scale != "linear" && scale != "log":
+		return nil, f.fail("scale", "there is no scale %q%s; the scales are linear, log", scale, DidYouMean(scale, []string{"linear", "log"}))
+	case f.at["scale"] != nil && !whole && typeName != floatType:
+		return nil, f.fail("scale", "type %s does not take it: only int and float do", typeName)
+	case f.at["steps"] != nil && !whole && typeName != floatType:
+		return nil, f.fail("steps", "type %s does not take it: only float, and int with scale: log do", typeName)
+	case whole && scale != "log" && f.at["steps"] != nil:
+		return nil, f.fail("steps", "an int has step, the distance of its values, unless it has scale: log: write one of them")
+	case typeName != floatType && (!whole || scale != "log"):
+		return nil, nil
+	}
+	g := &Grid{Log: scale == "log", Whole: whole}
+	for _, end := range []struct {
+		name string
+		to   *float64
+	}{{"from", &g.From}, {"to", &g.To}} {
+		v, ok, err := f.number(end.name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return nil, f.fail(end.name, "parameter %q of type %s needs it", name, typeName)
+		}
+		*end.to = v
+	}
+	if g.Steps, err = f.steps(*g); err != nil {
+		return nil, err
+	}
+	if err := g.Validate(); err != nil {
+		return nil, f.fail("type", "parameter %q: %w", name, err)
+	}
+	return g, nil
+}
+
+// steps reads how many steps a grid has, from steps, or from step, their size.
+func (f *fields) steps(g Grid) (int, error) {
+	n, ok, err := f.integer("steps")
+	step, sized, serr := f.number("step")
+	switch {
+	case err != nil:
+		return 0, err
+	case serr != nil:
+		return 0, serr
+	case sized && g.Log:
+		return 0, f.fail("step", "the values of scale: log have no equal distance: write steps, their number, instead")
+	case ok && sized:
+		return 0, f.fail("step", "there is steps too: write one of them")
+	case ok:
+		return int(min(max(n, 0), maxValues)), nil
+	case !sized && g.Log:
+		return 0, f.fail("steps", "scale: log needs it: the number of steps from %s to %s, as in steps: 20", plainNumber(g.From), plainNumber(g.To))
+	case !sized:
+		return 0, f.fail("steps", "type float needs it: the number of steps from %s to %s, as in steps: 20, or step, their size", plainNumber(g.From), plainNumber(g.To))
+	case step <= 0:
+		return 0, f.fail("step", "%s is not above 0", plainNumber(step))
+	}
+	count := (g.To - g.From) / step
+	whole := math.Round(count)
+	if whole < 1 || whole >= maxValues || math.Abs(count-whole) > nearly {
+		return 0, f.fail("step", "from %s to %s there are %.6g steps of %s: want a whole number of them, from 1 to %d",
+			plainNumber(g.From), plainNumber(g.To), count, plainNumber(step), maxValues-1)
+	}
+	return int(whole), nil
 }
 
 // readRange reads from, to and step, and reports which of them the type needs or does not take.
@@ -364,6 +558,13 @@ func (d Document) MarshalYAML() (any, error) {
 		}
 		addField(document, "constraints", constraints)
 	}
+	if len(d.Start) > 0 {
+		start := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, key := range d.Start {
+			start.Content = append(start.Content, textNode(key))
+		}
+		addField(document, "start", start)
+	}
 	return document, nil
 }
 
@@ -373,7 +574,15 @@ func (p Parameter) MarshalYAML() (any, error) { return p.node(), nil }
 func (p Parameter) node() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	addField(n, "name", textNode(p.Name))
-	addField(n, "type", textNode(p.Type.String()))
+	addField(n, "type", textNode(p.TypeName()))
+	if g := p.Grid; g != nil {
+		addField(n, "from", numberNode(g.From))
+		addField(n, "to", numberNode(g.To))
+		addField(n, "steps", IntValue(int64(g.Steps)).node())
+		if g.Log {
+			addField(n, "scale", textNode("log"))
+		}
+	}
 	if p.Type == TypeInt || p.Type == TypePow2 {
 		addField(n, "from", IntValue(p.From).node())
 		addField(n, "to", IntValue(p.To).node())
@@ -381,7 +590,7 @@ func (p Parameter) node() *yaml.Node {
 	if p.Type == TypeInt && p.Step != 1 {
 		addField(n, "step", IntValue(p.Step).node())
 	}
-	if p.Type == TypeEnum {
+	if p.Type == TypeEnum && p.Grid == nil {
 		values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for _, v := range p.Values {
 			values.Content = append(values.Content, v.node())
@@ -413,6 +622,14 @@ func textNode(text string) *yaml.Node {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
+}
+
+// numberNode is a number in the fewest digits.
+func numberNode(v float64) *yaml.Node {
+	if wholeNumber(v) {
+		return IntValue(int64(v)).node()
+	}
+	return FloatValue(v).node()
 }
 
 // node is the value as a YAML scalar.

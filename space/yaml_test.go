@@ -42,16 +42,16 @@ func TestReadErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "the file is empty"},
 		{"name: [", "did not find"},
-		{"[]", "line 1: a space is a mapping with the fields name, parameters, constraints"},
+		{"[]", "line 1: a space is a mapping with the fields name, parameters, constraints, start"},
 		{"name: x", "it has no parameters"},
 		{"nmae: x", `line 1: a space has no field "nmae" (did you mean "name"?)`},
-		{"name: x\nzzz: 1", `line 2: a space has no field "zzz"; the fields are name, parameters, constraints`},
+		{"name: x\nzzz: 1", `line 2: a space has no field "zzz"; the fields are name, parameters, constraints, start`},
 		{"name: x\nname: y", `line 2: field "name" is given twice`},
 		{"name: [x]", "line 1: name: expected a text"},
 		{"parameters: 3", "line 1: parameters: expected a list"},
 		{"parameters: [3]", "line 1: a parameter is a mapping"},
 		{parameter("name: a, type: int, from: 1, ot: 3"), `line 3: a parameter has no field "ot" (did you mean "to"?)`},
-		{parameter("name: a"), `line 3: type: parameter "a" has no type; the types are int, pow2, enum, bool`},
+		{parameter("name: a"), `line 3: type: parameter "a" has no type; the types are int, float, pow2, enum, bool`},
 		{parameter("name: a, type: pow"), `there is no type "pow" (did you mean "pow2"?)`},
 		{parameter("name: a, type: unset"), `there is no type "unset"`},
 		{parameter("name: a, type: int, from: 1"), `line 3: to: parameter "a" of type int needs it`},
@@ -61,8 +61,34 @@ func TestReadErrors(t *testing.T) {
 		{parameter("name: a, type: int, from: 3, to: 4, step: 0"), "step 0 is not at least 1"},
 		{parameter("name: a, type: pow2, from: 1, to: 4, step: 2"), "line 3: step: type pow2 does not take it"},
 		{parameter("name: a, type: bool, from: 1"), "line 3: from: type bool does not take it"},
-		{parameter("name: a, type: bool, values: [true]"), "takes no list of values"},
-		{parameter("name: a, type: enum"), "the domain is empty"},
+		{parameter("name: a, type: bool, values: [true]"), "line 3: values: type bool does not take it: leave it out, or write type: enum"},
+		{parameter("name: a, type: enum"), `line 3: values: parameter "a" of type enum needs it: list its values, as in values: [1, 2, 4]`},
+		{parameter("name: a, type: enum, values: []"), "line 3: values: it is empty: list the values"},
+		{parameter("name: a, type: float"), `line 3: from: parameter "a" of type float needs it`},
+		{parameter("name: a, type: float, from: 0"), `line 3: to: parameter "a" of type float needs it`},
+		{parameter("name: a, type: float, from: 0, to: 1"), "line 3: steps: type float needs it: the number of steps from 0 to 1, as in steps: 20, or step, their size"},
+		{parameter("name: a, type: float, from: 0, to: x, steps: 3"), `line 3: to: "x" is not a finite number`},
+		{parameter("name: a, type: float, from: 0, to: .inf, steps: 3"), `".inf" is not a finite number`},
+		{parameter("name: a, type: float, from: 0, to: 1, steps: 0"), `line 3: type: parameter "a": steps is 0: want at least 1`},
+		{parameter("name: a, type: float, from: 0, to: 1, steps: 99999999999"), "want less than 65536"},
+		{parameter("name: a, type: float, from: 2, to: 1, steps: 3"), `line 3: type: parameter "a": from 2 is not less than to 1`},
+		{parameter("name: a, type: float, from: 0, to: 1, steps: 3, scale: log"), "from 0 is not above 0, which scale: log needs"},
+		{parameter("name: a, type: float, from: 0, to: 1, step: 0.3"), "line 3: step: from 0 to 1 there are 3.33333 steps of 0.3: want a whole number of them"},
+		{parameter("name: a, type: float, from: 0, to: 1, step: 0"), "line 3: step: 0 is not above 0"},
+		{parameter("name: a, type: float, from: 1, to: 2, step: 0.5, steps: 2"), "line 3: step: there is steps too: write one of them"},
+		{parameter("name: a, type: float, from: 1, to: 2, step: 0.5, scale: log"), "line 3: step: the values of scale: log have no equal distance: write steps"},
+		{parameter("name: a, type: float, from: 1, to: 2, scale: log"), "line 3: steps: scale: log needs it"},
+		{parameter("name: a, type: float, from: 1, to: 2, steps: 2, scale: lgo"), `line 3: scale: there is no scale "lgo" (did you mean "log"?); the scales are linear, log`},
+		{parameter("name: a, type: float, from: 1, to: 2, steps: 2, values: [1]"), "line 3: values: the values follow from from, to and steps"},
+		{parameter("name: a, type: float, from: 0, to: 1, steps: 4, default: 0.3"), "default 0.3 is not in the domain 0..1 in 4 steps (the nearest is 0.25)"},
+		{parameter("name: a, type: int, from: 1, to: 9, scale: log"), "line 3: steps: scale: log needs it: the number of steps from 1 to 9"},
+		{parameter("name: a, type: int, from: 1, to: 9.5, scale: log, steps: 3"), "from and to have to be whole numbers"},
+		{parameter("name: a, type: int, from: 1, to: 9, steps: 3"), "line 3: steps: an int has step, the distance of its values, unless it has scale: log"},
+		{parameter("name: a, type: pow2, from: 1, to: 8, scale: log"), "line 3: scale: type pow2 does not take it"},
+		{parameter("name: a, type: enum, values: [1], steps: 2"), "line 3: steps: type enum does not take it"},
+		{parameter("name: a, type: bool, when: b") + "  - {name: b, type: bool}\n", "move b before a"},
+		{"name: x\nparameters:\n\t- {name: a, type: bool}\n", "line 3: a tab indents this line, but YAML is indented by spaces"},
+		{"name: x\nparameters:\n  -\tname: a\n  \ttype: bool\n", "a tab indents this line"},
 		{parameter("name: a, type: enum, values: x"), "values: expected a list"},
 		{parameter("name: a, type: enum, values: [[x]]"), "not a number, text, true or false"},
 		{parameter("name: a, type: enum, values: [~]"), "not a number, text, true or false"},
@@ -77,6 +103,10 @@ func TestReadErrors(t *testing.T) {
 		{parameter("name: a, type: bool") + "constraints:\n  - [a]\n", "line 5: a constraint is an expression in one text"},
 		{parameter("name: a, type: bool") + "constraints: [a, not a]\n", "these 2 constraints conflict, of which any smaller set can be satisfied: a; not a"},
 		{parameter("name: a, type: bool") + "---\nname: y\n", "a second YAML document"},
+		{parameter("name: a, type: int, from: 1, to: 9") + "start:\n  - a=2\n  - {a: 10}\n", `line 6: space "x": start point 2: parameter "a" has no value 10`},
+		{parameter("name: a, type: int, from: 1, to: 9") + "start: [b=2]\n", `line 4: space "x": start point 1: space "x" has no parameter "b"`},
+		{parameter("name: a, type: int, from: 1, to: 9") + "start: [[2]]\n", "line 4: a start point is a mapping"},
+		{parameter("name: a, type: int, from: 1, to: 9") + "start: [{a: [2]}]\n", "not a number, text, true or false"},
 		{"&a [*a]", "a space is a mapping"},
 		{"parameters: &a [*a]", "a parameter is a mapping"},
 	} {
@@ -113,6 +143,41 @@ constraints: ~
 	again, err := Read(strings.NewReader(text.String()))
 	if err != nil || again.Fingerprint() != s.Fingerprint() {
 		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+// TestReadStart: a file may list start points, which leave the space as it is.
+func TestReadStart(t *testing.T) {
+	const text = `name: x
+parameters:
+  - {name: a, type: int, from: 1, to: 9}
+  - {name: b, type: enum, values: [x y, z]}
+start:
+  - a=2 b="x y"
+  - b=z
+`
+	var d Document
+	if err := yaml.Unmarshal([]byte(strings.Replace(text, "b=z", "{b: z}", 1)), &d); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, key := range d.Start {
+		p, err := s.ParsePartial(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, p.Key())
+	}
+	if got := strings.Join(keys, "; "); got != `a=2 b="x y"; a=1 b=z` {
+		t.Errorf("the start points are %s", got)
+	}
+	out, err := yaml.Marshal(d)
+	if err != nil || strings.ReplaceAll(string(out), "    - ", "  - ") != text {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -40,13 +40,17 @@ Every measurement is written to disk at once. A run that was stopped, in whateve
 With --from, the run starts from earlier measurements, perhaps of another shape or device: the strategy tries the best
 points early, and learns from the others as far as it can. Points are carried over by the names and values of their
 parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.
-Measurements of another kernel are refused unless --from-any is given, because they say nothing about this one.`,
+Measurements of another kernel are refused unless --from-any is given, because they say nothing about this one.
+
+With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
+own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run my.yaml --budget 5m
   tune run --config treehash-small --json
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
+  tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
 	a.asRun(c)
@@ -59,6 +63,7 @@ func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
+	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	asJSON, quiet := outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, _, _, done, err := a.settingsOfRun(c, *config, args)
@@ -69,15 +74,22 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, *from, *fromAny, *asJSON, *quiet)
+		return a.search(c, set, starting{*from, *fromAny, *start}, *asJSON, *quiet)
 	}
+}
+
+// starting says what a run starts with.
+type starting struct {
+	from    []string // files of earlier measurements
+	fromAny bool
+	first   []string // keys of points
 }
 
 func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
 }
 
-func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -89,7 +101,7 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	if err := set.checkStrategy(); err != nil {
 		return err
 	}
-	earlier, err := readEarlier(from)
+	earlier, err := readEarlier(with.from)
 	if err != nil {
 		return err
 	}
@@ -116,19 +128,19 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 	start := func(s tune.Start) {
 		started = true
 		if isOwn && !quiet {
-			d.warnings = slices.Concat(own.Warnings(), glance(c.Context(), own, shape))
+			d.warnings = slices.Concat(own.Warnings(), own.LeftOut(shape), glance(c.Context(), own, shape))
 		}
 		d.start(s)
 	}
 	report, err := tune.Run(c.Context(), tune.Options{
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: fromAny, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
+		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
-	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
+	if wrong := startingError(err); wrong != nil {
 		if made {
 			os.Remove(set.dir)
 		}
-		return usage(fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other))
+		return usage(wrong)
 	}
 	if started {
 		d.end()
@@ -139,6 +151,17 @@ func (a *app) search(c *cobra.Command, set settings, from []string, fromAny, asJ
 		}
 	}
 	return a.finish(report, err, asJSON)
+}
+
+// startingError says which flag is at fault where a run cannot start with what it was given; nil where none is.
+func startingError(err error) error {
+	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
+		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
+	}
+	if first, ok := errors.AsType[*tune.FirstError](err); ok {
+		return fmt.Errorf("--start %q: %w", first.Key, first.Err)
+	}
+	return nil
 }
 
 // readEarlier reads what --from names.

@@ -390,7 +390,7 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 	if err := decoder.Decode(&doc); err == io.EOF {
 		return nil, nil, errEmpty
 	} else if err != nil {
-		return nil, nil, yamlError(err)
+		return nil, nil, yamlError(data, err)
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil, errEmpty
@@ -430,7 +430,7 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 
 var errEmpty = errors.New("it is empty: want settings such as budget: 90s, one a line")
 
-// yamlError drops what the YAML package says of itself.
-func yamlError(err error) error {
-	return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: "))
+// yamlError says what is wrong with a text that is not YAML, without what the YAML package says of itself.
+func yamlError(data []byte, err error) error {
+	return errors.New(strings.TrimPrefix(strings.ReplaceAll(space.SyntaxError(data, err).Error(), "\n", " "), "yaml: "))
 }

@@ -169,7 +169,7 @@ func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
 		if analysis.Used != nil && analysis.Used[i] < p.Len() {
 			values += fmt.Sprintf(", of which %d can occur", analysis.Used[i])
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s%s\n", p.Name, p.Type, values, p.Doc, when)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s%s\n", p.Name, p.TypeName(), values, p.Doc, when)
 	}
 	size, known := s.Size()
 	for _, e := range analysis.Effects {
@@ -260,7 +260,7 @@ func spaceJSON(s *space.Space, presets []kernels.Preset) any {
 		out.Presets = append(out.Presets, preset{p.Name, p.Doc, p.Point.Key(), p.Start})
 	}
 	for i, p := range s.Parameters() {
-		j := parameter{p.Name, fmt.Sprint(p.Type), p.Len(), nil, domain(p), p.When, p.Doc}
+		j := parameter{p.Name, p.TypeName(), p.Len(), nil, domain(p), p.When, p.Doc}
 		if analysis.Used != nil {
 			j.Used = &analysis.Used[i]
 		}

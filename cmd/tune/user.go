@@ -60,7 +60,7 @@ func embeddedKeys() []string {
 func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, nil, yamlError(err)
+		return nil, nil, yamlError(data, err)
 	}
 	root := doc.Content[0] // a kernel has one
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -242,6 +242,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	report.Warnings = append(report.Warnings, checkFaults(k.LeftOut(shape))...)
 	report.Kernel, report.Shape, report.unit = info.Name, shape.String(), info.Unit
 	if n, ok := p.Space().Len(); ok {
 		report.Points = &n

@@ -21,7 +21,7 @@ func (p *SourceProblem) baselines() []space.Point {
 	for at := 0; at < len(out); at++ {
 		ords := out[at].Ordinals()
 		for i, parameter := range s.Parameters() {
-			if i <= changed[at] || parameter.Default != nil || ords[i] < 0 || parameter.Type != space.TypeEnum && parameter.Type != space.TypeBool {
+			if i <= changed[at] || parameter.Default != nil || parameter.Grid != nil || ords[i] < 0 || parameter.Type != space.TypeEnum && parameter.Type != space.TypeBool {
 				continue
 			}
 			for o := range parameter.Len() {
@@ -51,7 +51,7 @@ func (p *SourceProblem) Settle(ctx context.Context, seed uint64) error {
 	return err
 }
 
-// Presets returns the baseline.
+// Presets returns the baseline, and the start points of the file.
 func (p *SourceProblem) Presets() []kernels.Preset {
 	presets := p.Problem.Presets()
 	p.mu.Lock()

@@ -24,6 +24,7 @@ import (
 type commandProblem struct {
 	c         *command
 	space     *space.Space
+	presets   []kernels.Preset
 	constants map[string]int
 	here      string // the directory of the kernel's file
 
@@ -42,7 +43,7 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 	if err != nil {
 		return nil, err
 	}
-	p := &commandProblem{c: k.d.command, space: sp, constants: constants, here: k.dir, host: k.host}
+	p := &commandProblem{c: k.d.command, space: sp, presets: k.d.space.presets(sp), constants: constants, here: k.dir, host: k.host}
 	k.onClose(p.own.close)
 	return p, nil
 }
@@ -50,12 +51,8 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 // Space returns the points.
 func (p *commandProblem) Space() *space.Space { return p.space }
 
-// Presets returns the baseline: the default of every parameter.
-func (p *commandProblem) Presets() []kernels.Preset { return baselinePreset(p.space) }
-
-func baselinePreset(s *space.Space) []kernels.Preset {
-	return []kernels.Preset{{Name: "baseline", Doc: "the default of every parameter", Point: s.Default()}}
-}
+// Presets returns the baseline, the default of every parameter, and the start points of the file.
+func (p *commandProblem) Presets() []kernels.Preset { return slices.Clone(p.presets) }
 
 // Traits says that candidates are processes, that the file's check command, if there is one, decides whether they are right, and
 // that candidates with a noisy metric are compared side by side.
@@ -75,7 +72,11 @@ func (p *commandProblem) Build(ctx context.Context, point space.Point) (kernels.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &commandCandidate{p: p, point: point, texts: pointTexts(point, p.constants)}, nil
+	values := pointValues(point, p.constants)
+	if err := computable(p.c.templates(), values); err != nil {
+		return nil, kernels.Reject(space.Invalid, "%v", err)
+	}
+	return &commandCandidate{p: p, point: point, chosen: values}, nil
 }
 
 // shared reports whether all candidates run in one directory.
@@ -86,9 +87,9 @@ func (p *commandProblem) exclusive() bool { return p.shared() || !p.c.metric.exa
 
 // commandCandidate is a command with the values of one point.
 type commandCandidate struct {
-	p     *commandProblem
-	point space.Point
-	texts texts
+	p      *commandProblem
+	point  space.Point
+	chosen values
 
 	dir     string    // its own directory, if it has one
 	temp    string    // the folder for temporary files of the last run; "" before the first
@@ -126,7 +127,7 @@ func (c *commandCandidate) inspect(ctx context.Context) error {
 		return nil
 	}
 	texts := c.values()
-	texts["seed"] = strconv.FormatUint(c.seed, 10)
+	texts["seed"] = space.StringValue(strconv.FormatUint(c.seed, 10))
 	e, err := c.run(ctx, "the check", c.p.c.check, texts, c.p.c.limits.check)
 	if err != nil {
 		return err
@@ -273,10 +274,10 @@ func (c *commandCandidate) sample(ctx context.Context) error {
 	return nil
 }
 
-// values returns the texts of the point, and the paths of this candidate's directory.
-func (c *commandCandidate) values() texts {
-	out := texts{"here": c.p.here}
-	for name, v := range c.texts {
+// values returns the values of the point, and the path of this candidate's directory.
+func (c *commandCandidate) values() values {
+	out := values{"here": space.StringValue(c.p.here)}
+	for name, v := range c.chosen {
 		out[name] = v
 	}
 	return out
@@ -294,11 +295,11 @@ func (c *commandCandidate) directory() string {
 }
 
 // words returns the words of a command line.
-func (l *line) expand(values texts) []string {
+func (l *line) expand(v values) []string {
 	if l.shell {
-		return []string{"/bin/sh", "-c", expandShell(l.words[0], l.places, values)}
+		return []string{"/bin/sh", "-c", expandShell(l.words[0], l.places, v)}
 	}
-	return expandAll(l.words, values)
+	return expandAll(l.words, v)
 }
 
 // environment returns the environment variables that the file sets.
@@ -313,13 +314,13 @@ func (c *commandCandidate) environment() []string {
 	return out
 }
 
-func (c *commandCandidate) run(ctx context.Context, what string, l *line, values texts, wall time.Duration) (ended, error) {
+func (c *commandCandidate) run(ctx context.Context, what string, l *line, v values, wall time.Duration) (ended, error) {
 	if !c.placed() {
 		return ended{}, c.gone(what)
 	}
 	limits := c.p.c.limits
 	e, err := job{
-		what: what, words: l.expand(values), dir: c.directory(), env: slices.Concat(os.Environ(), c.tempEnvironment(), c.environment()),
+		what: what, words: l.expand(v), dir: c.directory(), env: slices.Concat(os.Environ(), c.tempEnvironment(), c.environment()),
 		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
 	}.run(ctx)
 	if ctx.Err() == nil && !c.placed() {
@@ -472,11 +473,11 @@ func (c *commandCandidate) copyFiles() error {
 	return nil
 }
 
-func (f copied) content(values texts) []byte {
+func (f copied) content(v values) []byte {
 	if f.fixed {
 		return f.data
 	}
-	text, _ := f.text.expand(values)
+	text, _ := f.text.expand(v)
 	return []byte(text)
 }
 

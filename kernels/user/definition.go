@@ -33,6 +33,7 @@ type definedSpace struct {
 	name        string
 	parameters  []space.Parameter
 	constraints []string
+	starts      []startPoint
 }
 
 // source is a kernel in C or C++.
@@ -48,6 +49,7 @@ type source struct {
 	reference reference
 	compilers []string
 	flags     []template
+	switches  []flagSwitch // of the parameters, after the flags
 	threads   expr
 	ops       expr // the zero expr where not stated
 	bytes     expr
@@ -57,6 +59,12 @@ type source struct {
 	limits    sourceBounds
 	// The position of the function and its arguments in the file.
 	functionNode, argumentsNode node
+}
+
+// flagSwitch is a parameter that decides about compiler flags.
+type flagSwitch struct {
+	parameter string
+	flags     map[string]template // by the value of the parameter, as in keys; no entry means no flag
 }
 
 type sourceBounds struct {
@@ -156,6 +164,23 @@ type commandBounds struct {
 	memory, output, file int64
 }
 
+// templates returns all texts of a command in which values are put.
+func (c *command) templates() []template {
+	var out []template
+	for _, l := range []*line{c.build, c.run, c.check} {
+		if l != nil {
+			out = append(out, l.words...)
+		}
+	}
+	for _, v := range c.environment {
+		out = append(out, v.value)
+	}
+	for _, f := range c.files {
+		out = append(out, f.text)
+	}
+	return append(out, parseTemplate(c.metric.file))
+}
+
 // isKernelNode reports whether a YAML document is a kernel, rather than settings.
 func isKernelNode(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode {
@@ -201,17 +226,18 @@ func (r *reader) define(root node, w world) *definition {
 	}
 	before := len(r.faults)
 	d.shape = r.shape(k)
-	names := r.space(f, d, len(r.faults) == before)
+	ns := r.space(f, d, len(r.faults) == before)
 	switch {
 	case f.has("source") && f.has("command"):
 		r.fault(f.at["command"], "there is a source already, on line %d: want one of the two", f.at["source"].Line)
 	case f.has("source"):
-		d.source = r.source(f.object("source"), d, names, w)
+		d.source = r.source(f.object("source"), d, ns, w)
 	case f.has("command"):
-		d.command = r.command(f.object("command"), names, w)
+		d.command = r.command(f.object("command"), ns, w)
 	case root.Node != nil && root.Kind == yaml.MappingNode && !f.mentions("source") && !f.mentions("command"):
 		r.fault(root, "want a field source or command, which says what to tune")
 	}
+	r.starts(d, ns)
 	if n, ok := f.at["run"]; ok {
 		if n.Kind != yaml.MappingNode {
 			r.fault(n, "want settings, one on each line, such as budget: 90s")
@@ -285,7 +311,8 @@ type names struct {
 	constants  []string
 	parameters []space.Parameter
 	nodes      []node // of the parameters
-	numeric    []string
+	switches   []node // the fields flag of the parameters, with no node where there is none
+	starts     []node // of the start points
 	used       map[string]bool
 	compilers  []string // that the file lists
 	// broken says that some parameters could not be read, so that an unknown name may be one of them.
@@ -300,22 +327,38 @@ func (ns *names) all() []string {
 	return out
 }
 
-// expr checks the names of an expression.
+// scope returns the constants and the parameters, for checking expressions.
+func (ns *names) scope() []space.Parameter {
+	var out []space.Parameter
+	for _, name := range ns.constants {
+		out = append(out, space.Range(name, 1, 1))
+	}
+	return append(out, ns.parameters...)
+}
+
+// names checks the names and the types of an expression, which is the value of a node.
 func (r *reader) names(n node, e expr, ns *names) bool {
 	fine := true
 	for _, m := range e.names() {
 		ns.used[m.name] = true
-		switch {
-		case slices.Contains(ns.numeric, m.name) || ns.broken:
-		case slices.Contains(ns.all(), m.name):
-			r.faultInside(n, m.offset, "parameter %s holds text, which has no value in an expression", m.name)
-			fine = false
-		default:
-			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMean(m.name, ns.numeric))
+		if !slices.Contains(ns.all(), m.name) && !ns.broken {
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMean(m.name, ns.all()))
 			fine = false
 		}
 	}
-	return fine
+	if !fine || ns.broken {
+		return fine
+	}
+	isText, err := e.Check(ns.scope())
+	switch bad, ok := errors.AsType[*space.ExprError](err); {
+	case ok:
+		r.faultInside(n, offsetOf(bad.Expr, bad.Column), "%s", bad.Reason)
+		return false
+	case isText:
+		r.fault(n, "the expression is a text: want a number")
+		return false
+	}
+	return true
 }
 
 // constantExpr reads an expression over constants only.
@@ -337,7 +380,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMean(m.name, ns.constants))
 		}
 	}
-	if !fine {
+	if !fine || !r.names(n, e, ns) {
 		return expr{}
 	}
 	return e
@@ -355,35 +398,57 @@ func (r *reader) namedExpr(f *fields, name string, ns *names) (expr, bool) {
 // template reads a text with placeholders for values.
 func (r *reader) template(n node, ns *names, also ...string) template {
 	t := parseTemplate(n.Value)
-	known := append(ns.all(), also...)
-	for _, m := range t.names() {
-		ns.used[m.name] = true
-		if !slices.Contains(known, m.name) && !ns.broken {
-			r.faultInside(n, m.offset, "{{%s}}: there is no parameter and no constant of this name%s", m.name, space.DidYouMean(m.name, known))
-		}
+	r.placeholders(t, ns, func(offset int, text string) { r.faultInside(n, offset, "%s", text) }, also)
+	for _, stays := range t.unread(ns.all()) {
+		r.warn(n, "%s stays as it is, because it is no expression: %s", stays[0], stays[1])
 	}
 	return t
 }
 
 // fileTemplate reads the text of a file with placeholders for values; its faults refer to that file.
-func (r *reader) fileTemplate(file, path, text string, ns *names, also ...string) template {
-	t := parseTemplate(text)
-	known := append(ns.all(), also...)
-	for _, m := range t.names() {
-		ns.used[m.name] = true
-		if !slices.Contains(known, m.name) && !ns.broken {
-			line, column := position(text, m.offset)
-			r.faults = append(r.faults, Fault{File: file, Line: line, Column: column, Field: path,
-				Text: fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", m.name, space.DidYouMean(m.name, known))})
+func (r *reader) fileTemplate(file, path string, t template, ns *names, also ...string) template {
+	r.placeholders(t, ns, func(offset int, text string) {
+		line, column := position(t.src, offset)
+		r.faults = append(r.faults, Fault{File: file, Line: line, Column: column, Field: path, Text: text})
+	}, also)
+	return t
+}
+
+// placeholders checks the names and the types in the placeholders of a text. also are names of further values, which may stand
+// alone.
+func (r *reader) placeholders(t template, ns *names, fault func(offset int, text string), also []string) {
+	known := slices.Concat(ns.all(), also)
+	for _, p := range t.parts {
+		if p.name != "" {
+			ns.used[p.name] = true
+			if !slices.Contains(known, p.name) && !ns.broken {
+				fault(p.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", p.name, space.DidYouMean(p.name, known)))
+			}
+			continue
+		}
+		fine := true
+		for _, m := range p.expr.names() {
+			ns.used[m.name] = true
+			if !slices.Contains(ns.all(), m.name) && !ns.broken {
+				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMean(m.name, ns.all())))
+				fine = false
+			}
+		}
+		if p.expr.IsZero() || !fine || ns.broken {
+			continue
+		}
+		_, err := p.expr.Check(ns.scope())
+		if bad, ok := errors.AsType[*space.ExprError](err); ok {
+			fault(p.inside+offsetOf(bad.Expr, bad.Column), fmt.Sprintf("{{%s}}: %s", p.inner(), bad.Reason))
 		}
 	}
-	return t
 }
 
 var spaceObject = &object{"space", []field{
 	{name: "name", form: formText},
 	{name: "parameters", doc: "what may vary", form: formOther, required: true},
 	{name: "constraints", form: formOther},
+	{name: "start", form: formOther},
 }}
 
 // space reads the parameters and constraints. known says whether all constants of the shape were read.
@@ -392,7 +457,6 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	for _, f := range d.shape {
 		ns.constants = append(ns.constants, f.Name)
 	}
-	ns.numeric = slices.Clone(ns.constants)
 	n, ok := root.at["space"]
 	if !ok {
 		ns.broken = true
@@ -405,15 +469,17 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	}
 	for _, pn := range f.list("parameters") {
 		var p space.Parameter
-		if err := p.UnmarshalYAML(pn.Node); err != nil {
+		if err := p.Read(pn.Node, "flag"); err != nil {
 			r.faults = append(r.faults, r.locate(pn, err))
 			ns.broken = true
 			continue
 		}
 		ns.parameters, ns.nodes = append(ns.parameters, p), append(ns.nodes, pn)
-		if p.Type != space.TypeEnum || len(p.Values) > 0 && !isText(p.Values[0]) {
-			ns.numeric = append(ns.numeric, p.Name)
+		flag := valueOf(pn, "flag")
+		if flag.Node == pn.Node {
+			flag = node{}
 		}
+		ns.switches = append(ns.switches, flag)
 	}
 	ns.broken = ns.broken || !f.has("parameters")
 	for i, p := range ns.parameters {
@@ -435,6 +501,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 		constraints = append(constraints, c)
 		d.space.constraints = append(d.space.constraints, c.Value)
 	}
+	ns.starts = f.list("start")
 	d.space.parameters = ns.parameters
 	if !ns.broken {
 		ns.broken = !r.checkSpace(f, d, ns, constraints)
@@ -464,14 +531,20 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 		return false
 	}
 	before := len(r.faults)
+	bare := slices.Clone(params)
 	for i, p := range d.space.parameters {
-		more := append(slices.Clone(params), p)
-		if _, err := space.New(d.space.name, more); err != nil {
-			r.spaceFault(ns.nodes[i], "when", err)
+		p.When = ""
+		if _, err := space.New(d.space.name, append(slices.Clone(bare), p)); err != nil {
+			r.spaceFault(ns.nodes[i], "", err)
 			continue
 		}
-		params = more
+		bare = append(bare, p)
 	}
+	if len(r.faults) > before {
+		return false // conditions may name a wrong parameter
+	}
+	params = append(params, d.space.parameters...)
+	r.checkConditions(params, ns)
 	if len(r.faults) > before {
 		return false // constraints may name a wrong parameter
 	}
@@ -485,6 +558,26 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 		r.spaceFault(f.position("constraints"), "", err)
 	}
 	return false
+}
+
+// checkConditions reports the conditions that are wrong. The last parameters have the nodes of ns.
+func (r *reader) checkConditions(params []space.Parameter, ns *names) {
+	params = slices.Clone(params)
+	for i, n := range ns.nodes {
+		own := len(params) - len(ns.nodes) + i
+		alone := slices.Clone(params)
+		for j := own + 1; j < len(alone); j++ {
+			alone[j].When = ""
+		}
+		if _, err := space.New("", alone); err == nil {
+			continue
+		}
+		// The error may be about what later conditions say.
+		if _, err := space.New("", params); err != nil {
+			r.spaceFault(n, "when", err)
+		}
+		params[own].When = ""
+	}
 }
 
 // constantParameters returns the constants, at their defaults, as parameters.
@@ -512,6 +605,9 @@ func (r *reader) spaceFault(n node, name string, err error) {
 	}
 	r.fault(n, "%s", strings.ReplaceAll(spacePrefix.ReplaceAllString(err.Error(), ""), "\n", " "))
 }
+
+// missingField matches what begins an error of package space about a field that a parameter lacks.
+var missingField = regexp.MustCompile(`^(type|from|to|steps|values): `)
 
 var spaceLine = regexp.MustCompile(`^line (\d+): `)
 
@@ -549,6 +645,9 @@ func (r *reader) locate(n node, err error) Fault {
 		if first && value.Line == line {
 			at.Line, at.Column, first = value.Line, value.Column, false
 		}
+	}
+	if m := missingField.FindStringSubmatch(text); m != nil {
+		return Fault{File: r.file, Line: n.Line, Column: n.Column, Field: n.child(m[1]), Text: text[len(m[0]):]}
 	}
 	return at
 }

@@ -35,8 +35,9 @@
 // # Values in text
 //
 // {{name}} stands for the value of a parameter or of a constant of the shape. Integers and floats are written in decimal,
-// booleans as 1 and 0, texts unchanged. A parameter that is inactive at a point is replaced by nothing; a word of a command, or a
-// compiler flag, that names an inactive parameter is left out completely.
+// booleans as 1 and 0, texts unchanged. {{n // 2}} stands for what an expression comes to. A parameter that is inactive at a point is
+// replaced by nothing; a word of a command, or a compiler flag, that needs an inactive parameter is left out completely. A parameter
+// with the field flag switches compiler flags, which follow the others.
 //
 // # What is right
 //
@@ -45,6 +46,6 @@
 //
 // # Expressions
 //
-// Lengths, scalars and rates are formulas of package space over parameters and constants, in the grammar of its constraints.
-// They are evaluated in float64, so that whole numbers are exact up to 2^53.
+// Conditions and constraints are those of package space. Lengths, scalars, rates, threads and placeholders are its formulas over
+// parameters and constants, in the same language.
 package user

@@ -8,7 +8,7 @@ import (
 	"tune/space"
 )
 
-// expr is an arithmetic expression over parameters and constants. The zero expr has no value.
+// expr is an expression over parameters and constants. The zero expr has no value.
 type expr struct{ space.Formula }
 
 // mention is a name in a text, with its offset in bytes.
@@ -18,7 +18,7 @@ type mention struct {
 }
 
 // values are what names stand for; an inactive parameter is missing.
-type values map[string]float64
+type values map[string]space.Value
 
 // parseExpr reads an expression. An error is a *space.ExprError.
 func parseExpr(src string) (expr, error) {
@@ -26,8 +26,8 @@ func parseExpr(src string) (expr, error) {
 	return expr{f}, err
 }
 
-// number is an expression that is a number.
-func number(v float64) expr {
+// numeral is an expression that is a number.
+func numeral(v float64) expr {
 	e, err := parseExpr(strconv.FormatFloat(v, 'g', -1, 64))
 	if err != nil {
 		panic(err) // every finite number can be read
@@ -44,9 +44,28 @@ func (e expr) names() []mention {
 	return out
 }
 
+// number evaluates the expression to a number; true is 1 and false is 0.
+func (e expr) number(v values) (float64, error) {
+	result, err := e.Value(v)
+	if err != nil {
+		return 0, err
+	}
+	if is, ok := result.Any().(bool); ok {
+		if is {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	x, ok := result.Number()
+	if !ok {
+		return 0, fmt.Errorf("%s is the text %v: want a number", e, result)
+	}
+	return x, nil
+}
+
 // whole evaluates the expression to an integer in the range.
 func (e expr) whole(v values, low, high float64) (int64, error) {
-	x, err := e.Value(v)
+	x, err := e.number(v)
 	switch {
 	case err != nil:
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,7 +50,8 @@ func (fs Faults) Error() string {
 // maxFaults limits the faults that are shown of one file.
 const maxFaults = 50
 
-// sorted returns the faults in order and without duplicates, those of the main file first.
+// sorted returns the faults in order and without duplicates, those of the main file first. A name that does not exist is told once,
+// with all the lines where it stands.
 func (fs Faults) sorted(main string) Faults {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		other := func(f Fault) int {
@@ -60,6 +62,36 @@ func (fs Faults) sorted(main string) Faults {
 		}
 		return cmp.Or(other(a)-other(b), strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
-	fs = slices.Compact(fs)
+	fs = slices.Compact(fs).once()
 	return fs[:min(len(fs), maxFaults)]
+}
+
+// unknownName begins the faults about a name that does not exist.
+const unknownName = "there is no parameter"
+
+// once joins the faults about one unknown name, in the first of them.
+func (fs Faults) once() Faults {
+	type name struct{ file, text string }
+	lines := map[name][]string{}
+	var out Faults
+	for _, f := range fs {
+		n := name{f.File, f.Text}
+		more, again := lines[n]
+		if line := strconv.Itoa(f.Line); !again || !strings.HasPrefix(f.Text, unknownName) {
+			lines[n] = []string{line}
+			out = append(out, f)
+		} else if !slices.Contains(more, line) {
+			lines[n] = append(more, line)
+		}
+	}
+	for i, f := range out {
+		switch more := lines[name{f.File, f.Text}]; {
+		case !strings.HasPrefix(f.Text, unknownName):
+		case len(more) == 2:
+			out[i].Text += ", also on line " + more[1]
+		case len(more) > 2:
+			out[i].Text += ", also on lines " + strings.Join(more[1:], ", ")
+		}
+	}
+	return out
 }

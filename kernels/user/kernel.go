@@ -227,8 +227,12 @@ func (r *reader) try(k *Kernel, root node) {
 	if _, err := k.d.source.threadsOf(sp.Default(), values); err != nil {
 		r.fault(valueOf(source, "threads"), "%s", strings.TrimPrefix(kernels.AsRejection(err).Reason, "threads: "))
 	}
-	if _, err := k.d.source.standardOf(k.d.space, values, k.d.source.compilers); err != nil {
-		r.fault(valueOf(valueOf(source, "reference"), "parameters"), "no point has these values")
+	reference := valueOf(source, "reference")
+	_, err = k.d.source.standardOf(k.d.space, values, k.d.source.compilers)
+	if flags, ok := errors.AsType[*referenceFlagsError](err); ok {
+		r.fault(reference, "%v: state others in reference.parameters or reference.flags", flags)
+	} else if err != nil {
+		r.fault(valueOf(reference, "parameters"), "no point has these values")
 	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)

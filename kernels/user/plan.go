@@ -2,6 +2,7 @@ package user
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,9 +67,13 @@ func (k *Kernel) Plan() []string {
 		for _, f := range s.flags {
 			flags = append(flags, f.src)
 		}
-		note(s.flags...)
-		note(s.text)
+		note(s.templates()...)
 		add("compiles", "%s with %s %s", s.name, compilers, strings.Join(flags, " "))
+		for _, w := range s.switches {
+			for _, value := range slices.Sorted(maps.Keys(w.flags)) {
+				add("", "and %s, if %s is %s", w.flags[value].src, w.parameter, value)
+			}
+		}
 		if s.reference.name != "" && s.reference.name != s.name {
 			add("", "%s, of which it calls %s", s.reference.name, s.reference.function)
 		}

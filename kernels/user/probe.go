@@ -80,7 +80,7 @@ func (s *sourceSpec) attempt(ctx context.Context, r *reader, seeds []uint64) (ca
 		if err != nil {
 			return nil, nil, s.s.explain(err)
 		}
-		cases[i] = native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
+		cases[i] = native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: inputs}
 	}
 	if results, err = s.compute(ctx, s.standard, cases); err != nil {
 		if ended := ctx.Err(); ended != nil {
@@ -247,7 +247,7 @@ func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Du
 			return nil
 		}
 		for _, in := range [][][]byte{file, inputs} {
-			cases = append(cases, native.Case{Name: s.asked.name, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})
+			cases = append(cases, native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})
 		}
 	}
 	results, err := s.compute(ctx, s.standard, cases)

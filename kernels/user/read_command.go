@@ -40,6 +40,12 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 		}
 		c.environment = append(c.environment, variable{p.name, r.template(p.value, ns, "here")})
 	}
+	for i, n := range ns.switches {
+		if n.Node != nil {
+			name := ns.parameters[i].Name
+			r.fault(n, "it switches flags of a compiler, and a command has none: write type: enum, values: [\"\", …], and {{%s}} in the command", name)
+		}
+	}
 	c.own = f.has("files") || f.has("templates")
 	for _, name := range []string{"files", "templates"} {
 		files, nodes := f.texts(name)
@@ -104,15 +110,37 @@ func (r *reader) shellLine(n node, ns *names, also ...string) *line {
 	t := r.template(n, ns, also...)
 	places, reasons := shellPlaces(t)
 	for i, p := range t.parts {
-		if p.name == "" || places[i] != nowhere {
+		if !p.place() || places[i] != nowhere {
 			continue
 		}
-		if unsafe, which := ns.unsafe(p.name); unsafe {
+		if unsafe, which := ns.unsafePart(p); unsafe {
+			variable := "THE_VALUE"
+			if p.name != "" {
+				variable = strings.ToUpper(p.name) + "_VALUE"
+			}
 			r.faultInside(n, p.offset, "{{%[1]s}}: %[2]s, so that the value %[3]s cannot be quoted there: write environment: {%[4]s: \"{{%[1]s}}\"} and \"$%[4]s\" here, or a list of words instead of a text",
-				p.name, reasons[i], which, strings.ToUpper(p.name)+"_VALUE")
+				p.inner(), reasons[i], which, variable)
 		}
 	}
 	return &line{shell: true, words: []template{t}, places: places}
+}
+
+// unsafePart is unsafe for a placeholder of any kind. An expression gives a text only where there is one in it.
+func (ns *names) unsafePart(p part) (unsafe bool, which string) {
+	if p.name != "" {
+		return ns.unsafe(p.name)
+	}
+	for _, m := range p.expr.names() {
+		if unsafe, which := ns.unsafe(m.name); unsafe {
+			return true, which
+		}
+	}
+	for _, text := range p.expr.Texts() {
+		if !shellSafe(text) {
+			return true, strconv.Quote(text)
+		}
+	}
+	return false, ""
 }
 
 // unsafe reports whether a placeholder may stand for a text that the shell would interpret, and returns that text.
@@ -151,7 +179,7 @@ func (r *reader) copied(c *command, n node, file string, isTemplate bool, ns *na
 	out := copied{name: name, mode: mode & fs.ModePerm, data: data, fixed: true}
 	if isTemplate {
 		out.fixed = false
-		out.text = r.fileTemplate(file, n.path, string(data), ns, "here")
+		out.text = r.fileTemplate(file, n.path, parseTemplate(string(data)), ns, "here")
 	}
 	c.files = append(c.files, out)
 }

@@ -29,13 +29,17 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	s.functionNode, s.argumentsNode = f.position("function"), f.position("arguments")
 	text := r.sourceText(f, s, w)
 	s.text = template{src: text, parts: []part{{text: text}}}
+	if s.flags = r.flags(f, ns); !f.has("flags") {
+		s.flags = []template{parseTemplate("-O3"), parseTemplate("-march=native")}
+	}
+	s.switches = r.switches(ns)
 	switch {
 	case text == "":
 	case s.define:
-		r.checkDefines(s.name, text, ns)
+		r.checkDefines(s, text, ns)
 		r.hasFunction(f, "function", s.function, s.name, text)
 	default:
-		s.text = r.fileTemplate(s.name, f.position("file").path, text, ns)
+		s.text = r.fileTemplate(s.name, f.position("file").path, sourceTemplate(text, ns.all()), ns)
 	}
 	for i, n := range f.list("arguments") {
 		a, ok := r.argument(n, ns, w)
@@ -54,9 +58,6 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	r.reference(f.object("reference"), s, d, ns, w)
 	if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == "compiler" }) && len(s.compilers) > 1 {
 		r.fault(f.at["compilers"], "there is a parameter named compiler already: rename it, or list one compiler")
-	}
-	if s.flags = r.flags(f, ns); !f.has("flags") {
-		s.flags = []template{parseTemplate("-O3"), parseTemplate("-march=native")}
 	}
 	s.threads, _ = r.namedExpr(f, "threads", ns)
 	m := f.object("metric")
@@ -175,7 +176,7 @@ var (
 )
 
 // checkDefines looks for parameters whose #define would break the source, or that the source redefines.
-func (r *reader) checkDefines(file, text string, ns *names) {
+func (r *reader) checkDefines(s *source, text string, ns *names) {
 	for i, p := range ns.parameters {
 		n := valueOf(ns.nodes[i], "name")
 		if keywords[p.Name] || strings.HasPrefix(p.Name, "__") {
@@ -190,13 +191,67 @@ func (r *reader) checkDefines(file, text string, ns *names) {
 	for _, m := range definePattern.FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
 		i := slices.IndexFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == name })
-		guard := regexp.MustCompile(`#[ \t]*(ifndef[ \t]+|if[ \t]+!?[ \t]*defined[ \t]*\(?[ \t]*)` + name + `\b`)
-		if i < 0 || guard.MatchString(text[:m[0]]) {
+		if i < 0 {
+			continue
+		}
+		guards := guardsOf(text[:m[0]])
+		always := func(macro string) bool { return s.alwaysDefines(macro, ns) }
+		own := regexp.MustCompile(`#[ \t]*(ifndef[ \t]+|if[ \t]+!?[ \t]*defined[ \t]*\(?[ \t]*)` + name + `\b`)
+		if own.MatchString(text[:m[0]]) || ns.parameters[i].When == "" && slices.ContainsFunc(guards, always) {
 			continue
 		}
 		line, _ := position(text, m[2])
-		r.fault(valueOf(ns.nodes[i], "name"), "%s line %d defines %s itself: put #ifndef %s before it, or rename the parameter", file, line, name, name)
+		n := valueOf(ns.nodes[i], "name")
+		switch {
+		case len(guards) == 0:
+			r.fault(n, "%s line %d defines %s itself: put #ifndef %s before it, or rename the parameter", s.name, line, name, name)
+		case slices.Contains(ns.all(), guards[0]):
+			r.fault(n, "%s line %d defines %s itself, within #ifndef %s, which does not fit every point: put an #ifndef %s of its own around it",
+				s.name, line, name, guards[0], name)
+		default:
+			r.fault(n, "%s line %d defines %s itself, within #ifndef %s, which tune does not define: put an #ifndef %s of its own around it, or add -D%s to flags",
+				s.name, line, name, guards[0], name, guards[0])
+		}
 	}
+}
+
+// alwaysDefines reports whether every candidate is compiled with a macro: the parameter of a point that always has one, or one that
+// the flags define.
+func (s *source) alwaysDefines(macro string, ns *names) bool {
+	for _, p := range ns.parameters {
+		if p.Name == macro {
+			return p.When == ""
+		}
+	}
+	return slices.ContainsFunc(s.flags, func(t template) bool {
+		return slices.ContainsFunc(strings.Fields(t.src), func(flag string) bool {
+			name, _, _ := strings.Cut(strings.TrimPrefix(flag, "-D"), "=")
+			return name == macro && strings.HasPrefix(flag, "-D") && len(t.names()) == 0
+		})
+	})
+}
+
+// conditionPattern matches a line of the preprocessor that opens, changes or closes a condition. Its groups are the directive, and the
+// macro that must not be defined.
+var conditionPattern = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(ifndef|ifdef|if|elif|else|endif)\b(?:[ \t]*(?:![ \t]*defined\b)?[ \t]*\(?[ \t]*([A-Za-z_][A-Za-z0-9_]*))?`)
+
+// guardsOf returns the macros that must not be defined for the end of a text to be compiled, the innermost first.
+func guardsOf(text string) []string {
+	var open []string // a macro for each open condition, "" for a condition of another kind
+	for _, m := range conditionPattern.FindAllStringSubmatch(text, -1) {
+		switch directive := m[1]; {
+		case directive == "endif":
+			open = open[:max(len(open)-1, 0)]
+		case directive == "ifndef", directive == "if" && strings.Contains(m[0], "!"):
+			open = append(open, m[2])
+		case directive == "if" || directive == "ifdef":
+			open = append(open, "")
+		case len(open) > 0: // elif or else
+			open[len(open)-1] = ""
+		}
+	}
+	slices.Reverse(open)
+	return slices.DeleteFunc(open, func(macro string) bool { return macro == "" })
 }
 
 // hasFunction searches a source for a function.
@@ -354,9 +409,9 @@ func (r *reader) tolerance(n node) tolerance {
 }
 
 func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
-	out := fill{kind: fillRandom, low: number(-1), high: number(1)}
+	out := fill{kind: fillRandom, low: numeral(-1), high: numeral(1)}
 	if !floating(t.elem) {
-		out.low, out.high = number(0), number(100)
+		out.low, out.high = numeral(0), numeral(100)
 	}
 	if !f.has("fill") {
 		return out
@@ -613,19 +668,67 @@ func scalarText(n node) (text string, ok bool) {
 // flags reads compiler flags.
 func (r *reader) flags(f *fields, ns *names) []template {
 	var out []template
-	texts, nodes := f.texts("flags")
-	for i, text := range texts {
-		out = append(out, r.template(nodes[i], ns))
-		if strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
-			r.fault(nodes[i], "tune sets this itself, to make a shared object: leave %s out", text)
-		}
+	_, nodes := f.texts("flags")
+	for _, n := range nodes {
+		out = append(out, r.template(n, ns))
+		r.ownFlag(n)
 	}
 	return out
 }
 
+// switches reads the field flag of the parameters.
+func (r *reader) switches(ns *names) []flagSwitch {
+	var out []flagSwitch
+	for i, p := range ns.parameters {
+		n := ns.switches[i]
+		if n.Node == nil {
+			continue
+		}
+		ns.used[p.Name] = true
+		s := flagSwitch{parameter: p.Name, flags: map[string]template{}}
+		switch {
+		case n.Kind == yaml.ScalarNode && p.Type != space.TypeBool:
+			r.fault(n, "a single flag is for type: bool: write the flag of each value, as in flag: {%s: -O2}, or use {{%s}} in flags", p.At(0), p.Name)
+		case n.Kind == yaml.ScalarNode:
+			s.flags["true"] = r.flag(n, ns)
+		default:
+			for _, one := range r.pairs(n, "values to flags") {
+				text, ok := scalarText(one.key)
+				v, err := parseValue(p, text)
+				if !ok || err != nil {
+					r.fault(one.key, "parameter %s has no value %s: its values are %s", p.Name, one.name, p.Domain())
+					continue
+				}
+				if one.value.Kind == yaml.ScalarNode && one.value.Value == "" && one.value.ShortTag() == "!!str" {
+					continue // no flag
+				}
+				s.flags[v.String()] = r.flag(one.value, ns)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// flag reads the flags of one value of a parameter.
+func (r *reader) flag(n node, ns *names) template {
+	if text := r.text(n, nil); text == "" {
+		return template{}
+	}
+	r.ownFlag(n)
+	return r.template(n, ns)
+}
+
+// ownFlag reports a flag that tune sets itself.
+func (r *reader) ownFlag(n node) {
+	if text := n.Value; strings.HasPrefix(text, "-o") || text == "-c" || text == "-S" || text == "-E" {
+		r.fault(n, "tune sets this itself, to make a shared object: leave %s out", text)
+	}
+}
+
 // constantsIn returns a constant of the shape that the text of a source uses, or "".
 func constantsIn(s *source, ns *names) string {
-	for _, t := range append([]template{s.text}, s.flags...) {
+	for _, t := range s.templates() {
 		for _, m := range t.names() {
 			if slices.Contains(ns.constants, m.name) {
 				return m.name

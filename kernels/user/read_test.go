@@ -17,6 +17,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/space"
 )
 
 var update = flag.Bool("update", false, "rewrite the published schema")
@@ -137,7 +138,7 @@ my.yaml:1:1: want a field source or command, which says what to tune`},
 		{sourceText, "{n: 8}", "{n: {default: 8, form: 9}}", `my.yaml:3:27: kernel.shape.n.form: a shape constant has no field "form" (did you mean "from"?)`},
 		{sourceText, "{n: 8}", "{n: 8, min: 3}", `my.yaml:3:17: kernel.shape.min: "min" cannot name a constant: it is a word of expressions`},
 		{sourceText, "{n: 8}", "{n: 8, TILE: 3}", `my.yaml:6:14: space.parameters[0].name: TILE is a constant of the shape already`},
-		{sourceText, "type: pow2", "type: pow", `my.yaml:6:26: space.parameters[0].type: there is no type "pow" (did you mean "pow2"?); the types are int, pow2, enum, bool`},
+		{sourceText, "type: pow2", "type: pow", `my.yaml:6:26: space.parameters[0].type: there is no type "pow" (did you mean "pow2"?); the types are int, float, pow2, enum, bool`},
 		{sourceText, "to: 8}", "ot: 8}", `my.yaml:6:41: space.parameters[0].ot: a parameter has no field "ot" (did you mean "to"?)`},
 		{sourceText, "to: 8}", "to: 7}", `my.yaml:6:7: space.parameters[0]: 7 is not a power of two`},
 		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL"`},
@@ -218,8 +219,7 @@ my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4
 		{sourceText, "source:", "run: fast\nsource:", `my.yaml:7:6: run: want settings, one on each line, such as budget: 90s`},
 		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
 
-		{commandText, "  run: [", "  rnu: [", `my.yaml:6:3: command.rnu: a command has no field "rnu" (did you mean "run"?)
-my.yaml:6:3: command: the field run is missing: the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out`},
+		{commandText, "  run: [", "  rnu: [", `my.yaml:6:3: command.rnu: a command has no field "rnu" (did you mean "run"?)`},
 		{commandText, "{{TILE}}", "{{TILE}} {{TIL}}", `my.yaml:6:25: command.run[1]: {{TIL}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
 		{commandText, "{{TILE}}", "{{seed}}", `my.yaml:6:16: command.run[1]: {{seed}}: there is no parameter and no constant of this name`},
 		{commandText, "[echo", "['', echo", `my.yaml:6:9: command.run[0]: want a word of a command`},
@@ -342,7 +342,7 @@ func TestIsKernel(t *testing.T) {
 }
 
 func TestExpressions(t *testing.T) {
-	v := values{"n": 10, "m": 3}
+	v := values{"n": space.IntValue(10), "m": space.IntValue(3)}
 	for text, want := range map[string]float64{
 		"n": 10, "n*m+1": 31, "2**3**2": 512, "-n + 1": -9, "-2**2": -4, "n/4": 2.5, "n//4": 2, "-n//4": -3, "n%4": 2, "-n%4": 2,
 		"min(n, m, 7)": 3, "max(n,m)": 10, "(n+1)*2": 22, "n if m > 2 else m": 10, "n if m == 2 else m": 3, "1e3": 1000, "0x10": 16,
@@ -353,40 +353,42 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := e.Value(v); err != nil || got != want {
+		if got, err := e.number(v); err != nil || got != want {
 			t.Errorf("%s = %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{
-		"": "the expression is empty", "n +": "ends where a value should stand", "n n": "unexpected n after the end", "(n": `expected ")"`, "n $": `unexpected character '$'`, "1.2.3": "not a number",
+		"": "the expression is empty", "n +": "ends where a value should stand", "n n": "unexpected n after the end", "(n": `expected ")"`, "n $": `unexpected character '$'`, "1.2.3": "not a finite number",
 		"min n": `expected "("`, "if": "unexpected if where a value should stand", "n if m": `expected "else"`, strings.Repeat("(", 300): "nested deeper", strings.Repeat("-", 300): "nested deeper",
-		strings.Repeat("1+", 3000) + "1": "nests more than", strings.Repeat("1+", 40000) + "1": "longer than", "n == 'x'": "text has no value", "08x": "not a number",
+		strings.Repeat("1+", 3000) + "1": "nests more than", strings.Repeat("1+", 40000) + "1": "longer than", "08x": "leading zero",
 	} {
 		if _, err := parseExpr(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got %v, want %q", text, err, want)
 		}
 	}
-	for text, want := range map[string]string{"n/0": "divides by zero", "10**400": "no finite value", "q": "reads q, which is inactive"} {
+	for text, want := range map[string]string{"n/0": "divides by zero", "'x' if n else m": "is the text x: want a number", "10**400": "no finite value", "q": "reads q, which is inactive"} {
 		e, err := parseExpr(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Value(v); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := e.number(v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
 	}
 }
 
 func TestTemplates(t *testing.T) {
-	values := texts{"a": "1", "bc": "x y"}
+	values := values{"a": space.IntValue(1), "bc": space.StringValue("x y"), "on": space.BoolValue(true), "f": space.FloatValue(2)}
 	for text, want := range map[string]string{
+		"{{a + 1}}x{{ a * 6 // 4 }}": "2x1", "{{a / 2}} {{f * 2}} {{f}} {{a > 0}} {{on}}": "0.5 4.0 2.0 1 1", "{{'-x' if bc == 'x y' else ''}}!": "-x!",
+		"{{0}} {{1}} {{}} {{a b}} {{a, 2}} {{\"a\"}}": "{{0}} {{1}} {{}} {{a b}} {{a, 2}} {{\"a\"}}", "{{a +\n1}}": "{{a +\n1}}", "{{gone if a > 1 else a}}": "1",
 		"": "", "{{a}}": "1", "-{{ a }}-{{bc}}": "-1-x y", "{{1,2},{3}}": "{{1,2},{3}}", "{{a}": "{{a}", "{{{a}}}": "{1}",
 	} {
 		if got, whole := parseTemplate(text).expand(values); got != want || !whole {
 			t.Errorf("%q: got %q, %v", text, got, whole)
 		}
 	}
-	if got := expandAll([]template{parseTemplate("-a{{a}}"), parseTemplate("-q{{q}}"), parseTemplate("z")}, values); !slices.Equal(got, []string{"-a1", "z"}) {
+	if got := expandAll([]template{parseTemplate("-a{{a}}"), parseTemplate("-q{{q}}"), parseTemplate("-q{{q + a}}"), parseTemplate("z")}, values); !slices.Equal(got, []string{"-a1", "z"}) {
 		t.Errorf("a word with an inactive parameter: %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package user
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -74,6 +75,7 @@ type fields struct {
 	node  node
 	table *object
 	at    map[string]node
+	meant []string // the known fields that unknown ones are most likely misspellings of
 }
 
 // fields reads a mapping. Whatever is wrong with it, the result can be read from.
@@ -96,10 +98,11 @@ func (r *reader) fields(n node, table *object) *fields {
 			r.fault(at, "the name of a field has to be a text")
 		case known == nil:
 			hint := space.DidYouMean(key.Value, table.names())
+			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
 			if hint == "" {
 				hint = ": want one of " + strings.Join(table.names(), ", ")
 			}
-			r.fault(at, "a %s has no field %q%s", table.what, key.Value, hint)
+			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
 		case f.has(key.Value):
 			r.fault(at, "it is on line %d already: leave one of the two out", f.at[key.Value].Line)
 		case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
@@ -116,8 +119,11 @@ func (r *reader) fields(n node, table *object) *fields {
 	return f
 }
 
-// mentions reports whether a field is in the file, with a value or without.
+// mentions reports whether a field is in the file, with a value, without one, or misspelt.
 func (f *fields) mentions(name string) bool {
+	if slices.Contains(f.meant, name) {
+		return true
+	}
 	for i := 0; i+1 < len(f.node.Content); i += 2 {
 		if resolve(f.node.Content[i]).Value == name {
 			return true
@@ -370,6 +376,9 @@ func syntaxFault(file string, data []byte, err error) Fault {
 		}
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
+	if tab, ok := errors.AsType[*space.TabError](space.SyntaxError(data, err)); ok {
+		return Fault{File: file, Line: tab.Line, Column: tab.Column, Text: space.TabReason}
+	}
 	if f.Line == 0 && strings.Contains(text, "control characters") {
 		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
 		if at := strings.IndexFunc(string(data), wrong); at >= 0 {

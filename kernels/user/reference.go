@@ -95,23 +95,25 @@ func (s *source) standardOf(d definedSpace, constants map[string]int, compilers 
 		}
 	}
 	point := sp.Default()
-	return s.standardAt(point, s.compilerOf(point), constants), nil
-}
-
-// standardAt returns how the reference would be built with the values of a point.
-func (s *source) standardAt(p space.Point, compiler string, constants map[string]int) standard {
-	out := standard{point: p, compiler: compiler}
-	flags := s.flags
+	flags := s.templates()[1:] // without the source
 	if s.reference.flagsGiven {
 		flags = s.reference.flags
 	}
-	for _, text := range expandAll(flags, pointTexts(p, constants)) {
-		out.flags = append(out.flags, strings.Fields(text)...)
+	if err := computable(flags, pointValues(point, constants)); err != nil {
+		return standard{}, &referenceFlagsError{fmt.Errorf("a flag of the reference has no value with %s, the values that it is compiled with: %w", point.Key(), err)}
 	}
-	if !s.reference.flagsGiven {
-		out.flags = strict(out.flags)
+	return s.standardAt(point, s.compilerOf(point), constants), nil
+}
+
+// referenceFlagsError says that the flags of a reference cannot be computed.
+type referenceFlagsError struct{ error }
+
+// standardAt returns how the reference would be built with the values of a point.
+func (s *source) standardAt(p space.Point, compiler string, constants map[string]int) standard {
+	if s.reference.flagsGiven {
+		return standard{p, compiler, splitFlags(expandAll(s.reference.flags, pointValues(p, constants)))}
 	}
-	return out
+	return standard{p, compiler, strict(s.flagsOf(p, constants))}
 }
 
 // Reference describes what the results of candidates are compared with.

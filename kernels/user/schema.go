@@ -3,6 +3,7 @@ package user
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // form is the kind of a field's value.
@@ -47,6 +48,14 @@ func (o *object) names() []string {
 	return names
 }
 
+// one is the name of the object with its article.
+func (o *object) one() string {
+	if strings.HasPrefix(o.what, "a") {
+		return "an " + o.what
+	}
+	return "a " + o.what
+}
+
 func (o *object) lookup(name string) *field {
 	for i := range o.fields {
 		if o.fields[i].name == name {
@@ -88,12 +97,12 @@ var sourceObject = &object{"source", []field{
 	{name: "file", doc: "the C or C++ file, relative to this one; give file or text. Files beside it that it includes by #include \"…\" become part of it", form: formText},
 	{name: "text", doc: "the source itself", form: formText},
 	{name: "language", doc: "by default the language that the suffix of the file says", form: formText, options: []string{"c", "c++"}},
-	{name: "parameters", doc: "how values get into the source: by a #define for each parameter (the default), or in place of {{name}}, which may name constants of the shape too", form: formText, options: []string{"define", "template"}},
+	{name: "parameters", doc: "how values get into the source: by a #define for each parameter (the default), or in place of {{name}} or of an expression, such as {{n // 2}}; both may name constants of the shape too", form: formText, options: []string{"define", "template"}},
 	{name: "function", doc: "the name of the function to tune", form: formText, required: true},
 	{name: "arguments", doc: "the arguments of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
 	{name: "reference", doc: "how to tell a right result: a function or files to compare with", form: formObject, required: true, object: referenceObject},
 	{name: "compilers", doc: "gcc, clang, or both. With both, the installed ones become the values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
-	{name: "flags", doc: "compiler flags, which may contain {{name}}; a flag that contains spaces after that becomes several. -O3 -march=native by default", form: formList, element: &field{form: formText}},
+	{name: "flags", doc: "compiler flags, which may contain {{name}} and {{n // 2}}; a flag that contains spaces after that becomes several. Those that parameters switch by their field flag follow. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
 	{name: "vary", doc: "what timed calls do with inputs from files and constants, so that reusing earlier results does not pay: floats differ by up to a quarter, and about a quarter of the integers of 8 bits trade places (where they are in order, they stay so). false keeps all of them as they are, for a function that is right only for exactly these numbers, and is what a kernel without inputs and one with files of outputs need. The arguments have this field too", form: formTruth},
 	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
@@ -149,7 +158,7 @@ var sourceLimits = &object{"limits", []field{
 }}
 
 var commandObject = &object{"command", []field{
-	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
+	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, and {{n // 2}} for what is computed from values, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
 	{name: "build", doc: "a command that builds the program, before it is run", form: formOther, schema: lineSchema},
 	{name: "check", doc: "a command that runs after run, and ends with status 0 if the result is right. It runs after the first and the last of the repeats; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
 	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
@@ -188,15 +197,20 @@ const spaceSchema = `{
 			"type": "object", "additionalProperties": false, "required": ["name", "type"],
 			"properties": {
 				"name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
-				"type": {"enum": ["int", "pow2", "enum", "bool"]},
-				"from": {"type": "integer"}, "to": {"type": "integer"}, "step": {"type": "integer", "minimum": 1},
+				"type": {"enum": ["int", "float", "pow2", "enum", "bool"]},
+				"from": {"type": "number"}, "to": {"type": "number"},
+				"step": {"description": "the distance of the values of an int, 1 by default, or of a float", "type": "number", "exclusiveMinimum": 0},
+				"steps": {"description": "the number of steps from from to to, of a float, and of an int with scale: log", "type": "integer", "minimum": 1},
+				"scale": {"description": "log: neighbouring values of an int or a float have the same ratio, and not the same distance", "enum": ["linear", "log"]},
 				"values": {"type": "array", "minItems": 1, "items": {"type": ["string", "number", "boolean"]}},
 				"default": {"type": ["string", "number", "boolean"]},
-				"when": {"type": "string"},
+				"when": {"description": "the parameter matters only where this expression over parameters before it is true", "type": ["string", "boolean"]},
+				"flag": {"description": "compiler flags of a source that the parameter switches: for a bool those that are there when it is true, or a mapping from values to flags", "oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]},
 				"doc": {"type": "string"}
 			}
 		}},
-		"constraints": {"type": "array", "items": {"type": ["string", "boolean"]}}
+		"constraints": {"description": "expressions that have to be true at every point", "type": "array", "items": {"type": ["string", "boolean"]}},
+		"start": {"description": "points that a search evaluates first, after the baseline: mappings from parameters to values, or keys such as tile=16 unroll=4; other parameters have their defaults", "type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}]}}
 	}
 }`
 

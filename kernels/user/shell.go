@@ -26,7 +26,7 @@ func shellPlaces(t template) (places []quoting, reasons []string) {
 	places, reasons = make([]quoting, len(t.parts)), make([]string, len(t.parts))
 	s := shellScan{stack: []opening{wholeText}}
 	for i, p := range t.parts {
-		if p.name == "" {
+		if !p.place() {
 			s.read(p.text)
 			continue
 		}
@@ -247,14 +247,17 @@ func shellQuote(value string, where quoting) string {
 }
 
 // expandShell inserts the values, quoted for their contexts. An empty one leaves nothing.
-func expandShell(t template, places []quoting, values texts) string {
+func expandShell(t template, places []quoting, v values) string {
 	var b strings.Builder
 	for i, p := range t.parts {
-		if p.name == "" {
+		if !p.place() {
 			b.WriteString(p.text)
 			continue
 		}
-		text := shellQuote(values[p.name], places[i])
+		text := ""
+		if value, err := p.value(v); err == nil {
+			text = shellQuote(valueText(value), places[i])
+		}
 		if text == "" && places[i] == bare && i+1 < len(t.parts) && strings.HasPrefix(t.parts[i+1].text, "#") {
 			text = "''" // otherwise a comment would begin here
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tune/space"
 )
 
 // shellTexts have the place {{V}} where it can be quoted. Each prints exactly what it says.
@@ -61,7 +63,7 @@ func runShell(t testing.TB, text, value string) string {
 			t.Fatalf("%s: the place stands nowhere", text)
 		}
 	}
-	c := exec.Command("/bin/sh", "-c", expandShell(tmpl, places, texts{"V": value}))
+	c := exec.Command("/bin/sh", "-c", expandShell(tmpl, places, values{"V": space.StringValue(value)}))
 	c.Dir = os.TempDir()
 	if d, ok := t.(*testing.T); ok {
 		c.Dir = d.TempDir()
@@ -95,7 +97,7 @@ func TestShellKeepsAnyValue(t *testing.T) {
 		}
 		tmpl := parseTemplate(c.text)
 		places, _ := shellPlaces(tmpl)
-		out, err := exec.Command("/bin/sh", "-c", expandShell(tmpl, places, texts{"V": v})).Output()
+		out, err := exec.Command("/bin/sh", "-c", expandShell(tmpl, places, values{"V": space.StringValue(v)})).Output()
 		if want := strings.ReplaceAll(c.want, "V", v); err != nil || string(out) != want {
 			t.Fatalf("%s with %q prints %q (%v), want %q", c.text, v, out, err, want)
 		}

@@ -2,9 +2,11 @@ package user
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -35,7 +37,8 @@ func (e *argumentError) Unwrap() error { return e.err }
 // call holds the arguments of a function at one shape, without the content of the buffers.
 type call struct {
 	values  values
-	name    string // of the shape, for messages
+	name    string // of the shape
+	label   string // for messages: the name or, where there is no shape, the function
 	dims    []int64
 	buffers []native.Buffer
 	index   []int // for each buffer, the index of its argument
@@ -44,6 +47,7 @@ type call struct {
 // shapeCase evaluates the arguments at a point and a shape. Its errors are *argumentError.
 func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error) {
 	c := call{values: pointValues(p, constants), name: shapeName(constants)}
+	c.label = cmp.Or(c.name, s.function)
 	total := 0.0
 	for i, a := range s.arguments {
 		if a.scalar {
@@ -104,7 +108,7 @@ func shapeName(constants map[string]int) string {
 // scalarBits evaluates a scalar and packs it into 64 bits.
 func scalarBits(a argument, v values) (int64, error) {
 	if floating(a.ctype.elem) {
-		x, err := a.value.Value(v)
+		x, err := a.value.number(v)
 		if a.ctype.elem == native.F32 {
 			return int64(math.Float32bits(float32(x))), err
 		}
@@ -145,7 +149,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 		}
 		return a.fill.data, nil
 	case fillConstant:
-		x, err := a.fill.constant.Value(c.values)
+		x, err := a.fill.constant.number(c.values)
 		if err == nil {
 			err = fits(x, a.fill.constant)
 		}
@@ -154,11 +158,11 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 		}
 		return bytes.Repeat(encode(nil, x, b.Elem), b.Len), nil
 	}
-	from, err := a.fill.low.Value(c.values)
+	from, err := a.fill.low.number(c.values)
 	if err != nil {
 		return nil, err
 	}
-	to, err := a.fill.high.Value(c.values)
+	to, err := a.fill.high.number(c.values)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +210,8 @@ func (s *source) fixedBuffer(c call, i int) bool {
 	if fill.kind != fillRandom {
 		return true
 	}
-	from, ferr := fill.low.Value(c.values)
-	to, terr := fill.high.Value(c.values)
+	from, ferr := fill.low.number(c.values)
+	to, terr := fill.high.number(c.values)
 	return ferr == nil && terr == nil && from == to
 }
 
@@ -222,7 +226,7 @@ func (s *source) work(constants map[string]int) (native.Work, error) {
 		if e.expr.IsZero() {
 			continue
 		}
-		x, err := e.expr.Value(v)
+		x, err := e.expr.number(v)
 		if err == nil && x < 0 {
 			err = fmt.Errorf("%s is below 0", e.expr.shown(x))
 		}
@@ -364,7 +368,7 @@ type program struct {
 func (s *source) program(t template, name string, p space.Point, constants map[string]int) program {
 	out := program{body: t.src, line: fmt.Sprintf("#line 1 %q\n", filepath.Base(name))}
 	if !s.define {
-		out.body, _ = t.expand(pointTexts(p, constants))
+		out.body, _ = t.expand(pointValues(p, constants))
 		return out
 	}
 	var b strings.Builder
@@ -456,9 +460,33 @@ func (s *source) compilerOf(p space.Point) string {
 
 // flagsOf returns the flags of a point.
 func (s *source) flagsOf(p space.Point, constants map[string]int) []string {
+	flags := slices.Clone(s.flags)
+	for _, w := range s.switches {
+		if v, ok := p.Value(w.parameter); ok {
+			if flag, ok := w.flags[v.String()]; ok {
+				flags = append(flags, flag)
+			}
+		}
+	}
+	return splitFlags(expandAll(flags, pointValues(p, constants)))
+}
+
+// splitFlags cuts texts at their blanks.
+func splitFlags(texts []string) []string {
 	var out []string
-	for _, text := range expandAll(s.flags, pointTexts(p, constants)) {
+	for _, text := range texts {
 		out = append(out, strings.Fields(text)...)
+	}
+	return out
+}
+
+// templates returns all texts in which values are put, except those of the reference.
+func (s *source) templates() []template {
+	out := append([]template{s.text}, s.flags...)
+	for _, w := range s.switches {
+		for _, value := range slices.Sorted(maps.Keys(w.flags)) {
+			out = append(out, w.flags[value])
+		}
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 type sourceSpec struct {
 	s         *source
 	space     *space.Space
+	presets   []kernels.Preset
 	host      *native.Host
 	path      string // of the kernel's file
 	constants map[string]int
@@ -90,16 +91,9 @@ func (p *SourceProblem) Reference() Reference { return p.spec.Reference() }
 
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
-	var more []space.Parameter
-	var names []string
-	if len(s.compilers) > 0 {
-		var err error
-		if names, err = installed(s.compilers); err != nil {
-			return nil, err
-		}
-		if s.choosesCompiler() {
-			more = []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}
-		}
+	more, names, err := s.compilerChoice()
+	if err != nil {
+		return nil, err
 	}
 	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info()}
 	all := []map[string]int{constants}
@@ -124,7 +118,7 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		spec.shapes = append(spec.shapes, checkShape{shape, sp})
 	}
 	spec.space = spec.shapes[0].space
-	var err error
+	spec.presets = k.d.space.presets(spec.space)
 	if spec.work, err = s.work(constants); err != nil {
 		return nil, err
 	}
@@ -151,6 +145,18 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
 	spec.host = k.host
 	return spec, nil
+}
+
+// compilerChoice returns the parameter for the choice among compilers, if the source has one, and those compilers of the file that are
+// installed.
+func (s *source) compilerChoice() (more []space.Parameter, names []string, err error) {
+	if len(s.compilers) == 0 {
+		return nil, nil, nil
+	}
+	if names, err = installed(s.compilers); err != nil || !s.choosesCompiler() {
+		return nil, names, err
+	}
+	return []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}, names, nil
 }
 
 // explain names the argument that an error is about.
@@ -185,8 +191,8 @@ func (s *sourceSpec) Space() *space.Space { return s.space }
 // Sizes returns the buffers of the asked shape, and the bytes that are kept of them for each seed.
 func (s *sourceSpec) Sizes() ([]native.Buffer, int64) { return s.asked.buffers, s.asked.kept() }
 
-// Presets returns the baseline.
-func (s *sourceSpec) Presets() []kernels.Preset { return baselinePreset(s.space) }
+// Presets returns the baseline, and the start points of the file.
+func (s *sourceSpec) Presets() []kernels.Preset { return slices.Clone(s.presets) }
 
 // Work describes one call.
 func (s *sourceSpec) Work() native.Work { return s.work }
@@ -196,6 +202,9 @@ func (s *sourceSpec) Generate(p space.Point) (native.Source, error) {
 	threads, err := s.s.threadsOf(p, s.constants)
 	if err != nil {
 		return native.Source{}, err
+	}
+	if err := computable(s.s.templates(), pointValues(p, s.constants)); err != nil {
+		return native.Source{}, kernels.Reject(space.Invalid, "%v", err)
 	}
 	pr := s.s.program(s.s.text, s.s.name, p, s.constants)
 	return native.Source{
@@ -229,10 +238,9 @@ func (s *sourceSpec) header(p space.Point, pr program) string {
 	defines := pr.header
 	if !s.s.define {
 		var b strings.Builder
-		values := pointTexts(p, nil)
 		for _, parameter := range s.space.Parameters() {
-			if v, ok := values[parameter.Name]; ok && parameter.Name != compilerParameter {
-				fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, v)
+			if v, ok := p.Value(parameter.Name); ok && parameter.Name != compilerParameter {
+				fmt.Fprintf(&b, "#define %s %s\n", parameter.Name, valueText(v))
 			}
 		}
 		defines = b.String()
@@ -286,7 +294,7 @@ func (s *sourceSpec) CaseClass(p space.Point) string {
 			if a := s.s.arguments[c.index[i]]; a.mode != native.Out {
 				for _, e := range []expr{a.fill.low, a.fill.high, a.fill.constant} {
 					if !e.IsZero() {
-						v, err := e.Value(c.values)
+						v, err := e.number(c.values)
 						fmt.Fprintf(&b, " %v %v", v, err)
 					}
 				}
@@ -312,7 +320,7 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 		if err != nil {
 			return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 		}
-		cases[i] = native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+		cases[i] = native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	}
 	want, err := s.expected(ctx, calls, cases)
 	if ended := ctx.Err(); err != nil && ended != nil {
@@ -341,7 +349,7 @@ func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (n
 	if err != nil {
 		return native.Case{}, err
 	}
-	one := native.Case{Name: c.name, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+	one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
 	one.Tolerant = true
 	one.Agree = func(_ int, got, want [][]byte) error {
 		_, err := s.s.compareAll(c, got, want)

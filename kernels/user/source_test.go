@@ -105,6 +105,41 @@ func TestSourceOutcomes(t *testing.T) {
 	}
 }
 
+// TestReasons: the reason of a failure names the shape once or, for a kernel without a shape, the function.
+func TestReasons(t *testing.T) {
+	needCompiler(t)
+	const yaml = `kernel: {name: reasons}
+space: {parameters: [{name: W, type: int, from: 0, to: 3}]}
+source:
+  text: |
+    void f(const float *x, float *y, int n) {
+      static int calls;
+      calls++;
+      for (int i = 0; i < n; i++) y[i] = 2 * x[i];
+      if (W == 1 || W == 2 && calls % 2 == 0) y[3] += 1;
+      if (W == 3) *(volatile int *)0 = 1;
+    }
+    void plain(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }
+  function: f
+  arguments:
+    - {name: x, type: float, length: 8, access: read}
+    - {name: y, type: float, length: 8, access: write}
+    - {name: n, type: int, value: 8}
+  reference: {function: plain}
+`
+	shaped := strings.NewReplacer("{name: reasons}", "{name: reasons, shape: {n: 8}}", "function: plain}", "function: plain, shapes: [{n: 8}, {n: 9}]}").Replace(yaml)
+	for text, name := range map[string]string{yaml: "f", shaped: "n=8"} {
+		k, _ := load(t, text)
+		p := problem(t, k, "")
+		for point, want := range map[string]string{"W=1": ": y[3] is ", "W=2": ": in the second call: y[3] is ", "W=3": ": segmentation fault "} {
+			out := evaluate(t, p, point)
+			if !strings.HasPrefix(out.Reason, name+want) || strings.Count(out.Reason, name+":") != 1 {
+				t.Errorf("%s at %s: %s, want %s", point, name, out.Reason, name+want)
+			}
+		}
+	}
+}
+
 // TestFlagsWithoutObject: flags with which the compiler makes no shared object are the fault of the points that have them, also
 // where the function is examined before the run.
 func TestFlagsWithoutObject(t *testing.T) {

@@ -1,38 +1,88 @@
 package user
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tune/space"
 )
 
-// template is a text with placeholders for values, {{name}}.
+// template is a text with placeholders for values, {{name}}, or for what is computed from them, {{n // 2}}.
 type template struct {
 	src   string
 	parts []part
 }
 
-// part is a stretch of text or, where name is set, a placeholder.
+// part is a stretch of text or a placeholder.
 type part struct {
 	text   string
-	name   string
-	offset int // of the placeholder in the text, in bytes
+	name   string // of a placeholder that is a name alone
+	expr   expr   // of any other placeholder
+	offset int    // of the placeholder in the text, in bytes
+	inside int    // the offset of the expression in the text
 }
 
-// placePattern requires a name inside the braces, because {{1,2},{3,4}} is C.
-var placePattern = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}`)
+// place reports whether a part is a placeholder.
+func (p part) place() bool { return p.name != "" || !p.expr.IsZero() }
 
+// inner returns what stands between the braces.
+func (p part) inner() string {
+	if p.name != "" {
+		return p.name
+	}
+	return p.expr.String()
+}
+
+// value computes a placeholder. The error is space.ErrInactive where it needs an inactive parameter.
+func (p part) value(v values) (space.Value, error) {
+	if p.name == "" {
+		return p.expr.Value(v)
+	}
+	if value, ok := v[p.name]; ok {
+		return value, nil
+	}
+	return space.Value{}, fmt.Errorf("{{%s}} names a parameter %w", p.name, space.ErrInactive)
+}
+
+var (
+	placePattern = regexp.MustCompile(`\{\{([^{}\n]*)\}\}`)
+	namePattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// parseTemplate finds the placeholders of a text. What stands between double braces and is neither a name nor an expression with a
+// name in it is no placeholder: {{0}} and {{1,2},{3,4}} are C.
 func parseTemplate(src string) template {
+	return cutTemplate(src, func(expr) bool { return true })
+}
+
+// sourceTemplate is parseTemplate for a source of C, in which an expression over the source's own variables is no placeholder.
+func sourceTemplate(src string, known []string) template {
+	return cutTemplate(src, func(e expr) bool {
+		return slices.ContainsFunc(e.names(), func(m mention) bool { return slices.Contains(known, m.name) })
+	})
+}
+
+func cutTemplate(src string, takes func(expr) bool) template {
 	t := template{src: src}
 	at := 0
 	for _, m := range placePattern.FindAllStringSubmatchIndex(src, -1) {
+		p := part{offset: m[0], inside: m[2]}
+		inner := src[m[2]:m[3]]
+		if name := strings.Trim(inner, " \t"); namePattern.MatchString(name) {
+			p.name = name
+		} else if e, err := parseExpr(inner); err == nil && len(e.names()) > 0 && takes(e) {
+			p.expr = e
+		} else {
+			continue
+		}
 		if m[0] > at {
 			t.parts = append(t.parts, part{text: src[at:m[0]]})
 		}
-		t.parts = append(t.parts, part{name: src[m[2]:m[3]], offset: m[0]})
+		t.parts = append(t.parts, p)
 		at = m[1]
 	}
 	if at < len(src) || len(t.parts) == 0 {
@@ -41,45 +91,79 @@ func parseTemplate(src string) template {
 	return t
 }
 
-// names returns the names of the placeholders, in order.
+// unread returns the texts between double braces that name one of the known names and yet are no placeholders, each with the reason.
+// Lists are left out: they are C.
+func (t template) unread(known []string) (out [][2]string) {
+	for _, m := range placePattern.FindAllStringSubmatch(t.src, -1) {
+		inner := m[1]
+		_, err := parseExpr(inner)
+		bad, ok := errors.AsType[*space.ExprError](err)
+		if !ok || strings.ContainsAny(inner, ",;$") {
+			continue
+		}
+		if slices.ContainsFunc(wordPattern.FindAllString(inner, -1), func(word string) bool { return slices.Contains(known, word) }) {
+			out = append(out, [2]string{m[0], bad.Reason})
+		}
+	}
+	return out
+}
+
+// names returns the names in the placeholders, in order.
 func (t template) names() []mention {
 	var out []mention
 	for _, p := range t.parts {
 		if p.name != "" {
 			out = append(out, mention{p.name, p.offset})
 		}
+		for _, m := range p.expr.names() {
+			out = append(out, mention{m.name, p.inside + m.offset})
+		}
 	}
 	return out
 }
 
-// texts are the values of placeholders; an inactive parameter is missing.
-type texts map[string]string
-
 // expand inserts the values. whole is false where a placeholder had none.
-func (t template) expand(values texts) (text string, whole bool) {
+func (t template) expand(v values) (text string, whole bool) {
 	var b strings.Builder
 	whole = true
 	for _, p := range t.parts {
-		if p.name == "" {
+		if !p.place() {
 			b.WriteString(p.text)
 			continue
 		}
-		v, ok := values[p.name]
-		whole = whole && ok
-		b.WriteString(v)
+		if value, err := p.value(v); err != nil {
+			whole = false
+		} else {
+			b.WriteString(valueText(value))
+		}
 	}
 	return b.String(), whole
 }
 
 // expandAll expands each text and leaves out those that name something inactive.
-func expandAll(ts []template, values texts) []string {
+func expandAll(ts []template, v values) []string {
 	var out []string
 	for _, t := range ts {
-		if text, whole := t.expand(values); whole {
+		if text, whole := t.expand(v); whole {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// computable reports a placeholder whose expression has no value, for another reason than an inactive parameter.
+func computable(ts []template, v values) error {
+	for _, t := range ts {
+		for _, p := range t.parts {
+			if p.expr.IsZero() {
+				continue
+			}
+			if _, err := p.value(v); err != nil && !errors.Is(err, space.ErrInactive) {
+				return fmt.Errorf("{{%s}}: %w", p.inner(), err)
+			}
+		}
+	}
+	return nil
 }
 
 // valueText is a value as it is inserted into a text.
@@ -96,47 +180,18 @@ func valueText(v space.Value) string {
 	return v.String()
 }
 
-// pointTexts returns the active parameters of a point and the constants of a shape as texts.
-func pointTexts(p space.Point, constants map[string]int) texts {
-	out := texts{}
+// pointValues returns the active parameters of a point and the constants of a shape.
+func pointValues(p space.Point, constants map[string]int) values {
+	out := values{}
 	for name, n := range constants {
-		out[name] = fmt.Sprint(n)
+		out[name] = space.IntValue(int64(n))
 	}
 	if p.IsZero() {
 		return out
 	}
 	for _, parameter := range p.Space().Parameters() {
 		if v, ok := p.Value(parameter.Name); ok {
-			out[parameter.Name] = valueText(v)
-		}
-	}
-	return out
-}
-
-// pointValues returns the active numeric parameters of a point and the constants of a shape.
-func pointValues(p space.Point, constants map[string]int) values {
-	out := values{}
-	for name, n := range constants {
-		out[name] = float64(n)
-	}
-	if p.IsZero() {
-		return out
-	}
-	for _, parameter := range p.Space().Parameters() {
-		v, ok := p.Value(parameter.Name)
-		if !ok {
-			continue
-		}
-		switch x := v.Any().(type) {
-		case int64:
-			out[parameter.Name] = float64(x)
-		case float64:
-			out[parameter.Name] = x
-		case bool:
-			out[parameter.Name] = 0
-			if x {
-				out[parameter.Name] = 1
-			}
+			out[parameter.Name] = v
 		}
 	}
 	return out

@@ -78,7 +78,7 @@ func (s *source) differs(c call, i int) bool {
 	if fill.kind == fillRandom {
 		from = fill.low
 	}
-	x, err := from.Value(c.values)
+	x, err := from.number(c.values)
 	return err == nil && x != 0
 }
 

@@ -30,6 +30,9 @@ func (m *Maker) reproduce(trial int) []string {
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
+	for _, key := range set.First {
+		kernel += " --start " + kernels.ShellWord(key)
+	}
 	entry, err := strategies.Recorded(set.Strategy, set.StrategyConfig, set.StrategyVersion)
 	if err != nil {
 		return nil // the earlier measurements of the run are not here

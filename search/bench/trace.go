@@ -32,8 +32,8 @@ func trace(ctx context.Context, s search.Strategy, e search.Evaluator, set searc
 	return steps, err
 }
 
-// StrategyOf makes the strategy for a run of a problem with no hints but the problem's own start points.
+// StrategyOf makes the strategy for a run of a problem with no hints but the problem's own points.
 func StrategyOf(entry strategies.Strategy, p kernels.Problem, seed uint64) (search.Strategy, error) {
 	traits := p.Traits()
-	return entry.Make(p.Space(), seed, strategies.Hints{Start: kernels.Starts(p)}, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
+	return entry.Make(p.Space(), seed, strategies.Hints{First: kernels.Firsts(p), Start: kernels.Starts(p)}, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
 }

@@ -63,23 +63,35 @@ func (s Strategy) New(in *space.Space, seed uint64, h Hints) (search.Strategy, e
 	return s.make(in, seed, h, s.values)
 }
 
-// Make makes the strategy of a run. Where the problem has cheap fidelities, a batch is scored at these first. Of cheap, Levels
-// and Blind are to be set.
+// Make makes the strategy of a run, which asks for the points of h.First before all others. Where the problem has cheap fidelities, a
+// batch is scored at these first. Of cheap, Levels and Blind are to be set.
 func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Config) (search.Strategy, error) {
-	inner, err := e.New(s, seed, h)
+	inside := h
+	inside.Start = slices.Clone(h.First)
+	for _, p := range h.Start {
+		if !slices.ContainsFunc(h.First, p.Equal) {
+			inside.Start = append(inside.Start, p)
+		}
+	}
+	inner, err := e.New(s, seed, inside)
 	if err != nil {
 		return nil, err
 	}
 	if !e.Hintless {
-		cheap.First = search.Leaders(h.Sources, search.MostLeaders)
+		cheap.First = slices.Concat(h.First, search.Leaders(h.Sources, search.MostLeaders))
 	}
-	return halving.New(s, seed, inner, cheap)
+	if inner, err = halving.New(s, seed, inner, cheap); err != nil {
+		return nil, err
+	}
+	return search.First(inner, h.First), nil
 }
 
 // Hints are what is known before a run. Each strategy uses them in its own way: a model learns from everything that the sources
 // measured; strategies without a model start with the best points of the sources, and ask for their bad points last (package
-// warm); random and grid ignore hints. The zero value says nothing.
+// warm); random and grid ignore hints, except First. The zero value says nothing.
 type Hints struct {
+	// First are points that are evaluated before all others, whatever the strategy: see search.First. Only Make uses them.
+	First []space.Point
 	// Start are points of the space that are known to be good.
 	Start []space.Point
 	// Sources are earlier measurements, perhaps of another shape or another machine, the most similar first. Their points are

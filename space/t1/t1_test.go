@@ -164,7 +164,8 @@ func TestReadErrors(t *testing.T) {
 func TestNew(t *testing.T) {
 	s, err := space.New("mine", []space.Parameter{
 		space.Range("n", 1, 20), space.Pow2("p", 1, 16), space.Bool("on"), space.Enum("word", "it's", `a "b"`, "ü"), space.Floats("f", 0.5, 2, 1e-7),
-	}, "n % p == 0 || on", "on ? n > 2 : !(word == 'ü')", "f * n < 12 && n / p <= 4 or true", "word != \"it's\" or f == 0.5")
+		space.LogFloat("g", 0.1, 10, 2), space.LogRange("h", 1, 100, 2),
+	}, "n % p == 0 || on", "g * h <= n * (1 + on) or not on and h", "min(h) < 100 or n in [1, on]", "on ? n > 2 : !(word == 'ü')", "f * n < 12 && n / p <= 4 or true", "word != \"it's\" or f == 0.5")
 	if err != nil {
 		t.Fatal(err)
 	}
