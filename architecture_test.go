@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,13 +33,14 @@ var rooms = map[string][]string{
 	"results":          {"space", "internal/cpu"},
 	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
 	"results/schedule": {"space", "search", "kernels", "results"},
+	"results/session":  {"space", "search", "kernels", "results", "results/schedule"},
 	"configs":          {"space"},
 	"internal/cpu":     {},
 	"internal/files":   {},
 	"internal/guard":   {},
 	"internal/plain":   {},
 	"internal/trust":   {"", "space", "search", "kernels", "results"},
-	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule"},
+	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
 	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
 }
 
@@ -100,6 +102,29 @@ func TestArchitecture(t *testing.T) {
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRootIsSmall: the root package says what a Go program can do, and leaves the work to the others.
+func TestRootIsSmall(t *testing.T) {
+	const most = 600
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += strings.Count(string(data), "\n")
+	}
+	if lines > most {
+		t.Errorf("the root package has %d lines, more than %d: move what a Go program does not call", lines, most)
 	}
 }
 

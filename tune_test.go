@@ -500,17 +500,6 @@ func TestWallBudget(t *testing.T) {
 	}
 }
 
-func TestReserve(t *testing.T) {
-	for wall, want := range map[time.Duration]time.Duration{
-		0: 0, -1: 0, 100 * time.Millisecond: 50 * time.Millisecond, time.Second: 180 * time.Millisecond,
-		30 * time.Second: 300 * time.Millisecond, time.Hour: 600 * time.Millisecond,
-	} {
-		if got := reserve(wall); got != want {
-			t.Errorf("of %v %v is kept, want %v", wall, got, want)
-		}
-	}
-}
-
 func TestRefusedOptions(t *testing.T) {
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o666); err != nil {

@@ -1,0 +1,314 @@
+// Package session carries out a run: the baseline, the search, the final measurement and the export. Package tune makes its sessions.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/results/schedule"
+	"tune/search"
+	"tune/search/halving"
+	"tune/search/strategies"
+	"tune/space"
+)
+
+// Start is the state that a run starts from.
+type Start struct {
+	Dir      string
+	Settings results.Settings
+	Space    *space.Space
+	Baseline results.Baseline
+	Budget   search.Budget
+	// Resumed is how many outcomes the run already had, and Elapsed how long they took.
+	Resumed  int
+	Elapsed  time.Duration
+	Recovery results.Recovery
+	// Lacks lists, as sentences, the means of isolating candidates that this system lacks.
+	Lacks []string
+	// Unsigned is why the run could not be marked as made here. Whoever resumes or verifies such a run is asked whether its
+	// kernel may run. It is nil where the mark was made, or where nothing in the directory is ever executed.
+	Unsigned error
+	// Measured says that costs are measured and so not exact: those of the search only select what is measured again at the
+	// end.
+	Measured bool
+}
+
+// Report is the result of a run.
+type Report struct {
+	Dir      string
+	Settings results.Settings
+	Result   search.Result
+	// Elapsed is the time of the whole run over all its sittings: the search and everything after it. Where time is simulated, it
+	// is the time of the search alone.
+	Elapsed time.Duration
+	// Baseline has the cost that was measured in the schedule's pairs. The search measured another one; see results.Schedule.
+	// Without a schedule, Baseline has the cost that the search measured.
+	Baseline results.Baseline
+	// Checking says how much the checks of this kernel's candidates prove.
+	Checking kernels.Checking
+	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
+	// candidate was valid. The best outcome of the search is in Result.
+	Schedule *results.Schedule
+	// Failures sums up the candidates that failed during the search, the most frequent kind first.
+	Failures []results.Failure
+	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
+	Refused []schedule.Refusal
+}
+
+// Work says how the session of a run is carried out. The fields are those of tune.Options.
+type Work struct {
+	Evaluator search.Evaluator // nil means that of the kernel
+	Machine   *results.Machine
+	Budget    search.Budget
+	Jobs      int
+	Began     time.Time
+	Observe   func(search.Event)
+	Start     func(Start)
+	Measuring func(kernels.ContestProgress)
+	Final     time.Duration
+}
+
+// Session is a run together with the kernel that it tunes.
+type Session struct {
+	// Strategy is the one that searches.
+	Strategy strategies.Strategy
+
+	version   string // of tune
+	kernel    *kernels.Opened
+	evaluator search.Evaluator
+	strategy  search.Strategy
+	settings  results.Settings
+	run       *results.Run
+	// sources are the earlier measurements that the strategy starts from, in the order of the run directory.
+	sources []space.Source
+	// unsigned is why the run could not be marked as made here.
+	unsigned error
+}
+
+// New makes the session of a new run, for this version of tune. read returns the earlier measurements that the strategy starts from.
+func New(version string, k *kernels.Opened, entry strategies.Strategy, settings *results.Settings,
+	read func(kernels.Problem) ([]space.Source, error)) (*Session, error) {
+	sources, err := read(k.Problem)
+	if err != nil {
+		return nil, err
+	}
+	hints := strategies.Hints{Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
+	for _, key := range settings.First {
+		p, err := k.Problem.Space().Parse(key)
+		if err != nil {
+			return nil, fmt.Errorf("field first: %w", err)
+		}
+		hints.First = append(hints.First, p)
+	}
+	traits := k.Problem.Traits()
+	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
+	if err != nil {
+		return nil, err
+	}
+	return &Session{
+		version: version, kernel: k, Strategy: entry, strategy: strategy, settings: *settings, sources: sources,
+		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed},
+	}, nil
+}
+
+// simulated reports whether the clock of the run is simulated, from the recorded times of its evaluations.
+func (s *Session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
+
+// clock returns the word for that clock in run directories.
+func (s *Session) clock() string {
+	if s.simulated() {
+		return results.Simulated
+	}
+	return ""
+}
+
+// Open makes the session of a recorded run in a directory. It refuses a run whose points mean something else in this
+// version of the kernel. own are strategies of the caller's.
+func Open(version string, table kernels.Table, settings *results.Settings, dir string, own ...strategies.Strategy) (*Session, error) {
+	k, err := schedule.OpenRun(table, settings)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := strategies.Recorded(settings.Strategy, settings.StrategyConfig, settings.StrategyVersion, own...)
+	if err != nil {
+		return nil, err
+	}
+	return New(version, k, entry, settings, func(problem kernels.Problem) ([]space.Source, error) {
+		if len(settings.From) == 0 {
+			return nil, nil
+		}
+		return results.ReadSources(dir, problem.Space())
+	})
+}
+
+// Create makes the directory of a new run. settings are those of New, with everything but what the kernel itself decides.
+func (s *Session) Create(ctx context.Context, dir string, settings results.Settings) (err error) {
+	if examine := s.kernel.Problem.Traits().Examine; examine != nil {
+		if err := examine(ctx); err != nil {
+			return err
+		}
+	}
+	files := s.kernel.Info.Files
+	settings.Data, settings.Clock = (*results.File)(files.Data), s.clock()
+	base := s.kernel.Problem.Presets()[0]
+	settings.Baseline = results.Preset{Name: base.Name, Key: base.Point.Key()}
+	settings.SpaceFingerprint = s.kernel.Problem.Space().Fingerprint()
+	var prepare []func(dir string) error
+	if len(s.sources) > 0 {
+		prepare = append(prepare, func(dir string) error { return results.WriteSources(dir, s.sources) })
+	}
+	if files.Save != nil {
+		prepare = append(prepare, files.Save)
+	}
+	if s.run, err = results.Create(dir, settings, prepare...); err != nil {
+		return err
+	}
+	s.settings = s.run.Settings
+	if len(files.Started) > 0 {
+		s.unsigned = results.Sign(dir, files.Started...)
+	}
+	return nil
+}
+
+// Continue makes a recorded run that is opened for writing the one of the session, which must be of its directory.
+func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Settings }
+
+// Replay feeds a run to the strategy, and returns how many trials agree.
+func (s *Session) Replay(run *results.Run) (int, error) { return search.Replay(s.strategy, run) }
+
+// reserve is how much of a wall budget is kept for the last checks and the export.
+func reserve(wall time.Duration) time.Duration {
+	if wall <= 0 {
+		return 0
+	}
+	return min(max(wall/100, 180*time.Millisecond), 600*time.Millisecond, wall/2)
+}
+
+// Carry searches and exports. It closes the run. When ctx is cancelled it stops searching at once, and still exports.
+func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error) {
+	defer func() {
+		if cerr := s.run.Close(); cerr != nil && !errors.Is(err, cerr) { // the journal repeats its first error
+			err = errors.Join(err, cerr)
+		}
+	}()
+	if o.Evaluator != nil {
+		s.evaluator = o.Evaluator
+	}
+	found, err := s.baselineWithin(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	baseline := schedule.AsBaseline(found)
+	if o.Start != nil {
+		o.Start(s.start(o, baseline))
+	}
+	budget := o.Budget
+	budget.Wall -= s.reserve(o.Budget.Wall, found)
+	journal := schedule.NewDigest(s.run, s.kernel.Serial())
+	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
+		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
+		Virtual: s.simulated(), Check: s.check,
+	})
+	if err != nil {
+		return nil, err
+	}
+	end := results.End{Why: result.Stop.String(), Elapsed: result.Elapsed.Seconds(), Clock: s.clock()}
+	if result.Stop == search.TargetReached {
+		end.Told = result.Told
+	}
+	if err := s.run.Journal.End(end); err != nil {
+		return nil, err
+	}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
+	if report.Failures, err = journal.Failures(end); err != nil {
+		return nil, err
+	}
+	return report, s.export(ctx, o, report, journal, end)
+}
+
+// check refuses what the strategy may not propose for this kernel.
+func (s *Session) check(p space.Proposal) error {
+	problem := s.kernel.Problem
+	if in := problem.Space(); !in.Same(p.Point.Space()) {
+		return fmt.Errorf("that point is of space %s, and not of the kernel's space %s: a strategy proposes points of the space that it was made for",
+			p.Point.Space().Name(), in.Name())
+	}
+	if levels := problem.Traits().Levels; p.Fidelity > levels {
+		return fmt.Errorf("this kernel has the fidelities 0 to %d, and 0 is the full one", levels)
+	}
+	return nil
+}
+
+// start says what the run starts from.
+func (s *Session) start(o Work, baseline results.Baseline) Start {
+	var lacks []string
+	if f := s.kernel.Problem.Traits().Lacks; f != nil {
+		lacks = f()
+	}
+	return Start{
+		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
+		Resumed: s.run.Outcomes, Elapsed: space.Duration(s.run.Elapsed), Recovery: s.run.Recovery,
+		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact,
+	}
+}
+
+// reserve is how much of a wall budget is kept for the last checks, the final measurement and the export.
+func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline) time.Duration {
+	kept := reserve(wall)
+	if s.simulated() {
+		kept = 0 // the export needs real time, which a simulated clock does not count
+	}
+	if s.kernel.Compare() != nil {
+		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
+	}
+	return kept
+}
+
+// export makes the schedule after the search, and fills the report with the result.
+func (s *Session) export(ctx context.Context, o Work, report *Report, journal *schedule.Digest, end results.End) error {
+	began := time.Now()
+	maker := &schedule.Maker{
+		Kernel: s.kernel, Settings: s.settings, ToolVersion: s.version, Run: s.run.Dir, Dir: s.run.Dir, Baseline: report.Baseline,
+		Told: report.Result.Told, Batches: journal.Telling(), Budget: o.Budget, Progress: o.Measuring, Limit: o.Final,
+		Machine: o.Machine,
+		// ctx may have stopped the search; what was found is exported all the same.
+		Hurry: ctx.Err() != nil,
+		Elapsed: func() time.Duration {
+			if s.simulated() {
+				return report.Result.Elapsed
+			}
+			return report.Result.Elapsed + time.Since(began)
+		},
+	}
+	ctx = context.WithoutCancel(ctx)
+	if o.Budget.Wall > 0 && !s.simulated() {
+		maker.Until = began.Add(o.Budget.Wall - report.Result.Elapsed)
+	}
+	whole, ranking, serial := journal.Ranking(end)
+	maker.Serial = serial
+	made, err := maker.Make(ctx, ranking)
+	if err == nil && made.Schedule == nil && !whole {
+		// None of the best points holds. This is rare, so that an answer matters more than the time to read the whole journal.
+		var log *results.Run
+		if log, err = results.Read(s.run.Dir); err == nil {
+			made, err = maker.MakeFrom(ctx, end.Trim(log))
+		}
+	}
+	report.Schedule, report.Refused, report.Elapsed = made.Schedule, made.Refused, maker.Elapsed()
+	if report.Schedule != nil {
+		report.Baseline = report.Schedule.Baseline
+	}
+	return err
+}
+
+// baselineWithin evaluates the baseline within the time that the run has. A slow reference could take far longer.
+func (s *Session) baselineWithin(ctx context.Context, o Work) (kernels.Baseline, error) {
+	if o.Budget.Wall > 0 && !s.simulated() {
+		return s.kernel.BaselineWithin(ctx, s.settings.CheckSeed, o.Began, o.Budget.Wall)
+	}
+	return s.kernel.Baseline(ctx, s.settings.CheckSeed)
+}
