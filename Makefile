@@ -7,12 +7,16 @@ FUZZTIME ?= 60s
 CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
 	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise
 
-.PHONY: all build cc test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation clean
+.PHONY: all build cc test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation man clean
 
 all: build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o $(BIN) ./cmd/tune
+
+# The manual pages, as man/tune.1 and one for each command.
+man: build
+	@$(BIN) man man
 
 # The native kernels compile C. A compiler is installed where that is possible without a question; without one
 # everything else works, and the tests that need it say so and are skipped.
@@ -110,4 +114,4 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./results/exchange
 
 clean:
-	rm -rf bin
+	rm -rf bin man

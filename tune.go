@@ -337,15 +337,25 @@ func Export(ctx context.Context, table kernels.Table, dir, format string, w io.W
 	return schedule.Exporter{Table: table, ToolVersion: Version()}.Export(ctx, dir, format, w)
 }
 
-// ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must.
-func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
-	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true}.Export(ctx, dir, format, w)
+// ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must. Each of observe is
+// told how far that measurement is.
+func ExportMeasured(ctx context.Context, table kernels.Table, dir, format string, w io.Writer, observe ...func(kernels.ContestProgress)) error {
+	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: true, Progress: tellAll(observe)}.Export(ctx, dir, format, w)
 }
 
 // ExportFiles returns the schedule of a run with its files, by name. It fails as Export does, or where measure is set as
-// ExportMeasured does.
-func ExportFiles(ctx context.Context, table kernels.Table, dir string, measure bool) (*results.Schedule, map[string][]byte, error) {
-	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: measure}.Files(ctx, dir)
+// ExportMeasured does. Each of observe is told how far the measurement is.
+func ExportFiles(ctx context.Context, table kernels.Table, dir string, measure bool, observe ...func(kernels.ContestProgress)) (*results.Schedule, map[string][]byte, error) {
+	return schedule.Exporter{Table: table, ToolVersion: Version(), Measure: measure, Progress: tellAll(observe)}.Files(ctx, dir)
+}
+
+// tellAll tells several functions how far a measurement is.
+func tellAll(observe []func(kernels.ContestProgress)) func(kernels.ContestProgress) {
+	return func(p kernels.ContestProgress) {
+		for _, tell := range observe {
+			tell(p)
+		}
+	}
 }
 
 // Verification is the result of checking a schedule again.
@@ -354,9 +364,13 @@ type Verification = schedule.Verification
 // FreshSeeds returns n seeds that nobody can predict.
 func FreshSeeds(n int) []uint64 { return schedule.FreshSeeds(n) }
 
-// Verify rebuilds the schedule in a file from its point, and checks it on inputs from the given seeds. See package schedule.
-func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
-	return schedule.Verify(ctx, table, path, seeds)
+// VerifyProgress says how far a verification is.
+type VerifyProgress = schedule.VerifyProgress
+
+// Verify rebuilds the schedule in a file from its point, and checks it on inputs from the given seeds. Each of observe is called
+// before every check. See package schedule.
+func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64, observe ...func(VerifyProgress)) (*Verification, error) {
+	return schedule.Verify(ctx, table, path, seeds, observe...)
 }
 
 // MeasureOptions say how Measure works.

@@ -621,6 +621,25 @@ func TestVerifyTampered(t *testing.T) {
 	}
 }
 
+// TestVerifyProgress: a verification tells of each check before it begins.
+func TestVerifyProgress(t *testing.T) {
+	report := runToy(t, toy{size: 20}, Options{Strategy: "grid"})
+	var told []string
+	tell := func(p VerifyProgress) { told = append(told, p.String()) }
+	v, err := Verify(t.Context(), kernels.Table{toy{size: 20}}, filepath.Join(report.Dir, ScheduleName), FreshSeeds(2), tell)
+	if err != nil || !v.OK() {
+		t.Fatal(v, err)
+	}
+	want := []string{
+		"checking what the point builds, input 1 of 2", "checking what the point builds, input 2 of 2",
+		"checking the baseline, input 1 of 1",
+		"checking the saved program, input 1 of 2", "checking the saved program, input 2 of 2",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("it tells %q, want %q", told, want)
+	}
+}
+
 func TestVerifyCancelled(t *testing.T) {
 	report := runToy(t, toy{size: 20}, Options{Strategy: "grid"})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,6 +14,8 @@ type Opened struct {
 	Info    Info
 	Shape   Shape
 	Problem Problem
+	// Checking is called before each check of Confirm and Rebuild with its number, from 1, and how many there are. It may be nil.
+	Checking func(check, of int)
 }
 
 // Open makes the problem of a kernel at a shape.
@@ -22,7 +24,7 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{k.Info(), shape, problem}, nil
+	return &Opened{Info: k.Info(), Shape: shape, Problem: problem}, nil
 }
 
 // Build builds a point and checks it on the inputs of every seed. For a candidate at fault the error's chain has a *Rejection.
@@ -52,8 +54,16 @@ func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds
 // Confirm checks a candidate on the inputs of every seed, and returns its score. Where costs are exact that must be the given
 // cost, in Info.Unit.
 func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) (score Score, err error) {
-	if err := Verify(ctx, c, seeds); err != nil {
+	if err := Verify(ctx, c, nil); err != nil {
 		return Score{}, err
+	}
+	for i := range seeds {
+		if o.Checking != nil {
+			o.Checking(i+1, len(seeds))
+		}
+		if err := Verify(ctx, c, seeds[i:i+1]); err != nil {
+			return Score{}, err
+		}
 	}
 	err = guarded(func() (err error) {
 		score, err = c.Score(ctx, 0)

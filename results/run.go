@@ -336,9 +336,13 @@ const (
 	Running                  // a process is writing to it
 	Finished                 // its last sitting stopped by itself, and said why
 	Interrupted              // its last sitting was cut off
+	Failed                   // its baseline failed, so that nothing was searched
 )
 
-var stateNames = [...]string{"damaged", "running", "finished", "interrupted"}
+var stateNames = [...]string{"damaged", "running", "finished", "interrupted", "failed"}
+
+// BaselineFailed is why a sitting stopped whose baseline failed.
+const BaselineFailed = "the baseline failed"
 
 // String returns the state in a word.
 func (s State) String() string {
@@ -353,7 +357,7 @@ type Listing struct {
 	Dir      string
 	Settings Settings // the zero value where they cannot be read
 	State    State
-	End      End     // why the last sitting stopped, where State is Finished
+	End      End     // why the last sitting stopped, where State is Finished or Failed
 	Summary  Summary // without the trials that End.Trim takes away
 	Err      error   // what is wrong, where State is Damaged
 }
@@ -405,6 +409,8 @@ func describe(dir string) Listing {
 	case l.Err != nil:
 	case running:
 		l.State = Running
+	case end != nil && end.Why == BaselineFailed:
+		l.State, l.End = Failed, *end
 	case end != nil:
 		l.State, l.End = Finished, *end
 	default:

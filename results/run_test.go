@@ -227,6 +227,8 @@ func TestList(t *testing.T) {
 	finished := makeRun(t, dir("b-finished"), at(1))
 	must(t, finished.Journal.Record(okEntry(0)), finished.Journal.End(End{Why: "target reached", Told: 2, Elapsed: 7}), finished.Close())
 	must(t, makeRun(t, dir("a-cut-off"), at(1)).Close())
+	failed := makeRun(t, dir("b-failed"), at(1))
+	must(t, failed.Journal.End(End{Why: BaselineFailed}), failed.Close())
 	makeRun(t, dir("c-running"), at(2))
 	must(t, makeRun(t, dir("d-damaged"), at(0)).Close())
 	damaged := filepath.Join(dir("d-damaged"), JournalName)
@@ -248,6 +250,7 @@ func TestList(t *testing.T) {
 	}{
 		{"c-running", Running, 2, 1<<64 - 1, ""},
 		{"a-cut-off", Interrupted, 2, 1<<64 - 1, ""},
+		{"b-failed", Failed, 2, 1<<64 - 1, ""},
 		{"b-finished", Finished, 2, 1<<64 - 1, ""},
 		{"d-damaged", Damaged, 0, 1<<64 - 1, "the line is damaged"},
 		{"e-unset", Damaged, 0, 0, "is not a run"},
@@ -266,8 +269,11 @@ func TestList(t *testing.T) {
 			t.Errorf("%s has %d evaluations, want %d", w.name, l.Summary.Evaluations, w.evaluations)
 		}
 	}
-	if end := list[2].End; end.Why != "target reached" || list[2].Summary.Best.Number != 0 {
-		t.Errorf("the finished run ended with %+v, %+v", end, list[2].Summary)
+	if end := list[3].End; end.Why != "target reached" || list[3].Summary.Best.Number != 0 {
+		t.Errorf("the finished run ended with %+v, %+v", end, list[3].Summary)
+	}
+	if why := list[2].End.Why; why != BaselineFailed {
+		t.Errorf("the failed run ended with %q", why)
 	}
 	// Looking does not repair.
 	after, err := os.ReadFile(damaged)

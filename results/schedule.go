@@ -300,6 +300,10 @@ func writeArtifact(path string, write func(io.Writer) error, durable bool) (Arti
 		return write(io.MultiWriter(w, sum, &size))
 	})
 	if err != nil {
+		dir := filepath.Dir(path)
+		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
+			return Artifact{}, fmt.Errorf("cannot write %s: there is no folder %s", path, dir)
+		}
 		return Artifact{}, fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return Artifact{filepath.Base(path), hex.EncodeToString(sum.Sum(nil)), int64(size), !durable}, nil

@@ -58,9 +58,6 @@ columns have how many times as long each takes as the best of the whole space, w
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to fix, as name=value,…"))
 		}
-		if err := set.checkStrategy(); err != nil {
-			return err
-		}
 		k, shape, done, err := a.kernelAt(args[0], set)
 		if err != nil {
 			return err
@@ -84,10 +81,11 @@ columns have how many times as long each takes as the best of the whole space, w
 			return usage(fmt.Errorf("--measure: %w", err))
 		}
 		b.Limit = each * time.Duration(len(b.Off))
-		if measuring, _ := a.counter("turns"); measuring != nil {
-			b.Measuring = measuring
-		}
+		n := newNotice(a, false)
+		n.brief = true
+		b.Measuring = n.turns
 		rows, err := b.Run(c.Context())
+		n.end()
 		end()
 		if err != nil {
 			return err

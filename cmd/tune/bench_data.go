@@ -159,7 +159,9 @@ func matches(patterns, name string) bool {
 
 // benchData compares strategies on measured spaces.
 func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON bool) error {
+	loaded := a.working("reading measured spaces")
 	spaces, err := loadSpaces(f.data, f.spaces, b.Jobs)
+	loaded()
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 	c.Flags().Lookup("budget").Usage = "wall `time` for each shape, the measurement of its search included, with a unit: 90s, 10m, 1h30m (default 1m, if evals is not given)"
 	seed := c.Flags().String("seed", "1", "`seed` of the searches")
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
-	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with, all of which have to be installed (default: those that are installed)")
+	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries, or of the peers in the file of your own kernel, to compare with. Libraries have to be installed (default: all, but libraries that are not installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
@@ -63,13 +63,21 @@ func (a *app) benchKernel(c *cobra.Command) {
 		if o.Jobs == 0 {
 			o.Jobs = runtime.NumCPU()
 		}
-		if !*quiet {
-			o.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
+		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
+			shape, err := kernels.ParseShape(k.Info().Shape, text)
+			if err != nil {
+				return usage(fmt.Errorf("--shapes: %w", err))
+			}
+			b.Shapes = append(b.Shapes, shape)
 		}
+		tuned := 0
 		b.Tune = func(ctx context.Context, shape kernels.Shape, dir string) (bench.Tuned, error) {
 			o := o
 			o.Shape, o.Dir = shape, dir
+			end := a.showShape(&o, tuned, len(b.Shapes), *quiet)
+			tuned++
 			report, err := tune.Run(ctx, o)
+			end()
 			switch {
 			case err != nil:
 				return bench.Tuned{}, err
@@ -80,14 +88,32 @@ func (a *app) benchKernel(c *cobra.Command) {
 			}
 			return bench.Tuned{Key: report.Schedule.Key, Evaluations: report.Result.Told}, nil
 		}
-		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
-			shape, err := kernels.ParseShape(k.Info().Shape, text)
-			if err != nil {
-				return usage(fmt.Errorf("--shapes: %w", err))
-			}
-			b.Shapes = append(b.Shapes, shape)
-		}
 		return a.runKernelBench(c, b, *asJSON, *quiet)
+	}
+}
+
+// showShape makes a run, one of several, show its progress: on a terminal in a line that changes, with how long all of them will
+// take; elsewhere the name alone. end removes the line.
+func (a *app) showShape(o *tune.Options, before, of int, quiet bool) (end func()) {
+	if quiet || a.width == nil {
+		if !quiet {
+			o.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
+		}
+		return func() {}
+	}
+	d := newDisplay(a.live, a.width, false, time.Now())
+	d.prefix = fmt.Sprintf("%d of %d", before+1, of)
+	if left := of - before; o.Budget.Wall > 0 && of > 1 {
+		d.prefix += fmt.Sprintf(", about %v", time.Duration(left)*(o.Budget.Wall+o.Final))
+	}
+	d.prefix += " · "
+	started := false
+	o.Start = func(s tune.Start) { started = true; d.start(s) }
+	o.Observe, o.Measuring = d.observe, d.measuring
+	return func() {
+		if started {
+			d.end()
+		}
 	}
 }
 
@@ -103,13 +129,18 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 		fmt.Fprintf(a.stderr, "%s: not installed, left out (on Debian: apt-get install %s)\n", p.Name, p.Package)
 	}
 	rows := []bench.Row{}
+	n := newNotice(a, quiet)
+	n.brief = true
+	b.Measuring = n.turns
 	err = b.Run(c.Context(), func(r bench.Row) error {
+		n.end()
 		rows = append(rows, r)
 		if !quiet {
 			fmt.Fprintf(a.stderr, "  %s after %d evaluations, %.2f × %s\n", speed(r), r.Evaluations, r.Ratio, r.BestPeer)
 		}
 		return nil
 	})
+	n.end()
 	write := func() error { return a.printRows(rows) }
 	if asJSON {
 		write = func() error { return printJSON(a.stdout, rows) }
@@ -156,6 +187,9 @@ func (a *app) printRows(rows []bench.Row) error {
 			cell := "–"
 			if v, ok := r.Peers[name]; ok {
 				cell = rate(v)
+				if unit == "" {
+					cell = r.CostUnit.Words(r.PeerCosts[name])
+				}
 			}
 			cells = append(cells, cell)
 		}

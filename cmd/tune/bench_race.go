@@ -55,7 +55,9 @@ Tuner and T4 files can.`,
 			Space: bench.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
 			Strategy: *strategy, Evaluations: *evals, Seeds: list,
 		}
+		end := a.working("replaying searches of " + b.Space.Name)
 		r, err := b.Run(c.Context())
+		end()
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
@@ -84,6 +85,25 @@ the longest time, so that nobody has to look after it.`,
 	}
 	c.AddCommand(prune)
 	return c
+}
+
+// cacheNote says where compiled kernels are kept where there is no home folder; "" where there is one.
+func cacheNote() string {
+	if _, err := os.UserCacheDir(); err == nil {
+		return ""
+	}
+	u, err := cc.CacheUsage()
+	if err != nil {
+		return "" // what compiles says so
+	}
+	return fmt.Sprintf("note: HOME is not set: compiled kernels are kept in %s", u.Dir)
+}
+
+// note writes a note to standard error, unless there is none.
+func (a *app) note(text string) {
+	if text != "" {
+		fmt.Fprintln(a.stderr, text)
+	}
 }
 
 // mebibytes writes a size.

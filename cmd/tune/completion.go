@@ -32,6 +32,7 @@ var flagWords = map[string]completer{
 	"format":     func(*app) []string { return tune.Formats },
 	"config":     func(*app) []string { return configs.Names() },
 	"from":       runDirs,
+	"progress":   func(*app) []string { return progressForms },
 }
 
 // runDirs returns the runs in the default folder.

@@ -46,35 +46,45 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		if info.IsDir() {
 			return usage(fmt.Errorf("%s is not a file: to convert a run, use 'tune export %s --format recorded'", args[0], args[0]))
 		}
-		data, err := files.Read(args[0], files.Data)
-		if err != nil {
+		end := a.working("reading " + args[0])
+		s, f, err := readForeign(args[0])
+		end()
+		switch ext := filepath.Ext(*output); {
+		case err != nil:
 			return err
-		}
-		if exchange.IsSpace(data) {
-			text, err := exchange.Expand(data)
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			file, err := t1.Read(strings.NewReader(text))
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			s, err := file.Space()
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			return a.writeOut(*output, s.Write)
-		}
-		f, err := exchange.Read(args[0], data)
-		if err != nil {
-			return err
-		}
-		if ext := filepath.Ext(*output); ext == ".yaml" || ext == ".yml" {
+		case s != nil:
+			return a.writeOut("writing the space", *output, s.Write)
+		case ext == ".yaml" || ext == ".yml":
 			return a.importSpace(f, *output)
 		}
-		return a.writeOut(*output, func(w io.Writer) error { return f.Write(w, exchange.Recorded) })
+		return a.writeOut("writing the measurements", *output, func(w io.Writer) error { return f.Write(w, exchange.Recorded) })
 	}
 	return c
+}
+
+// readForeign reads a file of another tuner: the space that it describes, or its measurements.
+func readForeign(path string) (*space.Space, *exchange.File, error) {
+	data, err := files.Read(path, files.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !exchange.IsSpace(data) {
+		f, err := exchange.Read(path, data)
+		return nil, f, err
+	}
+	text, err := exchange.Expand(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	file, err := t1.Read(strings.NewReader(text))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := file.Space()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil, nil
 }
 
 // importSpace writes the space of measurements in the YAML form, where the values alone describe it.
@@ -87,7 +97,7 @@ func (a *app) importSpace(f *exchange.File, output string) error {
 		return fmt.Errorf("%s: it has %s of the %s combinations of its values, but no constraints that say which: import the T1 file of the space, or write the measurements to a .json file",
 			f.Path, n, s.Product())
 	}
-	return a.writeOut(output, s.Write)
+	return a.writeOut("writing the space", output, s.Write)
 }
 
 // exchangeFormats lists the formats of measurements.
@@ -108,15 +118,19 @@ func (a *app) convert(path, format, output string) error {
 	if err != nil {
 		return err
 	}
-	return a.writeOut(output, func(w io.Writer) error { return f.Write(w, exchange.Format(format)) })
+	return a.writeOut("converting "+path, output, func(w io.Writer) error { return f.Write(w, exchange.Format(format)) })
 }
 
-// writeOut writes to a file, compressed where its name says so, or to standard output where it is "".
-func (a *app) writeOut(path string, write func(io.Writer) error) error {
-	switch {
-	case path == "" && a.shown:
+// writeOut writes to a file, compressed where its name says so, or to standard output where it is "". A terminal shows what it
+// does, where that takes long and is not "".
+func (a *app) writeOut(what, path string, write func(io.Writer) error) error {
+	if path == "" && a.shown {
 		return write(a.stdout) // somebody looks at it
-	case path == "":
+	}
+	if what != "" {
+		defer a.working(what)()
+	}
+	if path == "" {
 		return write(a.raw)
 	}
 	_, err := results.WriteArtifact(path, func(w io.Writer) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,10 +42,15 @@ type display struct {
 	found    string       // settings.found
 	final    string       // how far the measurement at the end is; "" before it
 	step     string       // of it that was told
+	pace     pace         // of it
 	first    int          // outcomes known when this sitting began
 	plainAt  time.Time
-	stop     chan struct{}
-	done     chan struct{}
+	events   *events // that are written instead of text; nil for none
+	searched bool    // whether the last event of the search was written
+	// prefix begins the live line, and only the name of what is tuned comes before it, where the run is one of several; "" otherwise.
+	prefix string
+	stop   chan struct{}
+	done   chan struct{}
 }
 
 const (
@@ -59,38 +65,36 @@ func newDisplay(out io.Writer, width func() int, quiet bool, began time.Time) *d
 	}
 }
 
+// watch returns the display of a run.
+func (a *app) watch(quiet bool) *display {
+	d := newDisplay(a.live, a.width, quiet, a.began)
+	d.events = a.events
+	return d
+}
+
 // start shows what the run begins with.
 func (d *display) start(s tune.Start) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.unit, d.base, d.first, d.measured = space.Unit(s.Settings.Unit), s.Baseline.Cost, s.Resumed, s.Measured
 	d.budget, d.prior, d.virtual = s.Budget, s.Elapsed, s.Settings.Clock == results.Simulated
-	if !d.quiet {
+	name := strings.TrimSpace(s.Settings.Kernel + " " + s.Settings.Shape)
+	switch {
+	case d.quiet:
+	case d.events != nil:
+		d.events.emit(startEvent(s))
+		for _, note := range d.notes(s) {
+			d.events.emit(event{Event: eventNote, Text: plain.Line(note)})
+		}
+	case d.prefix != "":
+		fmt.Fprintln(d.text, name)
+	default:
 		if d.found != "" {
 			fmt.Fprintln(d.text, d.found)
 		}
-		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", strings.TrimSpace(s.Settings.Kernel+" "+s.Settings.Shape), strategyOf(s.Settings), s.Settings.Seed, s.Dir)
-		if s.Recovery.TornBytes > 0 {
-			fmt.Fprintf(d.text, "the journal was repaired: %s\n", s.Recovery)
-		}
-		if s.Resumed > 0 {
-			fmt.Fprintf(d.text, "resuming after %d outcomes\n", s.Resumed)
-			if spent := alreadySpent(s); spent != "" {
-				fmt.Fprintf(d.text, "%s: nothing new is evaluated\n", spent)
-			}
-		}
-		for _, f := range s.Settings.From {
-			fmt.Fprintf(d.text, "from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped\n",
-				f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
-		}
-		for _, l := range s.Lacks {
-			fmt.Fprintf(d.text, "isolation: %s\n", l)
-		}
-		for _, f := range d.warnings {
-			fmt.Fprintf(d.text, "warning: %s\n", f)
-		}
-		if s.Unsigned != nil {
-			fmt.Fprintf(d.text, "note: the run is not marked as made here (%v): resume and verify will ask before running its kernel\n", s.Unsigned)
+		fmt.Fprintf(d.text, "%s, strategy %s, seed %d, in %s\n", name, strategyOf(s.Settings), s.Settings.Seed, s.Dir)
+		for _, note := range d.notes(s) {
+			fmt.Fprintln(d.text, note)
 		}
 		fmt.Fprintf(d.text, "baseline: %s\n", d.unit.Words(s.Baseline.Cost))
 	}
@@ -99,6 +103,45 @@ func (d *display) start(s tune.Start) {
 	} else {
 		close(d.done)
 	}
+}
+
+// startEvent is the event of a run that begins.
+func startEvent(s tune.Start) event {
+	return event{
+		Event: eventStart, Dir: s.Dir, Kernel: s.Settings.Kernel, Shape: s.Settings.Shape, Strategy: strategyOf(s.Settings), Seed: &s.Settings.Seed,
+		Unit: s.Settings.Unit, Baseline: &s.Baseline.Cost, Evaluations: &s.Resumed,
+		Budget: &eventBudget{s.Budget.Wall.Seconds(), s.Budget.Evaluations, s.Budget.Target},
+	}
+}
+
+// notes are what there is to say about the beginning of a run, one line each.
+func (d *display) notes(s tune.Start) (notes []string) {
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if s.Recovery.TornBytes > 0 {
+		add("the journal was repaired: %s", s.Recovery)
+	}
+	if s.Resumed > 0 {
+		add("resuming after %d outcomes", s.Resumed)
+		if spent := alreadySpent(s); spent != "" {
+			add("%s: nothing new is evaluated", spent)
+		}
+	}
+	for _, f := range s.Settings.From {
+		add("from %s: %d measurements: %d unchanged, %d with the nearest values, %d dropped", f.Path, f.Same+f.Adapted+f.Dropped, f.Same, f.Adapted, f.Dropped)
+	}
+	if note := cacheNote(); note != "" && s.Compiled {
+		add("%s", note)
+	}
+	for _, l := range s.Lacks {
+		add("isolation: %s", l)
+	}
+	for _, f := range d.warnings {
+		add("warning: %s", f)
+	}
+	if s.Unsigned != nil {
+		add("note: the run is not marked as made here (%v): resume and verify will ask before running its kernel", s.Unsigned)
+	}
+	return notes
 }
 
 // alreadySpent says which budget of a resumed run is spent before anything is evaluated; "" for none.
@@ -136,6 +179,9 @@ func (d *display) refresh() {
 func (d *display) end() {
 	close(d.stop)
 	<-d.done
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.endSearch()
 }
 
 // observe takes note of an outcome.
@@ -147,9 +193,66 @@ func (d *display) observe(e search.Event) {
 	if d.width != nil || d.quiet || e.Known <= d.first {
 		return
 	}
-	if now := d.now(); better || now.Sub(d.plainAt) >= plainPeriod {
+	now := d.now()
+	switch {
+	case d.events != nil && better:
+		d.plainAt = now
+		d.events.emit(d.searchEvent(eventBest))
+	case d.events != nil && now.Sub(d.plainAt) >= eventPeriod:
+		d.plainAt = now
+		d.events.emit(d.searchEvent(eventProgress))
+	case d.events == nil && (better || now.Sub(d.plainAt) >= plainPeriod):
 		d.plainAt = now
 		fmt.Fprintln(d.text, d.line(math.MaxInt))
+	}
+}
+
+// searchEvent is an event of the search as it stands. The caller holds mu.
+func (d *display) searchEvent(name string) event {
+	known, valid := d.last.Known, d.last.Valid
+	e := event{Event: name, Phase: phaseSearch, Evaluations: &known, Valid: &valid}
+	if o := d.last.Best.Outcome; o.Status == space.OK {
+		e.Best = &o.Cost
+	}
+	spent := d.now().Sub(d.began)
+	var left []time.Duration
+	if remains, ok := d.remains(spent); ok {
+		left = append(left, remains)
+	}
+	if rest, ok := d.rest(spent); ok {
+		left = append(left, rest)
+	}
+	if len(left) > 0 {
+		e.Left = seconds(slices.Min(left))
+	}
+	return e
+}
+
+// rest estimates how long the rest of a budget of evaluations takes.
+func (d *display) rest(spent time.Duration) (time.Duration, bool) {
+	n, done := d.budget.Evaluations, d.last.Known-d.first
+	if n <= 0 || done <= 0 || d.virtual {
+		return 0, false
+	}
+	return spent / time.Duration(done) * time.Duration(max(n-d.last.Known, 0)), true
+}
+
+// remains returns what is left of a time budget.
+func (d *display) remains(spent time.Duration) (time.Duration, bool) {
+	if d.budget.Wall <= 0 {
+		return 0, false
+	}
+	if d.virtual {
+		return max(d.budget.Wall-d.last.Elapsed, 0), true
+	}
+	return max(d.budget.Wall-d.prior-spent, 0), true
+}
+
+// endSearch writes the last event of the search, once. The caller holds mu.
+func (d *display) endSearch() {
+	if d.events != nil && !d.quiet && !d.searched {
+		d.searched = true
+		d.events.emit(d.searchEvent(eventProgress))
 	}
 }
 
@@ -158,11 +261,15 @@ func (d *display) observe(e search.Event) {
 func (d *display) measuring(p kernels.ContestProgress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.final = p.String()
-	if d.width != nil || d.quiet {
-		return
-	}
-	if now := d.now(); p.Step() != d.step || now.Sub(d.plainAt) >= plainPeriod {
+	now := d.now()
+	words, e := d.pace.contest(now, p)
+	d.final = words
+	switch {
+	case d.width != nil || d.quiet:
+	case d.events != nil:
+		d.endSearch()
+		d.events.emit(e)
+	case p.Step() != d.step || now.Sub(d.plainAt) >= plainPeriod:
 		d.plainAt, d.step = now, p.Step()
 		fmt.Fprintln(d.out, d.final)
 	}
@@ -172,7 +279,7 @@ func (d *display) measuring(p kernels.ContestProgress) {
 func (d *display) line(columns int) string {
 	spent := d.now().Sub(d.began)
 	if d.final != "" {
-		return fmt.Sprintf("%s · %s in all", d.final, (d.prior + spent).Round(time.Second))
+		return fmt.Sprintf("%s%s · %s in all", d.prefix, d.final, (d.prior + spent).Round(time.Second))
 	}
 	label, best, ratio := "best", "none yet", ""
 	if o := d.last.Best.Outcome; o.Status == space.OK {
@@ -194,12 +301,8 @@ func (d *display) line(columns int) string {
 		label = "best seen" // the measurement at the end has the last word, and what is slower than the baseline is not exported
 	}
 	left, simulated := "", ""
-	if d.budget.Wall > 0 {
-		remains := d.budget.Wall - d.prior - spent
-		if d.virtual {
-			remains = d.budget.Wall - d.last.Elapsed
-		}
-		left = fmt.Sprintf(" · %s left", max(remains, 0).Round(time.Second))
+	if remains, ok := d.remains(spent); ok {
+		left = fmt.Sprintf(" · %s left", remains.Round(time.Second))
 	}
 	if d.virtual {
 		simulated = fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
@@ -207,13 +310,16 @@ func (d *display) line(columns int) string {
 	toGo := ""
 	if n := d.budget.Evaluations; n > 0 {
 		toGo = fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
+		if rest, ok := d.rest(spent); ok && left == "" && d.width != nil && spent >= time.Second {
+			left = fmt.Sprintf(" · about %v left", atLeastSecond(rest))
+		}
 	}
 	// In the order in which they are shown; less is left out first.
 	parts := []struct {
 		text string
 		rank int
 	}{
-		{label + " " + best, 9}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
+		{d.prefix, 7}, {label + " " + best, 9}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
 		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4},
 	}
 	for least := 0; ; least++ {
@@ -235,53 +341,4 @@ func clip(text string, columns int) string {
 		return string(r[:max(columns, 0)])
 	}
 	return text
-}
-
-// counter returns what shows on a terminal how many of some work are done, and what removes that line; elsewhere nothing
-// is shown. The line changes at most some 200 times.
-func (a *app) counter(of string) (observe func(done, total int), end func()) {
-	if !a.terminal {
-		return nil, func() {}
-	}
-	observe = func(done, total int) {
-		if done%max(1, total/200) == 0 {
-			fmt.Fprintf(a.live, "\r\x1b[K%d of %d %s", done, total, of)
-		}
-	}
-	return observe, func() { fmt.Fprint(a.live, "\r\x1b[K") }
-}
-
-// notice shows what a command waits for or does: on a terminal in one line that changes, elsewhere a plain line for every new step and
-// every so often.
-type notice struct {
-	a     *app
-	quiet bool
-	step  string
-	at    time.Time
-}
-
-func newNotice(a *app, quiet bool) *notice { return &notice{a: a, quiet: quiet} }
-
-// say shows a text that belongs to a step.
-func (n *notice) say(step, text string) {
-	switch now := time.Now(); {
-	case n.quiet:
-	case n.a.width != nil:
-		fmt.Fprintf(n.a.live, "\r\x1b[K%s", clip(text, n.a.width()-1))
-	case step != n.step || now.Sub(n.at) >= plainPeriod:
-		n.step, n.at = step, now
-		fmt.Fprintln(n.a.stderr, text)
-	}
-}
-
-// measuring shows how far a measurement is.
-func (n *notice) measuring(p kernels.ContestProgress) {
-	n.say(p.Step(), p.String())
-}
-
-// end removes the line that changes.
-func (n *notice) end() {
-	if n.a.width != nil && !n.quiet {
-		fmt.Fprint(n.a.live, "\r\x1b[K")
-	}
 }

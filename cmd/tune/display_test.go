@@ -56,7 +56,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func event(known, valid int, best float64) search.Event {
+func searchEventOf(known, valid int, best float64) search.Event {
 	e := search.Event{Known: known, Valid: valid}
 	if best > 0 {
 		e.Best.Outcome = space.Outcome{Status: space.OK, Cost: best}
@@ -81,14 +81,14 @@ func TestLine(t *testing.T) {
 		want  string
 	}{
 		{"nothing yet", startOf(time.Minute, 0, 0, 0), 0, search.Event{}, "best none yet · 0 evaluated, 0.0/s · 0% valid · 1m0s left"},
-		{"none valid", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 0, 0), "best none yet · 10 evaluated, 5.0/s · 0% valid · 58s left"},
-		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
-		{"evaluations", startOf(0, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go"},
-		{"both", startOf(time.Minute, 50, 0, 0), time.Second, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
-		{"no budget", startOf(0, 0, 0, 0), time.Second, event(10, 10, 6000), "best seen 6,000 cycles (0.50× as fast) · 10 evaluated, 10/s · 100% valid"},
+		{"none valid", startOf(time.Minute, 0, 0, 0), 2 * time.Second, searchEventOf(10, 0, 0), "best none yet · 10 evaluated, 5.0/s · 0% valid · 58s left"},
+		{"best", startOf(time.Minute, 0, 0, 0), 2 * time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left"},
+		{"evaluations", startOf(0, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go"},
+		{"both", startOf(time.Minute, 50, 0, 0), time.Second, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 10/s · 90% valid · 40 to go · 59s left"},
+		{"no budget", startOf(0, 0, 0, 0), time.Second, searchEventOf(10, 10, 6000), "best seen 6,000 cycles (0.50× as fast) · 10 evaluated, 10/s · 100% valid"},
 		// What earlier sittings evaluated counts, but not for the rate; their time counts for what is left.
-		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, event(150, 75, 1500), "best 1,500 cycles (2.00× as fast) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
-		{"over", startOf(time.Second, 5, 0, 0), time.Minute, event(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},
+		{"resumed", startOf(time.Minute, 0, 100, 20*time.Second), 10 * time.Second, searchEventOf(150, 75, 1500), "best 1,500 cycles (2.00× as fast) · 150 evaluated, 5.0/s · 50% valid · 30s left"},
+		{"over", startOf(time.Second, 5, 0, 0), time.Minute, searchEventOf(10, 9, 1500), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 0.2/s · 90% valid · 0 to go · 0s left"},
 		{"a cost of nothing", startOf(0, 0, 0, 0), time.Second, search.Event{Known: 1, Valid: 1, Best: search.Best{Outcome: space.Outcome{Status: space.OK}}}, "best 0 cycles · 1 evaluated, 1.0/s · 100% valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestNarrow(t *testing.T) {
 	d.start(startOf(time.Minute, 0, 0, 0))
 	defer d.end()
 	clock.add(2 * time.Second)
-	d.observe(event(10, 9, 1500))
+	d.observe(searchEventOf(10, 9, 1500))
 	for columns, want := range map[int]string{
 		120: "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 58s left",
 		62:  "best 1,500 cycles (2.00× as fast) · 10 evaluated · 58s left",
@@ -128,6 +128,20 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestTimeOfEvaluations: where only evaluations are limited, a live line estimates how long the rest of them takes.
+func TestTimeOfEvaluations(t *testing.T) {
+	clock := &clock{now: time.Unix(1e9, 0)}
+	d := newDisplay(&bytes.Buffer{}, func() int { return 120 }, true, clock.read())
+	d.now = clock.read
+	d.start(startOf(0, 50, 0, 0))
+	defer d.end()
+	clock.add(2 * time.Second)
+	d.observe(searchEventOf(10, 9, 1500))
+	if got, want := d.line(120), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 40 to go · about 8s left"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // TestPlain: without a terminal a line for every new incumbent, and one every so often; none for what a resumed
 // run is led through.
 func TestPlain(t *testing.T) {
@@ -137,13 +151,13 @@ func TestPlain(t *testing.T) {
 	d.now = clock.read
 	d.start(startOf(0, 100, 2, time.Second))
 	clock.add(time.Second)
-	d.observe(event(1, 1, 2000)) // from the journal
-	d.observe(event(2, 1, 2000)) // from the journal
-	d.observe(event(3, 2, 1500)) // better
-	d.observe(event(4, 3, 1500))
+	d.observe(searchEventOf(1, 1, 2000)) // from the journal
+	d.observe(searchEventOf(2, 1, 2000)) // from the journal
+	d.observe(searchEventOf(3, 2, 1500)) // better
+	d.observe(searchEventOf(4, 3, 1500))
 	clock.add(plainPeriod)
-	d.observe(event(5, 4, 1500)) // time for a line
-	d.observe(event(6, 4, 1500))
+	d.observe(searchEventOf(5, 4, 1500)) // time for a line
+	d.observe(searchEventOf(6, 4, 1500))
 	d.end()
 	want := `k a=1, strategy s, seed 7, in d
 resuming after 2 outcomes
@@ -180,7 +194,7 @@ func TestLive(t *testing.T) {
 	d.start(startOf(time.Minute, 0, 0, 0))
 	var group sync.WaitGroup
 	for i := range 4 {
-		group.Go(func() { d.observe(event(i+1, i, 1500)) })
+		group.Go(func() { d.observe(searchEventOf(i+1, i, 1500)) })
 	}
 	group.Wait()
 	time.Sleep(livePeriod * 5 / 2)

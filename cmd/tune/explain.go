@@ -21,10 +21,13 @@ import (
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain POINT|SCHEDULE|DIR",
-		Short: "Show what a generator builds from a point, and what limits its cost",
+		Short: "Show what is built from a point, what limits its cost, and which parameters matter",
 		Long: `explain shows what the generator of a kernel builds from a point: how many slots each engine needs, a lower bound for every
 schedule, and how far its own schedule is from that bound. Give a point as text, as runs print it, or give the schedule or
 directory of a run, which also determine kernel and shape.
+
+Of a run of any other kernel, your own ones too, explain shows how its best point is built, the metrics of it, and the least cost
+that the search saw with each value of each parameter, those that matter most first. It compiles and runs nothing.
 
 With --pass it prints the result of one pass. The passes of the vector family are:
 
@@ -32,6 +35,7 @@ With --pass it prints the result of one pass. The passes of the vector family ar
 The result of each pass after plan is executed on a few trees (after allocate as a program on the machine), and the first
 wrong pass is named.`,
 		Example: `  tune explain runs/treehash-20260102-150405-1
+  tune explain runs/my-kernel-20260102-150405-1
   tune explain runs/treehash-20260102-150405-1/best.json --pass schedule
   tune explain runs/treehash-20260102-150405-1 --pass plan`,
 		Args: exactly(1, "a point, or the file of a schedule, or the directory of a run"),
@@ -47,9 +51,18 @@ wrong pass is named.`,
 		if err != nil {
 			return err
 		}
+		if dir := runOf(args[0]); dir != "" && !a.explains(kernel, shapeText) {
+			if *pass != "" {
+				return usage(fmt.Errorf("--pass: kernel %s has no passes: leave it out", kernel))
+			}
+			out := bufio.NewWriter(a.stdout)
+			return errors.Join(explainRun(out, dir), out.Flush())
+		}
 		k, err := a.catalog(false).Lookup(kernel)
-		if err != nil {
-			return usage(err)
+		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		} else if err != nil {
+			return set.blame("kernel", err)
 		}
 		shape, err := kernels.ParseShape(k.Info().Shape, shapeText)
 		if err != nil {
@@ -77,6 +90,29 @@ wrong pass is named.`,
 		return out.Flush()
 	}
 	return c
+}
+
+// runOf returns the run directory that an argument names, by itself or by the schedule in it; "" for any other argument.
+func runOf(arg string) string {
+	dir, err := runDir(arg)
+	if err != nil || !isRunDir(dir) {
+		return ""
+	}
+	return dir
+}
+
+// explains reports whether a kernel has a generator that explains what it builds.
+func (a *app) explains(kernel, shapeText string) bool {
+	k, err := a.catalog(false).Lookup(kernel)
+	if err != nil {
+		return false
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, shapeText)
+	if err != nil {
+		return false
+	}
+	problem, err := k.Problem(shape)
+	return err == nil && problem.Traits().Explain != nil
 }
 
 // pointOf returns the kernel and the shape of a point, and what reads the point in the space that they give.

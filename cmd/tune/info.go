@@ -207,25 +207,16 @@ func (a *app) runsCommand() *cobra.Command {
 		var damaged []string
 		for _, l := range list {
 			r := rowOf(l)
-			best, unit := "-", space.Unit(r.Unit)
-			switch {
-			case r.Best != nil && r.Verdict == "":
-				best = unit.Words(*r.Best)
-			case r.Best != nil && r.Ratio > 0:
-				best = fmt.Sprintf("%s (%s, %s)", unit.Words(*r.Best), times(r.Ratio), r.Verdict)
-			case r.Best != nil:
-				best = fmt.Sprintf("%s (%s)", unit.Words(*r.Best), r.Verdict)
-			case r.Seen != nil:
-				best = fmt.Sprintf("%s seen by the search", unit.Words(*r.Seen))
-			}
 			state := r.State
 			switch {
 			case l.Err != nil:
 				damaged = append(damaged, r.Why) // too long for a column
+			case l.State == results.Failed:
+				state = r.Why
 			case r.Why != "":
 				state += ": " + r.Why
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, best, r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, r.words(), r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape)
 		}
 		err = w.Flush()
 		for _, why := range damaged {
@@ -260,6 +251,22 @@ type runRow struct {
 	Elapsed float64   `json:"elapsed_seconds"`
 	Clock   string    `json:"clock,omitempty"` // "simulated" where the time is
 	Created time.Time `json:"created"`
+}
+
+// words says what is known of the best point of a run; "-" for nothing.
+func (r runRow) words() string {
+	unit := space.Unit(r.Unit)
+	switch {
+	case r.Best != nil && r.Verdict == "":
+		return unit.Words(*r.Best)
+	case r.Best != nil && r.Ratio > 0:
+		return fmt.Sprintf("%s (%s, %s)", unit.Words(*r.Best), times(r.Ratio), r.Verdict)
+	case r.Best != nil:
+		return fmt.Sprintf("%s (%s)", unit.Words(*r.Best), r.Verdict)
+	case r.Seen != nil:
+		return fmt.Sprintf("%s seen by the search", unit.Words(*r.Seen))
+	}
+	return "-"
 }
 
 func rowOf(l results.Listing) runRow {

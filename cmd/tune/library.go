@@ -24,7 +24,10 @@ func exportFormats() []string { return append(slices.Clone(tune.Formats), librar
 
 // exportLibrary writes the winner of a run as a header and a source into a folder.
 func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string) error {
-	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure)
+	n := newNotice(a, false)
+	n.brief = true
+	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure, n.measuring)
+	n.end()
 	if err != nil {
 		return err
 	}

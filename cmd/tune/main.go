@@ -47,6 +47,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -87,10 +88,11 @@ func main() {
 	host := native.NewHost(native.HostOptions{})
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, environ: os.Environ(), began: began, host: host, table: all.Table(host),
-		terminal: term.IsTerminal(int(os.Stderr.Fd())), shown: term.IsTerminal(int(os.Stdout.Fd())),
+		shown: term.IsTerminal(int(os.Stdout.Fd())),
 	}
-	a.interactive = a.terminal && term.IsTerminal(int(os.Stdin.Fd()))
-	if a.terminal {
+	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+	a.interactive = terminal && term.IsTerminal(int(os.Stdin.Fd()))
+	if terminal && os.Getenv("TERM") != "dumb" { // which cannot go back in a line
 		a.width = terminalWidth
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -101,11 +103,13 @@ func main() {
 // terminalWidth returns the columns of the terminal on standard error. It is called for every line, because users resize their
 // windows.
 func terminalWidth() int {
-	w, _, err := term.GetSize(int(os.Stderr.Fd()))
-	if err != nil || w < 1 {
-		return 80
+	if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && w > 0 {
+		return w
 	}
-	return w
+	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
+		return w
+	}
+	return 80
 }
 
 // app is one invocation of the command.
@@ -119,10 +123,10 @@ type app struct {
 	began          time.Time
 	host           *native.Host // that kernels in C are compiled and run on
 	table          kernels.Table
-	terminal       bool       // whether stderr is one
-	shown          bool       // whether stdout is one
+	shown          bool       // whether stdout is a terminal
 	interactive    bool       // whether somebody can be asked: stdin and stderr are terminals
-	width          func() int // columns of the terminal; nil where there is none
+	width          func() int // columns of the terminal on stderr; nil where no line can change there
+	events         *events    // what --progress json writes to stderr; nil without it
 }
 
 // exitError is an end that is not a failure of tune. An error without a text has been reported already.
@@ -148,7 +152,7 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
-// fileFault marks an error that stands in a file: help about commands would not help.
+// fileFault marks an error that stands in a file or in the environment: help about commands would not help.
 type fileFault struct{ error }
 
 func (e fileFault) Unwrap() error { return e.error }
@@ -164,6 +168,9 @@ func inFile(err error) bool {
 func (a *app) run(ctx context.Context, args []string) (code int) {
 	stdout, stderr := plain.NewWriter(a.stdout), plain.NewWriter(a.stderr)
 	a.raw, a.live, a.stdout, a.stderr = a.stdout, a.stderr, stdout, stderr
+	if stdout.ASCII = onlyASCII(a.environ); stdout.ASCII {
+		stderr.ASCII, a.live = true, asciiWriter{a.live}
+	}
 	defer func() { stdout.Flush(); stderr.Flush() }()
 	err := guard.Call(func() error {
 		code = a.execute(ctx, args)
@@ -183,24 +190,33 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
+		a.conclude(exitOK, "")
 		return exitOK
 	}
 	code := exitFailed
 	if e, ok := errors.AsType[*exitError](err); ok {
 		code = e.code
-	} else if ctx.Err() != nil {
+	} else if interrupted(ctx, err) {
 		code = exitInterrupted
 	}
-	if errors.Is(err, context.Canceled) {
+	if interrupted(ctx, err) && errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintf(a.stderr, "tune: %s\n", text)
-	}
-	if code == exitUsage && !inFile(err) {
+	a.conclude(code, err.Error())
+	if code == exitUsage && !inFile(err) && a.events == nil {
 		fmt.Fprintln(a.stderr, "Run 'tune help' for commands, flags and examples.")
 	}
 	return code
+}
+
+// conclude says why a command failed, if it did: as the last event where these are written.
+func (a *app) conclude(code int, text string) {
+	switch {
+	case a.events != nil:
+		a.events.emit(event{Event: eventEnd, Code: &code, Text: plain.Line(text)})
+	case text != "":
+		fmt.Fprintf(a.stderr, "tune: %s\n", text)
+	}
 }
 
 func (a *app) root() *cobra.Command {
@@ -247,7 +263,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.configCommand(),
-		a.cacheCommand(), a.versionCommand())
+		a.cacheCommand(), a.versionCommand(), a.manCommand(root))
 	a.complete(root)
 	return root
 }
@@ -326,6 +342,7 @@ func flagError(c *cobra.Command, err error) error {
 		if want != "" {
 			return fmt.Errorf("--%s: %s: want %s", bad.GetFlag().Name, quoted(bad.GetValue()), want)
 		}
+		return fmt.Errorf("--%s: %w", bad.GetFlag().Name, bad.Unwrap())
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		what, _ := pflag.UnquoteUsage(missing.GetFlag())

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 		for key := range variables(os.Environ()) {
 			os.Unsetenv(variable(key))
 		}
+		for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+			os.Unsetenv(name)
+		}
 	}
 	os.Setenv("GORACE", gorace)
 	testscript.Main(m, map[string]func(){"tune": main})
@@ -45,6 +49,11 @@ func TestMain(m *testing.M) {
 //	json FILE PATH[OP VALUE]…  FILE, which may be stdout, is one JSON value that has each path; OP is = for
 //	                         the same text, ~ for a match, @ for the number of elements
 //	setjson FILE PATH VALUE  changes a value of a JSON file
+//	mistake CODE TEXT… -- COMMAND…  runs a command that must exit with the code, and say why in one line that has each text
+//	misuse TEXT… -- COMMAND…  the same for a wrong flag or argument: code 2, and a second line that names tune help
+//	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
+//
+// and the conditions root, for whose files nothing is closed, and mount, where a file system can be mounted.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -61,9 +70,73 @@ func TestScript(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": checkJSON, "setjson": setJSON,
+			"exits": exits, "json": checkJSON, "setjson": setJSON, "mistake": mistake, "misuse": misuse, "fault": fault,
+		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "mount":
+				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
 		},
 	})
+}
+
+// commandAfter splits the arguments of a command of scripts into texts and the command line after --.
+func commandAfter(ts *testscript.TestScript, neg bool, args []string) (texts, command []string) {
+	at := slices.Index(args, "--")
+	if neg || at < 1 || at == len(args)-1 {
+		ts.Fatalf("usage: TEXT… -- COMMAND…")
+	}
+	return args[:at], args[at+1:]
+}
+
+// hint is the second line of what is wrong with flags or arguments.
+const hint = "Run 'tune help' for commands, flags and examples.\n"
+
+func mistake(ts *testscript.TestScript, neg bool, args []string) {
+	texts, command := commandAfter(ts, neg, args)
+	exits(ts, false, append(texts[:1:1], command...))
+	sayOnce(ts, ts.ReadFile("stderr"), "tune: ", texts[1:])
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("it also prints\n%s", out)
+	}
+}
+
+func misuse(ts *testscript.TestScript, neg bool, args []string) {
+	texts, command := commandAfter(ts, neg, args)
+	exits(ts, false, append([]string{"2"}, command...))
+	line, ok := strings.CutSuffix(ts.ReadFile("stderr"), hint)
+	if !ok {
+		ts.Fatalf("no hint at tune help:\n%s", line)
+	}
+	sayOnce(ts, line, "tune: ", texts)
+}
+
+func fault(ts *testscript.TestScript, neg bool, args []string) {
+	texts, command := commandAfter(ts, neg, args)
+	exits(ts, false, []string{"2", "tune", "check", "--static", command[0]})
+	sayOnce(ts, ts.ReadFile("stdout"), command[0]+":", texts)
+	if want := "tune: " + command[0] + ": 1 fault\n"; ts.ReadFile("stderr") != want {
+		ts.Fatalf("standard error is %q, want %q", ts.ReadFile("stderr"), want)
+	}
+}
+
+// sayOnce checks what is said of a mistake: one line with a prefix and all texts.
+func sayOnce(ts *testscript.TestScript, said, prefix string, texts []string) {
+	if len(texts) == 0 {
+		ts.Fatalf("the script does not say which texts")
+	}
+	if !strings.HasPrefix(said, prefix) || strings.Count(said, "\n") != 1 || !strings.HasSuffix(said, "\n") {
+		ts.Fatalf("not one line that begins with %q:\n%s", prefix, said)
+	}
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			ts.Fatalf("it does not say %q:\n%s", text, said)
+		}
+	}
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -31,7 +31,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 	wait := c.Flags().String("wait", "10m", "how long to wait for a quiet machine, a `time` with a unit; 0 does not wait")
 	limit := c.Flags().String("limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	yes := addYes(c)
-	asJSON, quiet := outputFlags(c)
+	asJSON, quiet := a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := tune.MeasureOptions{}
 		var err error
@@ -47,9 +47,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		}
 		defer found.Close()
 		d := newNotice(a, *quiet)
-		o.Waiting = func(why string, left time.Duration) {
-			d.say("waiting", fmt.Sprintf("waiting for a quiet machine: %s; up to %v more", why, left.Round(time.Second)))
-		}
+		o.Waiting = d.waiting
 		o.Measuring = d.measuring
 		report, err := tune.Measure(c.Context(), found.Table, dir, o)
 		d.end()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +66,7 @@ func (a *app) asRun(c *cobra.Command) {
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
-	asJSON, quiet := outputFlags(c)
+	asJSON, quiet := a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, _, _, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
@@ -85,10 +87,6 @@ type starting struct {
 	first   []string // keys of points
 }
 
-func outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
-	return c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
-}
-
 func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quiet bool) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
@@ -97,9 +95,6 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
 		return set.blame("shape", err)
-	}
-	if err := set.checkStrategy(); err != nil {
-		return err
 	}
 	earlier, err := readEarlier(with.from)
 	if err != nil {
@@ -121,7 +116,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
 	}
-	d := newDisplay(a.live, a.width, quiet, a.began)
+	d := a.watch(quiet)
 	d.found = set.found
 	own, isOwn := k.(*user.Kernel)
 	started := false
@@ -144,7 +139,8 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 	}
 	if started {
 		d.end()
-	} else if err != nil && c.Context().Err() == nil {
+		err = adviseFull(set.dir, err)
+	} else if err != nil && !interrupted(c.Context(), err) {
 		err = adviseRun(set.dir, k.Info().Files.Path, err)
 		if made {
 			_ = os.Remove(set.dir) // where nothing was written to it
@@ -214,6 +210,9 @@ func adviseRun(dir, path string, err error) error {
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
 	}
+	if isFull(err) {
+		return adviseFull(dir, err)
+	}
 	if _, large := errors.AsType[*native.RoomError](err); large {
 		return err // in every directory
 	}
@@ -227,6 +226,36 @@ func adviseRun(dir, path string, err error) error {
 		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
 	}
 	return fmt.Errorf("%w: use another --dir", err)
+}
+
+// adviseFull adds to the error of a full disk what to do about it, and how the run in a directory goes on.
+func adviseFull(dir string, err error) error {
+	if !isFull(err) {
+		return err
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = fmt.Errorf("cannot write %s: %w", p.Path, p.Err)
+	}
+	room := "make room on the disk"
+	if errors.Is(err, syscall.EFBIG) {
+		room = "raise the limit on the size of files (ulimit -f)"
+	}
+	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr != nil {
+		return fmt.Errorf("%w: %s, then start the run again", err, room)
+	}
+	return fmt.Errorf("%w: %s, then continue the run with 'tune resume %s'", err, room, dir)
+}
+
+// isFull reports whether an error says that no more can be written.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// interrupted reports whether an error only says that a command was interrupted. A baseline that failed in that moment has
+// failed all the same.
+func interrupted(ctx context.Context, err error) bool {
+	_, failed := errors.AsType[*tune.BaselineError](err)
+	return ctx.Err() != nil && !failed
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -248,16 +277,13 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on results"
-	asJSON, quiet := outputFlags(c)
+	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool { return !strings.HasPrefix(pair, variable("jobs")+"=") })
 		set, err := readSettings(c.Flags(), "", environ)
 		if err != nil {
 			return usage(err)
-		}
-		if err := set.checkStrategy(); err != nil {
-			return err
 		}
 		dir, found, err := a.runAt(args[0], *yes, true)
 		if err != nil {
@@ -274,7 +300,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 				return err
 			}
 		}
-		d := newDisplay(a.live, a.width, *quiet, a.began)
+		d := a.watch(*quiet)
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -286,7 +312,10 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 		if _, busy := errors.AsType[*results.InUseError](err); busy {
 			err = fmt.Errorf("%w: wait for it, or stop it", err)
 		}
-		return a.finish(report, err, *asJSON)
+		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
+			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
+		}
+		return a.finish(report, adviseFull(dir, err), *asJSON)
 	}
 	return c
 }
@@ -440,7 +469,11 @@ func printJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(plain.JSON(text.Bytes()))
+	escape := plain.JSON
+	if p, ok := w.(*plain.Writer); ok && p.ASCII {
+		escape = plain.JSONInASCII
+	}
+	_, err := w.Write(escape(text.Bytes()))
 	return err
 }
 
@@ -459,7 +492,9 @@ func (a *app) replayCommand() *cobra.Command {
 			return err
 		}
 		defer found.Close()
+		end := a.working("replaying " + dir)
 		n, err := tune.Replay(found.Table, dir)
+		end()
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`
@@ -532,20 +567,15 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if *yes && !*measure {
 			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
 		}
-		export := tune.Export
-		if *measure {
-			export = tune.ExportMeasured
-		}
 		found, err := a.catalog(*yes).OfRun(args[0], *measure)
 		if err != nil {
 			return err
 		}
 		defer found.Close()
-		write := func(w io.Writer) error { return export(c.Context(), found.Table, args[0], *format, w) }
 		if *format == libraryFormat {
 			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
 		} else {
-			err = a.writeOut(*output, write)
+			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure)
 		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -557,6 +587,19 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		return err
 	}
 	return c
+}
+
+// exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
+func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure bool) error {
+	if !measure {
+		return a.writeOut("exporting "+dir, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w) })
+	}
+	n := newNotice(a, false)
+	n.brief = true
+	return a.writeOut("", output, func(w io.Writer) error {
+		defer n.end()
+		return tune.ExportMeasured(ctx, found.Table, dir, format, wiping{w, n}, n.measuring)
+	})
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -577,7 +620,7 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	config := c.Flags().StringP("config", "c", "", "YAML `file` of your own kernel, if the schedule is not in its run directory")
 	data := c.Flags().String("data", "", "`file` of measurements, if the schedule is of the kernel recorded and not in its run directory")
-	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
@@ -595,7 +638,10 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 			return givenError(err)
 		}
 		defer found.Close()
-		v, err := tune.Verify(c.Context(), found.Table, path, tune.FreshSeeds(*checks))
+		n := newNotice(a, *quiet)
+		n.brief = true
+		v, err := tune.Verify(c.Context(), found.Table, path, tune.FreshSeeds(*checks), n.verifying)
+		n.end()
 		if err != nil {
 			return err
 		}

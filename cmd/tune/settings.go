@@ -55,7 +55,7 @@ func (s settings) blame(key string, err error) error {
 	switch {
 	case from == "":
 		return usage(errors.New(text))
-	case strings.HasPrefix(from, "--") || strings.HasPrefix(from, "environment"):
+	case strings.HasPrefix(from, "--"):
 		return usage(fmt.Errorf("%s: %s", from, text))
 	}
 	return usage(fileFault{fmt.Errorf("%s: %s", from, text)})
@@ -77,15 +77,6 @@ func (s settings) budgetIn(unit space.Unit) (search.Budget, error) {
 	return b, nil
 }
 
-// checkStrategy reports a strategy that there is not, or a constant that it cannot have.
-func (s settings) checkStrategy() error {
-	if s.strategy == "" {
-		return nil
-	}
-	_, err := strategies.Parse(s.strategy)
-	return s.blame("strategy", err)
-}
-
 // setting is one key of the settings. Every value is parsed from its text, wherever it comes from: viper's own conversions would
 // read a budget of 60 as 60 ns and a seed of -1 as 2^64-1.
 type setting struct {
@@ -103,7 +94,14 @@ var settingTable = []setting{
 		return nil
 	}, true},
 	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
-	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", text(func(s *settings, v string) { s.strategy = v }), true},
+	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", func(s *settings, v string) error {
+		if v == "" {
+			return errors.New("is empty")
+		}
+		s.strategy = v
+		_, err := strategies.Parse(v)
+		return err
+	}, true},
 	{"seed", "`seed` of the search: the same seed gives the same run", "1", func(s *settings, v string) (err error) {
 		s.seed, err = parseSeed(v)
 		return err
@@ -327,9 +325,9 @@ func checkEnvironment(environ []string) error {
 			continue
 		}
 		if n := space.Nearest(rest, settingKeys()); n != "" {
-			return fmt.Errorf("environment: unknown variable %s (did you mean %s?)", name, variable(n))
+			return fileFault{fmt.Errorf("environment: unknown variable %s (did you mean %s?)", name, variable(n))}
 		}
-		return fmt.Errorf("environment: unknown variable %s: want %s", name, strings.Join(names, ", "))
+		return fileFault{fmt.Errorf("environment: unknown variable %s: want %s", name, strings.Join(names, ", "))}
 	}
 	return nil
 }

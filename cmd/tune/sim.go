@@ -63,6 +63,9 @@ and the used slots of each engine. With --vectors it checks every program and tr
 		if *cycles < 1 {
 			return usage(fmt.Errorf("--cycles: %d: want 1 or more", *cycles))
 		}
+		if *names != "" && *trace == "" {
+			return usage(errors.New("--names: names are for a trace: give --trace too"))
+		}
 		shape, err := kernels.ParseShape(treehash.Kernel{}.Info().Shape, set.shape)
 		if err != nil {
 			return set.blame("shape", err)
@@ -72,9 +75,6 @@ and the used slots of each engine. With --vectors it checks every program and tr
 			return err
 		}
 		if *names != "" {
-			if *trace == "" {
-				return usage(errors.New("--names: names are for a trace: give --trace too"))
-			}
 			if program.Names, err = readNames(*names); err != nil {
 				return err
 			}

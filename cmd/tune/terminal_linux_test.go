@@ -13,18 +13,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTerminal: on a terminal there is one live line, which is gone in the end.
+// TestTerminal: on a terminal of any width there is one live line, which fits, keeps the time left, and is gone in the end.
 func TestTerminal(t *testing.T) {
+	for _, columns := range []uint16{40, 80, 120} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			header, frames := onTerminal(t, columns, nil)
+			if !strings.Contains(header, "baseline: ") || len(frames) < 4 || frames[0] != "" || frames[len(frames)-1] != "" {
+				t.Fatalf("no live line that is removed in the end: %q, %q", header, frames)
+			}
+			frame := regexp.MustCompile(`^best [0-9,]+ cycles.* · \S+ left$`)
+			for _, f := range frames[2 : len(frames)-1] {
+				if n := len([]rune(f)); n >= int(columns) || !frame.MatchString(f) || columns > 40 && !strings.Contains(f, "evaluated") {
+					t.Errorf("a line of %d characters on a terminal of %d: %q", n, columns, f)
+				}
+				if strings.Contains(f, "\n") {
+					t.Errorf("more than one line: %q", f)
+				}
+			}
+		})
+	}
+}
+
+// TestDumb: a terminal that cannot go back in a line, or a user who wants that, gets plain lines.
+func TestDumb(t *testing.T) {
+	for _, c := range []struct{ env, flag string }{{"TERM=dumb", "--progress=auto"}, {"TERM=xterm", "--progress=plain"}} {
+		header, frames := onTerminal(t, 80, []string{c.env}, c.flag)
+		if len(frames) != 0 || !strings.Contains(header, "\r\nbest ") || strings.Contains(header, "\x1b") {
+			t.Errorf("%s %s: %q, %q", c.env, c.flag, header, frames)
+		}
+	}
+}
+
+// onTerminal runs a search with its progress on a terminal. It returns what is there before the live line, and what that line was.
+func onTerminal(t *testing.T, columns uint16, environ []string, flags ...string) (header string, frames []string) {
+	t.Helper()
 	terminal, tty, err := openPTY()
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	defer terminal.Close()
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}); err != nil {
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("tune", "run", "treehash", "--budget", "700ms", "--shape", small, "--dir", filepath.Join(t.TempDir(), "run"))
-	cmd.Stderr = tty
+	cmd := exec.Command("tune", append([]string{"run", "treehash", "--budget", "600ms", "--shape", small, "--dir", filepath.Join(t.TempDir(), "run")}, flags...)...)
+	cmd.Stderr, cmd.Env = tty, append(append(os.Environ(), "TERM=xterm"), environ...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,24 +69,11 @@ func TestTerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	text := <-screen
-	_, live, ok := strings.Cut(text, " cycles\r\n") // after the baseline
+	header, live, ok := strings.Cut(<-screen, "\r\x1b[K")
 	if !ok {
-		t.Fatalf("no header in %q", text)
+		return header, nil
 	}
-	frames := strings.Split(live, "\r\x1b[K")
-	if len(frames) < 4 || frames[0] != "" || frames[len(frames)-1] != "" {
-		t.Fatalf("no live line that is removed in the end: %q", frames)
-	}
-	frame := regexp.MustCompile(`^best [0-9,]+ cycles \(\d+\.\d\d× as fast\) · \d+ evaluated`)
-	for _, f := range frames[2 : len(frames)-1] {
-		if n := len([]rune(f)); n > 59 || !frame.MatchString(f) {
-			t.Errorf("a line of %d characters on a terminal of 60: %q", n, f)
-		}
-	}
-	if strings.Count(live, "\n") > 0 {
-		t.Errorf("more than one line: %q", live)
-	}
+	return header, append([]string{""}, strings.Split(live, "\r\x1b[K")...)
 }
 
 // openPTY returns the two sides of a pseudo-terminal.

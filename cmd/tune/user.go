@@ -40,7 +40,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	case len(args) > 0:
 		return fmt.Errorf("%s defines the kernel: leave %q out", k.Path(), args[0])
 	case set.from["kernel"] != "":
-		return fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())
+		return fileFault{fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())}
 	default:
 		if err := a.builtIn(k.Path(), name); err != nil {
 			return err
@@ -143,7 +143,8 @@ type checkReport struct {
 	Warnings []checkFault `json:"warnings"`
 	Kernel   string       `json:"kernel,omitempty"`
 	Shape    string       `json:"shape,omitempty"`
-	Points   *uint64      `json:"points"` // null where the space is not enumerable
+	Settings []string     `json:"settings,omitempty"` // that the file holds, where it holds nothing else
+	Points   *uint64      `json:"points"`             // null where the space is not enumerable
 	// Checked is what checks show: "fresh inputs", "fixed input", "check command" or "not checked".
 	Checked string `json:"checked,omitempty"`
 	// Arguments says whether those of the file were held against the functions of the source: "fit", or why not; "" for a
@@ -182,7 +183,9 @@ func (a *app) checkCommand() *cobra.Command {
 compares the arguments in the file with the functions of the source, and builds, checks and measures the baseline once, as a
 run would. It also tries the reference on several inputs, and warns if its results do not depend on them
 or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers to
-ask for their version.`,
+ask for their version.
+
+It also reads the files of settings that a run would read (see tune config). If FILE holds only settings, it checks those.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
@@ -194,7 +197,13 @@ ask for their version.`,
 		if err != nil {
 			return usage(err)
 		}
-		report, err := a.check(c, args[0], set, *static)
+		check := func() (*checkReport, error) { return a.check(c, args[0], set, *static) }
+		if settingsIn(args[0]) {
+			check = func() (*checkReport, error) { return a.checkSettings(c, args[0]) }
+		}
+		end := a.working("checking " + args[0])
+		report, err := check()
+		end()
 		if report == nil {
 			return err
 		}
@@ -230,6 +239,9 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 			return report, faultsError(path, len(faults))
 		}
 	}
+	if err := a.checkFound(); err != nil {
+		return nil, err
+	}
 	info := k.Info()
 	if err := a.builtIn(path, info.Name); err != nil {
 		return nil, err
@@ -258,6 +270,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		return report, nil
 	}
 	if source != nil {
+		a.note(cacheNote())
 		err := source.Examine(c.Context())
 		switch faults, wrong := errors.AsType[user.Faults](err); {
 		case wrong:
@@ -411,17 +424,25 @@ func (a *app) printCheck(r *checkReport) {
 	for _, f := range r.Faults {
 		line("", f)
 	}
-	for _, f := range r.Warnings {
-		line("warning: ", f)
+	if len(r.Faults) == 0 {
+		for _, f := range r.Warnings {
+			line("warning: ", f)
+		}
+	}
+	if len(r.Settings) > 0 {
+		fmt.Fprintf(a.stdout, "settings  %s\n", strings.Join(r.Settings, ", "))
 	}
 	if r.Kernel == "" {
+		return
+	}
+	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
+	if len(r.Settings) > 0 {
 		return
 	}
 	points := "more points than can be counted"
 	if r.Points != nil {
 		points = plain.Number(float64(*r.Points)) + " points"
 	}
-	fmt.Fprintf(a.stdout, "kernel    %s\n", strings.TrimSpace(r.Kernel+" "+r.Shape))
 	fmt.Fprintf(a.stdout, "space     %s\n", points)
 	if r.Reference != nil {
 		fmt.Fprintf(a.stdout, "reference %s\n", r.Reference)

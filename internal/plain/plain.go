@@ -102,6 +102,9 @@ func Hidden(r rune) bool {
 // Writer passes text on to w as Text would make it, except that of an escape sequence only the escape character is replaced,
 // because a sequence may arrive in pieces. Flush writes the rest of an incomplete character. Goroutines may share it.
 type Writer struct {
+	// ASCII writes the symbols that tune's own messages have in ASCII; see ASCII.
+	ASCII bool
+
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte // of a character that is not whole yet
@@ -148,6 +151,15 @@ func (w *Writer) write(text []byte) error {
 	if !clean(s, "\n\t") {
 		s = strings.Map(keepLines, strings.ToValidUTF8(s, string(replacement)))
 	}
+	if w.ASCII {
+		s = ASCII(s)
+	}
 	_, err := io.WriteString(w.w, s)
 	return err
 }
+
+// symbols are the characters beyond ASCII that tune's own messages have.
+var symbols = strings.NewReplacer(" · ", " | ", "·", "*", "×", "x", "µ", "u", "–", "-", "…", "...", "±", "+-", string(replacement), "?")
+
+// ASCII returns a text with ASCII in place of the symbols that tune's own messages have. Names of users stay as they are.
+func ASCII(s string) string { return symbols.Replace(s) }

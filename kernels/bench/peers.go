@@ -28,6 +28,8 @@ type Peers struct {
 	Names []string // of libraries, which have to be installed; none means all that the kernel knows and finds
 	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
+	// Measuring is told which of how many turns of that measurement begins; nil is not told.
+	Measuring func(turn, of int)
 }
 
 // Tuned is the result of a search.
@@ -53,8 +55,10 @@ type Row struct {
 	// GFLOPS is in billions of floating-point operations a second; 0 where the kernel does not count them.
 	GFLOPS float64 `json:"gflops,omitempty"`
 	// Peers are the rates of the libraries, and Baseline that of the kernel's baseline, also in Unit.
-	Peers    map[string]float64 `json:"peers"`
-	Baseline float64            `json:"baseline"`
+	Peers map[string]float64 `json:"peers"`
+	// PeerCosts are the costs of the libraries, in CostUnit.
+	PeerCosts map[string]float64 `json:"peer_costs"`
+	Baseline  float64            `json:"baseline"`
 	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than it the result is:
 	// the median of paired measurements, with its 95 % interval.
 	BestPeer string  `json:"best_peer"`
@@ -132,7 +136,7 @@ func (b Peers) Absent() (absent []kernels.Peer, err error) {
 }
 
 func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
-	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{},
+	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{},
 		Evaluations: tuned.Evaluations, Key: tuned.Key}
 	s, err := kernels.Open(b.Kernel, shape)
 	if err != nil {
@@ -175,7 +179,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	for i, other := range rivals {
 		candidates[i] = other.candidate
 	}
-	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, measureLimit), Peak: true})
+	final, err := compare(ctx, winner, candidates, kernels.Series{Limit: cmp.Or(b.Limit, measureLimit), Peak: true, Observe: b.Measuring})
 	if err != nil {
 		return r, err
 	}
@@ -205,7 +209,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			r.Baseline, r.BaselineCost = work/c.Cost, c.Cost
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
-			r.Peers[rivals[i].name] = work / c.Cost
+			r.Peers[rivals[i].name], r.PeerCosts[rivals[i].name] = work/c.Cost, c.Cost
 		}
 		// The baseline follows the libraries, and counts as one where there is none.
 		if best < 0 || rivals[i].name != baselineName && c.Ratio > final.Comparisons[best].Ratio {

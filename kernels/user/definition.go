@@ -57,6 +57,7 @@ type source struct {
 	asIs      bool // whether constant and file inputs stay unchanged in timed calls, unless their argument says otherwise
 	fast      bool // whether even implausibly short times are accepted
 	limits    sourceBounds
+	peers     []peer
 	// The position of the function and its arguments in the file.
 	functionNode, argumentsNode node
 }
@@ -527,7 +528,10 @@ func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []n
 	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
 		return true
 	} else if len(d.space.parameters) == 0 {
-		r.fault(f.position("parameters"), "want at least one parameter")
+		at := f.position("parameters")
+		if !slices.ContainsFunc(r.faults, func(other Fault) bool { return other.Field == at.path }) {
+			r.fault(at, "want at least one parameter")
+		}
 		return false
 	}
 	before := len(r.faults)

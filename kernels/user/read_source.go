@@ -65,6 +65,7 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	s.asIs, s.fast = f.has("vary") && !f.truth("vary"), f.text("trusted") == "fast"
 	l := f.object("limits")
 	s.limits = sourceBounds{compile: l.duration("compile", 0), call: l.duration("call", 0), memory: l.size("memory", 0)}
+	r.peers(f, s, ns, w)
 	r.setDefined(s, ns)
 	for i, p := range ns.parameters {
 		if !ns.used[p.Name] && !usedInSpace(d.space, p.Name) && !ns.broken {

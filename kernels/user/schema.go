@@ -108,6 +108,14 @@ var sourceObject = &object{"source", []field{
 	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
 	{name: "metric", doc: "rates to report beside the time", form: formObject, object: workObject},
 	{name: "limits", doc: "what a candidate may use", form: formObject, object: sourceLimits},
+	{name: "peers", doc: "other functions with the same arguments, which tune bench compares the result with; one may call a library", form: formList, element: &field{form: formObject, object: peerObject}},
+}}
+
+var peerObject = &object{"peer", []field{
+	{name: "name", doc: "its name in tables", form: formText, required: true},
+	{name: "function", doc: "a function with the arguments of the tuned one", form: formText, required: true},
+	{name: "file", doc: "the C or C++ file that holds it; by default the tuned source", form: formText},
+	{name: "flags", doc: "all compiler flags for it, such as -lm, which may contain {{name}}; by default those of the source. Parameters have the values of the baseline", form: formList, element: &field{form: formText}},
 }}
 
 var argumentObject = &object{"argument", []field{

@@ -72,6 +72,9 @@ type SourceProblem struct {
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
 	t.Checking, t.Examine, t.Baselines, t.Settle = p.checking(), p.Examine, p.baselines, p.Settle
+	if len(p.spec.s.peers) > 0 {
+		t.Peers = p.peers
+	}
 	return t
 }
 

@@ -30,6 +30,8 @@ type Exporter struct {
 	ToolVersion string
 	// Measure allows the best candidates to be built, run and measured again where that is necessary.
 	Measure bool
+	// Progress is told how far that measurement is; it may be nil.
+	Progress func(kernels.ContestProgress)
 }
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a format of
@@ -231,7 +233,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	spent := space.Duration(run.Elapsed)
 	return &Maker{
 		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: AsBaseline(baseline),
-		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches,
+		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches, Progress: e.Progress,
 	}, nil
 }
 

@@ -47,6 +47,31 @@ func (v *Verification) OK() bool {
 	return true
 }
 
+// VerifyProgress says how far a verification is: the check that begins, from 1, and how many its phase has.
+type VerifyProgress struct {
+	Phase     VerifyPhase
+	Check, Of int
+}
+
+// VerifyPhase is the candidate that a verification checks.
+type VerifyPhase string
+
+// The phases of a verification.
+const (
+	Rebuilding   VerifyPhase = "check-rebuilt"  // what the point builds
+	Baselining   VerifyPhase = "check-baseline" // what the baseline's point builds, where costs are exact
+	SavedProgram VerifyPhase = "check-saved"    // the program beside the schedule
+)
+
+var phaseWords = map[VerifyPhase]string{
+	Rebuilding: "checking what the point builds", Baselining: "checking the baseline", SavedProgram: "checking the saved program",
+}
+
+// String describes the progress in words.
+func (p VerifyProgress) String() string {
+	return fmt.Sprintf("%s, input %d of %d", phaseWords[p.Phase], p.Check, p.Of)
+}
+
 // FreshSeeds returns n seeds that nobody can predict.
 func FreshSeeds(n int) []uint64 {
 	seeds := make([]uint64, n)
@@ -60,8 +85,9 @@ func FreshSeeds(n int) []uint64 {
 
 // Verify rebuilds the schedule in a file from its point, and checks it on the inputs from the given seeds. It does the same with
 // the program that was saved beside the schedule. Where the file is in the directory of a run, it also compares the two. seeds
-// must not be empty. An error means that the schedule cannot be examined; what fails is a step with an error.
-func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64) (*Verification, error) {
+// must not be empty. An error means that the schedule cannot be examined; what fails is a step with an error. Each of observe is
+// called before every check.
+func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64, observe ...func(VerifyProgress)) (*Verification, error) {
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
 		return nil, err
@@ -77,7 +103,14 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		seeds = seeds[:1] // it has to run, whatever that proves
 	}
 	x := &verifier{Verification: v, k: k, path: path, seeds: seeds}
+	phase := Rebuilding
+	k.Checking = func(check, of int) {
+		for _, tell := range observe {
+			tell(VerifyProgress{phase, check, of})
+		}
+	}
 	x.point(ctx)
+	phase = Baselining
 	err = verifyFields(k, schedule)
 	if err == nil {
 		err = verifyCosts(ctx, k, x.rebuilt, schedule)
@@ -85,6 +118,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
 	x.origin()
 	x.files()
+	phase = SavedProgram
 	if traits.Load != nil {
 		x.saved(ctx, traits.Launches)
 	} else {

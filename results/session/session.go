@@ -35,6 +35,8 @@ type Start struct {
 	// Measured says that costs are measured and so not exact: those of the search only select what is measured again at the
 	// end.
 	Measured bool
+	// Compiled says that candidates are compiled on this machine, and kept in the cache of this user.
+	Compiled bool
 }
 
 // Report is the result of a run.
@@ -199,6 +201,13 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		s.evaluator = o.Evaluator
 	}
 	found, err := s.baselineWithin(ctx, o)
+	if _, failed := errors.AsType[*kernels.BaselineError](err); failed {
+		// Otherwise the run would look like one that was cut off.
+		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
+		if jerr := s.run.Journal.End(end); jerr != nil {
+			err = errors.Join(err, jerr)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -246,13 +255,14 @@ func (s *Session) check(p space.Proposal) error {
 // start says what the run starts from.
 func (s *Session) start(o Work, baseline results.Baseline) Start {
 	var lacks []string
-	if f := s.kernel.Problem.Traits().Lacks; f != nil {
-		lacks = f()
+	isolate := s.kernel.Problem.Traits().Lacks
+	if isolate != nil {
+		lacks = isolate()
 	}
 	return Start{
 		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
 		Resumed: s.run.Outcomes, Elapsed: space.Duration(s.run.Elapsed), Recovery: s.run.Recovery,
-		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact,
+		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact, Compiled: isolate != nil,
 	}
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"tune"
+	"tune/internal/files"
+	"tune/internal/plain"
+	"tune/kernels"
+	"tune/results"
+	"tune/space"
+)
+
+// isRunDir reports whether a directory is that of a run.
+func isRunDir(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, results.SettingsName))
+	return err == nil
+}
+
+// builtWith is what explain reads of the file that says how a kernel in C is built.
+type builtWith struct {
+	Command []string `json:"command"`
+	Version string   `json:"version"`
+	Threads int      `json:"threads"`
+}
+
+// explainRun shows what the run in a directory knows of its best point and of its parameters. The kernel is not needed for that.
+func explainRun(w io.Writer, dir string) error {
+	s, err := results.ReadSchedule(filepath.Join(dir, tune.ScheduleName))
+	if err != nil {
+		return err
+	}
+	unit := space.Unit(s.Unit)
+	fmt.Fprintf(w, "kernel    %s\n", strings.TrimSpace(s.Kernel+" "+s.Shape))
+	fmt.Fprintf(w, "best      %s", unit.Words(s.Cost))
+	if s.Ratio > 0 && s.Key != s.Baseline.Key {
+		fmt.Fprintf(w, ", %s %s as %s (%s)", times(s.Ratio), unit.Compared(), baselineName(&s), unit.Words(s.Baseline.Cost))
+	}
+	fmt.Fprintf(w, "\npoint     %s\n", s.Key)
+	for i, artifact := range s.Artifacts {
+		if i == 0 {
+			fmt.Fprintf(w, "program   %s\n", filepath.Join(dir, artifact.Name))
+		}
+		if !strings.HasSuffix(artifact.Name, ".build.json") {
+			continue
+		}
+		text, err := files.In(dir).Read(artifact.Name, files.Settings)
+		if err != nil {
+			return err
+		}
+		var b builtWith
+		if err := json.Unmarshal(text, &b); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, artifact.Name), err)
+		}
+		var words []string
+		for _, word := range b.Command {
+			words = append(words, kernels.ShellWord(word))
+		}
+		fmt.Fprintf(w, "build     %s\n", strings.Join(words, " "))
+		if b.Version != "" {
+			fmt.Fprintf(w, "compiler  %s\n", b.Version)
+		}
+		fmt.Fprintf(w, "threads   %d\n", b.Threads)
+	}
+	label := "metrics"
+	for _, m := range s.Metrics {
+		fmt.Fprintf(w, "%-9s %s %s\n", label, m.Name, plain.Number(m.Value))
+		label = ""
+	}
+	run, err := results.Read(dir)
+	if err != nil {
+		return err
+	}
+	effects, err := results.Effects(run)
+	if err != nil {
+		return err
+	}
+	return printEffects(w, unit, effects)
+}
+
+// mostValues is how many values of a parameter are shown.
+const mostValues = 8
+
+// printEffects shows the least cost with each value of each parameter.
+func printEffects(w io.Writer, unit space.Unit, effects []results.Effect) error {
+	if len(effects) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nthe least cost that the search saw with each value, parameters that matter most first:")
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, e := range effects {
+		best := e.Values[0].Best
+		for i, v := range e.Values {
+			name := e.Parameter
+			if i > 0 {
+				name = ""
+			}
+			if i == mostValues {
+				fmt.Fprintf(t, "\tand %s\n", plain.Count(len(e.Values)-i, "other value"))
+				break
+			}
+			worse := ""
+			if i > 0 && best > 0 {
+				worse = fmt.Sprintf("+%.1f %%", 100*(v.Best/best-1))
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", name, v.Value, unit.Words(v.Best), worse, plain.Count(v.Count, "candidate"))
+		}
+	}
+	return t.Flush()
+}
