@@ -58,7 +58,8 @@ var (
 
 // guideTimes shortens what the guide shows, so that the test is done in a minute.
 var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --evals 5", "--strategy grid --evals 18", "--strategy grid --evals 3",
-	"--budget 30s", "--evals 3", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 8")
+	"--budget 30s", "--evals 3", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 8",
+	"--evals 8 --dir runs/replayed", "--evals 4 --dir runs/replayed")
 
 // guideElsewhere are blocks that are not run, by a part of their text, with the reason.
 var guideElsewhere = map[string]string{
