@@ -36,6 +36,8 @@ type commandProblem struct {
 	best  float64           // cost of the best candidate so far, where times are measured; 0 for none
 	owner *commandCandidate // the candidate whose build is in the shared directory; guarded by holding the host alone
 	own   scratch           // the directories of candidates that have their own
+	once  errands           // setup and cleanup
+	show  func(what, stdout, stderr string)
 }
 
 func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, error) {
@@ -43,8 +45,8 @@ func newCommandProblem(k *Kernel, constants map[string]int) (kernels.Problem, er
 	if err != nil {
 		return nil, err
 	}
-	p := &commandProblem{c: k.d.command, space: sp, presets: k.d.space.presets(sp), constants: constants, here: k.dir, host: k.host}
-	k.onClose(p.own.close)
+	p := &commandProblem{c: k.d.command, space: sp, presets: k.d.space.presets(sp), constants: constants, here: k.dir, host: k.host, show: k.show}
+	k.onClose(p.close)
 	return p, nil
 }
 
@@ -61,8 +63,14 @@ func (p *commandProblem) Traits() kernels.Traits {
 	if p.c.check == nil {
 		t.Checking = kernels.NotChecked
 	}
-	if !p.c.metric.exact {
+	switch {
+	case p.c.metric.within > 0:
+		t.Compare = p.compareSteady
+	case !p.c.metric.exact:
 		t.Compare = p.compare
+	}
+	if p.c.setup != nil {
+		t.Examine = p.begin // so that a setup that fails ends a run before it has a directory
 	}
 	return t
 }
@@ -82,8 +90,11 @@ func (p *commandProblem) Build(ctx context.Context, point space.Point) (kernels.
 // shared reports whether all candidates run in one directory.
 func (p *commandProblem) shared() bool { return !p.c.own }
 
-// exclusive reports whether a candidate needs the machine to itself while it runs.
-func (p *commandProblem) exclusive() bool { return p.shared() || !p.c.metric.exact }
+// exclusive reports whether a candidate needs the machine to itself while it runs. One with a setup might leave something in the
+// directory of that, which others read.
+func (p *commandProblem) exclusive() bool {
+	return p.shared() || !p.c.metric.exact || p.c.setup != nil
+}
 
 // commandCandidate is a command with the values of one point.
 type commandCandidate struct {
@@ -96,8 +107,15 @@ type commandCandidate struct {
 	made    made      // what is in it after the build
 	ran     bool      // whether the directory holds the output of a run
 	seed    uint64    // of the last check
-	samples []float64 // not yet used in a score
+	warmed  int       // runs that do not count, because they come before the first that does
+	samples []reading // not yet used in a score
 	scored  bool
+}
+
+// reading is what one run says.
+type reading struct {
+	value  float64   // the metric
+	others []float64 // what is reported beside it
 }
 
 // Check builds and runs the candidate, and then runs the check command, in this order because the check looks at the output of
@@ -154,26 +172,38 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 			return kernels.Score{}, err
 		}
 	}
-	values := slices.Sorted(slices.Values(c.samples))
+	samples := c.samples
 	c.samples = nil
+	inOrder := make([]float64, len(samples))
+	for i, s := range samples {
+		inOrder[i] = s.value
+	}
+	values := slices.Sorted(slices.Values(inOrder))
 	m := c.p.c.metric
-	value := timing.Median(values)
+	value, least, most := timing.Median(values), values[0], values[len(values)-1]
 	cost, err := m.cost(value)
 	if err != nil {
 		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "%v", err)
 	}
-	if m.exact && values[0] != values[len(values)-1] {
-		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the file says that the metric is exact, but two runs of one point gave %v and %v", values[0], values[len(values)-1])
+	if m.exact && least != most {
+		return kernels.Score{}, kernels.Reject(space.WrongAnswer, "the file says that the metric is exact, but two runs of one point gave %v and %v", least, most)
 	}
-	score := kernels.Score{Cost: cost}
+	if err := m.steady(values); err != nil {
+		return kernels.Score{}, err
+	}
+	score := kernels.Score{Cost: cost, Metrics: c.p.otherMetrics(samples)}
 	if m.maximise {
 		score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricValue, Value: value})
 	}
 	if !m.exact {
 		score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricRuns, Value: float64(len(values))})
 		if value != 0 {
-			score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricSpread, Value: (values[len(values)-1] - values[0]) / value})
+			score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricSpread, Value: (most - least) / value})
 		}
+		score.Metrics = append(score.Metrics, outlierMetrics(inOrder)...)
+	}
+	if m.within > 0 {
+		score.Metrics = append(score.Metrics, space.Metric{Name: MetricWithin, Value: m.within})
 	}
 	c.p.mu.Lock()
 	if c.p.best == 0 || cost < c.p.best {
@@ -181,6 +211,22 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 	}
 	c.p.mu.Unlock()
 	return score, nil
+}
+
+// otherMetrics returns the medians of the numbers that are reported beside the metric.
+func (p *commandProblem) otherMetrics(samples []reading) []space.Metric {
+	if len(samples) == 0 {
+		return nil
+	}
+	var out []space.Metric
+	for i, m := range p.c.others {
+		var values []float64
+		for _, s := range samples {
+			values = append(values, s.others[i])
+		}
+		out = append(out, space.Metric{Name: m.name, Value: timing.Median(values)})
+	}
+	return out
 }
 
 // fill takes the missing samples, and checks the last of them. It stops early where the candidate is clearly behind the best.
@@ -211,67 +257,110 @@ func (c *commandCandidate) behind() bool {
 	if n >= 6 {
 		limit = 1.05
 	}
-	for _, v := range c.samples {
-		if cost, err := c.p.c.metric.cost(v); err != nil || cost <= limit*best {
+	for _, s := range c.samples {
+		if cost, err := c.p.c.metric.cost(s.value); err != nil || cost <= limit*best {
 			return false
 		}
 	}
 	return true
 }
 
-// sample runs the command once and reads the metric.
+// sample runs the command once and reads the metric. The first time, runs that do not count come before it.
 func (c *commandCandidate) sample(ctx context.Context) error {
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
-	if err := c.p.own.renewTemp(c); err != nil {
-		return err
-	}
-	c.ran = true
-	m := c.p.c.metric
-	var path string
-	if m.from == fromSize {
-		name, _ := parseTemplate(m.file).expand(c.values())
-		if path = name; !filepath.IsAbs(name) {
-			path = filepath.Join(c.directory(), name)
-		}
-		// A file of an earlier run must not be taken for one of this run.
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the file of the metric: %w", err)
+	for ; c.warmed < c.p.c.warmup; c.warmed++ {
+		if _, err := c.execute(ctx); err != nil {
+			return err
 		}
 	}
-	e, err := c.run(ctx, "the command", c.p.c.run, c.values(), c.p.c.limits.run)
+	e, err := c.execute(ctx)
 	if err != nil {
 		return err
 	}
-	if !e.ok() {
-		return kernels.Reject(space.Crashed, "%s", e.describe("the command"))
-	}
-	var v float64
-	switch m.from {
-	case fromTime:
-		v = float64(e.Wall.Nanoseconds())
-	case fromCPU:
-		v = float64(e.CPU.Nanoseconds())
-	case fromSize:
-		info, err := os.Stat(path)
-		if err != nil {
-			return kernels.Reject(space.WrongAnswer, "the command wrote no file %s", m.file)
-		}
-		v = float64(info.Size())
-	case fromStderr:
-		v, err = m.read(e.Stderr)
-	default:
-		v, err = m.read(e.Stdout)
-	}
-	if err == nil {
-		_, err = m.cost(v)
+	r := reading{}
+	if r.value, err = c.number(c.p.c.metric, e); err == nil {
+		_, err = c.p.c.metric.cost(r.value)
 	}
 	if err != nil {
 		return kernels.Reject(space.WrongAnswer, "%v", err)
 	}
-	c.samples = append(c.samples, v)
+	for _, m := range c.p.c.others {
+		v, err := c.number(m.metric, e)
+		if err == nil && !space.Finite(v) {
+			err = fmt.Errorf("it is %v, which is not a number", v)
+		}
+		if err != nil {
+			return kernels.Reject(space.WrongAnswer, "command.metrics.%s: %v", m.name, err)
+		}
+		r.others = append(r.others, v)
+	}
+	c.samples = append(c.samples, r)
 	return nil
+}
+
+// execute runs the command once, after what prepares it, where nothing is left of the run before.
+func (c *commandCandidate) execute(ctx context.Context) (ended, error) {
+	if err := c.renew(ctx); err != nil {
+		return ended{}, err
+	}
+	if err := c.p.renewSetup(ctx); err != nil {
+		return ended{}, err
+	}
+	if err := c.p.own.renewTemp(c); err != nil {
+		return ended{}, err
+	}
+	c.ran = true
+	for _, m := range c.p.c.metrics() {
+		if m.from != fromSize {
+			continue
+		}
+		// A file of an earlier run must not be taken for one of this run.
+		if err := os.Remove(c.sizeOf(m)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ended{}, fmt.Errorf("the file of the metric: %w", err)
+		}
+	}
+	if c.p.c.prepare != nil {
+		if _, err := c.succeed(ctx, "command.prepare", c.p.c.prepare, c.p.c.limits.prepare); err != nil {
+			return ended{}, err
+		}
+	}
+	return c.succeed(ctx, "the command", c.p.c.run, c.p.c.limits.run)
+}
+
+// succeed runs a command that is a crash of the candidate where it fails.
+func (c *commandCandidate) succeed(ctx context.Context, what string, l *line, wall time.Duration) (ended, error) {
+	e, err := c.run(ctx, what, l, c.values(), wall)
+	if err == nil && !e.ok() {
+		err = kernels.Reject(space.Crashed, "%s", e.describe(what))
+	}
+	return e, err
+}
+
+// sizeOf returns the path of the file whose size is a metric.
+func (c *commandCandidate) sizeOf(m metric) string {
+	name, _ := parseTemplate(m.file).expand(c.values())
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.directory(), name)
+}
+
+// number returns the number of a metric after a run.
+func (c *commandCandidate) number(m metric, e ended) (float64, error) {
+	switch m.from {
+	case fromTime:
+		return float64(e.Wall.Nanoseconds()), nil
+	case fromCPU:
+		return float64(e.CPU.Nanoseconds()), nil
+	case fromSize:
+		info, err := os.Stat(c.sizeOf(m))
+		if err != nil {
+			return 0, fmt.Errorf("the command wrote no file %s", m.file)
+		}
+		return float64(info.Size()), nil
+	case fromStderr:
+		return m.read(e.Stderr)
+	}
+	return m.read(e.Stdout)
 }
 
 // values returns the values of the point, and the path of this candidate's directory.
@@ -288,10 +377,15 @@ func (c *commandCandidate) directory() string {
 	if !c.p.shared() {
 		return c.dir
 	}
-	if filepath.IsAbs(c.p.c.directory) {
-		return c.p.c.directory
+	return c.p.directory()
+}
+
+// directory returns where the commands of all candidates run, if they share one.
+func (p *commandProblem) directory() string {
+	if filepath.IsAbs(p.c.directory) {
+		return p.c.directory
 	}
-	return filepath.Join(c.p.here, c.p.c.directory)
+	return filepath.Join(p.here, p.c.directory)
 }
 
 // words returns the words of a command line.
@@ -303,12 +397,11 @@ func (l *line) expand(v values) []string {
 }
 
 // environment returns the environment variables that the file sets.
-func (c *commandCandidate) environment() []string {
+func (p *commandProblem) environment(v values) []string {
 	var out []string
-	values := c.values()
-	for _, v := range c.p.c.environment {
-		if text, whole := v.value.expand(values); whole {
-			out = append(out, v.name+"="+text)
+	for _, e := range p.c.environment {
+		if text, whole := e.value.expand(v); whole {
+			out = append(out, e.name+"="+text)
 		}
 	}
 	return out
@@ -320,8 +413,9 @@ func (c *commandCandidate) run(ctx context.Context, what string, l *line, v valu
 	}
 	limits := c.p.c.limits
 	e, err := job{
-		what: what, words: l.expand(v), dir: c.directory(), env: slices.Concat(os.Environ(), c.tempEnvironment(), c.environment()),
-		wall: wall, memory: limits.memory, output: limits.output, file: limits.file,
+		what: what, words: l.expand(v), dir: c.directory(),
+		env:  slices.Concat(os.Environ(), tempEnvironment(c.temp), c.p.setupEnvironment(), c.p.environment(c.values())),
+		wall: wall, memory: limits.memory, output: limits.output, file: limits.file, show: c.p.show, point: c.point.Key(),
 	}.run(ctx)
 	if ctx.Err() == nil && !c.placed() {
 		return ended{}, c.gone(what)
@@ -359,6 +453,9 @@ func isDirectory(path string) bool {
 
 // with calls f while the candidate is built and may run.
 func (c *commandCandidate) with(ctx context.Context, f func() error) error {
+	if err := c.p.begin(ctx); err != nil {
+		return err
+	}
 	if c.p.shared() {
 		release, err := c.p.host.Alone(ctx)
 		if err != nil {
@@ -462,15 +559,20 @@ func (c *commandCandidate) build(ctx context.Context) error {
 // copyFiles writes the files of the kernel into the candidate's directory.
 func (c *commandCandidate) copyFiles() error {
 	for _, f := range c.p.c.files {
-		path := filepath.Join(c.dir, f.name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.content(c.values()), f.mode|0o600); err != nil {
+		if err := f.write(c.dir, c.values()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// write writes the file into a directory.
+func (f copied) write(dir string, v values) error {
+	path := filepath.Join(dir, f.name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(path, f.content(v), f.mode|0o600)
 }
 
 func (f copied) content(v values) []byte {
@@ -501,7 +603,7 @@ func (c *commandCandidate) Artifacts() ([]kernels.Artifact, error) {
 	return out, nil
 }
 
-// script writes the build and the run command for sh.
+// script writes the commands of the candidate for sh.
 func (c *commandCandidate) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# %s\nset -e\n", c.point.Key())
@@ -514,23 +616,36 @@ func (c *commandCandidate) script() string {
 		}
 		b.WriteString(".\n")
 	}
-	for _, v := range c.environment() {
+	for _, v := range c.p.environment(c.values()) {
 		name, value, _ := strings.Cut(v, "=")
 		fmt.Fprintf(&b, "%s=%s; export %s\n", name, kernels.ShellWord(value), name)
 	}
-	for _, l := range []*line{c.p.c.build, c.p.c.run} {
-		if l == nil {
-			continue
+	if l := c.p.c.setup; l != nil {
+		// Like tune, it runs where all candidates do, or in a directory of its own with copies of the files.
+		place := "TUNE_SETUP=$PWD; export TUNE_SETUP\n(\n"
+		if !c.p.shared() {
+			place = "TUNE_SETUP=$(mktemp -d); export TUNE_SETUP\ncp -R . \"$TUNE_SETUP\"\n(\ncd \"$TUNE_SETUP\"\n"
 		}
-		words := l.expand(c.values())
-		if l.shell {
-			b.WriteString(strings.TrimSpace(words[2]) + "\n")
-			continue
-		}
-		for i, word := range words {
-			words[i] = kernels.ShellWord(word)
-		}
-		b.WriteString(strings.Join(words, " ") + "\n")
+		b.WriteString(place + l.script(c.values()) + ")\n")
 	}
+	if l := c.p.c.build; l != nil {
+		b.WriteString(l.script(c.values()))
+	}
+	if l := c.p.c.prepare; l != nil {
+		b.WriteString("(\n" + l.script(c.values()) + ")\n")
+	}
+	b.WriteString(c.p.c.run.script(c.values()))
 	return b.String()
+}
+
+// script writes a command line for sh.
+func (l *line) script(v values) string {
+	words := l.expand(v)
+	if l.shell {
+		return strings.TrimSpace(words[2]) + "\n"
+	}
+	for i, word := range words {
+		words[i] = kernels.ShellWord(word)
+	}
+	return strings.Join(words, " ") + "\n"
 }

@@ -2,6 +2,7 @@ package user
 
 import (
 	"context"
+	"slices"
 
 	"tune/kernels"
 	"tune/kernels/native/timing"
@@ -14,9 +15,17 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	if err != nil {
 		return kernels.Final{}, err
 	}
+	readings := make([][]reading, len(all))
 	s := timing.Series{
 		Series: series, Entrants: len(all),
-		Turn: func(ctx context.Context, i int) (float64, error) { return all[i].once(ctx) },
+		Turn: func(ctx context.Context, i int) (float64, error) {
+			r, err := all[i].once(ctx)
+			if err != nil {
+				return 0, err
+			}
+			readings[i] = append(readings[i], r)
+			return p.c.metric.cost(r.value)
+		},
 	}
 	state, err := p.host.Run(ctx, &s, p.c.metric.from == fromTime)
 	if err != nil {
@@ -38,7 +47,7 @@ func (p *commandProblem) compare(ctx context.Context, baseline kernels.Candidate
 	for i := range final.Comparisons {
 		if c := &final.Comparisons[i]; c.Err == nil && c.Pairs > 0 {
 			took := timing.Summarise(s.Costs(i+1), 0)
-			c.Metrics = p.metrics(c.Cost, took.Kept, took.Spread)
+			c.Metrics = slices.Concat(p.metrics(c.Cost, took.Kept, took.Spread), p.otherMetrics(readings[i+1]), outlierMetrics(s.Costs(i+1)))
 		}
 	}
 	return final, nil
@@ -53,24 +62,24 @@ func (p *commandProblem) metrics(cost float64, runs int, spread float64) []space
 	return metrics
 }
 
-// once runs the candidate, after building it if necessary, and returns the cost of that run.
-func (c *commandCandidate) once(ctx context.Context) (cost float64, err error) {
+// once runs the candidate, after building it if necessary, and returns what that run says.
+func (c *commandCandidate) once(ctx context.Context) (r reading, err error) {
 	err = c.with(ctx, func() error {
-		cost, err = c.turn(ctx)
+		r, err = c.turn(ctx)
 		return err
 	})
-	return cost, err
+	return r, err
 }
 
 // turn takes a sample that is used in no score.
-func (c *commandCandidate) turn(ctx context.Context) (cost float64, err error) {
+func (c *commandCandidate) turn(ctx context.Context) (reading, error) {
 	kept := c.samples
 	defer func() { c.samples = kept }()
 	c.samples = nil
 	if err := c.sample(ctx); err != nil {
-		return 0, err
+		return reading{}, err
 	}
-	return c.p.c.metric.cost(c.samples[0])
+	return c.samples[0], nil
 }
 
 // inspectLast checks the output of the candidate's last turn or, where another build has replaced it, that of one more run.

@@ -60,6 +60,7 @@ type source struct {
 	peers     []peer
 	// The position of the function and its arguments in the file.
 	functionNode, argumentsNode node
+	compilerNodes               []node // of the compilers
 }
 
 // flagSwitch is a parameter that decides about compiler flags.
@@ -131,12 +132,22 @@ type reference struct {
 // command is a kernel that is any program.
 type command struct {
 	run, build, check *line
+	setup, cleanup    *line  // once for all points; nil where there is none
+	prepare           *line  // before each run
+	warmup            int    // runs of a candidate before its first measured one
 	directory         string // relative to the file
 	environment       []variable
 	own               bool // each candidate has its own directory with copies of these files
 	files             []copied
 	metric            metric
+	others            []namedMetric // reported beside the metric
 	limits            commandBounds
+}
+
+// namedMetric is a number that is reported and not tuned.
+type namedMetric struct {
+	name string
+	metric
 }
 
 // line is a command line: words, or a text for the shell.
@@ -161,14 +172,15 @@ type copied struct {
 }
 
 type commandBounds struct {
-	run, build, check    time.Duration
-	memory, output, file int64
+	run, build, check       time.Duration
+	setup, prepare, cleanup time.Duration
+	memory, output, file    int64
 }
 
 // templates returns all texts of a command in which values are put.
 func (c *command) templates() []template {
 	var out []template
-	for _, l := range []*line{c.build, c.run, c.check} {
+	for _, l := range []*line{c.build, c.prepare, c.run, c.check} {
 		if l != nil {
 			out = append(out, l.words...)
 		}
@@ -179,7 +191,10 @@ func (c *command) templates() []template {
 	for _, f := range c.files {
 		out = append(out, f.text)
 	}
-	return append(out, parseTemplate(c.metric.file))
+	for _, m := range c.metrics() {
+		out = append(out, parseTemplate(m.file))
+	}
+	return out
 }
 
 // isKernelNode reports whether a YAML document is a kernel, rather than settings.

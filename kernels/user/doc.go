@@ -32,6 +32,11 @@
 //  4. [Kernel.Save] copies the file, and all files that it names, into a run directory. [Open] reads that copy, so that
 //     a run can be resumed and verified even if the originals have changed or gone.
 //
+// # Steps of a command
+//
+// setup runs once, before everything else, and cleanup once, when the kernel is closed; build runs once for each candidate, prepare
+// before each run, and check after the first and the last run that counts. Only run is measured.
+//
 // # Values in text
 //
 // {{name}} stands for the value of a parameter or of a constant of the shape. Integers and floats are written in decimal,

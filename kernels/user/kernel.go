@@ -32,9 +32,11 @@ type Kernel struct {
 	version  string
 	saved    []string // the paths of the copies in a run directory, for a kernel read by Open
 	host     *native.Host
+	show     func(what, stdout, stderr string) // nil shows nothing
 
-	mu     sync.Mutex
-	closes []func() error // of the problems made from it
+	mu      sync.Mutex
+	closes  []func() error // of the problems made from it
+	ownHost *native.Host   // with the compilers that only its file names; nil where there are none
 }
 
 // loaded is a file that the kernel's file names.
@@ -177,6 +179,13 @@ func read(path string, text []byte, w world) (*Kernel, error) {
 			return err
 		})
 	}
+	if k.d.source != nil {
+		source := (&reader{}).fields(root, fileObject).at["source"]
+		r.checkCompilers((&reader{}).fields(source, sourceObject), func(name string) error {
+			_, err := exec.LookPath(name)
+			return err
+		})
+	}
 	if len(r.faults) > 0 {
 		return nil, r.faults.sorted(path)
 	}
@@ -299,6 +308,27 @@ func (k *Kernel) Close() error {
 func (k *Kernel) On(h *native.Host) *Kernel {
 	k.host = h
 	return k
+}
+
+// ShowOutput makes the commands of the kernel's later problems write what they print to w, after each has ended. It reports
+// whether the kernel has commands.
+func (k *Kernel) ShowOutput(w io.Writer) bool {
+	var mu sync.Mutex
+	k.show = func(what, stdout, stderr string) {
+		var text strings.Builder
+		for _, output := range []struct{ where, text string }{{"", stdout}, {" on standard error", stderr}} {
+			if output.text != "" {
+				fmt.Fprintf(&text, "%s printed%s:\n%s\n", what, output.where, strings.TrimRight(output.text, "\n"))
+			}
+		}
+		if text.Len() == 0 {
+			fmt.Fprintf(&text, "%s printed nothing\n", what)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		io.WriteString(w, text.String())
+	}
+	return k.d.command != nil
 }
 
 func (k *Kernel) onClose(f func() error) {

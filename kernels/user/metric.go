@@ -24,7 +24,23 @@ type metric struct {
 	maximise bool
 	repeats  int
 	exact    bool
+	within   float64 // how far apart the numbers of one point are at most, as a share; 0 where not stated
 }
+
+// metrics returns the metric of a command and those that are reported beside it.
+func (c *command) metrics() []metric {
+	out := []metric{c.metric}
+	for _, m := range c.others {
+		out = append(out, m.metric)
+	}
+	return out
+}
+
+// ownMetrics are the names of the metrics that tune reports of a command.
+var ownMetrics = []string{space.MetricRuns, space.MetricSpread, space.MetricValue, MetricOutliers, MetricSlowFirst, MetricWithin}
+
+// printed reports whether the number is in what the command prints.
+func (m metric) printed() bool { return m.from == fromOutput || m.from == fromStderr }
 
 // Where a metric comes from.
 const (

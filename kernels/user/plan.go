@@ -47,15 +47,17 @@ func (k *Kernel) Plan() []string {
 		for _, l := range []struct {
 			what string
 			line *line
-		}{{"builds", c.build}, {"runs", c.run}, {"checks", c.check}} {
+		}{{"sets up", c.setup}, {"builds", c.build}, {"prepares", c.prepare}, {"runs", c.run}, {"checks", c.check}, {"cleans up", c.cleanup}} {
 			if l.line != nil {
 				add(l.what, "%s", l.line.text())
 				note(l.line.words...)
 			}
 		}
-		if c.metric.file != "" {
-			add("removes", "%s, before each run", c.metric.file)
-			note(parseTemplate(c.metric.file))
+		for _, m := range c.metrics() {
+			if m.file != "" {
+				add("removes", "%s, before each run", m.file)
+				note(parseTemplate(m.file))
+			}
 		}
 	}
 	if s := k.d.source; s != nil {

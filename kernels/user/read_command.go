@@ -3,6 +3,7 @@ package user
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,12 +12,18 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"tune/space"
 )
 
 func (r *reader) command(f *fields, ns *names, w world) *command {
 	c := &command{
 		run: r.line(f, "run", ns, "here"), build: r.line(f, "build", ns, "here"), check: r.line(f, "check", ns, "here", "seed"),
+		setup: r.errand(f, "setup", ns), prepare: r.line(f, "prepare", ns, "here"), cleanup: r.errand(f, "cleanup", ns),
 		directory: ".",
+	}
+	if n, ok := f.whole("warmup", 0, 1000); ok {
+		c.warmup = int(n)
 	}
 	if f.has("directory") {
 		c.directory = f.line("directory")
@@ -60,9 +67,11 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 		r.warn(f.at["check"], "candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files")
 	}
 	c.metric = r.metric(f.object("metric"))
+	c.others = r.otherMetrics(f)
 	l := f.object("limits")
 	c.limits = commandBounds{
 		run: l.duration("run", time.Minute), build: l.duration("build", 5*time.Minute), check: l.duration("check", time.Minute),
+		setup: l.duration("setup", 5*time.Minute), prepare: l.duration("prepare", time.Minute), cleanup: l.duration("cleanup", time.Minute),
 		memory: l.size("memory", 8<<30), output: l.size("output", 1<<20), file: l.size("file", 4<<30),
 	}
 	for i, p := range ns.parameters {
@@ -71,6 +80,24 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 		}
 	}
 	return c
+}
+
+// errand reads a command line that runs once for all points, so that only constants have a value there.
+func (r *reader) errand(f *fields, name string, ns *names) *line {
+	used := maps.Clone(ns.used)
+	l := r.line(f, name, ns, "here")
+	ns.used = used
+	if l == nil {
+		return nil
+	}
+	for _, w := range l.words {
+		for _, m := range w.names() {
+			if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == m.name }) {
+				r.fault(f.at[name], "{{%s}} is a parameter: %s runs once for all points, so that only constants of the shape and {{here}} have a value there", m.name, name)
+			}
+		}
+	}
+	return l
 }
 
 // line reads a command line.
@@ -184,26 +211,65 @@ func (r *reader) copied(c *command, n node, file string, isTemplate bool, ns *na
 	c.files = append(c.files, out)
 }
 
+// metric reads the number to tune.
 func (r *reader) metric(f *fields) metric {
-	m := metric{from: f.text("from"), unit: f.line("unit"), file: f.line("file"), exact: f.truth("exact"), maximise: f.text("goal") == "maximise"}
+	m := r.number(f)
+	m.unit, m.exact, m.maximise = f.line("unit"), f.truth("exact"), f.text("goal") == "maximise"
+	timed := m.from == fromTime || m.from == fromCPU
+	if f.has("unit") && !m.printed() {
+		r.fault(f.at["unit"], "it needs from: output or stderr, but this metric has from: %s", m.from)
+	}
+	if m.exact && timed {
+		r.fault(f.at["exact"], "times are never exact: leave exact out")
+	}
+	m.repeats = 3
+	if m.exact {
+		m.repeats = 1
+	}
+	if n, ok := f.at["within"]; ok {
+		m.repeats = 2
+		var fine bool
+		switch m.within, fine = parseShare(n.Value); {
+		case n.Kind != yaml.ScalarNode || !fine:
+			r.fault(n, "want a share above 0%% and up to 10%%, such as 0.1%%")
+		case m.exact:
+			r.fault(n, "the metric is exact: leave one of the two out")
+		case timed:
+			r.fault(n, "times are not that steady: leave within out")
+		}
+	}
+	if v, ok := f.whole("repeats", 1, 1000); ok {
+		m.repeats = int(v)
+		if m.within > 0 && v < 2 {
+			r.fault(f.at["repeats"], "one run does not show how far apart the numbers are, which within needs: want 2 or more")
+		}
+	}
+	return m
+}
+
+// parseShare reads a share such as 0.1%.
+func parseShare(text string) (share float64, ok bool) {
+	digits, ok := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	return v / 100, ok && err == nil && v > 0 && v <= 10
+}
+
+// number reads where a number comes from.
+func (r *reader) number(f *fields) metric {
+	m := metric{from: f.text("from"), file: f.line("file")}
 	if m.from == "" {
 		m.from = fromOutput
 	}
-	printed := m.from == fromOutput || m.from == fromStderr
 	only := func(name string, fine bool, what string) {
 		if f.has(name) && !fine {
 			r.fault(f.at[name], "it needs from: %s, but this metric has from: %s", what, m.from)
 		}
 	}
-	only("pattern", printed, "output or stderr")
-	only("json", printed, "output or stderr")
-	only("unit", printed, "output or stderr")
+	only("pattern", m.printed(), "output or stderr")
+	only("json", m.printed(), "output or stderr")
 	only("file", m.from == fromSize, "size")
 	if m.from == fromSize && !f.mentions("file") {
 		r.fault(f.node, "the field file is missing: %s", metricObject.lookup("file").doc)
-	}
-	if m.exact && (m.from == fromTime || m.from == fromCPU) {
-		r.fault(f.at["exact"], "times are never exact: leave exact out")
 	}
 	if f.has("pattern") && f.has("json") {
 		r.fault(f.at["json"], "there is a pattern already, on line %d: want one of the two", f.at["pattern"].Line)
@@ -220,14 +286,20 @@ func (r *reader) metric(f *fields) metric {
 			r.fault(f.at["json"], "%v", err)
 		}
 	}
-	m.repeats = 3
-	if m.exact {
-		m.repeats = 1
-	}
-	if v, ok := f.whole("repeats", 1, 1000); ok {
-		m.repeats = int(v)
-	}
 	return m
+}
+
+// otherMetrics reads the numbers that are reported beside the metric.
+func (r *reader) otherMetrics(f *fields) []namedMetric {
+	var out []namedMetric
+	for _, p := range r.pairs(f.at["metrics"], "names to metrics") {
+		if !isName(p.name) || slices.Contains(ownMetrics, p.name) {
+			r.fault(p.key, "%q cannot name a metric: want letters, digits and _, but none of tune's own names, which are %s", p.name, strings.Join(ownMetrics, ", "))
+			continue
+		}
+		out = append(out, namedMetric{p.name, r.number(r.fields(p.value, otherMetric))})
+	}
+	return out
 }
 
 // checkPrograms warns of programs that are not installed.
@@ -235,7 +307,7 @@ func (r *reader) checkPrograms(f *fields, c *command, find func(string) error) {
 	for _, l := range []struct {
 		name string
 		line *line
-	}{{"run", c.run}, {"build", c.build}, {"check", c.check}} {
+	}{{"run", c.run}, {"build", c.build}, {"check", c.check}, {"setup", c.setup}, {"prepare", c.prepare}, {"cleanup", c.cleanup}} {
 		if l.line == nil || l.line.shell || len(l.line.words) == 0 {
 			continue
 		}

@@ -53,7 +53,7 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	if writes := slices.ContainsFunc(s.arguments, func(a argument) bool { return !a.scalar && a.mode != native.In }); f.has("arguments") && !writes {
 		r.fault(f.position("arguments"), "the function writes no buffer: one needs access: write or update")
 	}
-	s.compilers, _ = f.texts("compilers")
+	s.compilers, s.compilerNodes = r.compilers(f, w)
 	ns.compilers = s.compilers
 	r.reference(f.object("reference"), s, d, ns, w)
 	if slices.ContainsFunc(ns.parameters, func(p space.Parameter) bool { return p.Name == "compiler" }) && len(s.compilers) > 1 {

@@ -203,7 +203,8 @@ my.yaml:14:84: source.reference.flags[2]: {{q}}: there is no parameter and no co
 my.yaml:14:50: source.reference.parameters: outputs takes the place of a reference function: leave this field out`},
 		{sourceText, "{function: plain}", "{outputs: {y: one.txt}}", `my.yaml:14:24: source.reference.outputs: argument x has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}`},
 		{sourceText, "  reference: {function: plain}\n", "", `my.yaml:8:3: source: the field reference is missing: how to tell a right result: a function or files to compare with`},
-		{sourceText, "  reference:", "  compilers: [gcc, icc]\n  reference:", `my.yaml:14:20: source.compilers[1]: "icc": want one of gcc, clang (did you mean "gcc"?)`},
+		{sourceText, "  reference:", "  compilers: [gcc, ./icc, gcc]\n  reference:", `my.yaml:14:20: source.compilers[1]: there is no file ./icc: want the path of a compiler, or the name of one such as gcc or clang-18
+my.yaml:14:27: source.compilers[2]: gcc is listed already: leave one of the two out`},
 		{sourceText, "  reference:", "  flags: [-O3, -o, x]\n  reference:", `my.yaml:14:16: source.flags[1]: tune sets this itself, to make a shared object: leave -o out`},
 		{sourceText, "  reference:", "  flags: ['-DT={{TLE}}']\n  reference:", `my.yaml:14:16: source.flags[0]: {{TLE}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
 		{sourceText, "  reference:", "  threads: TILE +\n  reference:", `my.yaml:14:18: source.threads: the expression ends where a value should stand`},

@@ -80,8 +80,14 @@ type standard struct {
 func (s *source) standardOf(d definedSpace, constants map[string]int, compilers []string) (standard, error) {
 	var more []space.Parameter
 	if s.choosesCompiler() {
+		rank := func(name string) int {
+			if i := slices.Index(cc.Names, name); i >= 0 {
+				return i
+			}
+			return len(cc.Names)
+		}
 		names := slices.SortedFunc(slices.Values(compilers), func(a, b string) int {
-			return slices.Index(cc.Names, a) - slices.Index(cc.Names, b)
+			return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
 		})
 		more = append(more, space.Enum(compilerParameter, names...))
 	}

@@ -28,6 +28,9 @@ type job struct {
 	memory int64 // bytes of private memory of each process
 	output int64 // bytes that it may print
 	file   int64 // bytes of the largest file
+	// show, if not nil, is told what the job has printed, with the point that it belongs to, "" for none.
+	show  func(what, stdout, stderr string)
+	point string
 }
 
 // ended is how a job ended.
@@ -35,7 +38,7 @@ type ended struct{ worker.Result }
 
 func (e ended) ok() bool { return e.Code == 0 && e.Signal == "" }
 
-// describe says how a failed command ended, with the last line that it printed.
+// describe says how a failed command ended, with the last lines that it printed: the very last, which says most, before the others.
 func (e ended) describe(what string) string {
 	text := what + " ended with status " + strconv.Itoa(e.Code)
 	if e.Signal != "" {
@@ -45,17 +48,31 @@ func (e ended) describe(what string) string {
 		text += " (" + e.Cause + ")"
 	}
 	for _, output := range []string{e.Stderr, e.Stdout} {
-		if last := lastLine(output); last != "" {
-			return text + ": " + last
+		if tail := tail(output); tail != "" {
+			return text + ": " + tail
 		}
 	}
 	return text
 }
 
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(plain.Text(text)), "\n")
-	const longest = 200
-	return plain.Clip(strings.TrimSpace(lines[len(lines)-1]), longest)
+// tail returns the last line of a text that is not empty, and up to two lines before it.
+func tail(text string) string {
+	const most, longest = 3, 200
+	var lines []string
+	for line := range strings.Lines(plain.Text(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, plain.Clip(line, longest))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	last := len(lines) - 1
+	before := lines[max(0, len(lines)-most):last]
+	if len(before) == 0 {
+		return lines[last]
+	}
+	return lines[last] + " (before it: " + strings.Join(before, " | ") + ")"
 }
 
 // run runs the job. One that exceeds a limit, or has no program, is a *kernels.Rejection.
@@ -75,6 +92,13 @@ func (j job) run(ctx context.Context) (ended, error) {
 			Memory: j.memory, Output: j.output, File: j.file,
 		},
 	})
+	if j.show != nil && err == nil {
+		what := j.what
+		if j.point != "" {
+			what += " at " + j.point
+		}
+		j.show(what, r.Stdout, r.Stderr)
+	}
 	if rejected := kernels.AsRejection(err); rejected != nil {
 		return ended{}, kernels.Reject(rejected.Status, "%s %s", j.what, rejected.Reason)
 	}

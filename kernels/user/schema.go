@@ -101,7 +101,7 @@ var sourceObject = &object{"source", []field{
 	{name: "function", doc: "the name of the function to tune", form: formText, required: true},
 	{name: "arguments", doc: "the arguments of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
 	{name: "reference", doc: "how to tell a right result: a function or files to compare with", form: formObject, required: true, object: referenceObject},
-	{name: "compilers", doc: "gcc, clang, or both. With both, the installed ones become the values of a parameter named compiler. By default the first that is installed", form: formList, element: &field{form: formText, options: []string{"gcc", "clang"}}},
+	{name: "compilers", doc: "gcc, clang, another program that takes their options, such as gcc-13, or the path of one. With several, the installed ones become the values of a parameter named compiler. By default the first of gcc and clang that is installed", form: formList, element: &field{form: formText}},
 	{name: "flags", doc: "compiler flags, which may contain {{name}} and {{n // 2}}; a flag that contains spaces after that becomes several. Those that parameters switch by their field flag follow. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
 	{name: "vary", doc: "what timed calls do with inputs from files and constants, so that reusing earlier results does not pay: floats differ by up to a quarter, and about a quarter of the integers of 8 bits trade places (where they are in order, they stay so). false keeps all of them as they are, for a function that is right only for exactly these numbers, and is what a kernel without inputs and one with files of outputs need. The arguments have this field too", form: formTruth},
@@ -168,12 +168,17 @@ var sourceLimits = &object{"limits", []field{
 var commandObject = &object{"command", []field{
 	{name: "run", doc: "the command to measure: a text for sh -c, or a list of words. {{name}} stands for a value, and {{n // 2}} for what is computed from values, which is quoted in a text for the shell. For a value of several words, set a variable by environment and write $NAME. A word that names an inactive parameter is left out", form: formOther, required: true, schema: lineSchema},
 	{name: "build", doc: "a command that builds the program, before it is run", form: formOther, schema: lineSchema},
+	{name: "setup", doc: "a command that runs once, before everything else. It stands for all points, so that {{name}} may name constants of the shape only. With files, it runs in a directory of its own, which has copies of them; the variable TUNE_SETUP leads all commands to it. What a run adds there is removed before the next run; if it changes or removes what setup made, setup runs again. If it fails, the run ends", form: formOther, schema: lineSchema},
+	{name: "prepare", doc: "a command that runs before each run, in the same place, and is not measured. If it fails, so does the candidate", form: formOther, schema: lineSchema},
+	{name: "cleanup", doc: "a command that runs once, at the end, also where the run failed or was interrupted. It runs where setup does, and may name constants of the shape only", form: formOther, schema: lineSchema},
+	{name: "warmup", doc: "how many runs of each candidate come before the first one that counts, 0 to 1000; 0 by default", form: formWhole},
 	{name: "check", doc: "a command that runs after run, and ends with status 0 if the result is right. It runs after the first and the last of the repeats; {{seed}} is a number that differs from check to check", form: formOther, schema: lineSchema},
 	{name: "directory", doc: "where the commands run, relative to this file; by default the directory of this file. All candidates share it, so they run one after another", form: formText},
 	{name: "files", doc: "gives each candidate its own directory with copies of these files, where its commands run; builds then run in parallel. What a run adds there is removed before the next run; if it changes or removes what was there, the directory is made and built again", form: formList, element: &field{form: formText}},
 	{name: "templates", doc: "files to copy in the same way, with {{name}} replaced by values", form: formList, element: &field{form: formText}},
 	{name: "environment", doc: "environment variables to set, which may contain {{name}}. TMPDIR and XDG_CACHE_HOME are new folders in each run, which its check sees too, unless they are set here", form: formOther, schema: mapSchema},
 	{name: "metric", doc: "the number to tune", form: formObject, object: metricObject},
+	{name: "metrics", doc: "further numbers to report beside it, by name. Each is the median of the runs, and has the fields from, pattern, json and file of metric", form: formOther, schema: `{"type": "object", "additionalProperties": OTHER}`},
 	{name: "limits", doc: "what a command may use", form: formObject, object: commandLimits},
 }}
 
@@ -184,14 +189,22 @@ var metricObject = &object{"metric", []field{
 	{name: "file", doc: "the file whose size is the metric, relative to where the command runs", form: formText},
 	{name: "unit", doc: "the unit of the number, for reports", form: formText},
 	{name: "goal", doc: "minimise (the default) or maximise; a number to maximise must be above 0, and its cost is 1 divided by it", form: formText, options: []string{"minimise", "maximise"}},
-	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 1 if exact", form: formWhole},
+	{name: "repeats", doc: "how often to run a candidate, 1 to 1000; the median counts. 3 by default, 2 with within, 1 if exact", form: formWhole},
 	{name: "exact", doc: "true: the same point always has the same number; false by default. A number that is not exact must be above 0", form: formTruth},
+	{name: "within", doc: "how far apart the numbers of one point are at most, as a share: 0.1%. It is for numbers that are nearly exact, such as counts of instructions. Few runs are then enough, a point whose runs differ by more is reported as noise, and what differs by less counts as equal", form: formOther, schema: `{"type": "string", "pattern": "^[0-9.]+ ?%$"}`},
+}}
+
+var otherMetric = &object{"metric", []field{
+	*metricObject.lookup("from"), *metricObject.lookup("pattern"), *metricObject.lookup("json"), *metricObject.lookup("file"),
 }}
 
 var commandLimits = &object{"limits", []field{
 	{name: "run", doc: "time for one run, with a unit; 1m by default", form: formDuration},
 	{name: "build", doc: "time for the build, with a unit; 5m by default", form: formDuration},
 	{name: "check", doc: "time for the check, with a unit; 1m by default", form: formDuration},
+	{name: "setup", doc: "time for setup, with a unit; 5m by default", form: formDuration},
+	{name: "prepare", doc: "time for prepare, with a unit; 1m by default", form: formDuration},
+	{name: "cleanup", doc: "time for cleanup, with a unit; 1m by default", form: formDuration},
 	{name: "memory", doc: "private memory of each process; 8GiB by default", form: formSize},
 	{name: "output", doc: "how much a command may print; 1MiB by default", form: formSize},
 	{name: "file", doc: "the largest file that it may write; 4GiB by default", form: formSize},
@@ -318,7 +331,7 @@ func (f *field) jsonSchema() members {
 	if f.form == formExpr {
 		text = exprSchema
 	}
-	for name, o := range map[string]*object{"SHAPE": shapeObject, "TOLERANCE": toleranceObject} {
+	for name, o := range map[string]*object{"SHAPE": shapeObject, "TOLERANCE": toleranceObject, "OTHER": otherMetric} {
 		if bytes.Contains([]byte(text), []byte(name)) {
 			inner, err := json.Marshal(o.jsonSchema())
 			if err != nil {

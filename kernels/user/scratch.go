@@ -106,13 +106,24 @@ func (c *commandCandidate) dropTemp() {
 // cacheName is the name of the folder for caches among the temporary files.
 const cacheName = "cache"
 
-// tempEnvironment returns the environment variables that lead to the temporary files and caches of the candidate's last run. A command that
+// tempEnvironment returns the environment variables that lead to a folder of temporary files and caches; "" is none. A command that
 // kept its results there could do nothing in the next run and be right.
-func (c *commandCandidate) tempEnvironment() []string {
-	if c.temp == "" {
+func tempEnvironment(temp string) []string {
+	if temp == "" {
 		return nil
 	}
-	return []string{"TMPDIR=" + c.temp, "XDG_CACHE_HOME=" + filepath.Join(c.temp, cacheName)}
+	return []string{"TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, cacheName)}
+}
+
+// extra makes a directory that is no candidate's, and returns its path. It stays until close.
+func (s *scratch) extra(name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.root, name)
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // trim removes directories until few enough are left.

@@ -36,6 +36,9 @@ const examinedPoints = 3
 // scalars keep their values. Errors are Faults. Functions that do not compile are reported elsewhere, when they are built.
 func (s *sourceSpec) Examine(ctx context.Context) error {
 	r := &reader{file: s.path}
+	if err := s.tryCompilers(ctx, r); err != nil || len(r.faults) > 0 {
+		return cmp.Or[error](err, r.faults.sorted(s.path))
+	}
 	all := []examined{s.tunedAt(s.space.Default())}
 	if ref := s.s.reference; ref.outputs == nil {
 		e := examined{node: ref.node, function: ref.function, file: cmp.Or(ref.name, s.s.name), compiler: s.standard.compiler, flags: s.standard.flags}

@@ -32,6 +32,8 @@ type sourceSpec struct {
 	info   kernels.Info
 	// standard is how the reference is built.
 	standard standard
+	// compilers are those that only this kernel names.
+	compilers []cc.Compiler
 }
 
 type checkShape struct {
@@ -94,11 +96,11 @@ func (p *SourceProblem) Reference() Reference { return p.spec.Reference() }
 
 func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	s := k.d.source
-	more, names, err := s.compilerChoice()
+	more, names, own, err := s.compilerChoice(k.dir)
 	if err != nil {
 		return nil, err
 	}
-	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info()}
+	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info(), compilers: own}
 	all := []map[string]int{constants}
 	for _, shape := range s.reference.shapes {
 		merged := map[string]int{}
@@ -146,20 +148,24 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 		return nil, err
 	}
 	spec.limits = worker.Limits{Wall: s.limits.call, CPU: s.limits.call, Memory: s.limits.memory}
-	spec.host = k.host
+	if spec.host, err = k.hostWith(own); err != nil {
+		return nil, err
+	}
 	return spec, nil
 }
 
 // compilerChoice returns the parameter for the choice among compilers, if the source has one, and those compilers of the file that are
 // installed.
-func (s *source) compilerChoice() (more []space.Parameter, names []string, err error) {
+//
+// own are those among them that not every host finds; dir is the directory of the file.
+func (s *source) compilerChoice(dir string) (more []space.Parameter, names []string, own []cc.Compiler, err error) {
 	if len(s.compilers) == 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
-	if names, err = installed(s.compilers); err != nil || !s.choosesCompiler() {
-		return nil, names, err
+	if names, own, err = installed(s.compilers, dir); err != nil || !s.choosesCompiler() {
+		return nil, names, own, err
 	}
-	return []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}, names, nil
+	return []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}, names, own, nil
 }
 
 // explain names the argument that an error is about.
@@ -168,24 +174,6 @@ func (s *source) explain(err error) error {
 		return fmt.Errorf("argument %s: %s: %w", s.arguments[a.index].name, a.field, a.err)
 	}
 	return err
-}
-
-// installed returns those of the compilers that the machine has.
-func installed(names []string) ([]string, error) {
-	found, err := cc.Find(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, name := range names {
-		if slices.ContainsFunc(found, func(c cc.Compiler) bool { return c.Name == name }) {
-			out = append(out, name)
-		}
-	}
-	if out == nil {
-		return nil, fmt.Errorf("none of the compilers that the kernel wants is installed: %s", strings.Join(names, ", "))
-	}
-	return out, nil
 }
 
 // Space returns the points at the asked shape.

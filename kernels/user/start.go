@@ -135,7 +135,7 @@ func (k *Kernel) LeftOut(shape kernels.Shape) []Fault {
 	var more []space.Parameter
 	if s := k.d.source; s != nil {
 		var err error
-		if more, _, err = s.compilerChoice(); err != nil {
+		if more, _, _, err = s.compilerChoice(k.dir); err != nil {
 			return nil
 		}
 	}
