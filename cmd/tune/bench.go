@@ -144,7 +144,7 @@ func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	}
 	own.On(a.host)
 	a.table = append(slices.Clone(a.table), own)
-	return own, func() { own.Close() }, nil
+	return own, func() { a.end(own) }, nil
 }
 
 // kernelAt returns the kernel that an argument names, and the shape of the settings. done is that of kernelOf.

@@ -267,7 +267,7 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	}
 	closeKernel := func() {
 		if own != nil {
-			own.Close()
+			a.end(own)
 		}
 	}
 	defer func() {

@@ -175,6 +175,20 @@ func (d *display) refresh() {
 	}
 }
 
+// Write shows text among the progress, above the live line.
+func (d *display) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.events != nil {
+		d.events.emit(event{Event: eventNote, Text: plain.Text(string(p))})
+		return len(p), nil
+	}
+	if d.width != nil && !d.quiet {
+		fmt.Fprint(d.out, "\r\x1b[K")
+	}
+	return d.text.Write(p)
+}
+
 // end ends the live line. It must be called once, after start.
 func (d *display) end() {
 	close(d.stop)

@@ -45,7 +45,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		if err != nil {
 			return err
 		}
-		defer found.Close()
+		defer a.end(found)
 		d := newNotice(a, *quiet)
 		o.Waiting = d.waiting
 		o.Measuring = d.measuring

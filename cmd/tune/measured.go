@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"tune/kernels/user"
 	"tune/results"
 	"tune/space"
 )
@@ -48,9 +49,9 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 		fmt.Fprintln(w)
 	case s.Closest != nil:
 		fmt.Fprintf(w, "closest   %s\n", s.Closest.Key)
-		printRatio(w, s.Closest.Ratio, s.Closest.RatioInterval, s.Closest.Pairs, s.Verdict)
+		printRatio(w, s.Closest.Ratio, s.Closest.RatioInterval, s.Closest.Pairs, s)
 	case s.Pairs > 0:
-		printRatio(w, s.Ratio, s.RatioInterval, s.Pairs, s.Verdict)
+		printRatio(w, s.Ratio, s.RatioInterval, s.Pairs, s)
 	case s.Search != nil && s.Key != s.Baseline.Key:
 		fmt.Fprintln(w, "          no pair of measurements was usable: the costs are those seen by the search")
 	}
@@ -80,11 +81,15 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	}
 }
 
-func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, verdict space.Verdict) {
+func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, s *results.Schedule) {
+	if within, ok := space.FindMetric(s.Metrics, user.MetricWithin); ok && interval != nil {
+		fmt.Fprintf(w, "measured  %.4g× in %d pairs, %.4g to %.4g, because runs differ by up to %.3g %%\n", ratio, pairs, interval[0], interval[1], 100*within)
+		return
+	}
 	text := "too few for an interval"
 	if interval != nil {
 		confidence := 98
-		if verdict == "" {
+		if s.Verdict == "" {
 			confidence = 95 // of earlier versions
 		}
 		text = fmt.Sprintf("%d %% interval %.3f to %.3f", confidence, interval[0], interval[1])

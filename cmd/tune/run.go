@@ -67,6 +67,7 @@ func (a *app) asRun(c *cobra.Command) {
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	asJSON, quiet := a.outputFlags(c)
+	show := showFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, _, _, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
@@ -76,8 +77,27 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, *start}, *asJSON, *quiet)
+		return a.search(c, set, starting{*from, *fromAny, *start}, shown{*asJSON, *quiet, *show})
 	}
+}
+
+// shown says what is shown of a run.
+type shown struct {
+	asJSON, quiet bool
+	output        bool // that of the commands of a kernel
+}
+
+// showFlag defines the flag of commands that can show what the commands of a kernel print.
+func showFlag(c *cobra.Command) *bool {
+	return c.Flags().Bool("show-output", false, "show on standard error what the commands of your kernel print, after each has ended")
+}
+
+// showOutput makes a kernel show what its commands print. One without commands has nothing to show.
+func showOutput(k kernels.Kernel, w io.Writer) error {
+	if own, ok := k.(*user.Kernel); ok && own.ShowOutput(w) {
+		return nil
+	}
+	return usage(fmt.Errorf("--show-output: %s has no commands that print: leave it out", k.Info().Name))
 }
 
 // starting says what a run starts with.
@@ -87,7 +107,7 @@ type starting struct {
 	first   []string // keys of points
 }
 
-func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quiet bool) error {
+func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
 	k, err := a.table.Lookup(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
@@ -95,6 +115,12 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {
 		return set.blame("shape", err)
+	}
+	d := a.watch(say.quiet)
+	if say.output {
+		if err := showOutput(k, d); err != nil {
+			return err
+		}
 	}
 	earlier, err := readEarlier(with.from)
 	if err != nil {
@@ -116,13 +142,12 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
 	}
-	d := a.watch(quiet)
 	d.found = set.found
 	own, isOwn := k.(*user.Kernel)
 	started := false
 	start := func(s tune.Start) {
 		started = true
-		if isOwn && !quiet {
+		if isOwn && !say.quiet {
 			d.warnings = slices.Concat(own.Warnings(), own.LeftOut(shape), glance(c.Context(), own, shape))
 		}
 		d.start(s)
@@ -146,7 +171,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, asJSON, quie
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
 	}
-	return a.finish(report, err, asJSON)
+	return a.finish(report, err, say.asJSON)
 }
 
 // startingError says which flag is at fault where a run cannot start with what it was given; nil where none is.
@@ -212,6 +237,9 @@ func adviseRun(dir, path string, err error) error {
 	}
 	if isFull(err) {
 		return adviseFull(dir, err)
+	}
+	if setup, failed := errors.AsType[*user.SetupError](err); failed {
+		return fmt.Errorf("%w: fix it in %s, and start again", setup, path)
 	}
 	if _, large := errors.AsType[*native.RoomError](err); large {
 		return err // in every directory
@@ -289,7 +317,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 		if err != nil {
 			return err
 		}
-		defer found.Close()
+		defer a.end(found)
 		budget := set.budget
 		if set.target != "" {
 			run, err := results.Look(dir)
@@ -413,6 +441,9 @@ func (a *app) printSchedule(r *tune.Report) {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
+	if advice := user.OutlierAdvice(s.Metrics); advice != "" {
+		fmt.Fprintf(w, "warning   %s\n", advice)
+	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
@@ -491,7 +522,7 @@ func (a *app) replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer found.Close()
+		defer a.end(found)
 		end := a.working("replaying " + dir)
 		n, err := tune.Replay(found.Table, dir)
 		end()
@@ -571,7 +602,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if err != nil {
 			return err
 		}
-		defer found.Close()
+		defer a.end(found)
 		if *format == libraryFormat {
 			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
 		} else {
@@ -637,7 +668,7 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		if err != nil {
 			return givenError(err)
 		}
-		defer found.Close()
+		defer a.end(found)
 		n := newNotice(a, *quiet)
 		n.brief = true
 		v, err := tune.Verify(c.Context(), found.Table, path, tune.FreshSeeds(*checks), n.verifying)

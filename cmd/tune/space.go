@@ -70,7 +70,7 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 				return nil, nil, usage(err)
 			}
 			if own != nil {
-				defer own.Close()
+				defer a.end(own)
 				return spaceOf(own.On(a.host), set)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,23 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	}
 	a.table = append(slices.Clone(a.table), k.On(a.host))
 	return nil
+}
+
+// end closes a kernel. Its cleanup may fail, which makes no result wrong.
+func (a *app) end(k io.Closer) {
+	if err := k.Close(); err != nil {
+		fmt.Fprintf(aboveLine{a}, "warning: %v\n", err)
+	}
+}
+
+// aboveLine writes to standard error where a line may be live.
+type aboveLine struct{ a *app }
+
+func (l aboveLine) Write(p []byte) (int, error) {
+	if l.a.width != nil {
+		l.a.wipe()
+	}
+	return l.a.stderr.Write(p)
 }
 
 // embeddedKeys are the settings that a kernel's file may hold: all but which kernel, and the data of one.
@@ -191,13 +209,14 @@ It also reads the files of settings that a run would read (see tune config). If 
 	}
 	addSettings(c.Flags(), "shape")
 	static := c.Flags().Bool("static", false, "run nothing")
+	show := showFlag(c)
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
-		check := func() (*checkReport, error) { return a.check(c, args[0], set, *static) }
+		check := func() (*checkReport, error) { return a.check(c, args[0], set, *static, *show) }
 		if settingsIn(args[0]) {
 			check = func() (*checkReport, error) { return a.checkSettings(c, args[0]) }
 		}
@@ -218,7 +237,7 @@ It also reads the files of settings that a run would read (see tune config). If 
 }
 
 // check examines a file. The report is nil where nothing can be said about it.
-func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*checkReport, error) {
+func (a *app) check(c *cobra.Command, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
 	if file := kernelIn(path); file != "" {
 		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
@@ -231,7 +250,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	if err != nil {
 		return nil, err
 	}
-	defer k.On(a.host).Close()
+	defer a.end(k.On(a.host))
 	report.Warnings = checkFaults(k.Warnings())
 	if n := k.Settings(); n != nil {
 		if faults := settingFaults(path, n); len(faults) > 0 {
@@ -245,6 +264,11 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	info := k.Info()
 	if err := a.builtIn(path, info.Name); err != nil {
 		return nil, err
+	}
+	if show {
+		if err := showOutput(k, aboveLine{a}); err != nil {
+			return nil, err
+		}
 	}
 	shape, err := kernels.ParseShape(info.Shape, set.shape)
 	if err != nil {
@@ -271,20 +295,16 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 	}
 	if source != nil {
 		a.note(cacheNote())
-		err := source.Examine(c.Context())
-		switch faults, wrong := errors.AsType[user.Faults](err); {
-		case wrong:
-			report.Faults, report.Arguments = checkFaults(faults), "do not fit"
-			return report, faultsError(path, len(faults))
-		case errors.Is(err, cc.ErrNone):
-			report.Arguments = "not checked: " + err.Error()
-			return report, fmt.Errorf("%s: %w", path, err)
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if told, err := examine(c.Context(), source, path, report); told {
+			return report, err
+		} else if err != nil {
+			return nil, err
 		}
-		report.Arguments = argumentsFit
 	}
 	if err := tryBaseline(c.Context(), p, source, path, report); err != nil {
+		if setup, failed := errors.AsType[*user.SetupError](err); failed {
+			err = setup // it is no trial's
+		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if source != nil {
@@ -298,6 +318,26 @@ func (a *app) check(c *cobra.Command, path string, set settings, static bool) (*
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
 	}
 	return report, nil
+}
+
+// examine compares the arguments of a file with the functions of its source. told says that the report has what is wrong.
+func examine(ctx context.Context, source *user.SourceProblem, path string, report *checkReport) (told bool, err error) {
+	err = source.Examine(ctx)
+	switch faults, wrong := errors.AsType[user.Faults](err); {
+	case wrong:
+		report.Faults, report.Arguments = checkFaults(faults), "do not fit"
+		if strings.HasPrefix(faults[0].Field, "source.compilers") {
+			report.Arguments = "not checked: one of the compilers is none"
+		}
+		return true, faultsError(path, len(faults))
+	case errors.Is(err, cc.ErrNone):
+		report.Arguments = "not checked: " + err.Error()
+		return true, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	report.Arguments = argumentsFit
+	return false, nil
 }
 
 // tryBaseline evaluates the baseline of a kernel, and reports what came of it. source is the kernel's problem, if that is a function in
@@ -460,6 +500,9 @@ func (a *app) printCheck(r *checkReport) {
 		_, rest, _ := kernels.SplitDeviation(b.Metrics)
 		for _, m := range rest {
 			fmt.Fprintf(a.stdout, "          %s %s\n", m.Name, plain.Number(m.Value))
+		}
+		if advice := user.OutlierAdvice(b.Metrics); advice != "" {
+			fmt.Fprintf(a.stdout, "warning: %s\n", advice)
 		}
 	}
 }
