@@ -3,6 +3,7 @@
 // strategy (package search) explores the space. Every candidate is checked before it is scored. A run directory (package results)
 // keeps every outcome, and the best point becomes a schedule.
 //
+//	Func     tunes a plain Go function, and needs nothing of the rest
 //	Run      searches in a new run directory, and exports the best schedule
 //	Resume   continues a run that was stopped, or gives one a larger budget
 //	Replay   proves that a run's strategy asks the recorded points

@@ -1,0 +1,158 @@
+package gofunc
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/native/timing"
+)
+
+// compare times finalists in turns with the baseline, on the same inputs. In a confirming series the functions are made anew for
+// each round, because where their data lie in memory may decide how fast they are.
+func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+	all, err := timing.Candidates[*candidate](baseline, finalists)
+	if err != nil {
+		return kernels.Final{}, err
+	}
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	w := watch{before: timing.ReadLoad(), calm: timing.Idle(ctx)}
+	s := timing.Series{
+		Series: series, Entrants: len(all), Counting: w.counting, Counted: w.counted,
+		Slow: func(i int) bool { return all[i].perCall >= timing.Slow },
+		End:  func(ctx context.Context, _ int) error { w.end(ctx); return nil },
+	}
+	fail := func(i int, err error) error {
+		if i == 0 || err != nil && kernels.AsRejection(err) == nil {
+			return err
+		}
+		if err != nil {
+			s.Reject(i, err)
+		}
+		return nil
+	}
+	p.inputs(kernels.Derive(series.Seed, "inputs of a comparison"))
+	for i, c := range all {
+		err := guarded(func() error {
+			if err := c.make(); err != nil {
+				return err
+			}
+			c.calibrate()
+			return nil
+		})
+		if err := fail(i, err); err != nil {
+			return kernels.Final{}, err
+		}
+	}
+	s.Turn = func(ctx context.Context, i int) (seconds float64, err error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		err = guarded(func() error {
+			if err := all[i].renew(series.Confirm); err != nil {
+				return err
+			}
+			seconds = all[i].sample() * nanoseconds
+			return nil
+		})
+		return seconds, err
+	}
+	if err := s.Run(ctx); err != nil {
+		return kernels.Final{}, err
+	}
+	for i, c := range all {
+		if s.Out(i) {
+			continue
+		}
+		if err := fail(i, guarded(func() error { return c.checkCall("after the timed calls: ") })); err != nil {
+			return kernels.Final{}, err
+		}
+	}
+	final := s.Final()
+	final.Machine = w.state()
+	for i := range final.Comparisons {
+		if c := &final.Comparisons[i]; c.Err == nil && c.Pairs > 0 {
+			c.Metrics = sampleMetrics(timing.Summarise(s.Costs(i+1), 0))
+		}
+	}
+	return final, nil
+}
+
+// renew prepares a turn: it makes the function anew, where that is asked for, and calls it once, so that neither its first call nor
+// what the turn before left in the caches counts.
+func (c *candidate) renew(anew bool) error {
+	if anew {
+		if err := c.make(); err != nil {
+			return err
+		}
+	}
+	if c.perCall < longCall {
+		c.time(1)
+	}
+	return nil
+}
+
+// watch looks at the machine between the rounds of a comparison. Functions may use all cores and are timed by wall clock, so that a
+// round counts only where nothing else ran before and after it.
+type watch struct {
+	before timing.Load
+	calm   bool      // whether nothing else ran after the last round
+	quiet  []bool    // by round: whether nothing else ran before and after it
+	probes []float64 // seconds of a loop of fixed work, by round
+}
+
+func (w *watch) end(ctx context.Context) {
+	after := timing.Idle(ctx)
+	w.quiet = append(w.quiet, w.calm && after)
+	w.calm = after
+	w.probes = append(w.probes, probe())
+}
+
+// counted returns how many of the first n rounds are good.
+func (w *watch) counted(n int) (k int) {
+	for _, quiet := range w.quiet[:n] {
+		if quiet {
+			k++
+		}
+	}
+	return k
+}
+
+// counting returns the function that reports which of the first n rounds count: the quiet ones if there are enough for an interval,
+// and otherwise all, which are then unverified.
+func (w *watch) counting(n int) (counts func(round int) bool, unverified bool) {
+	if w.counted(n) >= min(n, timing.LeastPairs) {
+		return func(round int) bool { return w.quiet[round] }, false
+	}
+	return func(int) bool { return true }, true
+}
+
+// state says how quiet the machine was.
+func (w *watch) state() kernels.MachineState {
+	now := timing.ReadLoad()
+	busy, steal := now.Shares(w.before)
+	s := kernels.MachineState{Load: now.OneMin, Busy: busy, Steal: steal, Probes: len(w.probes)}
+	if len(w.probes) > 0 {
+		sorted := slices.Sorted(slices.Values(w.probes))
+		cut := len(sorted) / 10
+		s.Drift = (sorted[len(sorted)-1-cut] - sorted[cut]) / timing.Quantile(sorted, 0.5)
+	}
+	return s
+}
+
+// probe returns the seconds of a loop whose work is always the same: about half a millisecond.
+func probe() float64 {
+	began := time.Now()
+	x := uint64(began.UnixNano()) | 1
+	for range 200_000 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	if x == 0 { // never, but the compiler does not know it
+		panic("gofunc: the state of a xorshift generator is 0")
+	}
+	return time.Since(began).Seconds()
+}

@@ -1,0 +1,10 @@
+// Package gofunc makes a kernel of a Go function, which runs in this process. tune.Func is the short way to it.
+//
+// A point is timed by wall clock, because a function may use goroutines, in samples of many calls. As in package testing, the number
+// of calls is calibrated, and garbage is collected before a sample where calls allocate. At the end the best points and the baseline
+// take turns in short samples, and the winner is confirmed against the baseline in random order, where each turn has made its
+// function anew (see packages kernels and kernels/native/timing).
+//
+// Nothing isolates the function: a panic costs only the point, but a goroutine of its own that panics, a fatal error of the
+// runtime, or a call that never returns is the end of the program.
+package gofunc

@@ -1,0 +1,293 @@
+package gofunc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/kernelstest"
+	"tune/space"
+)
+
+var sink uint64
+
+// spin works for about a number of microseconds.
+func spin(us int) {
+	x := uint64(us) | 1
+	for range us * 500 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	sink += x
+}
+
+func newSpace(t *testing.T, values ...int) *space.Space {
+	t.Helper()
+	s, err := space.New("spin", []space.Parameter{space.Ints("n", values...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newProblem(t *testing.T, f Function) kernels.Problem {
+	t.Helper()
+	if f.Name == "" {
+		f.Name = "spin"
+	}
+	k, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := k.Problem(kernels.Shape{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func evaluate(t *testing.T, p kernels.Problem, n int) space.Outcome {
+	t.Helper()
+	point, err := p.Space().Parse(fmt.Sprintf("n=%d", n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := (&kernels.Evaluator{Problem: p, CheckSeed: 7}).Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: point}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestConforms(t *testing.T) {
+	k, err := New(Function{Name: "spin", Space: newSpace(t, 3, 1, 2), Make: func(p space.Point) func() {
+		n := p.Int("n")
+		return func() { spin(n) }
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernelstest.Run(t, k, "")
+}
+
+// TestOutcomes: whatever a point does wrong costs that point, and no wrong one has a cost.
+func TestOutcomes(t *testing.T) {
+	result, calls := 0, 0
+	f := Function{
+		Space: newSpace(t, 1, 2, 3, 4, 5, 6),
+		Make: func(p space.Point) func() {
+			n := p.Int("n")
+			calls = 0
+			switch n {
+			case 2:
+				panic("no such width")
+			case 3:
+				return nil
+			}
+			return func() {
+				calls++
+				switch {
+				case n == 4:
+					result = []int{1, 2, 3}[calls+2]
+				case n == 5:
+					result = -1
+				case n == 6 && calls > 1:
+					result = -2
+				default:
+					result = 1
+				}
+				spin(20)
+			}
+		},
+		Inputs: func(uint64) { result = 0 },
+		Check: func() error {
+			if result != 1 {
+				return fmt.Errorf("the result is %d, want 1", result)
+			}
+			return nil
+		},
+	}
+	p := newProblem(t, f)
+	for n, want := range map[int]struct {
+		status space.Status
+		reason string
+	}{
+		1: {space.OK, ""},
+		2: {space.Crashed, "panic: no such width at tune/kernels/gofunc.TestOutcomes"},
+		3: {space.Invalid, "Make returned no function"},
+		4: {space.Crashed, "panic: runtime error: index out of range [3] with length 3 at "},
+		5: {space.WrongAnswer, "the result is -1, want 1"},
+		6: {space.WrongAnswer, "after the timed calls: the result is -2, want 1"},
+	} {
+		if out := evaluate(t, p, n); out.Status != want.status || !strings.HasPrefix(out.Reason, want.reason) || (out.Cost > 0) != (n == 1) {
+			t.Errorf("n=%d: %+v", n, out)
+		}
+	}
+	if c := p.Traits().Checking; c != kernels.FreshInputs {
+		t.Error(c)
+	}
+	f.Inputs = nil
+	if c := newProblem(t, f).Traits().Checking; c != kernels.FixedInput {
+		t.Error(c)
+	}
+	f.Check = nil
+	if c := newProblem(t, f).Traits().Checking; c != kernels.NotChecked {
+		t.Error(c)
+	}
+}
+
+// TestTimes: a cost is the time of one call, without Reset and without Make, and inputs are there when Make is called.
+func TestTimes(t *testing.T) {
+	dirty, filled := true, false
+	p := newProblem(t, Function{
+		Space: newSpace(t, 1, 2),
+		Make: func(p space.Point) func() {
+			if !filled {
+				t.Error("Make is called before Inputs")
+			}
+			time.Sleep(20 * time.Millisecond)
+			return func() {
+				if dirty {
+					t.Error("a call comes without Reset")
+				}
+				dirty = true
+				time.Sleep(time.Duration(p.Int("n")) * time.Millisecond)
+			}
+		},
+		Inputs: func(seed uint64) { filled = true },
+		Reset: func() {
+			dirty = false
+			spin(2000)
+		},
+	})
+	out := evaluate(t, p, 1)
+	if samples, _ := out.Metric(space.MetricSamples); out.Status != space.OK || out.Cost < 1e6 || out.Cost > 1.9e6 || samples < 5 {
+		t.Errorf("a sleep of 1 ms: %+v", out)
+	}
+}
+
+// TestAllocates: garbage of calls is noticed, so that it is collected before samples.
+func TestAllocates(t *testing.T) {
+	var kept []byte
+	p := newProblem(t, Function{Space: newSpace(t, 0, 100), Make: func(p space.Point) func() {
+		n := p.Int("n")
+		return func() {
+			if n > 0 {
+				kept = make([]byte, n)
+			}
+			spin(1)
+		}
+	}})
+	for i := range uint64(2) {
+		built, err := p.Build(t.Context(), p.Space().At(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := built.(*candidate)
+		if err := c.make(); err != nil {
+			t.Fatal(err)
+		}
+		if c.calibrate(); c.allocates != (i == 1) || c.calls < 100 {
+			t.Errorf("point %d: %+v", i, c)
+		}
+	}
+	_ = kept
+}
+
+// TestCompare: functions are compared in turns; one that fails now, or gives wrong results, is out, and so is a baseline.
+func TestCompare(t *testing.T) {
+	result, broken := 0, 0
+	p := newProblem(t, Function{
+		Space: newSpace(t, 40, 20, 30, 10),
+		Make: func(p space.Point) func() {
+			n := p.Int("n")
+			return func() {
+				if result = n; n == 30 && broken == 30 {
+					result = -1
+				}
+				if n == broken && n != 30 {
+					panic("broken")
+				}
+				spin(n)
+			}
+		},
+		Check: func() error {
+			if result < 0 {
+				return errors.New("wrong")
+			}
+			return nil
+		},
+	})
+	var all []kernels.Candidate
+	for i := range uint64(4) {
+		c, err := p.Build(t.Context(), p.Space().At(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	compare := func(limit time.Duration, confirm bool, who ...kernels.Candidate) (kernels.Final, error) {
+		return p.Traits().Compare(t.Context(), who[0], who[1:], kernels.Series{Limit: limit, Confirm: confirm, Seed: 3})
+	}
+	f, err := compare(time.Second, true, all[0], all[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := f.Comparisons[0]; c.Ratio < 1.6 || c.Ratio > 2.4 || c.Pairs < 3 || c.Low > c.Ratio || c.High < c.Ratio || len(c.Metrics) == 0 || f.Machine.Probes == 0 {
+		t.Errorf("half of the work: %+v", f)
+	}
+	broken = 10
+	if f, err = compare(300*time.Millisecond, false, all...); err != nil {
+		t.Fatal(err)
+	}
+	if c := f.Comparisons; f.Best != 0 || kernels.AsRejection(c[2].Err) == nil || c[1].Err != nil || c[0].Ratio < 1.5 {
+		t.Errorf("one panics: %+v", f)
+	}
+	broken = 30
+	if f, err = compare(300*time.Millisecond, true, all[0], all[2]); err != nil || kernels.AsRejection(f.Comparisons[0].Err) == nil {
+		t.Errorf("one is wrong now: %+v, %v", f, err)
+	}
+	broken = 40
+	if _, err := compare(300*time.Millisecond, true, all[0], all[1]); kernels.AsRejection(err) == nil {
+		t.Errorf("the baseline panics: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken = 0
+	if _, err := p.Traits().Compare(ctx, all[0], all[1:], kernels.Series{Limit: time.Second}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	w := watch{quiet: []bool{true, false, true, true, true, true, true, true, false}}
+	if counts, unverified := w.counting(9); unverified || counts(1) || !counts(2) || w.counted(9) != 7 {
+		t.Error("seven quiet rounds are enough")
+	}
+	if counts, unverified := w.counting(8); unverified || counts(1) {
+		t.Error("seven of eight rounds are quiet")
+	}
+	w.quiet[0] = false
+	if counts, unverified := w.counting(9); !unverified || !counts(1) {
+		t.Error("six quiet rounds of nine verify nothing")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	noop := func(space.Point) func() { return func() {} }
+	for want, f := range map[string]Function{
+		"field Name is \"\": want letters, digits and . - _":                 {Space: newSpace(t, 1), Make: noop},
+		"field Name is \"a b\": want letters, digits and . - _":              {Name: "a b", Space: newSpace(t, 1), Make: noop},
+		"field Space is not set":                                             {Name: "a", Make: noop},
+		"field Make is not set: it returns the function to time for a point": {Name: "a", Space: newSpace(t, 1)},
+	} {
+		if _, err := New(f); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
