@@ -67,6 +67,10 @@ var guideElsewhere = map[string]string{
 	"go mod init":                           "needs the network: the examples of the library are compiled by their own tests",
 	"tune measure runs/":                    "depends on whether the machine is quiet: see the script measure",
 	"completion":                            "see the script completion",
+	"words/words.yaml":                      "see TestRecipes, as of the other languages",
+	"sum/sum.yaml":                          "see TestRecipes",
+	"lists/lists.yaml":                      "see TestRecipes",
+	"sums.yaml":                             "see TestRecipes",
 	"tune export runs/small --format trace": "writes no text",
 }
 

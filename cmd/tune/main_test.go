@@ -54,9 +54,12 @@ func TestMain(m *testing.M) {
 //	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
 //
 // and the conditions root, for whose files nothing is closed, and mount, where a file system can be mounted.
-func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScript(t *testing.T) { testscript.Run(t, scriptsIn("testdata/script")) }
+
+// scriptsIn are the parameters of the scripts in a folder.
+func scriptsIn(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", gorace)
@@ -81,7 +84,7 @@ func TestScript(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
-	})
+	}
 }
 
 // commandAfter splits the arguments of a command of scripts into texts and the command line after --.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// recipeNeeds are the programs that each recipe of the guide needs, each as a command that succeeds where it is installed.
+var recipeNeeds = map[string][]string{
+	"Python": {"python3 --version"}, "Rust": {"rustc --version"}, "Java": {"javac -version", "java -version"},
+	"Shell": {"xargs true", "cksum /dev/null", "cmp /dev/null /dev/null"},
+}
+
+// The parts of a recipe: a name in a sentence before a block is that of the file in it, and a block may hold commands.
+var (
+	recipeHeading = regexp.MustCompile(`(?m)^### (.+)$`)
+	recipeFile    = regexp.MustCompile("(?s)Save this as\\s+`([^`]+)`:\n\n```[a-z]+\n(.*?)\n```")
+	recipeCommand = regexp.MustCompile(`(?m)^\$ (tune .+)$`)
+)
+
+// TestRecipes: the recipes of the guide for other languages run as they stand there, where the language is installed.
+func TestRecipes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Python, Rust, Java and shell\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	headings := recipeHeading.FindAllStringSubmatchIndex(section, -1)
+	if !found || len(headings) != len(recipeNeeds) {
+		t.Fatalf("the guide has %d recipes, want %d", len(headings), len(recipeNeeds))
+	}
+	dir := t.TempDir()
+	for i, h := range headings {
+		name, body := section[h[2]:h[3]], section[h[1]:]
+		if i+1 < len(headings) {
+			body = section[h[1]:headings[i+1][0]]
+		}
+		files, commands := recipeFile.FindAllStringSubmatch(body, -1), recipeCommand.FindAllStringSubmatch(body, -1)
+		if len(files) == 0 || len(commands) != 2 || recipeNeeds[name] == nil {
+			t.Fatalf("recipe %s has %d files and %d commands, and needs %q", name, len(files), len(commands), recipeNeeds[name])
+		}
+		var script strings.Builder
+		for _, command := range recipeNeeds[name] {
+			words := strings.Fields(command)
+			if err := exec.CommandContext(t.Context(), words[0], words[1:]...).Run(); err != nil {
+				fmt.Fprintf(&script, "skip 'needs %s, of which this says: %v'\n", words[0], err)
+			}
+		}
+		// Some compilers look for themselves in the home of the user.
+		fmt.Fprintf(&script, "env HOME=%s\nenv XDG_CONFIG_HOME=$WORK/.config\nenv TUNE_EVALS=1\nenv TUNE_FINAL=1s\n", os.Getenv("HOME"))
+		for _, c := range commands {
+			says := "^best "
+			if strings.HasPrefix(c[1], "tune check") {
+				says = "right by its own check command"
+			}
+			fmt.Fprintf(&script, "exits 0 %s\nstdout '%s'\n", c[1], says)
+		}
+		for _, f := range files {
+			fmt.Fprintf(&script, "-- %s --\n%s\n", f[1], f[2])
+		}
+		if err := os.WriteFile(filepath.Join(dir, strings.ToLower(name)+".txtar"), []byte(script.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testscript.Run(t, scriptsIn(dir))
+}
