@@ -1,6 +1,8 @@
 package tune
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,5 +36,19 @@ func TestExamples(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: %v, and the output is not with %q:\n%s", strings.Join(c.args, " "), err, c.want, out)
 		}
+	}
+	// What it recorded is exported without the program.
+	var csv, svg bytes.Buffer
+	if err := errors.Join(Export(t.Context(), nil, dir, "csv", &csv), Export(t.Context(), nil, dir, "svg", &svg)); err != nil {
+		t.Fatal(err)
+	}
+	if head, rows, _ := strings.Cut(csv.String(), "\n"); !strings.HasSuffix(head, ",parts,reason") || !strings.HasPrefix(rows, "0,0,0,ok,") {
+		t.Errorf("the outcomes are\n%s", csv.String())
+	}
+	if !strings.Contains(svg.String(), ">dot<") {
+		t.Error("the chart does not name the kernel")
+	}
+	if err := Export(t.Context(), nil, dir, "program", &csv); err == nil || !strings.Contains(err.Error(), "exported as csv, svg or png") {
+		t.Errorf("another format: %v", err)
 	}
 }

@@ -46,20 +46,67 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 	if err != nil {
 		return err
 	}
+	if _, unknown := e.Table.Lookup(run.Settings.Kernel); unknown != nil {
+		return exportUnknown(run, format, w, unknown)
+	}
 	k, err := OpenRun(e.Table, &run.Settings)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	if format == "csv" {
-		return writeCSV(k, run, w)
+		var names []string
+		for _, p := range k.Problem.Space().Parameters() {
+			names = append(names, p.Name)
+		}
+		return writeCSV(names, run, w)
 	}
 	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
 		return exchangeFormat(k, run, f, w)
 	}
 	if slices.Contains(chart.Formats, format) {
-		return drawChart(k, run, format, w)
+		return drawChart(run, k.Info.Exact, format, w)
 	}
 	return e.file(ctx, k, run, format, w)
+}
+
+// exportUnknown exports a run of a kernel that the table does not have, such as one of a Go program: its journal suffices for the
+// outcomes and for a chart. unknown says that the kernel is not there.
+func exportUnknown(run *results.Run, format string, w io.Writer, unknown error) error {
+	switch {
+	case format == "csv":
+		names, err := namesOf(run)
+		if err != nil {
+			return err
+		}
+		return writeCSV(names, run, w)
+	case slices.Contains(chart.Formats, format):
+		return drawChart(run, !run.Settings.Measured, format, w)
+	}
+	return fmt.Errorf("%s: %w: without it a run is exported as csv, %s; %s is in its directory", run.Dir, unknown, strings.Join(chart.Formats, " or "), Name)
+}
+
+// namesOf returns the parameters of the points in a run, in their order.
+func namesOf(run *results.Run) (names []string, err error) {
+	for r, err := range run.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range r.Entries {
+			at := 0 // behind the parameter before
+			err := space.SplitKey(e.Key, func(name, _ string) {
+				i := slices.Index(names, name)
+				if i < 0 {
+					i = at
+					names = slices.Insert(names, i, strings.Clone(name))
+				}
+				at = i + 1
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return names, nil
 }
 
 // StaleError says that the schedule of a run is missing or out of date, and that making it again would run candidates.
@@ -72,10 +119,10 @@ func (e *StaleError) Error() string { return e.Err.Error() }
 func (e *StaleError) Unwrap() error { return e.Err }
 
 // drawChart draws the best cost over time.
-func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) error {
-	unit := space.Unit(k.Info.Unit)
+func drawChart(run *results.Run, exact bool, format string, w io.Writer) error {
+	unit := space.Unit(run.Settings.Unit)
 	c := chart.Run{
-		Unit: unit, Start: run.Elapsed, End: run.Elapsed, Title: strings.TrimSpace(k.Info.Name + " " + k.Shape.String()), Seen: !k.Info.Exact,
+		Unit: unit, Start: run.Elapsed, End: run.Elapsed, Title: strings.TrimSpace(run.Settings.Kernel + " " + run.Settings.Shape), Seen: !exact,
 	}
 	steps, err := results.Convergence(run)
 	if err != nil {
@@ -106,11 +153,11 @@ func drawChart(k *kernels.Opened, run *results.Run, format string, w io.Writer) 
 		switch {
 		case best.Search != nil:
 			c.Baseline = best.Search.Baseline
-		case k.Info.Exact:
+		case exact:
 			c.Baseline = best.Baseline.Cost
 		}
 		// The best cost of the search is not that of the schedule where that was measured separately, and where it is the baseline's.
-		instead := k.Info.Exact && best.Closest != nil && !less(c.Steps[len(c.Steps)-1].Cost, best.Cost)
+		instead := exact && best.Closest != nil && !less(c.Steps[len(c.Steps)-1].Cost, best.Cost)
 		if c.Seen = c.Seen || instead; instead || c.Seen && best.Pairs > 0 {
 			c.Final, c.Note = best.Cost, fmt.Sprintf("exported: %s, %.2f× %s as the baseline (%s)", unit.Words(best.Cost), best.Ratio, unit.Compared(), unit.Words(best.Baseline.Cost))
 		}
@@ -301,25 +348,24 @@ func exportTrace(ctx context.Context, k *kernels.Opened, schedule results.Schedu
 	return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
 }
 
-func writeCSV(k *kernels.Opened, run *results.Run, w io.Writer) error {
-	var names []string
-	for _, p := range k.Problem.Space().Parameters() {
-		names = append(names, p.Name)
-	}
+func writeCSV(names []string, run *results.Run, w io.Writer) error {
 	values := make([]string, len(names))
 	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
-		// A key lists the values as the file shows them, in the order of the parameters.
+		// A key lists the values as the file shows them, mostly in the order of the parameters.
 		clear(values)
-		at := 0
+		at, missing := 0, false
 		err := space.SplitKey(key, func(name, text string) {
 			for at < len(names) && names[at] != name {
 				at++
 			}
-			if at < len(names) {
+			if at == len(names) {
+				at = max(slices.Index(names, name), 0)
+			}
+			if missing = missing || names[at] != name; !missing {
 				values[at] = text
 			}
 		})
-		if err == nil && at == len(names) {
+		if err == nil && missing {
 			err = fmt.Errorf("key %q is none of the space", key)
 		}
 		return values, err
