@@ -294,7 +294,7 @@ func (a *app) resumeCommand() *cobra.Command {
 budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
 already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
 are measured.
-The other settings are the run's own: of the environment only TUNE_JOBS is read.` + aboutConsent,
+The other settings are the run's own: of the environment only TUNE_JOBS and TUNE_FINAL are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
@@ -308,7 +308,9 @@ The other settings are the run's own: of the environment only TUNE_JOBS is read.
 	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool { return !strings.HasPrefix(pair, variable("jobs")+"=") })
+		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool {
+			return !strings.HasPrefix(pair, variable("jobs")+"=") && !strings.HasPrefix(pair, variable("final")+"=")
+		})
 		set, err := readSettings(c.Flags(), "", environ)
 		if err != nil {
 			return usage(err)
