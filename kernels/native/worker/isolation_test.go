@@ -193,7 +193,7 @@ var loneCases = []struct {
 
 func TestABadCandidateCostsItselfAlone(t *testing.T) {
 	witness := compileText(t, ".c", kernelC(witnessC, ""))
-	limits := Limits{Wall: 2 * time.Second, CPU: 2 * time.Second}
+	limits := Limits{Wall: 10 * time.Second, CPU: 10 * time.Second}
 	look := func(t *testing.T, w *Worker) []byte {
 		t.Helper()
 		mapIsolation(t, w)
