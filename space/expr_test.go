@@ -136,7 +136,7 @@ func TestExprErrors(t *testing.T) {
 		{"n in [1] == packed", 10, "parentheses"},
 		{"1 < n in [1]", 7, "parentheses"},
 		{"packed == not packed", 11, "parentheses around the not"},
-		{"mni(n, 2) > 1", 1, `there is no function "mni" (did you mean "min"?)`},
+		{"mni(n, 2) > 1", 1, `there is no function "mni": want min, max or abs (did you mean "min"?)`},
 		{"abs(n, 2) > 1", 1, "takes one argument"},
 		{"min n > 1", 5, `expected "("`},
 		{"n > 012", 5, "octal"},

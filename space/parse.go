@@ -330,7 +330,7 @@ func (p *parser) prefix(bind int) (*node, error) {
 		return &node{op: opString, col: t.col, text: t.text}, nil
 	case tokenName:
 		if p.peek().text == "(" && p.peek().kind == tokenSymbol {
-			return nil, p.fail(t.col, "there is no function %q%s", t.text, DidYouMean(t.text, []string{"min", "max", "abs"}))
+			return nil, p.fail(t.col, "there is no function %q: want min, max or abs%s", t.text, DidYouMean(t.text, []string{"min", "max", "abs"}))
 		}
 		return &node{op: opName, col: t.col, text: t.text}, nil
 	case tokenEnd:

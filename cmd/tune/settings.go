@@ -120,7 +120,7 @@ var settingTable = []setting{
 		}
 		return nil
 	}, false},
-	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on results", "", func(s *settings, v string) (err error) {
+	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on what a number of evaluations finds", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false},

@@ -62,12 +62,21 @@ type Library struct {
 
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
+// reserved are words of C and C++ that look like names.
+var reserved = strings.Fields(`alignas alignof and asm auto bool break case catch char class concept const constexpr continue decltype default
+	delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long main mutable namespace new
+	noexcept not nullptr operator or private protected public register requires restrict return short signed sizeof static struct switch
+	template this throw true try typedef typeid typename typeof union unsigned using virtual void volatile while xor`)
+
 // NewLibrary makes a library with the function name from an exported program and its build.json. All other symbols get the name
 // as a prefix, so that libraries of different names link into one program. about is a line about where the kernel comes from.
 // Nothing is compiled.
 func NewLibrary(program, buildFile []byte, name, about string) (Library, error) {
 	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
 		return Library{}, fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
+	}
+	if slices.Contains(reserved, name) {
+		return Library{}, fmt.Errorf("%q cannot be the name of a function: it is a word of C or C++", name)
 	}
 	h, _, text, err := splitProgram(string(program))
 	if err != nil {
