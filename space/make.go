@@ -291,6 +291,9 @@ func (s *Space) given(key string) ([]int, error) {
 			return nil, fmt.Errorf("key %q: parameter %q is given twice", key, name)
 		}
 		v, err := s.params[i].ParseValue(text)
+		if err != nil && strings.Contains(text, ",") {
+			err = fmt.Errorf("%w: parameters are separated by spaces", err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -221,6 +221,7 @@ func TestPointErrors(t *testing.T) {
 		{parse("lanes tile=3"), "expected name=value"},
 		{parse("lanes="), `"" is not an integer`},
 		{parse("lanes=3x"), `"3x" is not an integer`},
+		{parse("lanes=3,x=1"), `"3,x=1" is not an integer: parameters are separated by spaces`},
 		{parse(`order="lane"x`), "expected a blank"},
 		{parse(`order="lane`), `is not a quoted string`},
 		{parse("packed=yes"), "neither true nor false"},

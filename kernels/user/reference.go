@@ -155,11 +155,11 @@ func (e *UncompiledReferenceError) Error() string { return e.text }
 // referenceError says that the reference is at fault and, where that may depend on how it is built, how to change that.
 func (s *sourceSpec) referenceError(err error) error {
 	if r := kernels.AsRejection(err); r != nil && s.s.reference.outputs == nil {
-		text := fmt.Sprintf("the reference of kernel %s: %v; it is %s: reference.flags and reference.parameters change that", s.info.Name, err, s.Reference())
+		text := fmt.Sprintf("the reference of kernel %s: %v; it is %s: ", s.info.Name, err, s.Reference())
 		if r.Status == space.CompileFailed {
-			return &UncompiledReferenceError{text}
+			return &UncompiledReferenceError{text + "reference.flags and reference.parameters change that"}
 		}
-		return errors.New(text)
+		return errors.New(text + "compare the lengths and values of source.arguments with what the function reads and writes")
 	}
 	return fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 }
