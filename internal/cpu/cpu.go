@@ -4,6 +4,7 @@ package cpu
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -12,9 +13,21 @@ import (
 const (
 	Generic    = "generic"    // whatever the compiler takes as the base of the architecture
 	AVX2       = "avx2"       // with FMA
+	F16C       = "f16c"       // AVX2, and conversions between half and single precision
+	AVXVNNI    = "avxvnni"    // AVX2, and dot products of bytes in 256-bit registers, without AVX-512
 	AVX512     = "avx512"     // F, DQ, BW and VL
 	AVX512VNNI = "avx512vnni" // dot products of bytes in 512-bit registers
-	AVXVNNI    = "avxvnni"    // the same in 256-bit registers, without AVX-512
+	AVX512BF16 = "avx512bf16" // the same, and dot products of bfloat16
+	AVX512FP16 = "avx512fp16" // arithmetic in half precision in 512-bit registers
+	AMXInt8    = "amxint8"    // products of tiles of bytes, beside AVX512VNNI
+	AMXBF16    = "amxbf16"    // products of tiles of bfloat16, beside AVX512BF16
+)
+
+var (
+	avx2       = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3}
+	avx512     = append(slices.Clone(avx2), cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL)
+	avx512VNNI = append(slices.Clone(avx512), cpuid.AVX512VNNI)
+	avx512BF16 = append(slices.Clone(avx512VNNI), cpuid.AVX512BF16)
 )
 
 // table says what each instruction set needs. On amd64 only; elsewhere there is Generic alone.
@@ -23,15 +36,22 @@ var table = []struct {
 	needs []cpuid.FeatureID
 }{
 	{Generic, nil},
-	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3}},
-	{AVX512, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL}},
-	{AVX512VNNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VNNI}},
-	{AVXVNNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.AVXVNNI}},
+	{AVX2, avx2},
+	{F16C, append(slices.Clone(avx2), cpuid.F16C)},
+	{AVXVNNI, append(slices.Clone(avx2), cpuid.AVXVNNI)},
+	{AVX512, avx512},
+	{AVX512VNNI, avx512VNNI},
+	{AVX512BF16, avx512BF16},
+	{AVX512FP16, append(slices.Clone(avx512), cpuid.AVX512FP16)},
+	{AMXInt8, append(slices.Clone(avx512VNNI), cpuid.AMXTILE, cpuid.AMXINT8)},
+	{AMXBF16, append(slices.Clone(avx512BF16), cpuid.AMXTILE, cpuid.AMXBF16)},
 }
 
 // Features returns the instruction sets that this CPU and the system support, Generic first.
 func Features() []string {
-	return features(func(f cpuid.FeatureID) bool { return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) })
+	return features(func(f cpuid.FeatureID) bool {
+		return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tilesOffered())
+	})
 }
 
 func features(has func(cpuid.FeatureID) bool) []string {

@@ -23,7 +23,13 @@ func TestFeaturesShrinkWithTheMachine(t *testing.T) {
 		{append(slices.Clone(avx2), cpuid.AVXVNNI), "generic avx2 avxvnni"},
 		{append(slices.Clone(avx2), cpuid.AVX512F), "generic avx2"},
 		{avx512, "generic avx2 avx512"},
-		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVXVNNI), "generic avx2 avx512 avx512vnni avxvnni"},
+		{append(slices.Clone(avx2), cpuid.F16C), "generic avx2 f16c"},
+		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVXVNNI), "generic avx2 avxvnni avx512 avx512vnni"},
+		{append(slices.Clone(avx512), cpuid.AVX512BF16), "generic avx2 avx512"},
+		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVX512BF16), "generic avx2 avx512 avx512vnni avx512bf16"},
+		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVX512BF16, cpuid.AVX512FP16, cpuid.AMXTILE, cpuid.AMXINT8, cpuid.AMXBF16),
+			"generic avx2 avx512 avx512vnni avx512bf16 avx512fp16 amxint8 amxbf16"},
+		{append(slices.Clone(avx512), cpuid.AVX512VNNI, cpuid.AVX512BF16, cpuid.AMXINT8), "generic avx2 avx512 avx512vnni avx512bf16"},
 	} {
 		got := strings.Join(features(func(f cpuid.FeatureID) bool { return slices.Contains(c.has, f) }), " ")
 		if got != c.want {
@@ -46,6 +52,11 @@ func TestFeaturesAgreeWithTheKernel(t *testing.T) {
 		AVX512:     {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"},
 		AVX512VNNI: {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_vnni"},
 		AVXVNNI:    {"avx2", "fma", "avx_vnni"},
+		F16C:       {"avx2", "fma", "f16c"},
+		AVX512BF16: {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16"},
+		AVX512FP16: {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_fp16"},
+		AMXInt8:    {"avx512f", "avx512_vnni", "amx_tile", "amx_int8"},
+		AMXBF16:    {"avx512f", "avx512_bf16", "amx_tile", "amx_bf16"},
 	} {
 		want := true
 		for _, f := range needs {

@@ -14,9 +14,14 @@ const (
 	Native     = "native"
 	Generic    = cpu.Generic
 	AVX2       = cpu.AVX2
+	F16C       = cpu.F16C
 	AVXVNNI    = cpu.AVXVNNI
 	AVX512     = cpu.AVX512
 	AVX512VNNI = cpu.AVX512VNNI
+	AVX512BF16 = cpu.AVX512BF16
+	AVX512FP16 = cpu.AVX512FP16
+	AMXInt8    = cpu.AMXInt8
+	AMXBF16    = cpu.AMXBF16
 )
 
 // ISA is an instruction set that code is generated for. Package cpu lists the processor features that each one needs.
@@ -38,9 +43,14 @@ func (i ISA) Lanes() int { return i.Bytes / 4 }
 var table = []ISA{
 	{Name: Generic, Bytes: 16, Registers: 16},
 	{Name: AVX2, Bytes: 32, Registers: 16, flags: []string{"-mavx2", "-mfma"}},
+	{Name: F16C, Bytes: 32, Registers: 16, flags: []string{"-mf16c"}, on: AVX2},
 	{Name: AVXVNNI, Bytes: 32, Registers: 16, DotBytes: true, flags: []string{"-mavxvnni"}, on: AVX2},
 	{Name: AVX512, Bytes: 64, Registers: 32, flags: []string{"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma"}},
 	{Name: AVX512VNNI, Bytes: 64, Registers: 32, DotBytes: true, flags: []string{"-mavx512vnni"}, on: AVX512},
+	{Name: AVX512BF16, Bytes: 64, Registers: 32, DotBytes: true, flags: []string{"-mavx512bf16"}, on: AVX512VNNI},
+	{Name: AVX512FP16, Bytes: 64, Registers: 32, flags: []string{"-mavx512fp16"}, on: AVX512},
+	{Name: AMXInt8, Bytes: 64, Registers: 32, DotBytes: true, flags: []string{"-mamx-tile", "-mamx-int8"}, on: AVX512VNNI},
+	{Name: AMXBF16, Bytes: 64, Registers: 32, DotBytes: true, flags: []string{"-mamx-tile", "-mamx-bf16"}, on: AVX512BF16},
 }
 
 // Select returns those of the named instruction sets that a machine has, from the least to the most capable. Every machine has
