@@ -125,9 +125,11 @@ type Final struct {
 	Comparisons []Comparison // in the order of the finalists
 	Best        int          // the index of the one that is ahead of all others, see Ahead; -1 where all failed
 	Machine     MachineState // during the measurement
-	// PeakShare is the baseline's share of the peak rate of its cores, measured by a loop of nothing but the kernel's operations
-	// beside each of its turns. It is a median, and 0 where it was not asked for or is unknown.
+	// PeakShare is the baseline's share of the peak rate of its cores, measured by a loop beside each of its turns that does nothing but
+	// the kernel's operations, or reads or copies as many bytes, whichever takes longer. PeakOf names the loop. It is a median, and 0
+	// where it was not asked for or is unknown.
 	PeakShare float64
+	PeakOf    string
 }
 
 // Confirmed is the confidence of the interval of a confirming series: each end is wrong one time in 100.

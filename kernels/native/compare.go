@@ -55,7 +55,7 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 		return kernels.Final{}, err
 	}
 	if series.Peak {
-		if r.peaked, err = p.peakProbe(ctx); err != nil {
+		if r.peaked, err = p.yardstick(ctx); err != nil {
 			return kernels.Final{}, err
 		}
 	}
@@ -87,9 +87,8 @@ type rounds struct {
 	turns    float64    // seconds of a turn that is cut into bursts
 
 	opened []runner
-	peaked *rateProbe // a loop of only the problem's operations; nil where there is none
+	peaked *yardstick // a loop of only what the problem must do; nil where there is none
 	peak   *meter     // of that loop
-	ops    float64    // of a call of it
 	peaks  []float64  // seconds a call of that loop, by round
 }
 
@@ -144,10 +143,10 @@ func (r *rounds) open(ctx context.Context, o worker.Options, probe string) error
 		return err
 	}
 	if r.peaked != nil {
-		r.ops = r.peaked.ops * probeIterations
-		if r.peak, err = probeMeter(ctx, w, r.peaked.id, timing.SampleSeconds); err == nil {
-			r.peak.lengthen(r.entrants[0].m)
+		if r.peak, err = probeMeter(ctx, w, r.peaked.dims(), timing.SampleSeconds); err != nil {
+			return fmt.Errorf("the probe of the peak: %w", err)
 		}
+		r.peak.lengthen(r.entrants[0].m)
 	}
 	if err := r.time(ctx); err != nil {
 		return err
@@ -460,14 +459,17 @@ func (m *meter) turnOf(ctx context.Context, n int) (timing.Summary, error) {
 // peakShare returns the baseline's rate over the peak rate of its cores at the same time, as a median over the rounds that count;
 // 0 where that is unknown.
 func (r *rounds) peakShare() float64 {
+	if r.peaked == nil || r.peaked.shared && r.entrants[0].c.threads() > 1 {
+		return 0
+	}
 	base := r.Costs(0)
 	var shares []float64
 	n := min(len(base), len(r.peaks))
 	counts, _ := r.counting(n)
 	for i := range n {
 		if counts(i) && base[i] > 0 && r.peaks[i] > 0 {
-			rate := r.problem.work.Ops / (base[i] / nanoseconds)
-			shares = append(shares, rate/(r.ops/r.peaks[i]*float64(r.entrants[0].c.threads())))
+			rate := r.peaked.of / (base[i] / nanoseconds)
+			shares = append(shares, rate/(r.peaked.each/r.peaks[i]*float64(r.entrants[0].c.threads())))
 		}
 	}
 	if len(shares) == 0 {
@@ -493,6 +495,8 @@ func (r *rounds) final(ctx context.Context) (kernels.Final, error) {
 		took.Cost = c.Cost / nanoseconds
 		c.Metrics = r.problem.score(took, r.entrants[i+1].c.threads()).Metrics
 	}
-	f.Machine, f.PeakShare = r.state(), r.peakShare()
+	if f.Machine, f.PeakShare = r.state(), r.peakShare(); f.PeakShare > 0 {
+		f.PeakOf = r.peaked.name
+	}
 	return f, nil
 }

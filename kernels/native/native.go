@@ -129,6 +129,7 @@ type CaseClasser interface {
 type Work struct {
 	Ops     float64 // arithmetic operations, a multiply-add counted as two; 0 where not stated
 	OpsName string  // "GFLOP/s" or "GOP/s"
+	Unit    Unit    // of the operations; the zero value decides by OpsName
 	Bytes   float64 // minimum memory traffic; 0 where not stated
 	// MinSeconds is a time below which no right call can be on this machine; 0 where there is no such bound.
 	MinSeconds float64

@@ -9,17 +9,46 @@ import (
 	"tune/kernels/native/cc"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
-	"tune/space"
+)
+
+// Unit is what the operations of a kernel are counted in: it decides which peak they are compared with.
+type Unit uint8
+
+// The units.
+const (
+	ByName   Unit = iota // Floats, or Integers where Work.OpsName is "GOP/s"
+	Floats               // operations in single precision
+	Halves               // operations on half precision, which may be done in single precision
+	BFloats              // operations on bfloat16, which may be done in single precision
+	Integers             // operations on integers of 8 bits
+	loads                // bytes that are read
+	units                // how many there are
 )
 
 // Peaks are the highest rates that one core of this machine has reached so far, in operations a second; a multiply-add counts as
-// two.
+// two. A rate is 0 where the processor has no instruction for it.
 type Peaks struct {
-	F32 float64 // multiply-adds of single precision
-	I8  float64 // dot products of unsigned with signed bytes (VNNI); 0 where the processor has none
-	L1  float64 // bytes a second that are read from the nearest cache
+	F32  float64 // multiply-adds of single precision
+	F16  float64 // multiply-adds of half precision
+	BF16 float64 // dot products of bfloat16, or products of tiles of it
+	I8   float64 // dot products of unsigned with signed bytes, or products of tiles of them
+	L1   float64 // bytes a second that are read from the nearest cache
 
-	f32, i8 *rateProbe // the probes that reached them; nil where none did
+	probes [units]*rateProbe // those that reached the rates
+}
+
+// rate returns where the rate of a unit is.
+func (p *Peaks) rate(u Unit) *float64 {
+	return [units]*float64{Floats: &p.F32, Halves: &p.F16, BFloats: &p.BF16, Integers: &p.I8, loads: &p.L1}[u]
+}
+
+// best returns the probe of the highest rate that operations of a unit can have, with that rate: halves may be multiplied in single
+// precision. The probe is nil where there is none.
+func (p *Peaks) best(u Unit) (*rateProbe, float64) {
+	if (u == Halves || u == BFloats) && *p.rate(u) < p.F32 {
+		u = Floats
+	}
+	return p.probes[u], *p.rate(u)
 }
 
 //go:embed probe/peak.c
@@ -34,28 +63,25 @@ const (
 // rateProbe is a probe that does only one kind of work.
 type rateProbe struct {
 	id   int
-	ops  float64 // or bytes that are read
-	kind rateKind
+	ops  float64 // of an iteration; or bytes that it reads
+	unit Unit
+	kind string // of the roof that it measures
+	name string
 }
 
-// rateKind says what a probe does.
-type rateKind uint8
-
-const (
-	ofFloats rateKind = iota
-	ofBytes           // arithmetic on bytes
-	ofLoads
-)
-
 var rateProbes = []rateProbe{
-	{1, 12 * 4 * 2, ofFloats},  // four lanes, by whatever instructions the compiler chooses
-	{2, 12 * 8 * 2, ofFloats},  // AVX2 and FMA
-	{3, 24 * 16 * 2, ofFloats}, // AVX-512
-	{4, 12 * 32 * 2, ofBytes},  // AVX-VNNI
-	{5, 24 * 64 * 2, ofBytes},  // AVX-512 VNNI
-	{6, 4096, ofLoads},         // of 16 bytes
-	{7, 4096, ofLoads},         // of 32 bytes
-	{8, 4096, ofLoads},         // of 64 bytes
+	{1, 12 * 4 * 2, Floats, "f32", "f32 multiply-add, 128 bits"}, // four lanes, by whatever instructions the compiler chooses
+	{2, 12 * 8 * 2, Floats, "f32", "f32 multiply-add, 256 bits"},
+	{3, 24 * 16 * 2, Floats, "f32", "f32 multiply-add, 512 bits"},
+	{10, 24 * 32 * 2, Halves, "f16", "f16 multiply-add, 512 bits"},
+	{9, 24 * 32 * 2, BFloats, "bf16", "bf16 dot product, 512 bits"},
+	{4, 12 * 32 * 2, Integers, "int8", "int8 dot product, 256 bits"},
+	{5, 24 * 64 * 2, Integers, "int8", "int8 dot product, 512 bits"},
+	{11, 4 * 16 * 16 * 64 * 2, Integers, "int8 tiles", "int8 tiles"},
+	{12, 4 * 16 * 16 * 32 * 2, BFloats, "bf16 tiles", "bf16 tiles"},
+	{6, 4096, loads, "read", "read L1, 128 bits"},
+	{7, 4096, loads, "read", "read L1, 256 bits"},
+	{8, 4096, loads, "read", "read L1, 512 bits"},
 }
 
 const (
@@ -101,13 +127,8 @@ func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 				if err != nil {
 					return err
 				}
-				switch {
-				case probe.kind == ofBytes && rate > peaks.I8:
-					peaks.I8, peaks.i8 = rate, &rateProbes[i]
-				case probe.kind == ofFloats && rate > peaks.F32:
-					peaks.F32, peaks.f32 = rate, &rateProbes[i]
-				case probe.kind == ofLoads:
-					peaks.L1 = max(peaks.L1, rate)
+				if known := peaks.rate(probe.unit); rate > *known {
+					*known, peaks.probes[probe.unit] = rate, &rateProbes[i]
 				}
 			}
 			return nil
@@ -122,20 +143,26 @@ func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	return peaks, nil
 }
 
-// probeRate returns the operations a second of a probe, from its second fastest sample, because the clock may be wrong once.
+// probeRate returns the operations a second of a probe.
 func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (float64, error) {
 	m, err := newProbe(ctx, w, so, id, timing.SampleSeconds)
 	if err != nil {
 		return 0, err
 	}
-	s, err := m.sample(ctx, peakSamples)
+	seconds, err := m.fastest(ctx, peakSamples)
+	return ops * probeIterations / seconds, err
+}
+
+// fastest returns the second fastest of n samples, in seconds a call, because the clock may be wrong once.
+func (m *meter) fastest(ctx context.Context, n int) (float64, error) {
+	s, err := m.sample(ctx, n)
 	if err != nil {
 		return 0, err
 	}
 	slices.Sort(s)
 	middle := timing.Quantile(s, 0.5)
 	s = slices.DeleteFunc(s, func(v float64) bool { return v < 0.75*middle })
-	return ops * probeIterations / s[min(1, len(s)-1)], nil
+	return s[min(1, len(s)-1)], nil
 }
 
 // probeCase is the single buffer that probes write to, so that no compiler removes their work.
@@ -149,17 +176,18 @@ func newProbe(ctx context.Context, w runner, so string, id int, length float64) 
 	if err := w.Load(so); err != nil {
 		return nil, err
 	}
-	return probeMeter(ctx, w, id, length)
+	return probeMeter(ctx, w, []int64{int64(id), probeIterations}, length)
 }
 
 // anyThreads is more than any process has.
 const anyThreads = 1 << 12
 
-// probeMeter returns a meter of a probe in a worker that has the probes loaded.
-func probeMeter(ctx context.Context, w runner, id int, length float64) (*meter, error) {
+// probeMeter returns a meter of a probe in a worker that has the probes and its buffer loaded. dims are the id of the probe, the
+// iterations of a call, and what else it needs.
+func probeMeter(ctx context.Context, w runner, dims []int64, length float64) (*meter, error) {
 	m := newMeterOf(w)
 	m.length = length
-	m.dims, m.calls, m.wall = []int64{int64(id), probeIterations}, 16, worker.DefaultLimits().Wall
+	m.dims, m.calls, m.wall = dims, 1, worker.DefaultLimits().Wall
 	m.uses = anyThreads // Activity of the system beside tune's own code is nobody's fault.
 	s, err := m.sample(ctx, 2)
 	if err != nil {
@@ -175,21 +203,6 @@ func probeMeter(ctx context.Context, w runner, id int, length float64) (*meter, 
 func (m *meter) lengthen(other *meter) {
 	most := 20 * timing.SampleSeconds / float64(other.turnSamples()) // a tenth of a second a turn
 	m.calls = max(1, int(min(other.perCall*float64(other.calls), most)/m.perCall))
-}
-
-// peakProbe returns the probe whose operations are those of the problem; nil where there is none for this processor.
-func (p *Problem) peakProbe(ctx context.Context) (*rateProbe, error) {
-	if p.work.Ops <= 0 {
-		return nil, nil
-	}
-	peaks, err := p.host.Peak(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if rateName(p.work.OpsName) == space.MetricGOPS {
-		return peaks.i8, nil
-	}
-	return peaks.f32, nil
 }
 
 // probe returns the compiled probes.

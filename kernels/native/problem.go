@@ -38,6 +38,8 @@ type Problem struct {
 	most        int // how many finalists fit into the memory of this machine beside the baseline
 	// traffic is how many bytes a call reads or writes at the asked shape, whichever is more, where the spec is a Sizer.
 	traffic  int
+	read     int  // bytes of the buffers that a call reads at the asked shape, where the spec is a Sizer
+	written  int  // and of those that it writes
 	integers bool // whether any of its buffers has integers
 	cases    caseCache
 	varied   variantCache
@@ -67,17 +69,16 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if sizer, ok := spec.(Sizer); ok {
 		buffers, kept := sizer.Sizes()
 		var err error
-		read, written := 0, 0
 		for _, b := range buffers {
 			if b.Mode != Out {
-				read += b.Bytes()
+				p.read += b.Bytes()
 			}
 			if b.Mode != In {
-				written += b.Bytes()
+				p.written += b.Bytes()
 			}
 			p.integers = p.integers || b.Elem != F32 && b.Elem != F64
 		}
-		p.traffic = max(read, written)
+		p.traffic = max(p.read, p.written)
 		if p.most, err = finalistsIn(buffers, kept, p.work.Cold); err != nil {
 			return nil, fmt.Errorf("this shape is too large: %w", err)
 		}

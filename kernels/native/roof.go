@@ -59,7 +59,8 @@ func (p *Problem) roofAt(peaks Peaks, threads int) roof {
 	}
 	rate := peaks.F32 * n
 	if p.integers {
-		rate = max(rate, peaks.I8*n)
+		// Integers of 16 bits may stand for floats.
+		rate = max(rate, peaks.I8*n, peaks.F16*n, peaks.BF16*n)
 	}
 	if p.work.Ops/rate > r.seconds {
 		r = roof{p.work.Ops / rate, fmt.Sprintf("the stated work at the peak of %.0f %s", rate/1e9, p.work.OpsName)}

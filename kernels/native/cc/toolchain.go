@@ -67,6 +67,12 @@ type flight struct {
 	err     error
 }
 
+// CacheDir returns the directory of the cache, which it creates where there is none.
+func (t *Toolchain) CacheDir() (string, error) {
+	err := t.cache.prepare()
+	return t.cache.dir, err
+}
+
 // New returns a toolchain with the given compilers and its cache in dir, which is created when it is needed; "" means this
 // user's cache.
 func New(dir string, compilers []Compiler) *Toolchain {

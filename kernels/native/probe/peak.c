@@ -1,5 +1,7 @@
 /* Loops that do nothing but keep the arithmetic units of one core busy. */
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -73,6 +75,120 @@ __attribute__((target("avx2,fma"))) static void load2(uint32_t *sink, int64_t n)
 __attribute__((target("avx512f"))) static void load512(uint32_t *sink, int64_t n) { LOADS(__m512, sink, n); }
 #endif
 
+/* Streams: reads of a buffer from one end to the other, in one run or in four at once, which the prefetchers of some processors
+   like better; and copies of its first half to the second, by plain stores or past the caches. */
+enum { READ = 13, READ4 = 14, COPY = 15, COPY_PAST = 16, STREAMS = 1 << READ | 1 << READ4 | 1 << COPY | 1 << COPY_PAST };
+
+static void read_runs(const uint8_t *from, int64_t size, int runs)
+{
+	const int64_t each = size / runs / 4096 * 4096;
+#if defined(__x86_64__)
+	const int wide = __builtin_cpu_supports("avx512f") ? 2 : __builtin_cpu_supports("avx2");
+#endif
+	for (int64_t at = 0; at < each; at += 4096)
+		for (int r = 0; r < runs; r++) {
+			uint32_t *p = (uint32_t *)(from + r * each + at);
+#if defined(__x86_64__)
+			if (wide == 2)
+				load512(p, 1);
+			else if (wide == 1)
+				load2(p, 1);
+			else
+#endif
+				load(p, 1);
+		}
+}
+
+#define COPY_LOOP(type, to, from, size, store) do { \
+	const type *f = (const type *)(from); \
+	type *t = (type *)(to); \
+	for (int64_t i = 0; i < (size) / (int64_t)sizeof *f; i += 4) { \
+		const type a = f[i], b = f[i + 1], c = f[i + 2], d = f[i + 3]; \
+		store(t + i, a); store(t + i + 1, b); store(t + i + 2, c); store(t + i + 3, d); \
+	} \
+} while (0)
+#define PLAIN_STORE(p, v) (*(p) = (v))
+
+static void copy(uint8_t *to, const uint8_t *from, int64_t size) { COPY_LOOP(v4, to, from, size, PLAIN_STORE); }
+
+#if defined(__x86_64__)
+#define PAST2(p, v) _mm256_stream_ps((float *)(p), v)
+#define PAST512(p, v) _mm512_stream_ps((float *)(p), v)
+#define PAST(p, v) __builtin_ia32_movntps((float *)(p), v)
+__attribute__((target("avx2,fma"))) static void copy2(uint8_t *to, const uint8_t *from, int64_t size, int past)
+{
+	if (past)
+		COPY_LOOP(__m256, to, from, size, PAST2);
+	else
+		COPY_LOOP(__m256, to, from, size, PLAIN_STORE);
+}
+
+__attribute__((target("avx512f"))) static void copy512(uint8_t *to, const uint8_t *from, int64_t size, int past)
+{
+	if (past)
+		COPY_LOOP(__m512, to, from, size, PAST512);
+	else
+		COPY_LOOP(__m512, to, from, size, PLAIN_STORE);
+}
+#endif
+
+static void copy_half(uint8_t *buffer, int64_t size, int past)
+{
+	const int64_t half = size / 2 / 4096 * 4096;
+	uint8_t *to = buffer + half;
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f"))
+		copy512(to, buffer, half, past);
+	else if (__builtin_cpu_supports("avx2"))
+		copy2(to, buffer, half, past);
+	else if (past)
+		COPY_LOOP(v4, to, buffer, half, PAST);
+	else
+		copy(to, buffer, half);
+	if (past)
+		__builtin_ia32_sfence();
+#else
+	(void)past;
+	copy(to, buffer, half);
+#endif
+}
+
+/* The buffer is this file's own, because those of a call are written and copied between samples, which takes longer than the probe.
+   It has small pages, as those of a call do. */
+static void *stream_buffer(int64_t size)
+{
+	static void *buffer;
+	static int64_t has;
+	if (size > has) {
+		free(buffer);
+		has = size;
+		buffer = aligned_alloc(4096, size);
+		if (!buffer)
+			abort();
+#ifdef MADV_NOHUGEPAGE
+		madvise(buffer, size, MADV_NOHUGEPAGE);
+#endif
+		__builtin_memset(buffer, 1, size);
+	}
+	return buffer;
+}
+
+static void stream(int64_t kind, int64_t n, int64_t size)
+{
+	void *buffer = stream_buffer(size);
+	for (int64_t i = 0; i < n; i++)
+		switch (kind) {
+		case READ:
+			read_runs(buffer, size, 1);
+			break;
+		case READ4:
+			read_runs(buffer, size, 4);
+			break;
+		default:
+			copy_half(buffer, size, kind == COPY_PAST);
+		}
+}
+
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) static void avx2(uint32_t *sink, int64_t n)
 {
@@ -142,9 +258,103 @@ __attribute__((target("avx512f,avx512vnni"))) static void avx512vnni(uint32_t *s
 #undef STORE
 }
 
+/* The encodings of the next two are newer than some compilers; a compiler that lacks them leaves their rates out. */
+#if defined(__clang_major__) ? __clang_major__ >= 10 : __GNUC__ >= 10
+#define HAVE_BF16 1
+__attribute__((target("avx512f,avx512bf16"))) static void avx512bf16(uint32_t *sink, int64_t n)
+{
+	__m512bh x = (__m512bh)_mm512_set1_epi32(0x3f803f80), y = (__m512bh)_mm512_set1_epi32(0x00010001 * (bytes & 0x7f));
+#define DECLARE(k) __m512 a##k = _mm512_set1_ps(tiny + k);
+#define STEP(k) a##k = _mm512_dpbf16_ps(a##k, x, y);
+#define STORE(k) _mm512_storeu_ps((float *)sink + 16 * k, a##k);
+	TWELVE(DECLARE) MORE(DECLARE)
+	for (int64_t i = 0; i < n; i++) {
+		TWELVE(STEP) MORE(STEP)
+	}
+	TWELVE(STORE) MORE(STORE)
+#undef DECLARE
+#undef STEP
+#undef STORE
+}
+#endif
+
+#if defined(__clang_major__) ? __clang_major__ >= 14 : __GNUC__ >= 12
+#define HAVE_FP16 1
+__attribute__((target("avx512fp16"))) static void avx512fp16(uint32_t *sink, int64_t n)
+{
+	__m512h x = _mm512_castsi512_ph(_mm512_set1_epi32(0x3c003c00)), y = _mm512_castsi512_ph(_mm512_set1_epi32(bytes));
+#define DECLARE(k) __m512h a##k = _mm512_castsi512_ph(_mm512_set1_epi32(bytes + k));
+#define STEP(k) a##k = _mm512_fmadd_ph(a##k, x, y);
+#define STORE(k) _mm512_storeu_si512((__m512i *)sink + k, _mm512_castph_si512(a##k));
+	TWELVE(DECLARE) MORE(DECLARE)
+	for (int64_t i = 0; i < n; i++) {
+		TWELVE(STEP) MORE(STEP)
+	}
+	TWELVE(STORE) MORE(STORE)
+#undef DECLARE
+#undef STEP
+#undef STORE
+}
+#endif
+
+/* Products of tiles: four accumulators, with two tiles of either operand loaded from the nearest cache at each step, as the inner
+   loop of a matrix product does. Tiles of zeros are a quarter faster than others, so these are not. */
+#if defined(__clang_major__) ? __clang_major__ >= 12 : __GNUC__ >= 11
+#define HAVE_TILES 1
+static void tile_configure(void)
+{
+	struct { uint8_t palette, start, reserved[14]; uint16_t columns[16]; uint8_t rows[16]; } c;
+	__builtin_memset(&c, 0, sizeof c);
+	c.palette = 1;
+	for (int t = 0; t < 8; t++) {
+		c.columns[t] = 64;
+		c.rows[t] = 16;
+	}
+	__asm__ volatile("ldtilecfg %0" :: "m"(c) : "memory");
+}
+
+#define TILES(name, product, operand) \
+static void name(uint32_t *sink, int64_t n) \
+{ \
+	static uint8_t operands[4][1024] __attribute__((aligned(64))); \
+	uint32_t random = 1; \
+	for (int i = 0; i < 4096; i += operand) { \
+		random = random * 1664525 + 1013904223; \
+		const uint32_t value = operand == 1 ? random >> 24 : 0x3f00 + (random >> 25); \
+		__builtin_memcpy(operands[0] + i, &value, operand); \
+	} \
+	tile_configure(); \
+	const int64_t stride = 64; \
+	__asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory"); \
+	for (int64_t i = 0; i < n; i++) \
+		__asm__ volatile( \
+			"tileloadd (%0,%4,1), %%tmm4\n\ttileloadd (%1,%4,1), %%tmm5\n\t" \
+			"tileloadd (%2,%4,1), %%tmm6\n\ttileloadd (%3,%4,1), %%tmm7\n\t" \
+			product " %%tmm6, %%tmm4, %%tmm0\n\t" product " %%tmm7, %%tmm4, %%tmm1\n\t" \
+			product " %%tmm6, %%tmm5, %%tmm2\n\t" product " %%tmm7, %%tmm5, %%tmm3" \
+			:: "r"(operands[0]), "r"(operands[1]), "r"(operands[2]), "r"(operands[3]), "r"(stride) : "memory"); \
+	__asm__ volatile("tilestored %%tmm3, (%0,%1,1)\n\ttilerelease" :: "r"(sink), "r"(stride) : "memory"); \
+}
+TILES(tile_i8, "tdpbusd", 1)
+TILES(tile_bf16, "tdpbf16ps", 2)
+#undef TILES
+#endif
+
+#ifdef HAVE_TILES
+/* permitted reports whether the system lets this process use tiles, which the worker has asked for: xgetbv says what it has enabled,
+   arch_prctl (158) what it permits (0x1022). */
+static int permitted(void)
+{
+	uint64_t state = 0;
+	long failed;
+	__asm__ volatile("syscall" : "=a"(failed) : "a"(158L), "D"(0x1022L), "S"(&state) : "rcx", "r11", "memory");
+	return !failed && state >> 18 & 1;
+}
+#endif
+
 static uint32_t supported(void)
 {
-	uint32_t mask = 1u << 0 | 1u << 1 | 1u << 6;
+	uint32_t mask = 1u << 0 | 1u << 1 | 1u << 6 | STREAMS;
 	unsigned a, b, c, d;
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -155,12 +365,24 @@ static uint32_t supported(void)
 	if (mask >> 2 & 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1)
 		mask |= 1u << 4;
 #endif
-	if (mask >> 3 & 1 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && c >> 11 & 1)
-		mask |= 1u << 5;
+	if (mask >> 3 & 1 && __get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+		mask |= (c >> 11 & 1) << 5;
+#ifdef HAVE_FP16
+		mask |= (d >> 23 & 1) << 10;
+#endif
+#ifdef HAVE_TILES
+		if (d >> 24 & 1 && permitted())
+			mask |= (d >> 25 & 1) << 11 | (d >> 22 & 1) << 12;
+#endif
+	}
+#ifdef HAVE_BF16
+	if (mask >> 3 & 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
+		mask |= (a >> 5 & 1) << 9;
+#endif
 	return mask;
 }
 #else
-static uint32_t supported(void) { return 1u << 0 | 1u << 1 | 1u << 6; }
+static uint32_t supported(void) { return 1u << 0 | 1u << 1 | 1u << 6 | STREAMS; }
 #endif
 
 void tune_kernel(void *const *args, const int64_t *dims)
@@ -175,6 +397,12 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		break;
 	case 1:
 		generic(sink, dims[1]);
+		break;
+	case READ:
+	case READ4:
+	case COPY:
+	case COPY_PAST:
+		stream(dims[0], dims[1], dims[2]);
 		break;
 	case 6:
 		load(sink, dims[1]);
@@ -200,6 +428,24 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	case 5:
 		avx512vnni(sink, dims[1]);
 		break;
+#ifdef HAVE_BF16
+	case 9:
+		avx512bf16(sink, dims[1]);
+		break;
+#endif
+#ifdef HAVE_FP16
+	case 10:
+		avx512fp16(sink, dims[1]);
+		break;
+#endif
+#ifdef HAVE_TILES
+	case 11:
+		tile_i8(sink, dims[1]);
+		break;
+	case 12:
+		tile_bf16(sink, dims[1]);
+		break;
+#endif
 #endif
 	}
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
+
+	"tune/internal/cpu"
 )
 
 // lostStatus is the exit status of a worker that could not answer because a candidate closed its descriptors.
@@ -161,6 +163,9 @@ func (w *child) confine() error {
 		return err
 	}
 	if err := w.loadHarness(); err != nil {
+		return err
+	}
+	if err := cpu.RequestTiles(); err != nil {
 		return err
 	}
 	return noProcesses(w.order.Tune)

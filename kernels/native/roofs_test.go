@@ -1,0 +1,112 @@
+package native
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestRoofs: the roofs are measured once, kept, and make sense beside each other.
+func TestRoofs(t *testing.T) {
+	dir := t.TempDir()
+	h := NewHost(HostOptions{CacheDir: dir})
+	defer h.Close()
+	roofs, err := h.Roofs(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range roofs.Roofs {
+		t.Logf("%s %s: %.1f %s", r.Kind, r.Level, r.Rate/1e9, r.Unit)
+		if r.Rate < 1e8 || r.Rate > 1e14 {
+			t.Errorf("%s %s is %g", r.Kind, r.Level, r.Rate)
+		}
+	}
+	rate := func(kind, level string) float64 {
+		r, ok := roofs.find(kind, level)
+		if !ok {
+			t.Errorf("there is no %s %s", kind, level)
+		}
+		return r.Rate
+	}
+	// The nearest cache is several times as fast as memory.
+	if rate("f32", "") < 1e9 || rate(kindRead, levelL1) < 2*rate(kindRead, levelMemory) || rate(kindCopy, levelL1) < 2*rate(kindCopy, levelMemory) {
+		t.Errorf("%+v", roofs)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "roofs-*.json"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %v, %v", kept, err)
+	}
+	again, err := NewHost(HostOptions{CacheDir: dir}).Roofs(t.Context(), false)
+	if err != nil || !slices.Equal(again.Roofs, roofs.Roofs) {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+	if err := os.WriteFile(kept[0], []byte("{\"roofs\": [{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = h.Roofs(t.Context(), false); err != nil || len(again.Roofs) != len(roofs.Roofs) {
+		t.Errorf("after damage: %+v, %v", again, err)
+	}
+}
+
+// TestYardstick: a kernel is compared with what binds it at the roofs.
+func TestYardstick(t *testing.T) {
+	h := NewHost(HostOptions{CacheDir: t.TempDir()})
+	h.peak = &Peaks{F32: 100e9, BF16: 200e9, I8: 400e9}
+	h.peak.probes = [units]*rateProbe{Floats: &rateProbes[2], BFloats: &rateProbes[4], Integers: &rateProbes[6]}
+	tools, err := h.Toolchain(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := tools.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept Roofs
+	for _, level := range []string{levelL1, levelL2, levelL3, levelMemory} {
+		kept.raise(Roof{Kind: kindRead, Level: level, Rate: 50e9, Probe: 14})
+		kept.raise(Roof{Kind: kindCopy, Level: level, Rate: 40e9, Probe: 16})
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(roofsPath(dir), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const much = 256 << 20
+	for _, c := range []struct {
+		work          Work
+		read, written int
+		probe         int
+		name          string
+	}{
+		{Work{}, 1, 1, 0, ""},
+		{Work{Ops: 1e9}, much, 0, 3, "f32 multiply-add, 512 bits"},
+		{Work{Ops: 1e9, Unit: BFloats}, much, 0, 9, "bf16 dot product, 512 bits"},
+		{Work{Ops: 1e9, Unit: Halves}, much, 0, 3, "f32 multiply-add, 512 bits"}, // no instruction for halves
+		{Work{Ops: 1e9, OpsName: "GOP/s"}, much, 0, 5, "int8 dot product, 512 bits"},
+		{Work{Ops: 1e9, Bytes: 4e8}, much, 0, 3, "f32 multiply-add, 512 bits"},
+		{Work{Ops: 1e9, Bytes: 6e8}, much, 4096, 14, "read in memory"},
+		{Work{Bytes: 1e6}, much, much, 16, "copy in memory"},
+		{Work{Bytes: 1e6}, 4096, 4096, 16, "copy in L1"},
+		{Work{Bytes: 1e6, Cold: true}, 4096, 4096, 16, "copy in memory"},
+	} {
+		p := &Problem{host: h, work: c.work, read: c.read, written: c.written}
+		y, err := p.yardstick(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.name == "" {
+			if y != nil {
+				t.Errorf("%+v: %+v", c.work, y)
+			}
+			continue
+		}
+		if y == nil || y.name != c.name || y.probe != c.probe || y.each <= 0 || (y.bytes > 0) != (c.probe >= 13) {
+			t.Errorf("%+v: %+v, want %s", c.work, y, c.name)
+		}
+	}
+}
+
