@@ -177,6 +177,9 @@ func (a *app) printRows(rows []bench.Row) error {
 		share := "–"
 		if r.PeakShare > 0 {
 			share = fmt.Sprintf("%.1f %%", 100*r.PeakShare)
+			if streams := strings.Contains(r.PeakOf, " in "); streams { // not of arithmetic, but of moving bytes
+				share += " of " + r.PeakOf
+			}
 		}
 		own, baseline := rate(r.Rate), rate(r.Baseline)
 		if unit == "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune/internal/cpu"
+	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/worker"
 	"tune/results"
@@ -24,6 +26,7 @@ type machine struct {
 	ISAs       []string         `json:"isas"`
 	Compilers  []cc.Compiler    `json:"compilers"`
 	Isolation  worker.Isolation `json:"isolation"`
+	Roofs      []native.Roof    `json:"roofs"`
 	// Why kernels in C cannot run here, "" where they can.
 	Why string `json:"why,omitempty"`
 }
@@ -33,11 +36,16 @@ func (a *app) machineCommand() *cobra.Command {
 		Use:   "machine",
 		Short: "Show what tune finds on this machine, and how kernels are isolated",
 		Long: `machine shows what tune finds here: the processor, the cores that it may use and the one that it times on, the C
-compilers, and which features of the system isolate the code of kernels. It starts a worker process to find out.`,
-		Example: "  tune machine\n  tune machine --json",
+compilers, and which features of the system isolate the code of kernels. It starts a worker process to find out.
+
+The roofs are what one core reaches if it does nothing else: arithmetic in each unit that it has, and reads and copies in each cache
+and in memory. A copied byte counts twice. The first call measures them, which takes some seconds, and keeps them for this processor.
+With --measure it measures again, and keeps the higher ones.`,
+		Example: "  tune machine\n  tune machine --json\n  tune machine --measure",
 		Args:    noArgs,
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	measure := c.Flags().Bool("measure", false, "measure the roofs again")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}}
 		m.TimingCore, m.Allowed = a.host.Cores()
@@ -49,6 +57,15 @@ compilers, and which features of the system isolate the code of kernels. It star
 		var err error
 		if m.Isolation, err = worker.Probe(c.Context()); err != nil {
 			m.Why = err.Error()
+		}
+		if m.Why == "" {
+			observe, end := a.counter("loops measured")
+			roofs, err := a.host.Roofs(c.Context(), *measure, observe)
+			end()
+			if err != nil {
+				return err
+			}
+			m.Roofs = roofs.Roofs
 		}
 		if err := c.Context().Err(); err != nil {
 			return err
@@ -71,6 +88,7 @@ func (a *app) printMachine(m machine) error {
 	fmt.Fprintf(w, "cores\t%s; kernels of one thread are timed on core %d\n", strings.Join(cores, " "), m.TimingCore)
 	fmt.Fprintf(w, "caches\tL1 %s, L2 %s, L3 %s\n", kibibytes(m.Caches.L1), kibibytes(m.Caches.L2), kibibytes(m.Caches.L3))
 	fmt.Fprintf(w, "vectors\t%s\n", strings.Join(m.ISAs, " "))
+	printRoofs(w, m.Roofs)
 	for _, c := range m.Compilers {
 		fmt.Fprintf(w, "compiler\t%s: %s\n", c.Name, c.Version)
 	}
@@ -87,6 +105,23 @@ func (a *app) printMachine(m machine) error {
 		fmt.Fprintf(w, "no kernels in C\t%s\n", m.Why)
 	}
 	return w.Flush()
+}
+
+// printRoofs prints a line for arithmetic, and one for each way of moving bytes.
+func printRoofs(w io.Writer, roofs []native.Roof) {
+	lines := map[string][]string{}
+	for _, r := range roofs {
+		line, name := r.Kind, r.Level
+		if r.Level == "" {
+			line, name = "arithmetic", r.Kind
+		}
+		lines[line] = append(lines[line], fmt.Sprintf("%s %.0f %s", name, r.Rate/1e9, r.Unit))
+	}
+	for _, line := range []string{"arithmetic", "read", "copy"} {
+		if cells := lines[line]; len(cells) > 0 {
+			fmt.Fprintf(w, "%s\tone core: %s\n", line, strings.Join(cells, ", "))
+		}
+	}
 }
 
 func kibibytes(n int) string {

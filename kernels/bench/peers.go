@@ -42,12 +42,13 @@ type Tuned struct {
 type Row struct {
 	Shape   string `json:"shape"`
 	Threads int    `json:"threads"`
-	// Rate is the kernel's rate, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is its share of the measured peak of the cores
-	// that the threads use; 0 where that is unknown.
+	// Rate is the kernel's rate, in Unit: "GFLOP/s", "GOP/s" or "GB/s". PeakShare is the share that the kernel has of what the cores do
+	// that it uses if they do nothing but PeakOf, such as "f32 multiply-add, 512 bits" or "read in memory"; 0 where that is unknown.
 	// Rate and Unit are zero where the kernel counts neither operations nor bytes.
 	Rate      float64 `json:"rate"`
 	Unit      string  `json:"unit"`
 	PeakShare float64 `json:"peak_share"`
+	PeakOf    string  `json:"peak_of,omitempty"`
 	// Cost and BaselineCost are the costs of the result and of the baseline, in CostUnit.
 	Cost         float64    `json:"cost"`
 	BaselineCost float64    `json:"baseline_cost"`
@@ -225,9 +226,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 	if value, ok := space.FindMetric(score.Metrics, space.MetricGFLOPS); ok {
 		r.GFLOPS = value * score.Cost / r.Cost // as measured here
 	}
-	if metric != space.MetricGBS {
-		r.PeakShare = final.PeakShare
-	}
+	r.PeakShare, r.PeakOf = final.PeakShare, final.PeakOf
 	return nil
 }
 

@@ -110,8 +110,9 @@ func levelOf(bytes int, c cpu.Caches) string {
 }
 
 // Roofs returns the roofs of one core: those that were kept, or with again, or where none were, newly measured ones, which takes some
-// seconds. Newly measured ones raise those that were kept, because on a shared machine the core may be slow at the moment.
-func (h *Host) Roofs(ctx context.Context, again bool) (Roofs, error) {
+// seconds. Newly measured ones raise those that were kept, because on a shared machine the core may be slow at the moment. observe, if
+// not nil, is told how many of the loops are done.
+func (h *Host) Roofs(ctx context.Context, again bool, observe func(done, total int)) (Roofs, error) {
 	tools, err := h.Toolchain(ctx)
 	if err != nil {
 		return Roofs{}, err
@@ -129,7 +130,7 @@ func (h *Host) Roofs(ctx context.Context, again bool) (Roofs, error) {
 	if len(known.Roofs) > 0 && !again {
 		return known, nil
 	}
-	if err := h.measureRoofs(ctx, &known); err != nil {
+	if err := h.measureRoofs(ctx, &known, observe); err != nil {
 		return Roofs{}, fmt.Errorf("measuring the roofs of this core: %w", err)
 	}
 	text, err := json.MarshalIndent(known, "", "  ")
@@ -148,10 +149,17 @@ func roofsPath(dir string) string {
 }
 
 // measureRoofs measures all probes once.
-func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs) error {
+func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done, total int)) error {
 	so, err := h.probe(ctx)
 	if err != nil {
 		return err
+	}
+	levels := levelBytes(cpu.CacheSizes())
+	done, total := 0, len(rateProbes)+len(levels)*len(streams)
+	next := func() {
+		if done++; observe != nil {
+			observe(done, total)
+		}
 	}
 	return h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
 		return h.borrow(ctx, o, alone, func(w runner) error {
@@ -160,6 +168,7 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs) error {
 				return err
 			}
 			for _, p := range rateProbes {
+				next()
 				if mask>>p.id&1 == 0 {
 					continue
 				}
@@ -176,9 +185,14 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs) error {
 				}
 				roofs.raise(f)
 			}
-			for _, s := range levelBytes(cpu.CacheSizes()) {
-				if err := streamRoofs(ctx, w, s.level, s.bytes, roofs); err != nil {
-					return err
+			for _, l := range levels {
+				for _, s := range streams {
+					next()
+					rate, err := streamRate(ctx, w, s.id, l.bytes)
+					if err != nil {
+						return err
+					}
+					roofs.raise(Roof{Kind: s.kind, Level: l.level, Rate: rate, Unit: "GB/s", Probe: s.id})
 				}
 			}
 			return nil
@@ -186,20 +200,17 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs) error {
 	})
 }
 
-// streamRoofs measures reads and copies of a buffer in a worker that has the probes loaded.
-func streamRoofs(ctx context.Context, w runner, level string, bytes int, roofs *Roofs) error {
-	for _, s := range streams {
-		m, err := probeMeter(ctx, w, streamDims(s.id, bytes), timing.SampleSeconds)
-		if err != nil {
-			return err
-		}
-		seconds, err := m.fastest(ctx, peakSamples)
-		if err != nil {
-			return err
-		}
-		roofs.raise(Roof{Kind: s.kind, Level: level, Rate: streamed(bytes) / seconds, Unit: "GB/s", Probe: s.id})
+// streamSamples is how many samples a stream takes. They are long, so that fewer than peakSamples will do.
+const streamSamples = 6
+
+// streamRate returns the bytes a second of a stream, in a worker that has the probes loaded.
+func streamRate(ctx context.Context, w runner, id, bytes int) (float64, error) {
+	m, err := probeMeter(ctx, w, streamDims(id, bytes), timing.SampleSeconds)
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	seconds, err := m.fastest(ctx, streamSamples)
+	return streamed(bytes) / seconds, err
 }
 
 // streamCall is about how many bytes a call of a stream moves.
@@ -251,7 +262,7 @@ func (p *Problem) yardstick(ctx context.Context) (*yardstick, error) {
 	if p.work.Bytes <= 0 {
 		return arithmetic, nil
 	}
-	roofs, err := p.host.Roofs(ctx, false)
+	roofs, err := p.host.Roofs(ctx, false, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,13 @@ func TestRoofs(t *testing.T) {
 	dir := t.TempDir()
 	h := NewHost(HostOptions{CacheDir: dir})
 	defer h.Close()
-	roofs, err := h.Roofs(t.Context(), false)
+	told, of := 0, 0
+	roofs, err := h.Roofs(t.Context(), false, func(done, total int) { told, of = done, total })
 	if err != nil {
 		t.Fatal(err)
+	}
+	if told == 0 || told != of {
+		t.Errorf("%d of %d loops were told of", told, of)
 	}
 	for _, r := range roofs.Roofs {
 		t.Logf("%s %s: %.1f %s", r.Kind, r.Level, r.Rate/1e9, r.Unit)
@@ -38,14 +42,14 @@ func TestRoofs(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %v, %v", kept, err)
 	}
-	again, err := NewHost(HostOptions{CacheDir: dir}).Roofs(t.Context(), false)
+	again, err := NewHost(HostOptions{CacheDir: dir}).Roofs(t.Context(), false, nil)
 	if err != nil || !slices.Equal(again.Roofs, roofs.Roofs) {
 		t.Errorf("read again: %+v, %v", again, err)
 	}
 	if err := os.WriteFile(kept[0], []byte("{\"roofs\": [{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if again, err = h.Roofs(t.Context(), false); err != nil || len(again.Roofs) != len(roofs.Roofs) {
+	if again, err = h.Roofs(t.Context(), false, nil); err != nil || len(again.Roofs) != len(roofs.Roofs) {
 		t.Errorf("after damage: %+v, %v", again, err)
 	}
 }
