@@ -151,7 +151,9 @@ func (f *File) Tensor(name string) (Tensor, error) {
 		names = slices.DeleteFunc(names, func(other string) bool { return other == near })
 	}
 	switch {
-	case len(close) > 0:
+	case len(close) == 1:
+		return Tensor{}, fmt.Errorf("%s has no tensor %s: did you mean %s?", f.Path, quote(name), close[0])
+	case len(close) > 1:
 		return Tensor{}, fmt.Errorf("%s has no tensor %s: the closest names are %s", f.Path, quote(name), strings.Join(close, ", "))
 	case len(names) == 0:
 		return Tensor{}, fmt.Errorf("%s has no tensors", f.Path)

@@ -163,6 +163,7 @@ func TestUnknownName(t *testing.T) {
 	file := opened(t, w.bytes())
 	for _, test := range []struct{ name, want string }{
 		{"blk.3.attn_qweight", `: the closest names are "blk.3.attn_q.weight", "blk.`},
+		{"blk.111.attn_q.weigh", `: the closest names are`},
 		{"other", ` has no tensor "other", but 12 others, such as "blk.0.attn_q.weight"`},
 		{"\x1b[31m" + strings.Repeat("x", 1000), ` has no tensor "\x1b[31m` + strings.Repeat("x", 75) + `…", but`},
 	} {
