@@ -111,6 +111,9 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz '^FuzzExpr$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./space/t1
 	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./space/t1
 	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/user
+	$(GO) test -run '^$$' -fuzz '^FuzzDequantise$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/blocks
+	$(GO) test -run '^$$' -fuzz '^FuzzQuantise$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/blocks
+	$(GO) test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/gguf
 	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./results/exchange
 
 clean:
