@@ -7,6 +7,7 @@ import (
 	"tune/kernels/gemm"
 	"tune/kernels/gemmi8"
 	"tune/kernels/native"
+	"tune/kernels/qgemm"
 	"tune/kernels/treehash"
 )
 
@@ -16,6 +17,7 @@ func Table(host *native.Host) kernels.Table {
 		treehash.Kernel{},
 		gemm.Kernel{Host: host},
 		gemmi8.Kernel{Host: host},
+		qgemm.Kernel{Host: host},
 		elementwise.Kernel{Host: host},
 	}
 }

@@ -33,9 +33,12 @@ func Machines() map[string]native.Machine {
 		"arm64":      machine("arm64"),
 		"generic":    machine("amd64"),
 		"avx2":       machine("amd64", "avx2"),
-		"avxvnni":    machine("amd64", "avx2", "avxvnni"),
-		"avx512":     machine("amd64", "avx2", "avx512"),
-		"avx512vnni": machine("amd64", "avx2", "avx512", "avx512vnni"),
+		"f16c":       machine("amd64", "avx2", "f16c"),
+		"avxvnni":    machine("amd64", "avx2", "f16c", "avxvnni"),
+		"avx512":     machine("amd64", "avx2", "f16c", "avx512"),
+		"avx512vnni": machine("amd64", "avx2", "f16c", "avx512", "avx512vnni"),
+		"avx512bf16": machine("amd64", "avx2", "f16c", "avx512", "avx512vnni", "avx512bf16"),
+		"tiles":      machine("amd64", "avx2", "f16c", "avx512", "avx512vnni", "avx512bf16", "avx512fp16", "amxint8", "amxbf16"),
 	}
 }
 

@@ -2,11 +2,14 @@ package nativetest
 
 import (
 	"os"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cc"
 	"tune/kernels/native/worker"
 	"tune/space"
 )
@@ -54,6 +57,31 @@ func Problem(t testing.TB, spec native.Spec) *native.Problem {
 		t.Fatal(err)
 	}
 	return p.(*native.Problem)
+}
+
+// Compiles compiles the code of points for a machine that may have more than this one: nobody should find out on theirs that a form
+// does not compile. It skips compilers that are not installed.
+func Compiles(t *testing.T, spec native.Spec, points []space.Point) {
+	t.Helper()
+	tools, err := Host().Toolchain(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instruction sets are those of amd64")
+	}
+	for _, p := range points {
+		src, err := spec.Generate(p)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Key(), err)
+		}
+		if !slices.ContainsFunc(tools.Compilers(), func(c cc.Compiler) bool { return c.Name == src.Compiler }) {
+			continue
+		}
+		if _, err := tools.Build(t.Context(), src.Lang, src.Text, src.Compiler, src.Flags); err != nil {
+			t.Errorf("%s: %v", p.Key(), err)
+		}
+	}
 }
 
 // Right builds a point and checks it on the inputs of a seed. It fails the test where the point is not right.

@@ -1,0 +1,533 @@
+package qgemm
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+
+	"tune/kernels"
+	"tune/kernels/blocks"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// Tolerance is how far a result may be from the exact one, relative to the sum of the sizes of what is added up for it: some hundred
+// additions, each of which rounds to float32.
+const Tolerance = 2e-5
+
+// size is the size of one case.
+type size struct{ m, n, k int }
+
+// filling says what the inputs of a case are.
+type filling uint8
+
+const (
+	uniform  filling = iota // activations in [−1, 1)
+	ties                    // activations that are multiples of half a step, so that rounding decides about every other one
+	extremes                // the largest quants of both sides and signs, large and subnormal scales, blocks of zeros
+	odd                     // rows with a NaN or an infinity among others
+)
+
+// operands are the quantised inputs of a case, and what its results have to be.
+type operands struct {
+	size
+	format
+	q     []int8           // m × k
+	d     []float32        // m × blocks; NaN where the row has NaN as results
+	sums  []int32          // of q, m × subs
+	w     []int8           // n × k
+	scale []float32        // of its sub-blocks, D·sc, which is exact
+	min   []float32        // of its sub-blocks, Min·m
+	rows  map[int][]result // of C, that are known
+	cols  map[int][]result
+	whole bool // whether rows has all of C
+	// product is Wᵀ·x of Freivalds's test, made at its first use.
+	product func() *product
+}
+
+// result is what an element has to be, and the sum of the sizes of what is added up.
+type result struct{ want, size float64 }
+
+// drawn is a case as it is for every point.
+type drawn struct {
+	seed uint64
+	size
+	a, w []byte
+	want *operands
+
+	mutex  sync.Mutex
+	packed map[packing][]byte // the weights by layout
+}
+
+// cases keeps the inputs and references of the asked shape for the last seeds.
+type cases struct {
+	mutex sync.Mutex
+	kept  []*drawn // by seed
+}
+
+// keepSeeds is how many seeds of checks are kept: that of the search, and that of a check at the end. Variants for timing are a few.
+const (
+	keepSeeds    = 2
+	keepVariants = 3
+)
+
+// of returns the inputs of the asked shape for a seed.
+func (c *cases) of(g *Spec, seed uint64, keep int) *drawn {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, d := range c.kept {
+		if d.seed == seed {
+			return d
+		}
+	}
+	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
+	c.kept = append(c.kept, d)
+	c.kept = c.kept[max(0, len(c.kept)-keep):]
+	return d
+}
+
+// Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
+func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
+	return g.newCase(p, g.varied.of(g, seed, keepVariants)), nil
+}
+
+// VariantClass names the layout of the weights that a point wants.
+func (g *Spec) VariantClass(p space.Point) string {
+	layout, ok := g.packingOf(p, g.n, g.k)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(layout.lanes, layout.signed)
+}
+
+// Draw returns the inputs of the variant of a seed, without its reference.
+func (g *Spec) Draw(_ context.Context, p space.Point, seed uint64) ([][]byte, error) {
+	s := size{g.m, g.n, g.k}
+	a, w := g.inputsOf(s, uniform, seed, 0)
+	packed := w
+	if layout, ok := g.packingOf(p, g.n, g.k); ok {
+		packed = layout.pack(w)
+	}
+	return [][]byte{native.AsBytes(a), packed, nil}, nil
+}
+
+// Cases returns the asked shape and odd ones: less than a tile and a panel, several with some left over, ties, extreme inputs, rows
+// that are no numbers.
+func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x7167656d6d))
+	mr, nr := 4, 16
+	if p.Str("form") == formPanels {
+		mr, nr = p.Int("mr"), p.Int("nr")*unitOf(p).Lanes()
+	}
+	block := g.weights.Weights
+	most := 2
+	if block == 32 {
+		most = 9
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list := []*drawn{
+		g.inputs.of(g, seed, keepSeeds),
+		g.draw(size{1 + rng.IntN(3), 1 + rng.IntN(3), block}, ties, seed, 1),
+		g.draw(size{mr + 1 + rng.IntN(2*mr), nr + rng.IntN(2*nr), block * (1 + rng.IntN(most))}, ties, seed, 2),
+		g.draw(size{1 + rng.IntN(2*mr), 1 + rng.IntN(2*nr), block * (1 + rng.IntN(most))}, extremes, seed, 3),
+		g.draw(size{2 + rng.IntN(2*mr), 1 + rng.IntN(nr), block * 2}, odd, seed, 4),
+	}
+	out := make([]native.Case, len(list))
+	for i, d := range list {
+		out[i] = g.newCase(p, d)
+	}
+	return out, nil
+}
+
+// newCase makes the case of a point.
+func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
+	w := d.w
+	if layout, ok := g.packingOf(p, d.n, d.k); ok {
+		w = d.packedAs(layout)
+	}
+	const result = 2
+	return native.Case{
+		Name: fmt.Sprintf("m=%d n=%d k=%d", d.m, d.n, d.k),
+		Dims: []int64{int64(d.m), int64(d.n), int64(d.k)},
+		Buffers: []native.Buffer{
+			{Name: "a", Elem: native.F32, Len: d.m * d.k, Mode: native.In},
+			{Name: "w", Elem: native.U8, Len: len(w), Mode: native.In},
+			{Name: "c", Elem: native.F32, Len: d.m * d.n, Mode: native.Out},
+		},
+		Inputs: [][]byte{d.a, w, nil},
+		Verify: func(buffers [][]byte) (kernels.Deviation, error) {
+			return d.want.verify(native.AsFloats(buffers[result]))
+		},
+	}
+}
+
+// packedAs returns the weights in a layout.
+func (d *drawn) packedAs(layout packing) []byte {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.packed == nil {
+		d.packed = map[packing][]byte{}
+	}
+	if d.packed[layout] == nil {
+		d.packed[layout] = layout.pack(d.w)
+	}
+	return d.packed[layout]
+}
+
+// draw draws inputs, and computes their reference. The same seed and number give the same inputs everywhere.
+func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
+	a, w := g.inputsOf(s, fill, seed, number)
+	o := &operands{size: s, format: g.weights}
+	o.quantise(a)
+	o.split(w)
+	o.compute(rand.New(rand.NewPCG(seed, ^number)), wholeLimit)
+	o.product = sync.OnceValue(o.signed)
+	return &drawn{seed: seed, size: s, a: native.AsBytes(a), w: w, want: o}
+}
+
+// inputsOf draws activations and weights.
+func (g *Spec) inputsOf(s size, fill filling, seed, number uint64) ([]float32, []byte) {
+	rng := rand.New(rand.NewPCG(seed, number))
+	a := make([]float32, s.m*s.k)
+	for i := range a {
+		a[i] = float32(rng.Uint64()>>40)*0x1p-23 - 1
+	}
+	block := g.weights.Weights
+	switch fill {
+	case ties:
+		for i := range a {
+			a[i] = float32(rng.IntN(509)-254) / 2
+			if i%block == 0 {
+				a[i] = 127 // so that a step is 1
+			}
+		}
+	case extremes:
+		for i := range a {
+			sign := float32(1 - 2*(i/block%2))
+			switch i / block % 5 {
+			case 0:
+				a[i] = sign
+			case 1:
+				a[i] = 1 - 2*float32(i%2)
+			case 2:
+				a[i] = 0
+			case 3:
+				a[i] *= 0x1p-130 // with a scale that is not used
+			case 4:
+				a[i] *= 0x1p100
+			}
+		}
+	case odd:
+		inf := float32(math.Inf(1))
+		for r := 0; r < s.m; r += 2 {
+			a[r*s.k+rng.IntN(s.k)] = []float32{float32(math.NaN()), inf, -inf}[rng.IntN(3)]
+		}
+	}
+	return a, g.randomWeights(s, fill, rng)
+}
+
+// randomWeights draws blocks: all bits of the quants and of the scales of sub-blocks are random, and the scales of blocks are such that
+// weights are about 1. Negative scales are among them.
+func (g *Spec) randomWeights(s size, fill filling, rng *rand.Rand) []byte {
+	f := g.weights
+	w := make([]byte, s.n*s.k/f.Weights*f.Bytes)
+	for i := 0; i+8 <= len(w); i += 8 {
+		binary.LittleEndian.PutUint64(w[i:], rng.Uint64())
+	}
+	for i := len(w) / 8 * 8; i < len(w); i++ {
+		w[i] = byte(rng.Uint64())
+	}
+	step := float32(math.Exp2(float64(-f.Bits)))
+	if f.Whole {
+		step /= 32
+	}
+	half := func(b []byte, v float32) { binary.LittleEndian.PutUint16(b, blocks.ToF16(v)) }
+	for b := 0; b < len(w); b += f.Bytes {
+		block := w[b:][:f.Bytes]
+		if fill == extremes {
+			g.extremeBlock(block, b/f.Bytes)
+			continue
+		}
+		d := step * (1 + rng.Float32()) * float32(1-2*int(rng.Uint64()&1))
+		switch {
+		case f.Name == "q6_k":
+			half(block[f.Bytes-2:], d)
+		case f.Mins:
+			half(block, d)
+			half(block[2:], (rng.Float32()-0.5)*step*8)
+		default:
+			half(block, d)
+		}
+	}
+	return w
+}
+
+// extremeBlock makes a block of the largest or smallest quants, or with a scale that is subnormal, zero or large.
+func (g *Spec) extremeBlock(block []byte, i int) {
+	f := g.weights
+	parts := blocks.Parts{D: []float32{1, -1, 0x1p-24, 0, 1000}[i%5]}
+	low, high := -f.Center, 1<<f.Bits-1-f.Center
+	for l := range f.Weights {
+		parts.Quants[l] = int8([]int{low, high, []int{low, high}[l%2]}[i%3])
+	}
+	for s := range f.Weights / f.Sub {
+		parts.Scales[s] = 1
+		if f.Whole {
+			parts.Scales[s] = []int8{63, 0, 1}[(i+s)%3]
+			if !f.Mins {
+				parts.Scales[s] = []int8{127, -128, 0}[(i+s)%3]
+			}
+		}
+		if f.Mins {
+			parts.Mins[s] = 1
+			if f.Whole {
+				parts.Mins[s] = []uint8{63, 0, 1}[(i+s)%3]
+			}
+		}
+	}
+	if f.Mins {
+		parts.Min = []float32{-1, 1, 0}[i%3]
+	}
+	if err := f.Join(block, parts); err != nil {
+		panic(fmt.Sprintf("qgemm: %v", err)) // the quants are within the limits
+	}
+}
+
+// quantise quantises activations by the definition in the package's documentation.
+func (o *operands) quantise(a []float32) {
+	o.q = make([]int8, o.m*o.k)
+	o.d = make([]float32, o.m*o.k/o.Weights)
+	o.sums = make([]int32, o.m*o.k/o.Sub)
+	for b := range o.d {
+		x, q := a[b*o.Weights:][:o.Weights], o.q[b*o.Weights:][:o.Weights]
+		most, isOdd := float32(0), false
+		for _, v := range x {
+			isOdd = isOdd || v-v != 0
+			most = max(most, float32(math.Abs(float64(v))))
+		}
+		if isOdd {
+			o.d[b] = float32(math.NaN())
+			continue
+		}
+		const smallestNormal = 0x1p-126
+		d := most / 127
+		if d < smallestNormal {
+			continue
+		}
+		o.d[b] = d
+		inverse := 1 / d
+		for l, v := range x {
+			q[l] = int8(math.RoundToEven(float64(v * inverse)))
+			o.sums[(b*o.Weights+l)/o.Sub] += int32(q[l])
+		}
+	}
+}
+
+// split takes the weights apart.
+func (o *operands) split(w []byte) {
+	count, subs := o.n*o.k/o.Weights, o.Weights/o.Sub
+	o.w, o.scale, o.min = make([]int8, o.n*o.k), make([]float32, count*subs), make([]float32, count*subs)
+	inParts(count, func(from, to int) {
+		for b := from; b < to; b++ {
+			parts, err := o.Split(w[b*o.Bytes:][:o.Bytes])
+			if err != nil {
+				panic(fmt.Sprintf("qgemm: %v", err)) // the slice has the size of a block
+			}
+			copy(o.w[b*o.Weights:], parts.Quants[:o.Weights])
+			for s := range subs {
+				o.scale[b*subs+s] = parts.D * float32(parts.Scales[s])
+				o.min[b*subs+s] = parts.Min * float32(parts.Mins[s])
+			}
+		}
+	})
+}
+
+// inParts calls f for the parts of a range, several at once.
+func inParts(n int, f func(from, to int)) {
+	var group sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for part := range workers {
+		group.Go(func() { f(n*part/workers, n*(part+1)/workers) })
+	}
+	group.Wait()
+}
+
+// wholeLimit is the number of multiply-adds up to which every result is compared with its own reference. Above it, some rows and columns
+// are, and all results of a row together by Freivalds's test.
+const wholeLimit = 1 << 26
+
+// someLines is how many rows, and columns, are compared of a large product.
+const someLines = 16
+
+// compute fills in the reference: whole up to so many multiply-adds.
+func (o *operands) compute(rng *rand.Rand, limit int) {
+	o.rows, o.cols = map[int][]result{}, map[int][]result{}
+	o.whole = o.m*o.n*o.k <= limit
+	var rows, cols []int
+	for i := range o.m {
+		if o.whole || i == o.m-1 {
+			rows = append(rows, i)
+		}
+	}
+	if !o.whole {
+		cols = append(cols, o.n-1)
+		for range someLines {
+			cols = append(cols, rng.IntN(o.n))
+		}
+		// A row costs as much as all weights.
+		for range min(someLines, 1+limit/(o.n*o.k)) {
+			rows = append(rows, rng.IntN(o.m))
+		}
+		slices.Sort(rows)
+		slices.Sort(cols)
+		rows, cols = slices.Compact(rows), slices.Compact(cols)
+	}
+	for _, i := range rows {
+		o.rows[i] = make([]result, o.n)
+	}
+	for _, j := range cols {
+		o.cols[j] = make([]result, o.m)
+	}
+	for _, i := range rows {
+		row := o.rows[i]
+		inParts(o.n, func(from, to int) {
+			for j := from; j < to; j++ {
+				row[j] = o.result(i, j)
+			}
+		})
+	}
+	for _, j := range cols {
+		col := o.cols[j]
+		inParts(o.m, func(from, to int) {
+			for i := from; i < to; i++ {
+				col[i] = o.result(i, j)
+			}
+		})
+	}
+}
+
+// result returns the reference of an element: exact integers, added up in float64.
+func (o *operands) result(i, j int) result {
+	var r result
+	subs := o.k / o.Sub
+	perBlock := o.Weights / o.Sub
+	for s := range subs {
+		w, q := o.w[j*o.k+s*o.Sub:][:o.Sub], o.q[i*o.k+s*o.Sub:][:o.Sub]
+		var dot int32
+		for l, x := range q {
+			dot += int32(x) * int32(w[l])
+		}
+		d := float64(o.d[(i*subs+s)/perBlock])
+		product := d * float64(o.scale[j*subs+s]) * float64(dot)
+		offset := d * float64(o.min[j*subs+s]) * float64(o.sums[i*subs+s])
+		r.want += product - offset
+		r.size += math.Abs(product) + math.Abs(offset)
+	}
+	return r
+}
+
+// verify compares C.
+func (o *operands) verify(c []float32) (kernels.Deviation, error) {
+	wrong, compared := 0, 0
+	worst, worstError := 0, math.Inf(-1)
+	var worstWant result
+	compare := func(at int, want result) {
+		compared++
+		e := math.Abs(float64(c[at])-want.want) / (Tolerance*want.size + math.SmallestNonzeroFloat32)
+		if math.IsNaN(want.want) && c[at] != c[at] {
+			return
+		}
+		if e <= 1 {
+			return
+		}
+		wrong++
+		if e != e {
+			e = math.Inf(1)
+		}
+		if e > worstError || e == worstError && at < worst {
+			worst, worstError, worstWant = at, e, want
+		}
+	}
+	for i, row := range o.rows {
+		for j, want := range row {
+			compare(i*o.n+j, want)
+		}
+	}
+	for j, col := range o.cols {
+		for i, want := range col {
+			compare(i*o.n+j, want)
+		}
+	}
+	if wrong > 0 {
+		return kernels.Deviation{}, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
+			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, Tolerance*worstWant.size)
+	}
+	if o.whole {
+		return kernels.Deviation{}, nil
+	}
+	return kernels.Deviation{}, o.freivalds(c)
+}
+
+// product is Wᵀ·x and |Wᵀ|·|x| for a vector x of random signs: for the quants and, by sub-blocks, for the minima.
+type product struct{ x, quants, sizes, mins, minSizes []float64 }
+
+// signed makes the product for Freivalds's test.
+func (o *operands) signed() *product {
+	rng := rand.New(rand.NewPCG(uint64(o.m*o.n), 0x66726569))
+	subs := o.k / o.Sub
+	p := &product{make([]float64, o.n), make([]float64, o.k), make([]float64, o.k), make([]float64, subs), make([]float64, subs)}
+	for j := range p.x {
+		p.x[j] = float64(1 - 2*int(rng.Uint64()&1))
+	}
+	inParts(subs, func(from, to int) {
+		for j, x := range p.x {
+			for s := from; s < to; s++ {
+				scale := float64(o.scale[j*subs+s])
+				for l, v := range o.w[j*o.k+s*o.Sub:][:o.Sub] {
+					p.quants[s*o.Sub+l] += x * scale * float64(v)
+					p.sizes[s*o.Sub+l] += math.Abs(scale * float64(v))
+				}
+				min := float64(o.min[j*subs+s])
+				p.mins[s] += x * min
+				p.minSizes[s] += math.Abs(min)
+			}
+		}
+	})
+	return p
+}
+
+// freivalds compares C·x with A·(Wᵀ·x), row by row, for a vector x of random signs [Freivalds, "Probabilistic machines can use less
+// running time", IFIP 1977]. An element that is wrong by more than the tolerance of all elements together fails its row.
+func (o *operands) freivalds(c []float32) error {
+	p := o.product()
+	subs, perBlock := o.k/o.Sub, o.Weights/o.Sub
+	for i := range o.m {
+		var want, size, got float64
+		for s := range subs {
+			d := float64(o.d[(i*subs+s)/perBlock])
+			for l, q := range o.q[i*o.k+s*o.Sub:][:o.Sub] {
+				want += d * float64(q) * p.quants[s*o.Sub+l]
+				size += d * math.Abs(float64(q)) * p.sizes[s*o.Sub+l]
+			}
+			sum := float64(o.sums[i*subs+s])
+			want -= d * sum * p.mins[s]
+			size += d * math.Abs(sum) * p.minSizes[s]
+		}
+		for j, v := range c[i*o.n : (i+1)*o.n] {
+			got += float64(v) * p.x[j]
+		}
+		// The errors of independent elements add up like their squares. What rounds are sums of sub-blocks, whose sizes are about as much
+		// smaller than those of their terms. The errors are so far below Tolerance that sums of one sign, which are not, pass too.
+		if limit := Tolerance * size / math.Sqrt(float64(o.n*o.Sub)); !(math.Abs(got-want) <= limit) {
+			return kernels.Reject(space.WrongAnswer, "row %d: the product with random signs is %g, want %g ± %.2g", i, got, want, limit)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package qgemm
+
+import (
+	"embed"
+	"fmt"
+
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// Generate writes the C code of a point.
+func (g *Spec) Generate(p space.Point) (native.Source, error) {
+	w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
+	w.file()
+	return native.Source{Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p)}, nil
+}
+
+// flags are those of the compiler. In the plain loops nothing may be contracted, because the scale of a quant is rounded before it is
+// rounded to an integer; in panels an instruction that the compiler does not know stands between the two.
+func (g *Spec) flags(p space.Point) []string {
+	f := cgen.Flags{Arch: g.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), Contract: cgen.ContractOff, ISA: cgen.Native, Wide: true}
+	if p.Str("form") == formPanels {
+		f.ISA, f.Contract, f.Threads = p.Str("isa"), cgen.ContractFast, g.workers(p) > 1
+	}
+	return f.List()
+}
+
+// pieces are the constant parts of the code.
+var pieces = cgen.ParsePieces(pieceFiles, "pieces.c.tmpl")
+
+//go:embed pieces.c.tmpl
+var pieceFiles embed.FS
+
+// knobs are what the pieces need to know of a point.
+type knobs struct {
+	format
+	FormatBytes int // of a block in ggml's layout
+
+	ISA        string
+	Bytes      int // of a vector
+	MR, NR     int
+	Embedded   bool // a word of A is the operand of a multiplication
+	Signed     bool // quants are stored as they are
+	ScaleBytes int  // of the scales of a block of a panel
+	HighBits   int
+	// Stored is what is added to quants where they are stored in panels.
+	Stored int
+
+	Chunks       int
+	SplitColumns bool
+}
+
+// knobs reads a point.
+func (g *Spec) knobs(p space.Point) knobs {
+	k := knobs{format: g.weights, FormatBytes: g.weights.Bytes}
+	layout, ok := g.packingOf(p, g.n, g.k)
+	if !ok {
+		return k
+	}
+	u := unitOf(p)
+	k.ISA, k.Bytes = u.Name, u.Bytes
+	k.MR, k.NR = p.Int("mr"), p.Int("nr")
+	k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
+	k.Signed, k.ScaleBytes, k.HighBits = layout.signed, layout.scaleBytes(), layout.highBits()
+	if !k.Signed {
+		k.Stored = g.weights.Center
+	}
+	k.Chunks = 1
+	if w := g.workers(p); w > 1 {
+		k.Chunks, k.SplitColumns = w*p.Int("pieces"), p.Str("split") == orderColumns
+	}
+	return k
+}
+
+// Lanes is the number of words in a vector.
+func (k knobs) Lanes() int { return k.Bytes / 4 }
+
+// HalfBytes is the size of as many fp16.
+func (k knobs) HalfBytes() int { return k.Bytes / 2 }
+
+// generator writes one file.
+type generator struct {
+	*Spec
+	cgen.Writer
+	p space.Point
+	knobs
+}
+
+// piece writes pieces of C.
+func (g *generator) piece(names ...string) {
+	for _, name := range names {
+		g.Piece(pieces, name, g.knobs)
+	}
+}
+
+func (g *generator) file() {
+	g.Comment("qgemm, format=%s: %s", g.weights.Name, g.p.Key())
+	g.Line("#include <float.h>")
+	g.Line("#include <stdint.h>")
+	g.Line("#include <stdlib.h>")
+	g.Blank()
+	if g.p.Str("form") == formPlain {
+		g.piece("sizes", "scratch", "quantise", "half", "quants_of", "scales_of", "plain")
+		return
+	}
+	parallel := g.workers(g.p) > 1
+	if parallel {
+		g.Text(cgen.Crew(g.p).Text())
+		g.Blank()
+	}
+	g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of")
+	g.tile()
+	g.multiply()
+	if parallel {
+		g.piece("parallel entry")
+	} else {
+		g.piece("entry")
+	}
+	g.piece("tune_pack")
+}
+
+// each calls f for each panel of a tile.
+func (g *generator) each(f func(v int)) {
+	for v := range g.NR {
+		f(v)
+	}
+}
+
+// tile writes the product of a tile of activations and NR panels.
+func (g *generator) tile() {
+	g.Comment("tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.")
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p)")
+	g.Line("const word *a = j->rows + t * MR * (j->k / 4);")
+	g.Line("const float *d = j->d + t * MR * j->blocks;")
+	if g.Mins {
+		g.Line("const float *sums = j->sums + t * MR * j->blocks * SUBS;")
+	} else {
+		g.Line("const int32_t *start = j->start + t * MR * j->blocks * SUBS;")
+	}
+	g.each(func(v int) {
+		at := "p"
+		if v > 0 {
+			at = fmt.Sprintf("(p + %d < j->panels ? p + %d : j->panels - 1)", v, v)
+		}
+		g.Line("const uint8_t *w%d = j->w + %s * j->panel_bytes;", v, at)
+		if g.HighBits > 0 {
+			g.Line("const uint8_t *h%d = w%d + j->low_bytes;", v, v)
+		}
+		g.Line("const uint8_t *s%d = w%d + j->low_bytes + j->high_bytes;", v, v)
+		for r := range g.MR {
+			g.Line("vec c%d_%d = { 0 };", r, v)
+		}
+	})
+	g.Open("for (int64_t b = 0; b < j->blocks; b++)")
+	if g.Whole {
+		g.blockScales()
+		g.Open("for (int part = 0; part < BLOCK / 32; part++)")
+		g.part()
+		g.advance()
+		g.Close()
+	} else {
+		g.part()
+		g.advance()
+	}
+	g.each(func(v int) { g.Line("s%d += %d;", v, g.ScaleBytes) })
+	g.Line("d += MR;")
+	g.Close()
+	g.store()
+	g.EndFunc()
+}
+
+// blockScales reads what all sub-blocks of a block share, and where their scales are.
+func (g *generator) blockScales() {
+	bytes := "SUBS"
+	if g.Mins {
+		bytes = "2 * SUBS"
+	}
+	g.each(func(v int) {
+		g.Line("const vec d%d = halves(s%d + %s * LANES);", v, v, bytes)
+		if g.Mins {
+			g.Line("const vec m%d = halves(s%d + (%s + 2) * LANES);", v, v, bytes)
+		}
+		g.Line("const uint8_t *f%d = s%d;", v, v)
+	})
+}
+
+// subs is how many sub-blocks 32 weights have.
+func (g *generator) subs() int { return 32 / g.Sub }
+
+// part writes the products of 32 weights along k.
+func (g *generator) part() {
+	groups := g.p.Str("nest") == nestGroups
+	for sub := range g.subs() {
+		g.Line("{")
+		g.In()
+		if groups {
+			g.each(g.begin(sub))
+			for i := range g.Sub / 4 {
+				g.each(func(v int) { g.products(v, i, sub*g.Sub/4+i) })
+			}
+			g.each(g.end(sub))
+		} else {
+			g.each(func(v int) {
+				g.Line("{")
+				g.In()
+				g.begin(sub)(v)
+				for i := range g.Sub / 4 {
+					g.products(v, i, sub*g.Sub/4+i)
+				}
+				g.end(sub)(v)
+				g.Close()
+			})
+		}
+		g.Close()
+	}
+	if ahead := g.p.Int("ahead"); ahead > 0 {
+		g.each(func(v int) {
+			for at := 0; at < g.lowStep(); at += 64 {
+				g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
+			}
+		})
+	}
+}
+
+// chains is how many sums the products of a sub-block are spread over.
+func (g *generator) chains() int { return min(g.p.Int("chains"), g.Sub/4) }
+
+// begin writes the sums of a sub-block: what corrects the centre of the quants, or zero.
+func (g *generator) begin(sub int) func(v int) {
+	return func(v int) {
+		for r := range g.MR {
+			for c := range g.chains() {
+				if c > 0 || g.Mins || g.Stored == 0 {
+					g.Line("words i%d_%d_%d = { 0 };", r, v, c)
+				} else {
+					g.Line("words i%d_%d_%d = splat(start[%d]);", r, v, c, sub*g.MR+r)
+				}
+			}
+		}
+	}
+}
+
+// products writes the products of a word of each row: the i-th of a sub-block, the group-th of 32 weights.
+func (g *generator) products(v, i, group int) {
+	g.Line("const words u%d_%d = %s;", v, group, g.group(v, group))
+	for r := range g.MR {
+		sum := fmt.Sprintf("i%d_%d_%d", r, v, i%g.chains())
+		g.Line("%s = dot(%s, u%d_%d, a + %d);", sum, sum, v, group, group*g.MR+r)
+	}
+}
+
+// group returns the expression of the words of a group.
+func (g *generator) group(v, group int) string {
+	if g.Bits == 8 {
+		return fmt.Sprintf("load(w%d + %d)", v, group*g.Bytes)
+	}
+	low := fmt.Sprintf("load(w%d + %d)", v, group%4*g.Bytes)
+	if group >= 4 {
+		low += " >> 4"
+	}
+	low = fmt.Sprintf("(%s & 0x0f0f0f0f)", low)
+	if g.HighBits == 0 {
+		return low
+	}
+	at, up, mask := 0, 4-group, "0x10101010"
+	if g.HighBits == 2 {
+		at, up, mask = group/4*g.Bytes, 4-group%4*2, "0x30303030"
+	}
+	high := fmt.Sprintf("load(h%d + %d)", v, at)
+	switch {
+	case up > 0:
+		high += fmt.Sprintf(" << %d", up)
+	case up < 0:
+		high += fmt.Sprintf(" >> %d", -up)
+	}
+	return fmt.Sprintf("%s | (%s & %s)", low, high, mask)
+}
+
+// end adds the sums of a sub-block to the results.
+func (g *generator) end(sub int) func(v int) {
+	return func(v int) {
+		if g.Whole {
+			g.Line("const vec scale%d = factors(f%d + %d * LANES) * d%d;", v, v, sub, v)
+			if g.Mins {
+				g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES) * m%d;", v, v, sub, v)
+			}
+		} else {
+			g.Line("const vec scale%d = halves(s%d);", v, v)
+			if g.Mins {
+				g.Line("const vec min%d = -halves(s%d + 2 * LANES);", v, v)
+			}
+		}
+		for r := range g.MR {
+			sum := fmt.Sprintf("i%d_%d_0", r, v)
+			for c := 1; c < g.chains(); c++ {
+				sum += fmt.Sprintf(" + i%d_%d_%d", r, v, c)
+			}
+			g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
+			if g.Mins {
+				g.Line("c%d_%d -= min%d * sums[%d];", r, v, v, sub*g.MR+r)
+			}
+		}
+	}
+}
+
+// lowStep is the size of the low bits of 32 weights of a panel.
+func (g *generator) lowStep() int {
+	if g.Bits == 8 {
+		return 8 * g.Bytes
+	}
+	return 4 * g.Bytes
+}
+
+// advance moves behind 32 weights.
+func (g *generator) advance() {
+	g.each(func(v int) {
+		g.Line("w%d += %d;", v, g.lowStep())
+		if g.HighBits > 0 {
+			g.Line("h%d += %d;", v, g.HighBits*g.Bytes)
+		}
+		if g.Whole {
+			g.Line("f%d += %d * LANES;", v, g.subs())
+		}
+	})
+	g.Line("a += 8 * MR;")
+	if g.Mins {
+		g.Line("sums += %d * MR;", g.subs())
+	} else {
+		g.Line("start += %d * MR;", g.subs())
+	}
+}
+
+// store writes the results, those of a panel at the edge by way of a copy.
+func (g *generator) store() {
+	g.Line("const int64_t rows = j->m - t * MR;")
+	g.Line("float *c = j->c + t * MR * j->n + p * LANES;")
+	g.each(func(v int) {
+		g.Line("const int64_t columns%d = j->n - (p + %d) * LANES;", v, v)
+		g.Open("if (columns%d >= LANES)", v)
+		for r := range g.MR {
+			guard := ""
+			if r > 0 {
+				guard = fmt.Sprintf("if (rows > %d) ", r)
+			}
+			g.Line("%s*(vec_memory *)(c + %d * j->n + %d * LANES) = c%d_%d;", guard, r, v, r, v)
+		}
+		g.Line("} else if (columns%d > 0) {", v)
+		for r := range g.MR {
+			g.Line("if (rows > %d)", r)
+			g.In()
+			g.Line("__builtin_memcpy(c + %d * j->n + %d * LANES, &c%d_%d, 4 * columns%d);", r, v, r, v, v)
+			g.Out()
+		}
+		g.Close()
+	})
+}
+
+// multiply writes the loops over tiles and panels.
+func (g *generator) multiply() {
+	g.Comment("multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.")
+	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)")
+	first, last := "t0", "t1"
+	mc := g.p.Int("mc")
+	if mc > 0 {
+		tiles := ceil(mc, g.MR)
+		g.Open("for (int64_t block = t0; block < t1; block += %d)", tiles)
+		g.Line("const int64_t stop = t1 - block > %d ? block + %d : t1;", tiles, tiles)
+		first, last = "block", "stop"
+	}
+	tiles := fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last)
+	const panels = "for (int64_t p = p0; p < p1; p++)"
+	if g.p.Str("order") == orderRows {
+		g.Nested(tiles, panels, "tile(j, t, p * NR);")
+	} else {
+		g.Nested(panels, tiles, "tile(j, t, p * NR);")
+	}
+	if mc > 0 {
+		g.Close()
+	}
+	g.EndFunc()
+}

@@ -1,0 +1,168 @@
+package qgemm
+
+import (
+	"fmt"
+
+	"tune/kernels"
+	"tune/kernels/blocks"
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// Bounds of a shape. Sums of products of maxK pairs stay far from the limits of 32 bits, because each is of a sub-block.
+const (
+	maxSide     = 1 << 18
+	maxElements = 1 << 28
+)
+
+// Kernel is the kernel qgemm.
+type Kernel struct {
+	// Host is the machine that it is compiled and run on. Problem needs it.
+	Host *native.Host
+}
+
+// Info describes the kernel.
+func (Kernel) Info() kernels.Info {
+	return kernels.Info{
+		Name:    "qgemm",
+		Doc:     "product of activations with weights in ggml's block formats, as generated C on this CPU",
+		Version: "1",
+		Unit:    "ns",
+		Shape:   Fields(),
+	}
+}
+
+// Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
+func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
+	m, err := k.Host.Machine()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := NewSpec(s, m)
+	if err != nil {
+		return nil, err
+	}
+	return native.New(spec, native.Options{Host: k.Host})
+}
+
+// Fields returns the fields of a shape.
+func Fields() []kernels.Field {
+	return append([]kernels.Field{
+		{Name: "m", Doc: "rows of the activations", Default: "1", Min: 1, Max: maxSide},
+		{Name: "n", Doc: "outputs: rows of the weights", Default: "4096", Min: 1, Max: maxSide},
+		{Name: "k", Doc: "length of a row of either, a multiple of the format's block", Default: "4096", Min: 1, Max: maxSide},
+		{Name: "format", Doc: "block format of the weights", Default: "q8_0", Options: formatNames()},
+		{Name: "repack", Doc: "whether the weights may be rearranged ahead, outside of the timed call, as the point chooses", Default: "yes", Options: []string{"yes", "no"}},
+	}, cgen.Fields()...)
+}
+
+// formatNames returns the formats of weights, which are all but that of activations.
+func formatNames() []string {
+	var names []string
+	for _, f := range blocks.Formats() {
+		if f.Name != "q8_k" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Spec is the family of kernels at one shape. It implements native.Spec and is safe for concurrent use.
+type Spec struct {
+	m, n, k int
+	weights format
+	repack  bool
+	threads int
+	cache   string
+	machine native.Machine
+
+	space   *space.Space
+	presets []kernels.Preset
+	inputs  cases
+	varied  cases // those that candidates are timed on
+}
+
+// NewSpec makes the family of a shape on a machine. It fails where the shape has too many elements, or where its rows are no whole
+// number of blocks.
+func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
+	g := &Spec{
+		m: s.Int("m"), n: s.Int("n"), k: s.Int("k"),
+		repack:  s.Text("repack") == "yes",
+		threads: s.Int("threads"),
+		cache:   s.Text("cache"),
+		machine: m,
+	}
+	f, err := blocks.ByName(s.Text("format"))
+	if err != nil {
+		return nil, err
+	}
+	g.weights = formatOf(f)
+	if _, err := f.RowBytes(g.k); err != nil {
+		return nil, fmt.Errorf("shape: %w", err)
+	}
+	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
+		if size > maxElements {
+			return nil, fmt.Errorf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
+		}
+	}
+	if g.space, err = g.newSpace(); err != nil {
+		return nil, err
+	}
+	if g.presets, err = g.newPresets(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Space returns the points of the shape on this machine.
+func (g *Spec) Space() *space.Space { return g.space }
+
+// Presets returns the baseline and the documented points to start from.
+func (g *Spec) Presets() []kernels.Preset { return g.presets }
+
+// Sizes returns the operands, the weights in the largest layout, and what is kept of them for a seed: the quants of both, and the
+// reference of what is compared one by one.
+func (g *Spec) Sizes() ([]native.Buffer, int64) {
+	m, n, k := int64(g.m), int64(g.n), int64(g.k)
+	kept := 5*m*k + 2*n*k + 8*(someLines+1)*(m+n)
+	if m*n*k <= wholeLimit {
+		kept += 8 * m * n
+	}
+	return []native.Buffer{
+		{Name: "a", Elem: native.F32, Len: g.m * g.k, Mode: native.In},
+		{Name: "w", Elem: native.U8, Len: max(g.rowBytes()*g.n, PackedBytes(g.weights.Format, g.n, g.k)), Mode: native.In},
+		{Name: "c", Elem: native.F32, Len: g.m * g.n, Mode: native.Out},
+	}, kept
+}
+
+// rowBytes is the size of a row of weights in ggml's layout.
+func (g *Spec) rowBytes() int { return g.k / g.weights.Weights * g.weights.Bytes }
+
+// Work returns the operations of one call, a multiply-add counted as two, and the memory that it reads and writes at the least, with
+// the weights as ggml has them.
+func (g *Spec) Work() native.Work {
+	bytes := int64(g.rowBytes())*int64(g.n) + 4*int64(g.m)*int64(g.k) + 4*int64(g.m)*int64(g.n)
+	ops := 2 * float64(g.m) * float64(g.n) * float64(g.k)
+	return native.Work{
+		Ops: ops, OpsName: "GOP/s", Unit: native.Integers, Bytes: float64(bytes),
+		MinSeconds: ops / (coreRoof * float64(g.threads)),
+		Cold:       g.cold(bytes),
+	}
+}
+
+// coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here: times below it are
+// faults of a clock.
+const coreRoof = 6e12
+
+// Few rows of activations find their weights in memory, because the rest of a model has gone through the caches since they were
+// there last.
+const (
+	fewRows   = 32
+	coldBytes = 1 << 20
+)
+
+// cold reports whether times are taken with the operands, of so many bytes, in memory.
+func (g *Spec) cold(bytes int64) bool {
+	return cgen.Cold(g.cache, bytes > g.machine.Cache || g.m <= fewRows && bytes > coldBytes)
+}

@@ -1,0 +1,196 @@
+package qgemm
+
+import (
+	"fmt"
+
+	"tune/kernels/blocks"
+	"tune/space"
+)
+
+// format is what the generated code needs to know of a block format.
+type format struct {
+	blocks.Format
+	Bits   int  // of a quant: 4, 5, 6 or 8
+	Center int  // what is added to the quants in a file to make them unsigned, as they are stored
+	Mins   bool // sub-blocks have minima
+	Whole  bool // a block of 256 has scales of sub-blocks, which are bytes; otherwise the block has one scale
+}
+
+var formatFacts = map[string]format{
+	"q4_0": {Bits: 4, Center: 8},
+	"q4_1": {Bits: 4, Mins: true},
+	"q5_0": {Bits: 5, Center: 16},
+	"q5_1": {Bits: 5, Mins: true},
+	"q8_0": {Bits: 8, Center: 128},
+	"q4_k": {Bits: 4, Mins: true, Whole: true},
+	"q5_k": {Bits: 5, Mins: true, Whole: true},
+	"q6_k": {Bits: 6, Center: 32, Whole: true},
+}
+
+// formatOf returns what is known of a format. It panics for one of no weights.
+func formatOf(f blocks.Format) format {
+	facts, ok := formatFacts[f.Name]
+	if !ok {
+		panic("qgemm: no format " + f.Name)
+	}
+	facts.Format = f
+	return facts
+}
+
+// line is the size of a cache line in bytes.
+const line = 64
+
+// packing is the layout of rearranged weights. Rows are interleaved in panels of lanes. A panel is three planes, one after the other, and
+// ends at a whole cache line:
+//
+//   - The low bits. A word has 4 weights of a row, one in each byte, and a vector one word of each row. With 8 bits, vector g has the
+//     weights 4·g to 4·g+3. With fewer, each 32 weights take four vectors: the low nibbles of vector i are group i, the high ones
+//     group i+4, where group g has the weights 4·g to 4·g+3 of the 32.
+//   - The high bits. With 5 bits, one vector for 32 weights, whose bit g is of group g. With 6 bits, two vectors, with two bits each of
+//     groups 0 to 3 and 4 to 7.
+//   - The scales, block by block. Without sub-blocks: D of each row as fp16, then −Min where there are minima. With sub-blocks: the
+//     scales of the first sub-block as a byte for each row, those of the next one, …, then the minima alike, then D, then Min.
+//
+// Rows that do not exist are zeros.
+type packing struct {
+	format
+	lanes  int
+	signed bool // quants of 8 bits are stored as they are, and not with 128 added
+	n, k   int
+}
+
+// highBits is how many bits of a quant are in the second plane.
+func (p packing) highBits() int {
+	if p.Bits == 8 {
+		return 0
+	}
+	return p.Bits - 4
+}
+
+func (p packing) lowBytes() int {
+	if p.Bits == 8 {
+		return p.k * p.lanes
+	}
+	return p.k * p.lanes / 2
+}
+
+func (p packing) highBytes() int { return p.k * p.lanes / 8 * p.highBits() }
+
+// scaleBytes is the size of the scales of a block.
+func (p packing) scaleBytes() int {
+	n := 2 // D
+	if p.Mins {
+		n += 2
+	}
+	if p.Whole {
+		subs := p.Weights / p.Sub
+		n += subs
+		if p.Mins {
+			n += subs
+		}
+	}
+	return n * p.lanes
+}
+
+func (p packing) panelBytes() int {
+	return ceil(p.lowBytes()+p.highBytes()+p.k/p.Weights*p.scaleBytes(), line) * line
+}
+
+func (p packing) panels() int { return ceil(p.n, p.lanes) }
+
+func (p packing) bytes() int { return p.panels() * p.panelBytes() }
+
+// ceil returns a/b, rounded up.
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// pack rearranges weights, n rows of ggml's layout.
+func (p packing) pack(w []byte) []byte {
+	out := make([]byte, p.bytes())
+	row := p.k / p.Weights * p.Bytes
+	inParts(p.panels(), func(from, to int) {
+		for r := from * p.lanes; r < min(to*p.lanes, p.n); r++ {
+			panel := out[r/p.lanes*p.panelBytes():][:p.panelBytes()]
+			for b := range p.k / p.Weights {
+				block := w[r*row+b*p.Bytes:][:p.Bytes]
+				parts, err := p.Split(block)
+				if err != nil {
+					panic(fmt.Sprintf("qgemm: %v", err)) // the slice has the size of a block
+				}
+				p.packQuants(panel, r%p.lanes, b*p.Weights, parts.Quants[:p.Weights])
+				p.packScales(panel[p.lowBytes()+p.highBytes()+b*p.scaleBytes():], block, r%p.lanes, &parts)
+			}
+		}
+	})
+	return out
+}
+
+// packQuants writes the quants of a row's block that begins at a weight.
+func (p packing) packQuants(panel []byte, row, from int, quants []int8) {
+	center := p.Center
+	if p.signed {
+		center = 0
+	}
+	for i, q := range quants {
+		u := byte(int(q) + center)
+		at := from + i
+		if p.Bits == 8 {
+			panel[at/4*4*p.lanes+4*row+at%4] = u
+			continue
+		}
+		chunk, group := at/32, at%32/4
+		low := panel[chunk*16*p.lanes+group%4*4*p.lanes+4*row+at%4:]
+		low[0] |= u & 15 << (group / 4 * 4)
+		high := panel[p.lowBytes()+chunk*4*p.lanes*p.highBits():]
+		switch p.highBits() {
+		case 1:
+			high[4*row+at%4] |= u >> 4 << group
+		case 2:
+			high[group/4*4*p.lanes+4*row+at%4] |= u >> 4 << (group % 4 * 2)
+		}
+	}
+}
+
+// packScales writes the scales of a row's block.
+func (p packing) packScales(to, block []byte, row int, parts *blocks.Parts) {
+	if !p.Whole {
+		copy(to[2*row:], block[:2])
+		if p.Mins {
+			copy(to[2*p.lanes+2*row:], block[2:4])
+		}
+		return
+	}
+	subs := p.Weights / p.Sub
+	for s := range subs {
+		to[s*p.lanes+row] = byte(parts.Scales[s])
+	}
+	to = to[subs*p.lanes:]
+	d := block[:2]
+	if p.Mins {
+		for s := range subs {
+			to[s*p.lanes+row] = parts.Mins[s]
+		}
+		to = to[subs*p.lanes:]
+		copy(to[2*p.lanes+2*row:], block[2:4])
+	} else {
+		d = block[p.Bytes-2:] // q6_k ends with it
+	}
+	copy(to[2*row:], d)
+}
+
+// PackedBytes returns the size of weights, n rows of k, in the largest layout.
+func PackedBytes(f blocks.Format, n, k int) int {
+	most := 0
+	for _, lanes := range []int{8, 16} {
+		most = max(most, packing{format: formatOf(f), lanes: lanes, n: n, k: k}.bytes())
+	}
+	return most
+}
+
+// packingOf returns the layout that a point wants; false where it takes ggml's.
+func (g *Spec) packingOf(p space.Point, n, k int) (packing, bool) {
+	if p.Str("form") != formPanels {
+		return packing{}, false
+	}
+	u := unitOf(p)
+	return packing{format: g.weights, lanes: u.Bytes / 4, signed: g.weights.Bits == 8 && !u.DotBytes, n: n, k: k}, true
+}

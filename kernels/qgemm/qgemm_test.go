@@ -1,0 +1,322 @@
+package qgemm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/blocks"
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/kernels/native/nativetest"
+	"tune/space"
+)
+
+// fullMachine has everything that the generator knows. Its code can be generated anywhere.
+var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "f16c", "avxvnni", "avx512", "avx512vnni"}, Cache: 32 << 20}
+
+func specOn(t testing.TB, m native.Machine, shape string) *Spec {
+	t.Helper()
+	return nativetest.Made(t, Fields(), shape, m, NewSpec)
+}
+
+// here returns the spec on this machine.
+func here(t testing.TB, shape string) *Spec {
+	t.Helper()
+	return specOn(t, nativetest.Here(t), shape)
+}
+
+func TestMain(m *testing.M) { nativetest.Main(m) }
+
+func TestConformance(t *testing.T) {
+	for _, shape := range []string{"m=7,n=90,k=96,format=q5_0", "m=3,n=41,k=512,format=q6_k,threads=3"} {
+		t.Run(shape, func(t *testing.T) {
+			nativetest.Run(t, here(t, shape), nativetest.Options{Points: 3, Beyond: 0.01})
+		})
+	}
+}
+
+// TestFormats: each format is right in each form, on each instruction set of this machine, with and without inner sums in a row.
+func TestFormats(t *testing.T) {
+	for i, name := range formatNames() {
+		for _, repack := range []string{"yes", "no"} {
+			g := here(t, fmt.Sprintf("m=5,n=37,k=768,format=%s,repack=%s", name, repack))
+			nativetest.Right(t, g, g.Presets()[0].Point, 1)
+			if repack == "no" {
+				continue
+			}
+			for _, in := range instructionSets(g.machine) {
+				for _, values := range []map[string]any{
+					{"mr": 2, "nr": 2, "nest": nestGroups},
+					{"mr": 1, "nr": 3, "nest": nestPanels, "chains": 4, "ahead": 512},
+					{"mr": 3, "nr": 1, "order": orderRows},
+				} {
+					values["form"], values["isa"] = formPanels, in.Name
+					if in.Name == cgen.AVX512VNNI && i%2 == 0 {
+						values["broadcast"] = broadcastRegister
+					}
+					p, err := g.Space().Make(values)
+					if err != nil {
+						t.Fatal(err)
+					}
+					nativetest.Right(t, g, p, 1)
+				}
+			}
+		}
+	}
+}
+
+// checkRandom checks random points of random shapes.
+func checkRandom(t *testing.T, seed uint64, count int) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	names := formatNames()
+	for i := range count {
+		f, err := blocks.ByName(names[(i+int(seed))%len(names)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := fmt.Sprintf("m=%d,n=%d,k=%d,format=%s,threads=%d", 1+rng.IntN([]int{1, 4, 40}[rng.IntN(3)]), 1+rng.IntN(150), f.Weights*(1+rng.IntN(4)), f.Name, 1+3*(i%2))
+		g := here(t, shape)
+		var p space.Point
+		for p.IsZero() || p.Str("form") != formPanels && len(instructionSets(g.machine)) > 0 {
+			if p, err = g.Space().Sample(rng); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(shape, func(t *testing.T) { nativetest.Right(t, g, p, rng.Uint64()) })
+	}
+}
+
+func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 8) }
+
+// oneCase is a spec with a case of a test's own.
+type oneCase struct {
+	*Spec
+	c native.Case
+}
+
+func (s *oneCase) Cases(context.Context, space.Point, uint64) ([]native.Case, error) {
+	return []native.Case{s.c}, nil
+}
+
+// TestPack: the packing function of the code does what the inputs of its check have, for each format and instruction set.
+func TestPack(t *testing.T) {
+	for _, name := range formatNames() {
+		g := here(t, "m=3,n=37,k=512,format="+name)
+		d := g.draw(size{3, 37, 512}, uniform, 1, 0)
+		for _, in := range instructionSets(g.machine) {
+			p, err := g.Space().Make(map[string]any{"form": formPanels, "isa": in.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := g.Generate(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			layout, _ := g.packingOf(p, d.n, d.k)
+			src.Text = strings.ReplaceAll(src.Text, "void tune_kernel(", "void multiply_all(") + `
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	tune_pack(args[1], args[0], dims[0], dims[1]);
+}
+`
+			want := layout.pack(d.w)
+			if len(want) != layout.bytes() || len(want) > PackedBytes(g.weights.Format, d.n, d.k) {
+				t.Errorf("%s: %d bytes, want %d, at most %d", name, len(want), layout.bytes(), PackedBytes(g.weights.Format, d.n, d.k))
+			}
+			wrapped := &oneCase{Spec: g, c: native.Case{
+				Name: "pack", Dims: []int64{int64(d.n), int64(d.k)},
+				Buffers: []native.Buffer{{Name: "w", Elem: native.U8, Len: len(d.w), Mode: native.In}, {Name: "packed", Elem: native.U8, Len: len(want), Mode: native.Out}},
+				Inputs:  [][]byte{d.w, nil},
+				Verify: func(buffers [][]byte) (d kernels.Deviation, err error) {
+					if !slices.Equal(buffers[1], want) {
+						return d, kernels.Reject(space.WrongAnswer, "packed otherwise")
+					}
+					return d, nil
+				},
+			}}
+			problem, err := native.New(wrapped, native.Options{Host: nativetest.Host()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := problem.(*native.Problem).Wrap(src, p).Check(t.Context(), 1); err != nil {
+				t.Errorf("%s, %s: %v", name, in.Name, err)
+			}
+		}
+	}
+}
+
+// TestReference checks the reference against dequantised floats: the difference is what the quantisation of the activations may do.
+func TestReference(t *testing.T) {
+	for _, name := range formatNames() {
+		g := specOn(t, fullMachine, "m=2,n=5,k=512,format="+name)
+		s := size{2, 5, 512}
+		a, w := g.inputsOf(s, uniform, 7, 0)
+		d := g.draw(s, uniform, 7, 0)
+		weights := make([]float32, s.n*s.k)
+		if err := g.weights.Dequantise(weights, w); err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.m {
+			for j := range s.n {
+				want, limit := 0.0, 0.0
+				for l := range s.k {
+					v := float64(weights[j*s.k+l])
+					want += float64(a[i*s.k+l]) * v
+					limit += math.Abs(v) / 254 // half a step of activations below 1
+				}
+				if got := d.want.rows[i][j].want; math.Abs(got-want) > limit {
+					t.Errorf("%s: element (%d, %d) is %g, and %g ± %g by floats", name, i, j, got, want, limit)
+				}
+			}
+		}
+	}
+}
+
+// mutations are mistakes that this kernel invites: format, text and what replaces it.
+var mutations = []struct{ name, format, form, old, new string }{
+	{"centre forgotten", "q4_0", formPanels, "splat(start[0])", "splat(0)"},
+	{"nibbles swapped", "q4_0", formPanels, "(load(w0 + 0) >> 4 & 0x0f0f0f0f)", "(load(w0 + 0) & 0x0f0f0f0f)"},
+	{"one high bit lost", "q5_1", formPanels, "0x10101010", "0x10101000"},
+	{"minimum forgotten", "q4_1", formPanels, "c0_0 -= min0", "c0_0 -= 0 * min0"},
+	{"minimum with the wrong sign", "q4_k", formPanels, "c0_0 -= min0", "c0_0 += min0"},
+	{"scale of the first sub-block for all", "q5_k", formPanels, "f0 += 1 * LANES", "f0 += 0"},
+	{"unsigned scales", "q6_k", formPanels, "vpmovsxbd", "vpmovzxbd"},
+	{"toward zero", "q8_0", formPlain, "u = { .f = t + 12582912.0f };\n\t\tq[l] = (int8_t)(u.i - 0x4B400000)", "u = { .f = t };\n\t\tq[l] = (int8_t)u.f"},
+	{"last block forgotten", "q8_0", formPlain, "b < blocks; b++", "b < blocks - (blocks > 1); b++"},
+	{"a row of NaN taken for zeros", "q5_0", formPlain, "(usable ? d : 0) + odd", "usable ? d : 0"},
+	{"six bits without the upper two", "q4_k", formPlain, "| b[s] >> 6 << 4", ""},
+	{"subnormal scales lost", "q8_0", formPlain, "u.f *= 0x1p112f", "u.f = rest < 0x400 ? 0 : u.f * 0x1p112f"},
+}
+
+// TestWrongCode: the mistakes are found by the check.
+func TestWrongCode(t *testing.T) {
+	for _, m := range mutations {
+		t.Run(m.name, func(t *testing.T) {
+			g := here(t, "m=6,n=35,k=512,format="+m.format)
+			p := g.Presets()[0].Point
+			if m.form == formPanels {
+				sets := instructionSets(g.machine)
+				if len(sets) == 0 || !sets[len(sets)-1].DotBytes {
+					t.Skip("this machine has no dot products of bytes")
+				}
+				var err error
+				if p, err = g.Space().Make(map[string]any{"form": formPanels, "isa": sets[len(sets)-1].Name}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			src, err := g.Generate(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			problem := nativetest.Problem(t, g)
+			if err := problem.Wrap(src, p).Check(t.Context(), 5); err != nil {
+				t.Fatalf("the code as it is: %v", err)
+			}
+			if !strings.Contains(src.Text, m.old) {
+				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+			}
+			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+			err = problem.Wrap(src, p).Check(t.Context(), 5)
+			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer {
+				t.Errorf("%v, want a wrong answer", err)
+			}
+		})
+	}
+}
+
+// TestLarge: above the limit some rows and columns are compared, and a wrong element anywhere else fails its row.
+func TestLarge(t *testing.T) {
+	g := specOn(t, fullMachine, "m=60,n=70,k=512,format=q4_k")
+	d := g.draw(size{60, 70, 512}, uniform, 3, 0)
+	c := make([]float32, 60*70)
+	for i := range 60 {
+		for j := range 70 {
+			c[i*70+j] = float32(d.want.rows[i][j].want)
+		}
+	}
+	o := *d.want
+	o.compute(rand.New(rand.NewPCG(9, 9)), 0)
+	if o.whole || len(o.rows) == 60 || len(o.cols) == 70 {
+		t.Fatal("the reference is whole")
+	}
+	if _, err := o.verify(c); err != nil {
+		t.Fatalf("the right product: %v", err)
+	}
+	for i := range 60 {
+		for j := i % 7; j < 70; j += 7 {
+			right := c[i*70+j]
+			for _, wrong := range []float32{right + float32(0.001*d.want.rows[i][j].size), 0, float32(math.NaN())} {
+				if math.Abs(float64(wrong-right)) < 1e-4*d.want.rows[i][j].size {
+					continue
+				}
+				c[i*70+j] = wrong
+				if _, err := o.verify(c); kernels.AsRejection(err) == nil {
+					t.Fatalf("element (%d, %d) is %v and not %v, and nobody minds", i, j, wrong, right)
+				}
+			}
+			c[i*70+j] = right
+		}
+	}
+}
+
+// TestSpaces: a space holds what the machine has.
+func TestSpaces(t *testing.T) {
+	small := native.Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
+	middle := native.Machine{Arch: "amd64", Compilers: []string{"gcc"}, ISAs: []string{"generic", "avx2", "f16c"}, Cache: 1 << 20}
+	for _, m := range []native.Machine{fullMachine, small, middle} {
+		for _, shape := range []string{"", "m=512,format=q4_k", "m=4,repack=no,format=q6_k", "m=33,n=1000,k=1024,threads=8,format=q5_1"} {
+			g := specOn(t, m, shape)
+			for _, p := range g.Presets() {
+				if _, err := g.Generate(p.Point); err != nil {
+					t.Errorf("%s: %s: %v", shape, p.Name, err)
+				}
+			}
+			isa, ok := g.Space().Parameter("isa")
+			if ok != (len(instructionSets(m)) > 0 && g.repack) {
+				t.Errorf("%s, %s: has panels: %v", m.Arch, shape, ok)
+			}
+			if ok {
+				if _, ok := isa.Ordinal(space.StringValue(cgen.AVX512VNNI)); ok != slices.Contains(m.ISAs, cgen.AVX512VNNI) {
+					t.Errorf("%s: avx512vnni is in the space: %v", m.Arch, ok)
+				}
+			}
+		}
+	}
+}
+
+func TestShapes(t *testing.T) {
+	for shape, want := range map[string]string{
+		"k=100":               "k=100 is not a multiple of 32, the block of q8_0",
+		"k=288,format=q4_k":   "k=288 is not a multiple of 256, the block of q4_k",
+		"m=262144,n=262144":   "at most",
+		"format=q3_k":         "format",
+		"k=0":                 "range",
+		"repack=perhaps":      "repack",
+		"k=131072,n=200000":   "at most",
+		"format=q8_k,k=25600": "format",
+	} {
+		s, err := kernels.ParseShape(Fields(), shape)
+		if err == nil {
+			_, err = NewSpec(s, fullMachine)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", shape, err, want)
+		}
+	}
+}
+
+func TestWork(t *testing.T) {
+	for shape, cold := range map[string]bool{"": true, "n=64,k=64": false, "m=64": false, "cache=warm": false, "n=64,k=64,cache=cold": true} {
+		g := specOn(t, fullMachine, shape)
+		w := g.Work()
+		if w.Cold != cold || w.Ops != 2*float64(g.m)*float64(g.n)*float64(g.k) || w.OpsName != "GOP/s" || w.MinSeconds <= 0 || w.Bytes <= 0 {
+			t.Errorf("%s: %+v", shape, w)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package qgemm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// The words of the parameters.
+const (
+	formPlain  = "plain"
+	formPanels = "panels"
+
+	orderColumns = "columns"
+	orderRows    = "rows"
+
+	broadcastRegister = "register"
+	broadcastEmbedded = "embedded"
+
+	nestPanels = "panels"
+	nestGroups = "groups"
+)
+
+// unitOf returns the instruction set of a point of the form panels.
+func unitOf(p space.Point) cgen.ISA { return cgen.Lookup(p.Str("isa")) }
+
+// instructionSets returns those of the machine that panels are generated for, the better after the worse.
+func instructionSets(m native.Machine) []cgen.ISA {
+	return cgen.Select(m, cgen.F16C, cgen.AVXVNNI, cgen.AVX512VNNI)
+}
+
+// blocksBelow returns 0, for no blocking, and those sizes that are below the whole.
+func blocksBelow(whole int, sizes ...int) []int {
+	out := []int{0}
+	for _, s := range sizes {
+		if s < whole {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (g *Spec) newSpace() (*space.Space, error) {
+	var sets []cgen.ISA
+	if g.repack {
+		sets = instructionSets(g.machine)
+	}
+	parameters := []space.Parameter{
+		space.Enum("form", formPlain).Describe("plain loops over the weights as they are"),
+		space.Enum("compiler", g.machine.Compilers...).Describe("the compiler"),
+		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
+	}
+	if len(sets) == 0 {
+		return space.New("qgemm", parameters)
+	}
+	parameters[0] = space.Enum("form", formPlain, formPanels).
+		Describe("plain loops over the weights as they are, or weights of interleaved rows")
+	var isas, wide, dots []string
+	for _, in := range sets {
+		isas = append(isas, in.Name)
+		if in.Registers == 32 {
+			wide = append(wide, fmt.Sprintf("isa == '%s'", in.Name))
+		}
+		if in.DotBytes {
+			dots = append(dots, in.Name)
+		}
+	}
+	registers := "16"
+	if len(wide) > 0 {
+		registers = fmt.Sprintf("(%s ? 32 : 16)", strings.Join(wide, " || "))
+	}
+	const panels = "form == 'panels'"
+	parameters = append(parameters,
+		space.Enum("isa", isas...).If(panels).Describe("instruction set: 8 or 16 interleaved rows fill a vector"),
+		space.Range("mr", 1, min(16, max(g.m, 1))).If(panels).Describe("rows of A in a tile"),
+		space.Range("nr", 1, 6).If(panels).Describe("panels of W that are read side by side"),
+		space.Enum("nest", nestPanels, nestGroups).If(panels+" && nr > 1").
+			Describe("order of the products of a sub-block: panel by panel, or all panels for each word of A"),
+		space.Ints("chains", 1, 2, 4).If(panels).Describe("sums that each product of a sub-block is spread over"),
+		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(panels).Describe("bytes of a panel between what is used and what is prefetched; 0 is no prefetch"),
+		space.Ints("mc", blocksBelow(g.m, 16, 32, 64, 128, 256)...).If(panels).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Enum("order", orderColumns, orderRows).If(panels).
+			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
+	)
+	constraints := []string{
+		// Accumulators, sums of a sub-block, and the operands.
+		fmt.Sprintf("mr * nr + mr * chains * (nest == 'groups' ? nr : 1) + 2 <= %s", registers),
+		"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
+	}
+	if slices.Contains(dots, cgen.AVX512VNNI) {
+		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
+			Describe("a word of A: operand of each multiplication, or loaded into a register"))
+	}
+	if g.threads > 1 {
+		const parallel = panels + " && workers > 1"
+		parameters = append(parameters,
+			space.Range("workers", 1, g.threads).If(panels).Describe("threads that share the work, the caller included; 1 is serial"),
+			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
+			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
+		)
+		parameters = append(parameters, cgen.CrewParameters(parallel)...)
+	}
+	return space.New("qgemm", parameters, constraints...)
+}
+
+// newPresets makes the baseline and the points to start from.
+func (g *Spec) newPresets() ([]kernels.Preset, error) {
+	with := func(m map[string]any) map[string]any {
+		out := map[string]any{"compiler": g.machine.Compilers[0], "opt": "O3"}
+		maps.Copy(out, m)
+		return out
+	}
+	type preset struct {
+		name, doc string
+		values    map[string]any
+	}
+	list := []preset{{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain})}}
+	if sets := instructionSets(g.machine); g.repack && len(sets) > 0 {
+		best := sets[len(sets)-1]
+		tile := map[string]any{"mr": min(g.m, 4), "nr": 1}
+		if best.Registers == 32 {
+			tile = map[string]any{"mr": min(g.m, 12), "nr": 1}
+		}
+		if g.m == 1 {
+			tile["nr"] = 2 // streams through the weights
+		}
+		maps.Copy(tile, map[string]any{"form": formPanels, "isa": best.Name})
+		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})
+	}
+	var out []kernels.Preset
+	for _, l := range list {
+		p, err := g.space.Make(l.values)
+		if err != nil {
+			return nil, fmt.Errorf("preset %s: %w", l.name, err)
+		}
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "panels"})
+	}
+	return out, nil
+}
+
+// workers returns the threads of a point.
+func (g *Spec) workers(p space.Point) int {
+	if g.threads == 1 || p.Str("form") != formPanels {
+		return 1
+	}
+	return max(1, p.Int("workers"))
+}

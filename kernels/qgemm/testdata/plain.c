@@ -1,0 +1,132 @@
+// form=plain compiler=gcc opt=O3
+// gcc -std=gnu11 -O3 -ffp-contract=off -march=native
+// qgemm, format=q4_k: form=plain compiler=gcc opt=O3
+#include <float.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { BLOCK = 256, SUB = 32, SUBS = BLOCK / SUB, BLOCK_BYTES = 144 }; // of q4_k
+
+static void *scratch;
+static int64_t scratch_bytes;
+
+// reserve returns memory of at least so many bytes, aligned to a cache line.
+static void *reserve(int64_t bytes)
+{
+	if (bytes > scratch_bytes) {
+		free(scratch);
+		scratch_bytes = (bytes + 4095) / 4096 * 4096;
+		scratch = aligned_alloc(4096, scratch_bytes);
+		if (!scratch)
+			abort();
+	}
+	return scratch;
+}
+
+__attribute__((destructor)) static void release(void)
+{
+	free(scratch);
+}
+
+// quantise quantises a block of activations, and returns its scale.
+static float quantise(int8_t *q, const float *x)
+{
+	float most = 0, odd = 0;
+	for (int l = 0; l < BLOCK; l++) {
+		const float size = x[l] < 0 ? -x[l] : x[l];
+		most = size > most ? size : most;
+		odd += x[l] * 0.0f;
+	}
+	const float d = most / 127.0f;
+	const int usable = d >= FLT_MIN && d <= FLT_MAX;
+	const float inverse = usable ? 1.0f / d : 0;
+	for (int l = 0; l < BLOCK; l++) {
+		const float t = x[l] * inverse;
+		union { float f; int32_t i; } u = { .f = t + 12582912.0f };
+		q[l] = (int8_t)(u.i - 0x4B400000);
+	}
+	return (usable ? d : 0) + odd;
+}
+
+// half returns the value of an fp16.
+static inline float half(const uint8_t *p)
+{
+	const uint32_t h = p[0] | p[1] << 8, sign = (h & 0x8000) << 16, rest = h & 0x7fff;
+	union { uint32_t i; float f; } u = { .i = rest << 13 };
+	if (rest >= 0x7c00)
+		u.i |= 0x7f800000; // an infinity, or no number
+	else
+		u.f *= 0x1p112f; // which moves the exponent, of subnormal numbers too
+	u.i |= sign;
+	return u.f;
+}
+
+// quants_of takes the quants out of a block.
+static inline void quants_of(int8_t *q, const uint8_t *b)
+{
+	for (int s = 0; s < SUBS; s++)
+		for (int l = 0; l < SUB; l++)
+			q[SUB * s + l] = b[16 + s / 2 * 32 + l] >> s % 2 * 4 & 15;
+}
+
+// bytes_of takes the scales and minima of the sub-blocks out of a block, which have six bits each.
+static inline void bytes_of(uint8_t *scales, uint8_t *mins, const uint8_t *b)
+{
+	b += 4;
+	for (int s = 0; s < 4; s++) {
+		scales[s] = b[s] & 63;
+		mins[s] = b[4 + s] & 63;
+		scales[4 + s] = (uint8_t)((b[8 + s] & 15) | b[s] >> 6 << 4);
+		mins[4 + s] = (uint8_t)(b[8 + s] >> 4 | b[4 + s] >> 6 << 4);
+	}
+}
+
+// scales_of returns the scales of the sub-blocks of a block, and what is taken off for each quant of the activations.
+static inline void scales_of(float *scale, float *min, const uint8_t *b)
+{
+	uint8_t scales[SUBS], mins[SUBS];
+	bytes_of(scales, mins, b);
+	const float d = half(b), least = half(b + 2);
+	for (int s = 0; s < SUBS; s++) {
+		scale[s] = d * scales[s];
+		min[s] = least * mins[s];
+	}
+}
+
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	const float *restrict a = args[0];
+	const uint8_t *restrict w = args[1];
+	float *restrict c = args[2];
+	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK;
+	float *restrict d = reserve(m * (4 * blocks + k));
+	int8_t *restrict qa = (int8_t *)(d + m * blocks);
+	for (int64_t i = 0; i < m * blocks; i++)
+		d[i] = quantise(qa + i * BLOCK, a + i * BLOCK);
+	for (int64_t j = 0; j < n; j++) {
+		for (int64_t i = 0; i < m; i++)
+			c[i * n + j] = 0;
+		for (int64_t b = 0; b < blocks; b++) {
+			int8_t q[BLOCK];
+			float scale[SUBS], min[SUBS];
+			quants_of(q, w);
+			scales_of(scale, min, w);
+			w += BLOCK_BYTES;
+			for (int64_t i = 0; i < m; i++) {
+				const int8_t *x = qa + (i * blocks + b) * BLOCK;
+				float part = 0;
+				for (int s = 0; s < SUBS; s++) {
+					int32_t dot = 0;
+					for (int l = 0; l < SUB; l++)
+						dot += q[s * SUB + l] * x[s * SUB + l];
+					part += scale[s] * (float)dot;
+					int32_t sum = 0;
+					for (int l = 0; l < SUB; l++)
+						sum += x[s * SUB + l];
+					part -= min[s] * (float)sum;
+				}
+				c[i * n + j] += d[i * blocks + b] * part;
+			}
+		}
+	}
+}
