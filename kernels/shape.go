@@ -6,20 +6,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"tune/internal/plain"
 	"tune/space"
 )
 
-// Field is one field of a kernel's shape: a whole number in a range, or one of several words.
+// Field is one field of a kernel's shape: a whole number in a range, one of several words, or a text, such as the name of a file.
 type Field struct {
 	Name     string
 	Doc      string
 	Default  string
 	Min, Max int      // inclusive range of a number
-	Options  []string // the words allowed; where it is empty the field is a number
+	Options  []string // the words allowed; where it is empty the field is a number or a text
+	Text     string   // what a text says, such as "random, or FILE:NAME"; "" for numbers and words
 }
 
+// textLimit bounds a text, in bytes.
+const textLimit = 4096
+
 func (f Field) check(value string) error {
+	if f.Text != "" {
+		if value == "" || len(value) > textLimit || strings.ContainsFunc(value, unicode.IsControl) {
+			return fmt.Errorf("shape: %s=%s: want %s, in at most %d printable bytes without a comma", f.Name, plain.Line(value), f.Text, textLimit)
+		}
+		return nil
+	}
 	if len(f.Options) > 0 {
 		if !slices.Contains(f.Options, value) {
 			return fmt.Errorf("shape: %s=%s: want one of %s%s", f.Name, value, strings.Join(f.Options, ", "), space.DidYouMean(value, f.Options))
@@ -74,7 +86,7 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 		if err := fields[i].check(value); err != nil {
 			return Shape{}, err
 		}
-		if len(fields[i].Options) == 0 {
+		if len(fields[i].Options) == 0 && fields[i].Text == "" {
 			n, _ := strconv.Atoi(value)
 			value = strconv.Itoa(n) // one spelling: "007" and "7" are the same shape
 		}

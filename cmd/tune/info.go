@@ -86,6 +86,8 @@ func (a *app) listKernels(w io.Writer) {
 			want := fmt.Sprintf("%d to %d", f.Min, f.Max)
 			if len(f.Options) > 0 {
 				want = strings.Join(f.Options, " or ")
+			} else if f.Text != "" {
+				want = f.Text
 			}
 			fmt.Fprintf(w, "    %s=%s\t%s: %s\n", f.Name, f.Default, f.Doc, want)
 		}
@@ -144,7 +146,7 @@ func (a *app) listJSON(only string) any {
 		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, cmp.Or(info.Strategy, strategies.Default), []field{}}
 		for _, f := range info.Shape {
 			jf := field{Name: f.Name, Doc: f.Doc, Default: f.Default, Options: f.Options}
-			if len(f.Options) == 0 {
+			if len(f.Options) == 0 && f.Text == "" {
 				jf.Min, jf.Max = &f.Min, &f.Max
 			}
 			j.Shape = append(j.Shape, jf)

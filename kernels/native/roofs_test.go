@@ -113,4 +113,3 @@ func TestYardstick(t *testing.T) {
 		}
 	}
 }
-

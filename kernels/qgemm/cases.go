@@ -77,23 +77,43 @@ const (
 )
 
 // of returns the inputs of the asked shape for a seed.
-func (c *cases) of(g *Spec, seed uint64, keep int) *drawn {
+func (c *cases) of(g *Spec, seed uint64, keep int) (*drawn, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, d := range c.kept {
 		if d.seed == seed {
-			return d
+			return d, nil
 		}
 	}
-	d := g.draw(size{g.m, g.n, g.k}, uniform, seed, 0)
+	a, w, err := g.asked(seed)
+	if err != nil {
+		return nil, err
+	}
+	d := g.newDrawn(size{g.m, g.n, g.k}, a, w, seed, 0)
 	c.kept = append(c.kept, d)
 	c.kept = c.kept[max(0, len(c.kept)-keep):]
-	return d
+	return d, nil
+}
+
+// asked draws inputs of the asked shape. Weights of a model are the same for each seed.
+func (g *Spec) asked(seed uint64) (a []float32, w []byte, err error) {
+	s := size{g.m, g.n, g.k}
+	if g.tensor == nil {
+		a, w = g.inputsOf(s, uniform, seed, 0)
+		return a, w, nil
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	w, err = g.tensor()
+	return activations(s, rng), w, err
 }
 
 // Variant returns the asked shape with the inputs of a seed, laid out as a point wants it.
 func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
-	return g.newCase(p, g.varied.of(g, seed, keepVariants)), nil
+	d, err := g.varied.of(g, seed, keepVariants)
+	if err != nil {
+		return native.Case{}, err
+	}
+	return g.newCase(p, d), nil
 }
 
 // VariantClass names the layout of the weights that a point wants.
@@ -107,8 +127,10 @@ func (g *Spec) VariantClass(p space.Point) string {
 
 // Draw returns the inputs of the variant of a seed, without its reference.
 func (g *Spec) Draw(_ context.Context, p space.Point, seed uint64) ([][]byte, error) {
-	s := size{g.m, g.n, g.k}
-	a, w := g.inputsOf(s, uniform, seed, 0)
+	a, w, err := g.asked(seed)
+	if err != nil {
+		return nil, err
+	}
 	packed := w
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		packed = layout.pack(w)
@@ -132,8 +154,12 @@ func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	asked, err := g.inputs.of(g, seed, keepSeeds)
+	if err != nil {
+		return nil, err
+	}
 	list := []*drawn{
-		g.inputs.of(g, seed, keepSeeds),
+		asked,
 		g.draw(size{1 + rng.IntN(3), 1 + rng.IntN(3), block}, ties, seed, 1),
 		g.draw(size{mr + 1 + rng.IntN(2*mr), nr + rng.IntN(2*nr), block * (1 + rng.IntN(most))}, ties, seed, 2),
 		g.draw(size{1 + rng.IntN(2*mr), 1 + rng.IntN(2*nr), block * (1 + rng.IntN(most))}, extremes, seed, 3),
@@ -184,6 +210,11 @@ func (d *drawn) packedAs(layout packing) []byte {
 // draw draws inputs, and computes their reference. The same seed and number give the same inputs everywhere.
 func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 	a, w := g.inputsOf(s, fill, seed, number)
+	return g.newDrawn(s, a, w, seed, number)
+}
+
+// newDrawn computes the reference of inputs.
+func (g *Spec) newDrawn(s size, a []float32, w []byte, seed, number uint64) *drawn {
 	o := &operands{size: s, format: g.weights}
 	o.quantise(a)
 	o.split(w)
@@ -195,10 +226,7 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 // inputsOf draws activations and weights.
 func (g *Spec) inputsOf(s size, fill filling, seed, number uint64) ([]float32, []byte) {
 	rng := rand.New(rand.NewPCG(seed, number))
-	a := make([]float32, s.m*s.k)
-	for i := range a {
-		a[i] = float32(rng.Uint64()>>40)*0x1p-23 - 1
-	}
+	a := activations(s, rng)
 	block := g.weights.Weights
 	switch fill {
 	case ties:
@@ -231,6 +259,15 @@ func (g *Spec) inputsOf(s size, fill filling, seed, number uint64) ([]float32, [
 		}
 	}
 	return a, g.randomWeights(s, fill, rng)
+}
+
+// activations draws uniform activations.
+func activations(s size, rng *rand.Rand) []float32 {
+	a := make([]float32, s.m*s.k)
+	for i := range a {
+		a[i] = float32(rng.Uint64()>>40)*0x1p-23 - 1
+	}
+	return a
 }
 
 // randomWeights draws blocks: all bits of the quants and of the scales of sub-blocks are random, and the scales of blocks are such that

@@ -30,6 +30,8 @@
 //
 // and [PackedBytes] is the size.
 //
+// With weights=FILE.gguf:TENSOR the weights of the asked shape are those of a model; n, k and format have to be the tensor's.
+//
 // # Arguments
 //
 // args are a (float), w (bytes) and c (float); dims are m, n and k.

@@ -1,10 +1,16 @@
 package qgemm
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/blocks"
+	"tune/kernels/gguf"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 	"tune/space"
@@ -53,6 +59,7 @@ func Fields() []kernels.Field {
 		{Name: "n", Doc: "outputs: rows of the weights", Default: "4096", Min: 1, Max: maxSide},
 		{Name: "k", Doc: "length of a row of either, a multiple of the format's block", Default: "4096", Min: 1, Max: maxSide},
 		{Name: "format", Doc: "block format of the weights", Default: "q8_0", Options: formatNames()},
+		{Name: "weights", Doc: "the weights: random ones, or a tensor of a model of this n, k and format", Default: weightsRandom, Text: "random, or FILE.gguf:TENSOR"},
 		{Name: "repack", Doc: "whether the weights may be rearranged ahead, outside of the timed call, as the point chooses", Default: "yes", Options: []string{"yes", "no"}},
 	}, cgen.Fields()...)
 }
@@ -68,10 +75,60 @@ func formatNames() []string {
 	return names
 }
 
+// weightsRandom is the word for weights that are drawn.
+const weightsRandom = "random"
+
+// openTensor checks that a tensor of a model, FILE:TENSOR, has the n, k and format of a spec, and returns what reads it.
+func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
+	path, name, ok := strings.Cut(text, ":")
+	if !ok || path == "" || name == "" {
+		return nil, errors.New("want random, or FILE.gguf:TENSOR")
+	}
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	format, err := t.Format()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(formatNames(), format.Name) {
+		return nil, fmt.Errorf("the tensor is of %s: want one of %s", format.Name, strings.Join(formatNames(), ", "))
+	}
+	if len(t.Dims) != 2 {
+		return nil, fmt.Errorf("the tensor has the dimensions %d: want two", t.Dims)
+	}
+	if t.Dims[0] != uint64(g.k) || t.Dims[1] != uint64(g.n) || format.Name != g.weights.Name {
+		return nil, fmt.Errorf("the tensor has n=%d,k=%d,format=%s: say so in the shape, which has n=%d,k=%d,format=%s", t.Dims[1], t.Dims[0], format.Name, g.n, g.k, g.weights.Name)
+	}
+	return sync.OnceValues(func() ([]byte, error) { return readTensor(path, name) }), nil
+}
+
+// readTensor reads a tensor.
+func readTensor(path, name string) ([]byte, error) {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	return t.Read()
+}
+
 // Spec is the family of kernels at one shape. It implements native.Spec and is safe for concurrent use.
 type Spec struct {
 	m, n, k int
 	weights format
+	// tensor reads the weights of the asked shape; nil where they are random.
+	tensor  func() ([]byte, error)
 	repack  bool
 	threads int
 	cache   string
@@ -104,6 +161,11 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
 		if size > maxElements {
 			return nil, fmt.Errorf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
+		}
+	}
+	if text := s.Text("weights"); text != weightsRandom {
+		if g.tensor, err = openTensor(text, g); err != nil {
+			return nil, fmt.Errorf("shape: weights=%s: %w", plain.Line(text), err)
 		}
 	}
 	if g.space, err = g.newSpace(); err != nil {

@@ -1,10 +1,14 @@
 package qgemm
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -317,6 +321,88 @@ func TestWork(t *testing.T) {
 		w := g.Work()
 		if w.Cold != cold || w.Ops != 2*float64(g.m)*float64(g.n)*float64(g.k) || w.OpsName != "GOP/s" || w.MinSeconds <= 0 || w.Bytes <= 0 {
 			t.Errorf("%s: %+v", shape, w)
+		}
+	}
+}
+
+// modelFile writes a GGUF file of one tensor.
+func modelFile(t *testing.T, name string, k, n int, f blocks.Format, data []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	put := func(v any) { binary.Write(&b, binary.LittleEndian, v) } // a buffer takes everything
+	b.WriteString("GGUF")
+	put(uint32(3))
+	put(uint64(1)) // tensors
+	put(uint64(0)) // values
+	put(uint64(len(name)))
+	b.WriteString(name)
+	put(uint32(2))
+	put(uint64(k))
+	put(uint64(n))
+	put(f.Type)
+	put(uint64(0))
+	b.Write(make([]byte, (32-b.Len()%32)%32))
+	b.Write(data)
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestModel: the weights of a model are those that are multiplied, and a shape that is not the tensor's is refused with the right one.
+func TestModel(t *testing.T) {
+	f, err := blocks.ByName("q5_k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := specOn(t, fullMachine, "m=2,n=19,k=512,format=q5_k")
+	_, data := source.inputsOf(size{2, 19, 512}, uniform, 77, 0)
+	path := modelFile(t, "blk.0.weight", 512, 19, f, data)
+	shape := "m=2,n=19,k=512,format=q5_k,weights=" + path + ":blk.0.weight"
+	g := here(t, shape)
+	for _, p := range g.Presets() {
+		nativetest.Right(t, g, p.Point, 1)
+		cases, err := g.Cases(t.Context(), p.Point, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := data
+		if layout, ok := g.packingOf(p.Point, 19, 512); ok {
+			want = layout.pack(data)
+		}
+		one, err := g.Variant(t.Context(), p.Point, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs, err := g.Draw(t.Context(), p.Point, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(cases[0].Inputs[1], want) || !slices.Equal(one.Inputs[1], want) || !slices.Equal(inputs[1], want) {
+			t.Errorf("%s: the weights are not the model's", p.Name)
+		}
+		if slices.Equal(one.Inputs[0], inputs[0]) {
+			t.Errorf("%s: the activations do not vary", p.Name)
+		}
+	}
+	for text, want := range map[string]string{
+		"m=2,n=20,k=512,format=q5_k,weights=" + path + ":blk.0.weight":  "the tensor has n=19,k=512,format=q5_k: say so in the shape, which has n=20,k=512,format=q5_k",
+		"m=2,n=19,k=512,format=q4_k,weights=" + path + ":blk.0.weight":  "format=q5_k: say so",
+		"m=2,n=19,k=512,format=q5_k,weights=" + path + ":blk.1.weight":  "blk.0.weight",
+		"m=2,n=19,k=512,format=q5_k,weights=" + path:                    "want random, or FILE.gguf:TENSOR",
+		"m=2,n=19,k=512,format=q5_k,weights=":                           "weights=",
+		"m=2,n=19,k=512,format=q5_k,weights=missing.gguf:blk.0.weight":  "missing.gguf",
+		"m=2,n=19,k=512,format=q5_k,weights=/dev/zero:blk.0.weight":     "/dev/zero",
+		"m=2,n=19,k=512,format=q5_k,weights=qgemm_test.go:blk.0.weight": "qgemm_test.go",
+		"m=2,n=19,k=512,format=q5_k,weights=" + path + "x:blk.0.weight": "model.ggufx",
+	} {
+		s, err := kernels.ParseShape(Fields(), text)
+		if err == nil {
+			_, err = NewSpec(s, fullMachine)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 	}
 }
