@@ -16,9 +16,10 @@ import (
 	"tune/space"
 )
 
-// Tolerance is how far a result may be from the exact one, relative to the sum of the sizes of what is added up for it: some hundred
-// additions, each of which rounds to float32.
-const Tolerance = 2e-5
+// Tolerance returns how far a result of rows of k may be from the exact one, relative to the sum of the sizes of the parts that are added up
+// for it. The errors of additions in float32, of 2⁻²⁴ each, grow like the square root of their number; here is ten times that, and room
+// for what is rounded before.
+func Tolerance(k int) float64 { return 1e-6 * (4 + math.Sqrt(float64(k)/32)) }
 
 // size is the size of one case.
 type size struct{ m, n, k int }
@@ -143,7 +144,10 @@ func (g *Spec) Draw(_ context.Context, p space.Point, seed uint64) ([][]byte, er
 func (g *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x7167656d6d))
 	mr, nr := 4, 16
-	if p.Str("form") == formPanels {
+	switch p.Str("form") {
+	case formRows:
+		mr, nr = p.Int("mr"), p.Int("nr")
+	case formPanels:
 		mr, nr = p.Int("mr"), p.Int("nr")*unitOf(p).Lanes()
 	}
 	block := g.weights.Weights
@@ -457,27 +461,29 @@ func (o *operands) result(i, j int) result {
 	perBlock := o.Weights / o.Sub
 	for s := range subs {
 		w, q := o.w[j*o.k+s*o.Sub:][:o.Sub], o.q[i*o.k+s*o.Sub:][:o.Sub]
-		var dot int32
-		for l, x := range q {
-			dot += int32(x) * int32(w[l])
+		var dot, size int32
+		for l := 0; l < o.Sub; l += 4 {
+			four := int32(q[l])*int32(w[l]) + int32(q[l+1])*int32(w[l+1]) + int32(q[l+2])*int32(w[l+2]) + int32(q[l+3])*int32(w[l+3])
+			dot += four
+			size += max(four, -four)
 		}
-		d := float64(o.d[(i*subs+s)/perBlock])
-		product := d * float64(o.scale[j*subs+s]) * float64(dot)
+		d, scale := float64(o.d[(i*subs+s)/perBlock]), float64(o.scale[j*subs+s])
 		offset := d * float64(o.min[j*subs+s]) * float64(o.sums[i*subs+s])
-		r.want += product - offset
-		r.size += math.Abs(product) + math.Abs(offset)
+		r.want += d*scale*float64(dot) - offset
+		r.size += d*math.Abs(scale)*float64(size) + math.Abs(offset)
 	}
 	return r
 }
 
 // verify compares C.
 func (o *operands) verify(c []float32) (kernels.Deviation, error) {
+	tolerance := Tolerance(o.k)
 	wrong, compared := 0, 0
 	worst, worstError := 0, math.Inf(-1)
 	var worstWant result
 	compare := func(at int, want result) {
 		compared++
-		e := math.Abs(float64(c[at])-want.want) / (Tolerance*want.size + math.SmallestNonzeroFloat32)
+		e := math.Abs(float64(c[at])-want.want) / (tolerance*want.size + math.SmallestNonzeroFloat32)
 		if math.IsNaN(want.want) && c[at] != c[at] {
 			return
 		}
@@ -504,7 +510,7 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) {
 	}
 	if wrong > 0 {
 		return kernels.Deviation{}, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
-			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, Tolerance*worstWant.size)
+			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, tolerance*worstWant.size)
 	}
 	if o.whole {
 		return kernels.Deviation{}, nil
@@ -560,9 +566,9 @@ func (o *operands) freivalds(c []float32) error {
 		for j, v := range c[i*o.n : (i+1)*o.n] {
 			got += float64(v) * p.x[j]
 		}
-		// The errors of independent elements add up like their squares. What rounds are sums of sub-blocks, whose sizes are about as much
-		// smaller than those of their terms. The errors are so far below Tolerance that sums of one sign, which are not, pass too.
-		if limit := Tolerance * size / math.Sqrt(float64(o.n*o.Sub)); !(math.Abs(got-want) <= limit) {
+		// The errors of independent elements add up like their squares. What rounds are sums of four products, whose sizes are about half
+		// of those of their terms. The errors are so far below the tolerance that sums of one sign, which are not, pass too.
+		if limit := Tolerance(o.k) * size / math.Sqrt(float64(o.n*4)); !(math.Abs(got-want) <= limit) {
 			return kernels.Reject(space.WrongAnswer, "row %d: the product with random signs is %g, want %g ± %.2g", i, got, want, limit)
 		}
 	}

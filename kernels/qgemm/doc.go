@@ -13,12 +13,12 @@
 //	q(l) = rne(A(i,l) · (1/d))        rne rounds to the nearest integer, ties to even; q is 0 where d is 0
 //
 // each operation rounded to float32 once, so that there is one right q. The sums of products of q and the quants of the weights are
-// exact, in 32 bits. Each is of one sub-block, so that it shares a scale:
+// exact, in 32 bits. Each is of one sub-block, or of a part of one, so that it shares a scale:
 //
 //	C(i,j) = Σ over sub-blocks  d · ( D·sc · Σ q·Q  −  Min·m · Σ q )
 //
-// D, sc, Q, Min and m are what blocks.Parts describes. This sum of floats may be taken in any order; it may differ from the exact one by
-// Tolerance times the sum of the sizes of what is added. A row of A with a NaN or an infinity has only NaN as results.
+// D, sc, Q, Min and m are what blocks.Parts describes. This sum of floats may be taken in any order, of parts of four products or more; it
+// may differ from the exact one by [Tolerance] times the sum of the sizes of such parts. A row of A with a NaN or an infinity has only NaN as results.
 //
 // # What is inside the timed call
 //

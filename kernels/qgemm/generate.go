@@ -20,7 +20,7 @@ func (g *Spec) Generate(p space.Point) (native.Source, error) {
 // rounded to an integer; in panels an instruction that the compiler does not know stands between the two.
 func (g *Spec) flags(p space.Point) []string {
 	f := cgen.Flags{Arch: g.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), Contract: cgen.ContractOff, ISA: cgen.Native, Wide: true}
-	if p.Str("form") == formPanels {
+	if p.Str("form") != formPlain {
 		f.ISA, f.Contract, f.Threads = p.Str("isa"), cgen.ContractFast, g.workers(p) > 1
 	}
 	return f.List()
@@ -41,10 +41,11 @@ type knobs struct {
 	Bytes      int // of a vector
 	MR, NR     int
 	Embedded   bool // a word of A is the operand of a multiplication
-	Signed     bool // quants are stored as they are
+	Rows       bool // weights are taken as they are, 32 to a vector
+	Signed     bool // quants are multiplied as signed bytes
 	ScaleBytes int  // of the scales of a block of a panel
 	HighBits   int
-	// Stored is what is added to quants where they are stored in panels.
+	// Stored is what is added to quants before they are multiplied.
 	Stored int
 
 	Chunks       int
@@ -54,16 +55,19 @@ type knobs struct {
 // knobs reads a point.
 func (g *Spec) knobs(p space.Point) knobs {
 	k := knobs{format: g.weights, FormatBytes: g.weights.Bytes}
-	layout, ok := g.packingOf(p, g.n, g.k)
-	if !ok {
+	if p.Str("form") == formPlain {
 		return k
 	}
 	u := unitOf(p)
 	k.ISA, k.Bytes = u.Name, u.Bytes
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
-	k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
-	k.Signed, k.ScaleBytes, k.HighBits = layout.signed, layout.scaleBytes(), layout.highBits()
-	if !k.Signed {
+	if layout, ok := g.packingOf(p, g.n, g.k); ok {
+		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
+		k.ScaleBytes, k.HighBits = layout.scaleBytes(), layout.highBits()
+	} else {
+		k.Rows, k.Bytes = true, rowBytes
+	}
+	if k.Signed = signed(g.weights, u); !k.Signed {
 		k.Stored = g.weights.Center
 	}
 	k.Chunks = 1
@@ -101,7 +105,7 @@ func (g *generator) file() {
 	g.Line("#include <stdlib.h>")
 	g.Blank()
 	if g.p.Str("form") == formPlain {
-		g.piece("sizes", "scratch", "quantise", "half", "quants_of", "scales_of", "plain")
+		g.piece("sizes", "scratch", "quantise", "half", "quants_of", "bytes_of", "scales_of", "plain")
 		return
 	}
 	parallel := g.workers(g.p) > 1
@@ -109,15 +113,22 @@ func (g *generator) file() {
 		g.Text(cgen.Crew(g.p).Text())
 		g.Blank()
 	}
-	g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of")
-	g.tile()
+	if g.Rows {
+		g.piece("sizes", "types", "rows dot", "bytes_of", "narrow", "quantise block", "scratch", "rows job")
+		g.rowsTile()
+	} else {
+		g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of", "bytes_of")
+		g.tile()
+	}
 	g.multiply()
 	if parallel {
 		g.piece("parallel entry")
 	} else {
 		g.piece("entry")
 	}
-	g.piece("tune_pack")
+	if !g.Rows {
+		g.piece("tune_pack")
+	}
 }
 
 // each calls f for each panel of a tile.
@@ -358,7 +369,7 @@ func (g *generator) store() {
 
 // multiply writes the loops over tiles and panels.
 func (g *generator) multiply() {
-	g.Comment("multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.")
+	g.Comment("multiply does the tiles from t0 to t1 with the groups of NR %s from p0 to p1.", map[bool]string{false: "panels", true: "rows of w"}[g.Rows])
 	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)")
 	first, last := "t0", "t1"
 	mc := g.p.Int("mc")
@@ -370,10 +381,14 @@ func (g *generator) multiply() {
 	}
 	tiles := fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last)
 	const panels = "for (int64_t p = p0; p < p1; p++)"
+	call := "tile(j, t, p * NR);"
+	if g.Rows {
+		call = "tile(j, t, p);"
+	}
 	if g.p.Str("order") == orderRows {
-		g.Nested(tiles, panels, "tile(j, t, p * NR);")
+		g.Nested(tiles, panels, call)
 	} else {
-		g.Nested(panels, tiles, "tile(j, t, p * NR);")
+		g.Nested(panels, tiles, call)
 	}
 	if mc > 0 {
 		g.Close()

@@ -22,6 +22,8 @@ func TestGolden(t *testing.T) {
 		{"panels", "m=4,n=64,k=512,format=q8_0", map[string]any{"form": formPanels, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 1, "ahead": 512}},
 		{"sixbits", "m=4,n=64,k=512,format=q6_k,threads=4", map[string]any{"form": formPanels, "isa": cgen.F16C, "mr": 1, "nr": 2, "nest": nestGroups, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
 		{"minima", "m=40,n=64,k=512,format=q5_k", map[string]any{"form": formPanels, "isa": cgen.AVXVNNI, "mr": 1, "nr": 1, "chains": 2, "mc": 16, "order": orderRows}},
+		{"rows", "m=4,n=64,k=512,format=q5_0", map[string]any{"form": formRows, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2}},
+		{"wholerows", "m=4,n=64,k=512,format=q5_k", map[string]any{"form": formRows, "isa": cgen.F16C, "mr": 1, "nr": 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nativetest.GoldenText(t, filepath.Join("testdata", test.name+".c"), *update, specOn(t, fullMachine, test.shape), test.values)
@@ -51,7 +53,11 @@ func TestCompiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			points = append(points, p)
+			rows, err := g.Space().Make(map[string]any{"form": formRows, "isa": in.Name, "mr": 2, "nr": 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			points = append(points, p, rows)
 		}
 		nativetest.Compiles(t, g, points)
 	}

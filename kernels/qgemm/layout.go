@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tune/kernels/blocks"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -192,5 +193,9 @@ func (g *Spec) packingOf(p space.Point, n, k int) (packing, bool) {
 		return packing{}, false
 	}
 	u := unitOf(p)
-	return packing{format: g.weights, lanes: u.Bytes / 4, signed: g.weights.Bits == 8 && !u.DotBytes, n: n, k: k}, true
+	return packing{format: g.weights, lanes: u.Bytes / 4, signed: signed(g.weights, u), n: n, k: k}, true
 }
+
+// signed reports whether the quants are multiplied as signed bytes: unsigned ones of eight bits need an instruction that does not
+// saturate.
+func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && !u.DotBytes }

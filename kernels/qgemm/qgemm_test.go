@@ -51,10 +51,15 @@ func TestFormats(t *testing.T) {
 		for _, repack := range []string{"yes", "no"} {
 			g := here(t, fmt.Sprintf("m=5,n=37,k=768,format=%s,repack=%s", name, repack))
 			nativetest.Right(t, g, g.Presets()[0].Point, 1)
-			if repack == "no" {
-				continue
-			}
 			for _, in := range instructionSets(g.machine) {
+				if repack == "no" {
+					p, err := g.Space().Make(map[string]any{"form": formRows, "isa": in.Name, "mr": 2, "nr": 1 + i%3, "ahead": 512 * (i % 2)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					nativetest.Right(t, g, p, 1)
+					continue
+				}
 				for _, values := range []map[string]any{
 					{"mr": 2, "nr": 2, "nest": nestGroups},
 					{"mr": 1, "nr": 3, "nest": nestPanels, "chains": 4, "ahead": 512},
@@ -87,7 +92,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 		shape := fmt.Sprintf("m=%d,n=%d,k=%d,format=%s,threads=%d", 1+rng.IntN([]int{1, 4, 40}[rng.IntN(3)]), 1+rng.IntN(150), f.Weights*(1+rng.IntN(4)), f.Name, 1+3*(i%2))
 		g := here(t, shape)
 		var p space.Point
-		for p.IsZero() || p.Str("form") != formPanels && len(instructionSets(g.machine)) > 0 {
+		for want := []string{formPanels, formRows}[i/2%2]; p.IsZero() || p.Str("form") != want && len(instructionSets(g.machine)) > 0; {
 			if p, err = g.Space().Sample(rng); err != nil {
 				t.Fatal(err)
 			}
@@ -191,6 +196,10 @@ var mutations = []struct{ name, format, form, old, new string }{
 	{"minimum with the wrong sign", "q4_k", formPanels, "c0_0 -= min0", "c0_0 += min0"},
 	{"scale of the first sub-block for all", "q5_k", formPanels, "f0 += 1 * LANES", "f0 += 0"},
 	{"unsigned scales", "q6_k", formPanels, "vpmovsxbd", "vpmovzxbd"},
+	{"halves swapped", "q5_0", formRows, "half = { 0, 0, 0, 0, -1, -1, -1, -1 }", "half = { -1, -1, -1, -1, 0, 0, 0, 0 }"},
+	{"fifth bits of another quant", "q5_1", formRows, "{ 1, 2, 4, 8, 16, 32, 64, 128 }", "{ 1, 2, 4, 8, 16, 32, 128, 64 }"},
+	{"second scale forgotten", "q6_k", formRows, "scale[3]", "scale[2]"},
+	{"minima of a row not its own", "q4_k", formRows, "sums1 += SUBS", "sums1 += 0"},
 	{"toward zero", "q8_0", formPlain, "u = { .f = t + 12582912.0f };\n\t\tq[l] = (int8_t)(u.i - 0x4B400000)", "u = { .f = t };\n\t\tq[l] = (int8_t)u.f"},
 	{"last block forgotten", "q8_0", formPlain, "b < blocks; b++", "b < blocks - (blocks > 1); b++"},
 	{"a row of NaN taken for zeros", "q5_0", formPlain, "(usable ? d : 0) + odd", "usable ? d : 0"},
@@ -204,13 +213,13 @@ func TestWrongCode(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			g := here(t, "m=6,n=35,k=512,format="+m.format)
 			p := g.Presets()[0].Point
-			if m.form == formPanels {
+			if m.form != formPlain {
 				sets := instructionSets(g.machine)
 				if len(sets) == 0 || !sets[len(sets)-1].DotBytes {
 					t.Skip("this machine has no dot products of bytes")
 				}
 				var err error
-				if p, err = g.Space().Make(map[string]any{"form": formPanels, "isa": sets[len(sets)-1].Name}); err != nil {
+				if p, err = g.Space().Make(map[string]any{"form": m.form, "isa": sets[len(sets)-1].Name, "mr": 2}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -282,8 +291,12 @@ func TestSpaces(t *testing.T) {
 				}
 			}
 			isa, ok := g.Space().Parameter("isa")
-			if ok != (len(instructionSets(m)) > 0 && g.repack) {
-				t.Errorf("%s, %s: has panels: %v", m.Arch, shape, ok)
+			if ok != (len(instructionSets(m)) > 0) {
+				t.Errorf("%s, %s: has vectors: %v", m.Arch, shape, ok)
+			}
+			form, _ := g.Space().Parameter("form")
+			if _, panels := form.Ordinal(space.StringValue(formPanels)); panels != (ok && g.repack) {
+				t.Errorf("%s, %s: has panels: %v", m.Arch, shape, panels)
 			}
 			if ok {
 				if _, ok := isa.Ordinal(space.StringValue(cgen.AVX512VNNI)); ok != slices.Contains(m.ISAs, cgen.AVX512VNNI) {

@@ -15,6 +15,7 @@ import (
 // The words of the parameters.
 const (
 	formPlain  = "plain"
+	formRows   = "rows"
 	formPanels = "panels"
 
 	orderColumns = "columns"
@@ -27,10 +28,13 @@ const (
 	nestGroups = "groups"
 )
 
-// unitOf returns the instruction set of a point of the form panels.
+// rowBytes is the size of a vector in the form rows: the 32 quants of a block, or of a part of one.
+const rowBytes = 32
+
+// unitOf returns the instruction set of a point that is not plain.
 func unitOf(p space.Point) cgen.ISA { return cgen.Lookup(p.Str("isa")) }
 
-// instructionSets returns those of the machine that panels are generated for, the better after the worse.
+// instructionSets returns those of the machine that vectors are generated for, the better after the worse.
 func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.F16C, cgen.AVXVNNI, cgen.AVX512VNNI)
 }
@@ -47,10 +51,7 @@ func blocksBelow(whole int, sizes ...int) []int {
 }
 
 func (g *Spec) newSpace() (*space.Space, error) {
-	var sets []cgen.ISA
-	if g.repack {
-		sets = instructionSets(g.machine)
-	}
+	sets := instructionSets(g.machine)
 	parameters := []space.Parameter{
 		space.Enum("form", formPlain).Describe("plain loops over the weights as they are"),
 		space.Enum("compiler", g.machine.Compilers...).Describe("the compiler"),
@@ -59,8 +60,12 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	if len(sets) == 0 {
 		return space.New("qgemm", parameters)
 	}
-	parameters[0] = space.Enum("form", formPlain, formPanels).
-		Describe("plain loops over the weights as they are, or weights of interleaved rows")
+	forms := []string{formPlain, formRows}
+	if g.repack {
+		forms = append(forms, formPanels)
+	}
+	parameters[0] = space.Enum("form", forms...).
+		Describe("plain loops over the weights as they are, vectors of 32 weights of a row as they are, or interleaved rows")
 	var isas, wide, dots []string
 	for _, in := range sets {
 		isas = append(isas, in.Name)
@@ -75,32 +80,37 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	if len(wide) > 0 {
 		registers = fmt.Sprintf("(%s ? 32 : 16)", strings.Join(wide, " || "))
 	}
-	const panels = "form == 'panels'"
+	const vectors, panels = "form != 'plain'", "form == 'panels'"
 	parameters = append(parameters,
-		space.Enum("isa", isas...).If(panels).Describe("instruction set: 8 or 16 interleaved rows fill a vector"),
-		space.Range("mr", 1, min(16, max(g.m, 1))).If(panels).Describe("rows of A in a tile"),
-		space.Range("nr", 1, 6).If(panels).Describe("panels of W that are read side by side"),
-		space.Enum("nest", nestPanels, nestGroups).If(panels+" && nr > 1").
-			Describe("order of the products of a sub-block: panel by panel, or all panels for each word of A"),
-		space.Ints("chains", 1, 2, 4).If(panels).Describe("sums that each product of a sub-block is spread over"),
-		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(panels).Describe("bytes of a panel between what is used and what is prefetched; 0 is no prefetch"),
-		space.Ints("mc", blocksBelow(g.m, 16, 32, 64, 128, 256)...).If(panels).Describe("rows of A in a block, up to a whole tile; 0 is all"),
-		space.Enum("order", orderColumns, orderRows).If(panels).
-			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
+		space.Enum("isa", isas...).If(vectors).Describe("instruction set; of interleaved rows 8 or 16 fill a vector"),
+		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe("rows of A in a tile"),
+		space.Range("nr", 1, 6).If(vectors).Describe("panels, or rows, of W that are read side by side"),
+		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(vectors).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
+		space.Ints("mc", blocksBelow(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Enum("order", orderColumns, orderRows).If(vectors).
+			Describe("outer loop in a block: over W, which stays in the cache, or over tiles"),
 	)
-	constraints := []string{
-		// Accumulators, sums of a sub-block, and the operands.
-		fmt.Sprintf("mr * nr + mr * chains * (nest == 'groups' ? nr : 1) + 2 <= %s", registers),
-		"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
+	constraints := []string{fmt.Sprintf("form != 'rows' || mr * nr + 6 <= %s", registers)}
+	if g.repack {
+		parameters = append(parameters,
+			space.Enum("nest", nestPanels, nestGroups).If(panels+" && nr > 1").
+				Describe("order of the products of a sub-block: panel by panel, or all panels for each word of A"),
+			space.Ints("chains", 1, 2, 4).If(panels).Describe("sums that each product of a sub-block is spread over"),
+		)
+		constraints = append(constraints,
+			// Accumulators, sums of a sub-block, and the operands.
+			fmt.Sprintf("form != 'panels' || mr * nr + mr * chains * (nest == 'groups' ? nr : 1) + 2 <= %s", registers),
+			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
+		)
 	}
-	if slices.Contains(dots, cgen.AVX512VNNI) {
+	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
 			Describe("a word of A: operand of each multiplication, or loaded into a register"))
 	}
 	if g.threads > 1 {
-		const parallel = panels + " && workers > 1"
+		const parallel = vectors + " && workers > 1"
 		parameters = append(parameters,
-			space.Range("workers", 1, g.threads).If(panels).Describe("threads that share the work, the caller included; 1 is serial"),
+			space.Range("workers", 1, g.threads).If(vectors).Describe("threads that share the work, the caller included; 1 is serial"),
 			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of W, or the tiles of A"),
 			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
 		)
@@ -121,7 +131,14 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		values    map[string]any
 	}
 	list := []preset{{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain})}}
-	if sets := instructionSets(g.machine); g.repack && len(sets) > 0 {
+	sets := instructionSets(g.machine)
+	if len(sets) > 0 {
+		best := sets[len(sets)-1]
+		list = append(list, preset{"rows", "weights as they are, by the best instruction set", with(map[string]any{
+			"form": formRows, "isa": best.Name, "mr": min(g.m, 4), "nr": 2,
+		})})
+	}
+	if g.repack && len(sets) > 0 {
 		best := sets[len(sets)-1]
 		tile := map[string]any{"mr": min(g.m, 4), "nr": 1}
 		if best.Registers == 32 {
@@ -139,14 +156,14 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "panels"})
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name != "baseline"})
 	}
 	return out, nil
 }
 
 // workers returns the threads of a point.
 func (g *Spec) workers(p space.Point) int {
-	if g.threads == 1 || p.Str("form") != formPanels {
+	if g.threads == 1 || p.Str("form") == formPlain {
 		return 1
 	}
 	return max(1, p.Int("workers"))

@@ -1,0 +1,267 @@
+// form=rows compiler=gcc opt=O3 isa=f16c mr=1 nr=1 ahead=0 mc=0 order=columns
+// gcc -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma -mf16c
+// qgemm, format=q5_k: form=rows compiler=gcc opt=O3 isa=f16c mr=1 nr=1 ahead=0 mc=0 order=columns
+#include <float.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { BLOCK = 256, SUB = 32, SUBS = BLOCK / SUB, BLOCK_BYTES = 176 }; // of q5_k
+
+enum { LANES = 8, MR = 1, NR = 1 };
+typedef uint32_t word __attribute__((may_alias)); // 4 quants of a row
+typedef int32_t words __attribute__((vector_size(32)));
+typedef int32_t words_memory __attribute__((vector_size(32), aligned(1), may_alias));
+typedef float vec __attribute__((vector_size(32)));
+typedef float vec_memory __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline words load(const void *p)
+{
+	return *(const words_memory *)p;
+}
+
+static inline words splat(int32_t x)
+{
+	return (words){ 0 } + x;
+}
+
+// factors returns LANES bytes as floats.
+static inline vec factors(const uint8_t *p)
+{
+	typedef uint8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
+	words v;
+	__asm__("vpmovzxbd %1, %0" : "=v"(v) : "m"(*(const bytes *)p));
+	return __builtin_convertvector(v, vec);
+}
+
+// dot adds the products of four quants of w and of a, in each word, to s.
+static inline words dot(words s, words w, words a)
+{
+	typedef int16_t shorts __attribute__((vector_size(sizeof(words))));
+	shorts p;
+	const shorts ones = (shorts){ 0 } + 1;
+	__asm__("vpmaddubsw %2, %1, %0" : "=x"(p) : "x"(w), "x"(a));
+	__asm__("vpmaddwd %1, %0, %0" : "+x"(p) : "x"(ones));
+	return s + (words)p;
+}
+
+// every returns an fp16 as a float in each lane.
+static inline vec every(const uint8_t *p)
+{
+	typedef int16_t shorts __attribute__((vector_size(16)));
+	shorts s;
+	vec v;
+	__asm__("vpbroadcastw %1, %0" : "=x"(s) : "m"(*(const uint16_t *)p));
+	__asm__("vcvtph2ps %1, %0" : "=x"(v) : "x"(s));
+	return v;
+}
+
+
+
+// bytes_of takes the scales and minima of the sub-blocks out of a block, which have six bits each.
+static inline void bytes_of(uint8_t *scales, uint8_t *mins, const uint8_t *b)
+{
+	b += 4;
+	for (int s = 0; s < 4; s++) {
+		scales[s] = b[s] & 63;
+		mins[s] = b[4 + s] & 63;
+		scales[4 + s] = (uint8_t)((b[8 + s] & 15) | b[s] >> 6 << 4);
+		mins[4 + s] = (uint8_t)(b[8 + s] >> 4 | b[4 + s] >> 6 << 4);
+	}
+}
+
+// narrow stores the low bytes of the words.
+static inline void narrow(uint8_t *to, words q)
+{
+	typedef uint8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
+	typedef int16_t shorts __attribute__((vector_size(16), may_alias));
+	shorts s;
+	__asm__("vpackssdw %2, %1, %0" : "=x"(s) : "x"(((const shorts *)&q)[0]), "x"(((const shorts *)&q)[1]));
+	s &= 255;
+	__asm__("vpackuswb %0, %0, %0" : "+x"(s));
+	__builtin_memcpy(to, &s, sizeof(bytes));
+}
+
+// quantise quantises a block of activations to words, and returns its scale.
+static float quantise(word *q, const float *x)
+{
+	vec most = { 0 };
+	words odd = { 0 };
+	for (int l = 0; l < BLOCK; l += LANES) {
+		const vec v = *(const vec_memory *)(x + l), zero = v * 0;
+		const vec size = (vec)((words)v & 0x7fffffff);
+		odd |= zero != zero;
+		__asm__("vmaxps %0, %1, %0" : "+v"(most) : "v"(size));
+	}
+	int32_t largest = 0, any = 0;
+	for (int l = 0; l < LANES; l++) {
+		const int32_t size = ((words)most)[l];
+		largest = size > largest ? size : largest;
+		any |= odd[l];
+	}
+	union { int32_t i; float f; } u = { .i = largest };
+	const float d = u.f / 127.0f;
+	const int usable = d >= FLT_MIN && d <= FLT_MAX;
+	const float inverse = usable ? 1.0f / d : 0;
+	for (int l = 0; l < BLOCK; l += LANES) {
+		vec t = *(const vec_memory *)(x + l) * inverse;
+		__asm__("" : "+v"(t)); // rounded before it is rounded to an integer
+		narrow((uint8_t *)q + l, (words)(t + 12582912.0f) - 0x4B400000);
+	}
+	return any ? __builtin_nanf("") : usable ? d : 0;
+}
+
+static void *scratch;
+static int64_t scratch_bytes;
+
+// reserve returns memory of at least so many bytes, aligned to a cache line.
+static void *reserve(int64_t bytes)
+{
+	if (bytes > scratch_bytes) {
+		free(scratch);
+		scratch_bytes = (bytes + 4095) / 4096 * 4096;
+		scratch = aligned_alloc(4096, scratch_bytes);
+		if (!scratch)
+			abort();
+	}
+	return scratch;
+}
+
+__attribute__((destructor)) static void release(void)
+{
+	free(scratch);
+}
+
+struct job {
+	const float *a;
+	const uint8_t *w;
+	float *c;
+	int64_t m, n, k;
+	int64_t blocks;        // of a row
+	int64_t tiles, panels; // of MR rows of a, of NR rows of w
+	int8_t *rows;          // a, quantised
+	float *d;              // the scales of its blocks
+	float *sums;           // of the quants of its sub-blocks, times the scale
+};
+
+static inline int64_t whole_lines(int64_t words)
+{
+	return (words + 15) / 16 * 16;
+}
+
+static void describe(struct job *j, void *const *args, const int64_t *dims)
+{
+	j->a = args[0];
+	j->w = args[1];
+	j->c = args[2];
+	j->m = dims[0];
+	j->n = dims[1];
+	j->k = dims[2];
+	j->blocks = j->k / BLOCK;
+	j->tiles = (j->m + MR - 1) / MR;
+	j->panels = (j->n + NR - 1) / NR;
+	const int64_t rows = whole_lines(j->m * j->k / 4), scales = whole_lines(j->m * j->blocks);
+	j->d = reserve(4 * (scales + rows + whole_lines(j->m * j->blocks * SUBS)));
+	j->rows = (int8_t *)(j->d + scales);
+	j->sums = j->d + scales + rows;
+}
+
+// quantise_tile quantises MR rows of a, or those that there are.
+static void quantise_tile(const struct job *j, int64_t t)
+{
+	const int64_t end = t * MR + MR < j->m ? t * MR + MR : j->m;
+	for (int64_t b = t * MR * j->blocks; b < end * j->blocks; b++) {
+		int8_t *q = j->rows + b * BLOCK;
+		j->d[b] = quantise((word *)q, j->a + b * BLOCK);
+		for (int s = 0; s < SUBS; s++) {
+			int32_t sum = 0;
+			for (int l = 0; l < SUB; l++)
+				sum += q[s * SUB + l];
+			j->sums[b * SUBS + s] = j->d[b] * (float)sum;
+		}
+	}
+}
+
+// horizontal returns the sum of the lanes of s.
+static inline float horizontal(vec s)
+{
+	typedef float vec4 __attribute__((vector_size(16), may_alias));
+	const vec4 h4 = ((const vec4 *)&s)[0] + ((const vec4 *)&s)[1];
+	return (h4[0] + h4[1]) + (h4[2] + h4[3]);
+}
+
+// tile multiplies the rows from t * MR on with the rows of w from p * NR on. Rows that do not exist are the last one, and are not stored.
+static void tile(const struct job *j, int64_t t, int64_t p)
+{
+	const int64_t rows = j->m - t * MR, columns = j->n - p * NR;
+	const int64_t r0 = t * MR * j->blocks;
+	const int8_t *a0 = j->rows + r0 * BLOCK;
+	const float *d0 = j->d + r0;
+	const float *sums0 = j->sums + r0 * SUBS;
+	const uint8_t *w0 = j->w + p * NR * j->blocks * BLOCK_BYTES;
+	vec c0_0 = { 0 };
+	for (int64_t b = 0; b < j->blocks; b++) {
+		{
+			float scale[SUBS];
+			uint8_t factors_of[2][SUBS];
+			bytes_of(factors_of[0], factors_of[1], w0);
+			*(vec_memory *)scale = factors(factors_of[0]) * every(w0);
+			const vec min = factors(factors_of[1]) * every(w0 + 2);
+			c0_0 -= min * *(const vec_memory *)sums0;
+			{
+				const words u = (load(w0 + 48) & 0x0f0f0f0f) | (load(w0 + 16) << 4 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 0)), vec) * (scale[0] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 48) >> 4 & 0x0f0f0f0f) | (load(w0 + 16) << 3 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 1)), vec) * (scale[1] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 80) & 0x0f0f0f0f) | (load(w0 + 16) << 2 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 2)), vec) * (scale[2] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 80) >> 4 & 0x0f0f0f0f) | (load(w0 + 16) << 1 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 3)), vec) * (scale[3] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 112) & 0x0f0f0f0f) | (load(w0 + 16) & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 4)), vec) * (scale[4] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 112) >> 4 & 0x0f0f0f0f) | (load(w0 + 16) >> 1 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 5)), vec) * (scale[5] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 144) & 0x0f0f0f0f) | (load(w0 + 16) >> 2 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 6)), vec) * (scale[6] * d0[0]);
+			}
+			{
+				const words u = (load(w0 + 144) >> 4 & 0x0f0f0f0f) | (load(w0 + 16) >> 3 & 0x10101010);
+				c0_0 += __builtin_convertvector(dot((words){ 0 }, u, load(a0 + 32 * 7)), vec) * (scale[7] * d0[0]);
+			}
+			w0 += BLOCK_BYTES;
+		}
+		a0 += BLOCK;
+		d0++;
+		sums0 += SUBS;
+	}
+	float *c = j->c + t * MR * j->n + p * NR;
+	c[0 * j->n + 0] = horizontal(c0_0);
+}
+
+// multiply does the tiles from t0 to t1 with the groups of NR rows of w from p0 to p1.
+static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)
+{
+	for (int64_t p = p0; p < p1; p++)
+		for (int64_t t = t0; t < t1; t++)
+			tile(j, t, p);
+}
+
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	struct job job, *j = &job;
+	describe(j, args, dims);
+	for (int64_t t = 0; t < j->tiles; t++)
+		quantise_tile(j, t);
+	multiply(j, 0, j->tiles, 0, j->panels);
+}
