@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tune/kernels"
-	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
+	"tune/kernels/peers"
 	"tune/space"
 )
 

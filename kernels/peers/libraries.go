@@ -155,7 +155,7 @@ func (p Peer) Source(transposed bool, threads int) native.Source {
 }
 
 // pieces are the text of a candidate.
-var pieces = cgen.ParsePieces(pieceFiles, "peer.c.tmpl")
+var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl")
 
-//go:embed peer.c.tmpl
+//go:embed sgemm.c.tmpl
 var pieceFiles embed.FS

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"tune/kernels/gemm"
-	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
+	"tune/kernels/peers"
 )
 
 func TestMain(m *testing.M) { nativetest.Main(m) }
