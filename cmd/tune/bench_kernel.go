@@ -126,7 +126,7 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 		return usage(err)
 	}
 	for _, p := range absent {
-		fmt.Fprintf(a.stderr, "%s: not installed, left out (on Debian: apt-get install %s)\n", p.Name, p.Package)
+		fmt.Fprintf(a.stderr, "%s: not installed, left out (%s)\n", p.Name, p.Install)
 	}
 	rows := []bench.Row{}
 	n := newNotice(a, quiet)

@@ -253,6 +253,9 @@ func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([
 			continue
 		}
 		if err := kernels.Verify(ctx, p.Candidate, seeds); err != nil {
+			if r := kernels.AsRejection(err); p.Optional && r != nil && r.Status == space.Invalid {
+				continue
+			}
 			return nil, fmt.Errorf("peer %s: %w", p.Name, err)
 		}
 		out = append(out, rival{p.Name, p.Candidate})

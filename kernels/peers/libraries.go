@@ -1,6 +1,3 @@
-// Package peers makes candidates of the matrix products of installed libraries, so that they are built, checked and
-// timed as generated ones are, in a worker of their own. A library is loaded by the candidate when it is first
-// called; nothing is linked with it.
 package peers
 
 import (
@@ -15,8 +12,8 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// Peer is an installed library.
-type Peer struct {
+// Library is an installed library of linear algebra.
+type Library struct {
 	Name string // "openblas", "blis" or "dnnl"
 	Path string // of the shared library
 }
@@ -65,34 +62,15 @@ var libraries = []library{
 	},
 }
 
-// Names lists the libraries that Find knows.
-func Names() []string {
-	var out []string
-	for _, l := range libraries {
-		out = append(out, l.Name)
-	}
-	return out
-}
-
-// Package returns the package of Debian that installs a library.
-func Package(name string) string {
-	for _, l := range libraries {
-		if l.Name == name {
-			return l.debian
-		}
-	}
-	return ""
-}
-
 // Find returns the libraries that are installed where the loader looks for them.
-func Find() []Peer { return find(directories()) }
+func Find() []Library { return find(directories()) }
 
-func find(directories []string) []Peer {
-	var out []Peer
+func find(directories []string) []Library {
+	var out []Library
 	for _, l := range libraries {
 		for _, path := range paths(directories, l.sonames) {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				out = append(out, Peer{Name: l.Name, Path: path})
+				out = append(out, Library{Name: l.Name, Path: path})
 				break
 			}
 		}
@@ -136,16 +114,16 @@ func directories() []string {
 	return existing
 }
 
-// Source returns the candidate that calls the library: C = A·B, or with transposed C = A·Bᵀ where B is stored N by
-// K. Its arguments and dimensions are those of package gemm. It aborts, with the reason on standard error, where
-// the library cannot be loaded.
-func (p Peer) Source(transposed bool, threads int) native.Source {
+// Sgemm returns the candidate that calls the library for a product of matrices of float32: C = A·B, or with transposed C = A·Bᵀ
+// where B is stored n by k. Its arguments are A, B and C, and the dimensions m, n and k. It aborts, with the reason on standard error,
+// where the library cannot be loaded.
+func (p Library) Sgemm(transposed bool, threads int) native.Source {
 	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
 	if i < 0 {
 		panic("peers: no library " + p.Name)
 	}
 	var w cgen.Writer
-	w.Piece(pieces, "peer", struct {
+	w.Piece(pieces, "sgemm", struct {
 		library
 		Path       string
 		Transposed bool
@@ -155,7 +133,7 @@ func (p Peer) Source(transposed bool, threads int) native.Source {
 }
 
 // pieces are the text of a candidate.
-var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl")
+var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl", "ggml.c.tmpl")
 
-//go:embed sgemm.c.tmpl
+//go:embed *.c.tmpl
 var pieceFiles embed.FS

@@ -1,0 +1,106 @@
+package peers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/space"
+)
+
+// Offer is a library that computes what a problem does.
+type Offer struct {
+	Name    string // by which users ask for it
+	Install string // how they get it, such as "on Debian: apt-get install libblis4"
+	// Unfit says why it cannot compute this problem, as the end of a sentence; "" where it can.
+	Unfit string
+	// Peers makes the candidates; nil where the library is not installed. A library that has several ways has a peer for each.
+	Peers func() ([]kernels.Peer, error)
+}
+
+// Select returns the peers of the offers with some names, of all where there is no name. An unknown name is an error, and so is that of a
+// library that is not installed, or that cannot compute the problem; it is the Peers of a problem's Traits.
+func Select(names []string, offers []Offer) ([]kernels.Peer, error) {
+	var known []string
+	for _, o := range offers {
+		known = append(known, o.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown peer %q: want %s%s", name, strings.Join(known, ", "), space.DidYouMean(name, known))
+		}
+	}
+	var out []kernels.Peer
+	for _, o := range offers {
+		named := slices.Contains(names, o.Name)
+		switch {
+		case len(names) > 0 && !named:
+		case o.Unfit != "" && named:
+			return nil, fmt.Errorf("peer %s %s, or leave it out of --peers", o.Name, o.Unfit)
+		case o.Unfit != "":
+		case o.Peers != nil:
+			made, err := o.Peers()
+			if err != nil {
+				return nil, fmt.Errorf("peer %s: %w", o.Name, err)
+			}
+			out = append(out, made...)
+		case named:
+			return nil, fmt.Errorf("peer %s is not installed: install it (%s), or leave it out of --peers", o.Name, o.Install)
+		default:
+			out = append(out, kernels.Peer{Name: o.Name, Install: o.Install})
+		}
+	}
+	return out, nil
+}
+
+// Wrap makes a candidate of the code of a peer.
+type Wrap func(native.Source) kernels.Candidate
+
+// OfLibraries offers the libraries of linear algebra; source returns the code that calls one.
+func OfLibraries(wrap Wrap, source func(Library) native.Source) []Offer {
+	found := Find()
+	var out []Offer
+	for _, l := range libraries {
+		o := Offer{Name: l.Name, Install: "on Debian: apt-get install " + l.debian}
+		if at := slices.IndexFunc(found, func(f Library) bool { return f.Name == l.Name }); at >= 0 {
+			o.Peers = func() ([]kernels.Peer, error) {
+				return []kernels.Peer{{Name: l.Name, Candidate: wrap(source(found[at]))}}, nil
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// nameGGML is what users call ggml.
+const nameGGML = "ggml"
+
+// OfGGML offers ggml; make returns its peers.
+func OfGGML(make func(GGML) ([]kernels.Peer, error)) Offer {
+	o := Offer{Name: nameGGML, Install: "tune peers fetch"}
+	if g, ok := FindGGML(); ok {
+		o.Peers = func() ([]kernels.Peer, error) { return make(g) }
+	}
+	return o
+}
+
+// Products returns a peer for each way in which ggml may keep the weights of a graph, for a point of a family whose weights are in the
+// format of ggml. Those that the processor, the type or the size lacks are found out when they are checked.
+func (g GGML) Products(host *native.Host, family Family, point space.Point, wrap Wrap, graph Graph, threads int) ([]kernels.Peer, error) {
+	var out []kernels.Peer
+	for _, w := range ways {
+		source := g.Source(graph, w.way, threads)
+		if w.way == Plain {
+			out = append(out, kernels.Peer{Name: nameGGML, Candidate: wrap(source)})
+			continue
+		}
+		c, err := Packed(host, family, point, graph.Weights, g.Packer(host, graph, w.way), source)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, kernels.Peer{Name: nameGGML + w.suffix, Candidate: c, Optional: true})
+	}
+	return out, nil
+}
