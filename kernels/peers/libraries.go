@@ -33,6 +33,9 @@ type library struct {
 	DNNL        bool // dnnl_sgemm instead of cblas_sgemm
 }
 
+// install says how users get the library.
+func (l library) install() string { return "on Debian: apt-get install " + l.debian }
+
 var libraries = []library{
 	{
 		Name:        "openblas",

@@ -63,7 +63,7 @@ func OfLibraries(wrap Wrap, source func(Library) native.Source) []Offer {
 	found := Find()
 	var out []Offer
 	for _, l := range libraries {
-		o := Offer{Name: l.Name, Install: "on Debian: apt-get install " + l.debian}
+		o := Offer{Name: l.Name, Install: l.install()}
 		if at := slices.IndexFunc(found, func(f Library) bool { return f.Name == l.Name }); at >= 0 {
 			o.Peers = func() ([]kernels.Peer, error) {
 				return []kernels.Peer{{Name: l.Name, Candidate: wrap(source(found[at]))}}, nil
@@ -74,12 +74,15 @@ func OfLibraries(wrap Wrap, source func(Library) native.Source) []Offer {
 	return out
 }
 
-// nameGGML is what users call ggml.
-const nameGGML = "ggml"
+// What users call ggml, and how they get it.
+const (
+	nameGGML    = "ggml"
+	installGGML = "tune peers fetch"
+)
 
 // OfGGML offers ggml; make returns its peers.
 func OfGGML(make func(GGML) ([]kernels.Peer, error)) Offer {
-	o := Offer{Name: nameGGML, Install: "tune peers fetch"}
+	o := Offer{Name: nameGGML, Install: installGGML}
 	if g, ok := FindGGML(); ok {
 		o.Peers = func() ([]kernels.Peer, error) { return make(g) }
 	}
@@ -103,4 +106,31 @@ func (g GGML) Products(host *native.Host, family Family, point space.Point, wrap
 		out = append(out, kernels.Peer{Name: nameGGML + w.suffix, Candidate: c, Optional: true})
 	}
 	return out, nil
+}
+
+// Known is a library that kernels are compared with.
+type Known struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`              // "" where it is not installed
+	CPU     string `json:"cpu,omitempty"`     // what a library was compiled for that has several forms
+	Version string `json:"version,omitempty"` // where tune has fetched it
+	Install string `json:"install"`           // how users get it
+}
+
+// List returns all libraries, those that are not installed included.
+func List() []Known {
+	found := Find()
+	var out []Known
+	for _, l := range libraries {
+		k := Known{Name: l.Name, Install: l.install()}
+		if at := slices.IndexFunc(found, func(f Library) bool { return f.Name == l.Name }); at >= 0 {
+			k.Path = found[at].Path
+		}
+		out = append(out, k)
+	}
+	k := Known{Name: nameGGML, Install: installGGML}
+	if g, ok := FindGGML(); ok {
+		k.Path, k.CPU, k.Version = g.Library, g.CPU, GGMLVersion
+	}
+	return append(out, k)
 }
