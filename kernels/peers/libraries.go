@@ -54,7 +54,7 @@ var libraries = []library{
 		Environment: []string{"BLIS_NUM_THREADS", "OMP_NUM_THREADS"},
 	},
 	{
-		Name:        "dnnl",
+		Name:        nameDNNL,
 		sonames:     []string{"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"},
 		debian:      "libdnnl2",
 		SetThreads:  "omp_set_num_threads",
@@ -121,22 +121,27 @@ func directories() []string {
 // where B is stored n by k. Its arguments are A, B and C, and the dimensions m, n and k. It aborts, with the reason on standard error,
 // where the library cannot be loaded.
 func (p Library) Sgemm(transposed bool, threads int) native.Source {
-	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
-	if i < 0 {
-		panic("peers: no library " + p.Name)
-	}
 	var w cgen.Writer
 	w.Piece(pieces, "sgemm", struct {
 		library
 		Path       string
 		Transposed bool
 		Threads    int
-	}{libraries[i], p.Path, transposed, threads})
+	}{p.library(), p.Path, transposed, threads})
 	return native.Source{Lang: "c", Text: w.String(), Flags: []string{"-O2"}, Threads: threads}
 }
 
+// library returns how it is called.
+func (p Library) library() library {
+	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
+	if i < 0 {
+		panic("peers: no library " + p.Name)
+	}
+	return libraries[i]
+}
+
 // pieces are the text of a candidate.
-var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl", "ggml.c.tmpl")
+var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl", "ggml.c.tmpl", "matmul.c.tmpl")
 
 //go:embed *.c.tmpl
 var pieceFiles embed.FS

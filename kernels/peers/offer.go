@@ -80,6 +80,24 @@ const (
 	installGGML = "tune peers fetch"
 )
 
+// OfMatmul offers the matmul primitive of oneDNN; make returns its candidate.
+func OfMatmul(make func(Library) (kernels.Candidate, error)) Offer {
+	o := Offer{Name: nameDNNL, Install: Library{Name: nameDNNL}.library().install()}
+	found := Find()
+	at := slices.IndexFunc(found, func(f Library) bool { return f.Name == nameDNNL })
+	switch {
+	case at < 0:
+	case !found[at].HasMatmul():
+		o.Unfit = "is " + found[at].Path + ", which is not of version 2: install that (" + o.Install + ")"
+	default:
+		o.Peers = func() ([]kernels.Peer, error) {
+			c, err := make(found[at])
+			return []kernels.Peer{{Name: nameDNNL, Candidate: c}}, err
+		}
+	}
+	return o
+}
+
 // OfGGML offers ggml; make returns its peers.
 func OfGGML(make func(GGML) ([]kernels.Peer, error)) Offer {
 	o := Offer{Name: nameGGML, Install: installGGML}
