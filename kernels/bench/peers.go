@@ -58,7 +58,9 @@ type Row struct {
 	Peers map[string]float64 `json:"peers"`
 	// PeerCosts are the costs of the libraries, in CostUnit.
 	PeerCosts map[string]float64 `json:"peer_costs"`
-	Baseline  float64            `json:"baseline"`
+	// PeerErrors are the largest absolute errors of the libraries' results, of those whose checks measure them.
+	PeerErrors map[string]float64 `json:"peer_errors,omitempty"`
+	Baseline   float64            `json:"baseline"`
 	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than it the result is:
 	// the median of paired measurements, with its 95 % interval.
 	BestPeer string  `json:"best_peer"`
@@ -136,7 +138,7 @@ func (b Peers) Absent() (absent []kernels.Peer, err error) {
 }
 
 func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
-	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{},
+	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{}, PeerErrors: map[string]float64{},
 		Evaluations: tuned.Evaluations, Key: tuned.Key}
 	s, err := kernels.Open(b.Kernel, shape)
 	if err != nil {
@@ -210,6 +212,9 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
 			r.Peers[rivals[i].name], r.PeerCosts[rivals[i].name] = work/c.Cost, c.Cost
+			if d, ok := rivals[i].candidate.(kernels.Deviator); ok {
+				r.PeerErrors[rivals[i].name] = d.Deviation().MaxError
+			}
 		}
 		// The baseline follows the libraries, and counts as one where there is none.
 		if best < 0 || rivals[i].name != baselineName && c.Ratio > final.Comparisons[best].Ratio {

@@ -26,6 +26,13 @@
 // whose weights are packed ahead does for its own points. Of ggml, [GGML.Products] has the plain form and all others that the processor
 // has; the fastest of them is what ggml can do.
 //
+// # Tolerances
+//
+// A library may be less exact than the family asks of its own code: ggml adds up values of half precision in half precision, rounds
+// activations to the precision of the weights, and has GELU in a table. Such a peer is wrapped by a problem of the family with a
+// tolerance of its own, which is native.New of another Spec on the same host: candidates of several problems can be compared. The bench
+// reports the largest error of each peer.
+//
 // # Matrix tiles
 //
 // ggml configures the matrix tiles of a thread once, at its first product there. Code that configures them in another way on the same thread
