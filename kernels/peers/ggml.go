@@ -293,10 +293,11 @@ type Attention struct {
 	Queries, Keys, Heads, KVHeads, Width Size
 	Scale                                float32
 	Causal                               bool // the last query sees all keys, the one before it all but the last, and so on
-	// ByHead says that all arguments have all tokens of a head after each other; otherwise all heads of a token.
-	ByHead bool
+	// ByHead says that queries, keys and values have all tokens of a head after each other, otherwise all heads of a token;
+	// ResultByHead says the same of the result.
+	ByHead, ResultByHead bool
 	// Naive computes all scores before their softmax. The values are then given with the tokens of each element of a head after each
-	// other, as programs that compute like this keep them: heads, their elements, tokens.
+	// other, as programs that compute like this keep them: heads, their elements, tokens. Turned lays them out so.
 	Naive bool
 	// Q, K, V and Y are the numbers of the arguments.
 	Q, K, V, Y int
@@ -324,7 +325,7 @@ func (a Attention) Graph() Graph {
 		fmt.Fprintf(&b, "\ttensor *v = %s(%d, %s, %s, %s, %d);\n", place, a.Type.Number, a.Width, a.Keys, a.KVHeads, a.V)
 		fmt.Fprintf(&b, "\ttensor *y = ggml_flash_attn_ext(ctx, q, k, v, %s, %v, 0, 0);\n", mask, a.Scale)
 	}
-	if byHead != a.ByHead {
+	if byHead != a.ResultByHead {
 		b.WriteString("\ty = ggml_cont(ctx, ggml_permute(ctx, y, 0, 2, 1, 3));\n")
 	}
 	fmt.Fprintf(&b, "\tresult(y, %d);", a.Y)

@@ -106,38 +106,31 @@ func TestGGMLAttention(t *testing.T) {
 	const keys, heads, shared, width = 40, 4, 2, 64
 	for _, typ := range []peers.Type{peers.F32, peers.F16, peers.BF16} {
 		for form := range 8 {
-			naive, byHead, causal := form&1 != 0, form&2 != 0, form&4 != 0
+			naive, byHead, resultByHead := form&1 != 0, form&2 != 0, form&4 != 0
+			causal := form == 0 || form == 3 || form == 5 || form == 6
 			queries := 1
 			if causal {
 				queries = 7
 			}
-			name := fmt.Sprintf("%s naive=%v byHead=%v causal=%v", typ.Name, naive, byHead, causal)
+			name := fmt.Sprintf("%s naive=%v byHead=%v resultByHead=%v causal=%v", typ.Name, naive, byHead, resultByHead, causal)
 			rng := rand.New(rand.NewPCG(7, uint64(form)))
 			q := floats(rng, queries*heads*width)
 			kBytes, k := weights(rng, typ, keys*shared*width)
 			vBytes, v := weights(rng, typ, keys*shared*width)
 			// index of an element of a tensor of tokens of heads.
-			index := func(tokens, heads, token, head, i int) int {
+			index := func(byHead bool, tokens, heads, token, head, i int) int {
 				if byHead {
 					return (head*tokens+token)*width + i
 				}
 				return (token*heads+head)*width + i
 			}
 			if naive {
-				turned := make([]byte, len(vBytes))
-				for head := range shared {
-					for token := range keys {
-						for i := range width {
-							from, to := index(keys, shared, token, head, i)*typ.Bytes, ((head*width+i)*keys+token)*typ.Bytes
-							copy(turned[to:to+typ.Bytes], vBytes[from:])
-						}
-					}
-				}
-				vBytes = turned
+				turn := peers.Turned(typ.Bytes, byHead, func(dims []int64) (heads, tokens, width int64) { return shared, dims[1], 64 })
+				vBytes, _ = turn(t.Context(), []int64{int64(queries), keys}, vBytes) // it cannot fail
 			}
 			a := peers.Attention{
 				Dims: 2, Type: typ, Queries: "dims[0]", Keys: "dims[1]", Heads: "4", KVHeads: "2", Width: "64",
-				Scale: 0.125, Causal: causal, ByHead: byHead, Naive: naive, Q: 0, K: 1, V: 2, Y: 3,
+				Scale: 0.125, Causal: causal, ByHead: byHead, ResultByHead: resultByHead, Naive: naive, Q: 0, K: 1, V: 2, Y: 3,
 			}
 			got := native.AsFloats(calls(t, g.Source(a.Graph(), peers.Plain, 1), []int64{int64(queries), keys}, len(q), native.AsBytes(q), kBytes, vBytes))
 			worst := 0.0
@@ -148,16 +141,16 @@ func TestGGMLAttention(t *testing.T) {
 					for key := range keys - queries + query + 1 {
 						score := 0.0
 						for i := range width {
-							score += float64(q[index(queries, heads, query, head, i)]) * k[index(keys, shared, key, kv, i)]
+							score += float64(q[index(byHead, queries, heads, query, head, i)]) * k[index(byHead, keys, shared, key, kv, i)]
 						}
 						p := math.Exp(score / 8)
 						sum += p
 						for i := range width {
-							want[i] += p * v[index(keys, shared, key, kv, i)]
+							want[i] += p * v[index(byHead, keys, shared, key, kv, i)]
 						}
 					}
 					for i := range width {
-						e := math.Abs(float64(got[index(queries, heads, query, head, i)]) - want[i]/sum)
+						e := math.Abs(float64(got[index(resultByHead, queries, heads, query, head, i)]) - want[i]/sum)
 						if !(e <= worst) {
 							worst = e
 						}

@@ -116,12 +116,10 @@ func weights(rng *rand.Rand, typ peers.Type, n int) (data []byte, values []float
 			}
 			for i := range v {
 				sub := i / 32
-				scale, least := int(s[sub&3])&63, int(s[4+sub&7])&63
+				scale, least := int(s[sub%4])&63, int(s[4+sub%4])&63
 				if sub >= 4 {
 					scale = int(s[4+sub])&15 | int(s[sub-4])>>6<<4
 					least = int(s[4+sub])>>4 | int(s[sub])>>6<<4
-				} else {
-					scale, least = int(s[sub])&63, int(s[sub+4])&63
 				}
 				q := int(qs[i/64*32+i%32]>>(i/32%2*4))&15 + high(i)
 				v[i] = d*float64(scale*q) - m*float64(least)

@@ -77,6 +77,28 @@ func (p *packed) lay(ctx context.Context, one native.Case) (native.Case, error) 
 	return one, nil
 }
 
+// Turned returns a Packer of the values of a naive Attention, of so many bytes an element. byHead says how they come, and sizes how many
+// heads, tokens and elements of a head they have, by the dimensions of a call.
+func Turned(bytes int, byHead bool, sizes func(dims []int64) (heads, tokens, width int64)) Packer {
+	return func(_ context.Context, dims []int64, content []byte) ([]byte, error) {
+		heads, tokens, width := sizes(dims)
+		out := make([]byte, len(content))
+		for head := range heads {
+			for token := range tokens {
+				from := (token*heads + head) * width
+				if byHead {
+					from = (head*tokens + token) * width
+				}
+				for i := range width {
+					to := int((head*width+i)*tokens+token) * bytes
+					copy(out[to:to+bytes], content[int(from+i)*bytes:])
+				}
+			}
+		}
+		return out, nil
+	}
+}
+
 // packRoom is what is laid out may be larger by, beside twice its size, before the program is called again.
 const packRoom = 1 << 20
 
