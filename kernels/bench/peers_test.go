@@ -60,10 +60,10 @@ func TestOptionalPeers(t *testing.T) {
 	lacking, wrong := kernels.Reject(space.Invalid, "no such way"), kernels.Reject(space.WrongAnswer, "off by one")
 	for _, c := range []struct {
 		fake
-		want string // peers, or the error
+		want string // peers and what is left out, or the error
 	}{
 		{fake{optional: true}, "lib lib-packed"},
-		{fake{optional: true, failing: lacking}, "lib"},
+		{fake{optional: true, failing: lacking}, "lib, without lib-packed: no such way"},
 		{fake{optional: true, failing: wrong}, "peer lib-packed: "},
 		{fake{failing: lacking}, "peer lib-packed: "},
 	} {
@@ -87,6 +87,9 @@ func TestOptionalPeers(t *testing.T) {
 				}
 			}
 			got = strings.Join(names, " ")
+			for name, why := range r.LeftOut {
+				got += ", without " + name + ": " + why
+			}
 			return nil
 		})
 		if err != nil {
