@@ -7,7 +7,7 @@ FUZZTIME ?= 60s
 CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
 	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise
 
-.PHONY: all build cc test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation man clean
+.PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation man clean
 
 all: build
 
@@ -17,6 +17,11 @@ build:
 # The manual pages, as man/tune.1 and one for each command.
 man: build
 	@$(BIN) man man
+
+# What bench compares kernels of language models with: ggml, 11 MB of an npm package, into the cache of this user. Tests that need it are
+# skipped without it.
+peers: build
+	@$(BIN) peers fetch
 
 # The native kernels compile C. A compiler is installed where that is possible without a question; without one
 # everything else works, and the tests that need it say so and are skipped.

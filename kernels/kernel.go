@@ -117,7 +117,10 @@ type Series struct {
 type Peer struct {
 	Name      string
 	Candidate Candidate // nil where the library is not installed
-	Package   string    // of Debian, that installs the library
+	Install   string    // how to get the library, such as "on Debian: apt-get install libblis4"
+	// Optional says that the peer is one of several ways of a library, and is left out where its check says that there is no such way:
+	// with status Invalid.
+	Optional bool
 }
 
 // Final is the result of a CompareFunc.

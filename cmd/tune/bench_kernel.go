@@ -126,7 +126,7 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 		return usage(err)
 	}
 	for _, p := range absent {
-		fmt.Fprintf(a.stderr, "%s: not installed, left out (on Debian: apt-get install %s)\n", p.Name, p.Package)
+		fmt.Fprintf(a.stderr, "%s: not installed, left out (%s)\n", p.Name, p.Install)
 	}
 	rows := []bench.Row{}
 	n := newNotice(a, quiet)
@@ -137,6 +137,9 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 		rows = append(rows, r)
 		if !quiet {
 			fmt.Fprintf(a.stderr, "  %s after %d evaluations, %.2f × %s\n", speed(r), r.Evaluations, r.Ratio, r.BestPeer)
+			for _, name := range slices.Sorted(maps.Keys(r.LeftOut)) {
+				fmt.Fprintf(a.stderr, "  without %s: %s\n", name, r.LeftOut[name])
+			}
 		}
 		return nil
 	})

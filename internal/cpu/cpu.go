@@ -49,9 +49,12 @@ var table = []struct {
 
 // Features returns the instruction sets that this CPU and the system support, Generic first.
 func Features() []string {
-	return features(func(f cpuid.FeatureID) bool {
-		return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tilesOffered())
-	})
+	return features(supports)
+}
+
+// supports reports whether this CPU and the system support a feature of amd64.
+func supports(f cpuid.FeatureID) bool {
+	return runtime.GOARCH == "amd64" && cpuid.CPU.Supports(f) && (f != cpuid.AMXTILE || tilesOffered())
 }
 
 func features(has func(cpuid.FeatureID) bool) []string {

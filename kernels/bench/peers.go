@@ -59,7 +59,11 @@ type Row struct {
 	Peers map[string]float64 `json:"peers"`
 	// PeerCosts are the costs of the libraries, in CostUnit.
 	PeerCosts map[string]float64 `json:"peer_costs"`
-	Baseline  float64            `json:"baseline"`
+	// PeerErrors are the largest absolute errors of the libraries' results, of those whose checks measure them.
+	PeerErrors map[string]float64 `json:"peer_errors,omitempty"`
+	Baseline   float64            `json:"baseline"`
+	// LeftOut says of libraries, or ways of one, why they are not compared with.
+	LeftOut map[string]string `json:"left_out,omitempty"`
 	// BestPeer is the fastest library, or "baseline" where there is none. Ratio is how many times faster than it the result is:
 	// the median of paired measurements, with its 95 % interval.
 	BestPeer string  `json:"best_peer"`
@@ -137,7 +141,7 @@ func (b Peers) Absent() (absent []kernels.Peer, err error) {
 }
 
 func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
-	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{},
+	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{}, PeerErrors: map[string]float64{}, LeftOut: map[string]string{},
 		Evaluations: tuned.Evaluations, Key: tuned.Key}
 	s, err := kernels.Open(b.Kernel, shape)
 	if err != nil {
@@ -160,7 +164,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if err != nil {
 		return r, err
 	}
-	rivals, err := b.rivals(ctx, s, seeds)
+	rivals, err := b.rivals(ctx, s, seeds, r.LeftOut)
 	if err != nil {
 		return r, err
 	}
@@ -199,7 +203,10 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			if rivals[i].name == baselineName {
 				return fmt.Errorf("%s: %w", baselineName, c.Err)
 			}
-			continue // a library that fails here is not compared with
+			if rivals[i].name != serialName {
+				r.LeftOut[rivals[i].name] = c.Err.Error()
+			}
+			continue
 		}
 		r.Rate, r.Cost = work/c.Baseline, c.Baseline
 		switch rivals[i].name {
@@ -211,6 +218,9 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 			r.RatioBaseline, _, _ = inverse(c)
 		default:
 			r.Peers[rivals[i].name], r.PeerCosts[rivals[i].name] = work/c.Cost, c.Cost
+			if d, ok := rivals[i].candidate.(kernels.Deviator); ok {
+				r.PeerErrors[rivals[i].name] = d.Deviation().MaxError
+			}
 		}
 		// The baseline follows the libraries, and counts as one where there is none.
 		if best < 0 || rivals[i].name != baselineName && c.Ratio > final.Comparisons[best].Ratio {
@@ -240,8 +250,9 @@ func (b Peers) peers(problem kernels.Problem) ([]kernels.Peer, error) {
 	return nil, nil
 }
 
-// rivals returns the libraries and, last, the baseline, all of them right on the inputs of the seeds.
-func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([]rival, error) {
+// rivals returns the libraries and, last, the baseline, all of them right on the inputs of the seeds. It adds to leftOut the ways of a
+// library that there are not here.
+func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64, leftOut map[string]string) ([]rival, error) {
 	peers, err := b.peers(s.Problem)
 	if err != nil {
 		return nil, err
@@ -252,6 +263,10 @@ func (b Peers) rivals(ctx context.Context, s *kernels.Opened, seeds []uint64) ([
 			continue
 		}
 		if err := kernels.Verify(ctx, p.Candidate, seeds); err != nil {
+			if r := kernels.AsRejection(err); p.Optional && r != nil && r.Status == space.Invalid {
+				leftOut[p.Name] = r.Reason
+				continue
+			}
 			return nil, fmt.Errorf("peer %s: %w", p.Name, err)
 		}
 		out = append(out, rival{p.Name, p.Candidate})

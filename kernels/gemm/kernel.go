@@ -1,14 +1,9 @@
 package gemm
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"tune/kernels"
-	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
-	"tune/space"
+	"tune/kernels/peers"
 )
 
 // Kernel is the product of two matrices of float32.
@@ -72,26 +67,14 @@ func (p *problem) Traits() kernels.Traits {
 
 // peers returns the products of the named libraries, all of which have to be installed, or of all libraries.
 func (p *problem) peers(names []string) ([]kernels.Peer, error) {
-	for _, name := range names {
-		if !slices.Contains(peers.Names(), name) {
-			return nil, fmt.Errorf("unknown peer %q: want %s%s", name, strings.Join(peers.Names(), ", "), space.DidYouMean(name, peers.Names()))
-		}
+	wrap := func(s native.Source) kernels.Candidate { return p.Wrap(s, p.spec.presets[0].Point) }
+	transposed, threads := p.spec.layout == LayoutNT, p.spec.threads
+	offers := peers.OfLibraries(wrap, func(l peers.Library) native.Source { return l.Sgemm(transposed, threads) })
+	ggml := peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
+		return []kernels.Peer{{Name: "ggml", Candidate: wrap(g.Source(peers.MulMat(peers.F32), peers.Plain, threads))}}, nil
+	})
+	if !transposed {
+		ggml.Unfit = "multiplies by rows of weights alone: say layout=" + LayoutNT + " in --shapes"
 	}
-	found := peers.Find()
-	var out []kernels.Peer
-	for _, name := range peers.Names() {
-		if len(names) > 0 && !slices.Contains(names, name) {
-			continue
-		}
-		peer := kernels.Peer{Name: name, Package: peers.Package(name)}
-		switch at := slices.IndexFunc(found, func(p peers.Peer) bool { return p.Name == name }); {
-		case at >= 0:
-			source := found[at].Source(p.spec.layout == LayoutNT, p.spec.threads)
-			peer.Candidate = p.Wrap(source, p.spec.presets[0].Point)
-		case len(names) > 0:
-			return nil, fmt.Errorf("peer %s is not installed: install it (on Debian: apt-get install %s), or leave it out of --peers", name, peer.Package)
-		}
-		out = append(out, peer)
-	}
-	return out, nil
+	return peers.Select(names, append(offers, ggml))
 }

@@ -476,8 +476,10 @@ func (o *operands) result(i, j int) result {
 }
 
 // verify compares C.
-func (o *operands) verify(c []float32) (kernels.Deviation, error) {
-	tolerance := Tolerance(o.k)
+func (o *operands) verify(c []float32) (kernels.Deviation, error) { return o.within(c, Tolerance(o.k)) }
+
+// within compares C with a tolerance relative to the sizes of what is added up.
+func (o *operands) within(c []float32, tolerance float64) (kernels.Deviation, error) {
 	wrong, compared := 0, 0
 	worst, worstError := 0, math.Inf(-1)
 	var worstWant result
@@ -515,7 +517,7 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) {
 	if o.whole {
 		return kernels.Deviation{}, nil
 	}
-	return kernels.Deviation{}, o.freivalds(c)
+	return kernels.Deviation{}, o.freivalds(c, tolerance)
 }
 
 // product is Wᵀ·x and |Wᵀ|·|x| for a vector x of random signs: for the quants and, by sub-blocks, for the minima.
@@ -548,7 +550,7 @@ func (o *operands) signed() *product {
 
 // freivalds compares C·x with A·(Wᵀ·x), row by row, for a vector x of random signs [Freivalds, "Probabilistic machines can use less
 // running time", IFIP 1977]. An element that is wrong by more than the tolerance of all elements together fails its row.
-func (o *operands) freivalds(c []float32) error {
+func (o *operands) freivalds(c []float32, tolerance float64) error {
 	p := o.product()
 	subs, perBlock := o.k/o.Sub, o.Weights/o.Sub
 	for i := range o.m {
@@ -568,7 +570,7 @@ func (o *operands) freivalds(c []float32) error {
 		}
 		// The errors of independent elements add up like their squares. What rounds are sums of four products, whose sizes are about half
 		// of those of their terms. The errors are so far below the tolerance that sums of one sign, which are not, pass too.
-		if limit := Tolerance(o.k) * size / math.Sqrt(float64(o.n*4)); !(math.Abs(got-want) <= limit) {
+		if limit := tolerance * size / math.Sqrt(float64(o.n*4)); !(math.Abs(got-want) <= limit) {
 			return kernels.Reject(space.WrongAnswer, "row %d: the product with random signs is %g, want %g ± %.2g", i, got, want, limit)
 		}
 	}

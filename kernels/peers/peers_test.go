@@ -17,10 +17,10 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := find([]string{empty, dir})
-	if len(found) != 1 || found[0] != (Peer{Name: "blis", Path: path}) {
+	if len(found) != 1 || found[0] != (Library{Name: "blis", Path: path}) {
 		t.Errorf("found %v, want blis at %s", found, path)
 	}
-	if text := found[0].Source(true, 3).Text; !strings.Contains(text, path) || !strings.Contains(text, `setenv("BLIS_NUM_THREADS", "3", 1)`) {
+	if text := found[0].Sgemm(true, 3).Text; !strings.Contains(text, path) || !strings.Contains(text, `setenv("BLIS_NUM_THREADS", "3", 1)`) {
 		t.Errorf("the source does not load %s with 3 threads:\n%s", path, text)
 	}
 }

@@ -1,6 +1,3 @@
-// Package peers makes candidates of the matrix products of installed libraries, so that they are built, checked and
-// timed as generated ones are, in a worker of their own. A library is loaded by the candidate when it is first
-// called; nothing is linked with it.
 package peers
 
 import (
@@ -15,8 +12,8 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// Peer is an installed library.
-type Peer struct {
+// Library is an installed library of linear algebra.
+type Library struct {
 	Name string // "openblas", "blis" or "dnnl"
 	Path string // of the shared library
 }
@@ -36,6 +33,9 @@ type library struct {
 	DNNL        bool // dnnl_sgemm instead of cblas_sgemm
 }
 
+// install says how users get the library.
+func (l library) install() string { return "on Debian: apt-get install " + l.debian }
+
 var libraries = []library{
 	{
 		Name:        "openblas",
@@ -54,7 +54,7 @@ var libraries = []library{
 		Environment: []string{"BLIS_NUM_THREADS", "OMP_NUM_THREADS"},
 	},
 	{
-		Name:        "dnnl",
+		Name:        nameDNNL,
 		sonames:     []string{"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"},
 		debian:      "libdnnl2",
 		SetThreads:  "omp_set_num_threads",
@@ -65,34 +65,15 @@ var libraries = []library{
 	},
 }
 
-// Names lists the libraries that Find knows.
-func Names() []string {
-	var out []string
-	for _, l := range libraries {
-		out = append(out, l.Name)
-	}
-	return out
-}
-
-// Package returns the package of Debian that installs a library.
-func Package(name string) string {
-	for _, l := range libraries {
-		if l.Name == name {
-			return l.debian
-		}
-	}
-	return ""
-}
-
 // Find returns the libraries that are installed where the loader looks for them.
-func Find() []Peer { return find(directories()) }
+func Find() []Library { return find(directories()) }
 
-func find(directories []string) []Peer {
-	var out []Peer
+func find(directories []string) []Library {
+	var out []Library
 	for _, l := range libraries {
 		for _, path := range paths(directories, l.sonames) {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				out = append(out, Peer{Name: l.Name, Path: path})
+				out = append(out, Library{Name: l.Name, Path: path})
 				break
 			}
 		}
@@ -136,26 +117,31 @@ func directories() []string {
 	return existing
 }
 
-// Source returns the candidate that calls the library: C = A·B, or with transposed C = A·Bᵀ where B is stored N by
-// K. Its arguments and dimensions are those of package gemm. It aborts, with the reason on standard error, where
-// the library cannot be loaded.
-func (p Peer) Source(transposed bool, threads int) native.Source {
-	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
-	if i < 0 {
-		panic("peers: no library " + p.Name)
-	}
+// Sgemm returns the candidate that calls the library for a product of matrices of float32: C = A·B, or with transposed C = A·Bᵀ
+// where B is stored n by k. Its arguments are A, B and C, and the dimensions m, n and k. It aborts, with the reason on standard error,
+// where the library cannot be loaded.
+func (p Library) Sgemm(transposed bool, threads int) native.Source {
 	var w cgen.Writer
-	w.Piece(pieces, "peer", struct {
+	w.Piece(pieces, "sgemm", struct {
 		library
 		Path       string
 		Transposed bool
 		Threads    int
-	}{libraries[i], p.Path, transposed, threads})
+	}{p.library(), p.Path, transposed, threads})
 	return native.Source{Lang: "c", Text: w.String(), Flags: []string{"-O2"}, Threads: threads}
 }
 
-// pieces are the text of a candidate.
-var pieces = cgen.ParsePieces(pieceFiles, "peer.c.tmpl")
+// library returns how it is called.
+func (p Library) library() library {
+	i := slices.IndexFunc(libraries, func(l library) bool { return l.Name == p.Name })
+	if i < 0 {
+		panic("peers: no library " + p.Name)
+	}
+	return libraries[i]
+}
 
-//go:embed peer.c.tmpl
+// pieces are the text of a candidate.
+var pieces = cgen.ParsePieces(pieceFiles, "sgemm.c.tmpl", "ggml.c.tmpl", "matmul.c.tmpl")
+
+//go:embed *.c.tmpl
 var pieceFiles embed.FS

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"tune/kernels/gemm"
-	"tune/kernels/gemm/internal/peers"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
+	"tune/kernels/peers"
 )
 
 func TestMain(m *testing.M) { nativetest.Main(m) }
@@ -30,7 +30,7 @@ func TestPeersAreRight(t *testing.T) {
 		problem := made.(*native.Problem)
 		for _, p := range found {
 			for _, threads := range []int{1, 2} {
-				c := problem.Wrap(p.Source(layout == gemm.LayoutNT, threads), problem.Presets()[0].Point)
+				c := problem.Wrap(p.Sgemm(layout == gemm.LayoutNT, threads), problem.Presets()[0].Point)
 				if err := c.Check(t.Context(), 1); err != nil {
 					t.Errorf("%s, layout %s, %d threads: %v", p.Name, layout, threads, err)
 				}

@@ -1,0 +1,79 @@
+package qgemm
+
+import (
+	"context"
+	"fmt"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/peers"
+	"tune/space"
+)
+
+// problem is the problem of a shape, with the libraries that compute the same.
+type problem struct {
+	*native.Problem
+	spec *Spec
+	host *native.Host
+}
+
+// Traits says, beside what all problems of generated code can do, which libraries there are.
+func (p *problem) Traits() kernels.Traits {
+	t := p.Problem.Traits()
+	t.Peers = p.peers
+	return t
+}
+
+// peers returns ggml, in each way in which it may keep the weights: as they are, which is what the form plain takes, or rearranged.
+func (p *problem) peers(names []string) ([]kernels.Peer, error) {
+	return peers.Select(names, []peers.Offer{peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
+		for _, t := range peers.Types() {
+			if t.Name != p.spec.weights.Name {
+				continue
+			}
+			lenient, err := native.New(peerSpec{p.spec}, native.Options{Host: p.host})
+			if err != nil {
+				return nil, err
+			}
+			plain := p.spec.presets[0].Point
+			wrap := func(s native.Source) kernels.Candidate { return lenient.(*native.Problem).Wrap(s, plain) }
+			return g.Products(p.host, peerSpec{p.spec}, plain, wrap, peers.MulMat(t), p.spec.threads)
+		}
+		return nil, fmt.Errorf("ggml has no products with weights in %s", p.spec.weights.Name)
+	})})
+}
+
+// peerTolerance is how far the results of a library may be from the exact ones, relative to the sum of the sizes of the parts that are
+// added up. ggml rounds the scales of activations to fp16, and has a definition of its own of activations in blocks of 256.
+const peerTolerance = 1e-2
+
+// peerSpec is the family as libraries are checked: on the asked shape alone, because what they do with numbers that are none is theirs to
+// say, and with a tolerance of their own.
+type peerSpec struct{ *Spec }
+
+// Cases returns the asked shape.
+func (s peerSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.Case, error) {
+	d, err := s.inputs.of(s.Spec, seed, keepSeeds)
+	if err != nil {
+		return nil, err
+	}
+	return []native.Case{s.tolerant(p, d)}, ctx.Err()
+}
+
+// Variant returns the asked shape with the inputs of a seed.
+func (s peerSpec) Variant(_ context.Context, p space.Point, seed uint64) (native.Case, error) {
+	d, err := s.varied.of(s.Spec, seed, keepVariants)
+	if err != nil {
+		return native.Case{}, err
+	}
+	return s.tolerant(p, d), nil
+}
+
+// tolerant returns a case with the tolerance of libraries.
+func (s peerSpec) tolerant(p space.Point, d *drawn) native.Case {
+	one := s.newCase(p, d)
+	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+		return d.want.within(native.AsFloats(buffers[len(buffers)-1]), peerTolerance)
+	}
+	return one
+}
