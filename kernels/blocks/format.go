@@ -9,7 +9,8 @@ import (
 	"tune/space"
 )
 
-// Format is a way to store a row of weights. Formats come from Formats, Floats, ByName and ByType; they can be compared.
+// Format is a way to store a row of weights. Formats come from Formats, Floats, ByName and ByType. They can be compared, and used by
+// several goroutines at once.
 type Format struct {
 	Name    string // in lower case: q4_0
 	Type    uint32 // the number of the format in GGUF files

@@ -141,20 +141,20 @@ func (f *File) Tensor(name string) (Tensor, error) {
 		}
 		names[i] = t.Name
 	}
-	var close []string
-	for len(close) < 3 {
+	var closest []string
+	for len(closest) < 3 {
 		near := space.Nearest(name, names)
 		if near == "" {
 			break
 		}
-		close = append(close, quote(near))
+		closest = append(closest, quote(near))
 		names = slices.DeleteFunc(names, func(other string) bool { return other == near })
 	}
 	switch {
-	case len(close) == 1:
-		return Tensor{}, fmt.Errorf("%s has no tensor %s: did you mean %s?", f.Path, quote(name), close[0])
-	case len(close) > 1:
-		return Tensor{}, fmt.Errorf("%s has no tensor %s: the closest names are %s", f.Path, quote(name), strings.Join(close, ", "))
+	case len(closest) == 1:
+		return Tensor{}, fmt.Errorf("%s has no tensor %s: did you mean %s?", f.Path, quote(name), closest[0])
+	case len(closest) > 1:
+		return Tensor{}, fmt.Errorf("%s has no tensor %s: the closest names are %s", f.Path, quote(name), strings.Join(closest, ", "))
 	case len(names) == 0:
 		return Tensor{}, fmt.Errorf("%s has no tensors", f.Path)
 	}
