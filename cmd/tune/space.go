@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 
 	"tune/internal/files"
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/results/exchange"
 	"tune/space"
 	"tune/space/t1"
@@ -97,6 +99,9 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 		return nil, nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
+	if faults, wrong := errors.AsType[user.Faults](err); wrong {
+		return nil, nil, usage(faults)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +201,7 @@ func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
 		return err
 	}
 	for _, p := range presets {
-		if _, err := fmt.Fprintf(a.stdout, "preset %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "point %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
 			return err
 		}
 	}
