@@ -252,6 +252,9 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 		if config != "" {
 			return set, nil, nil, nil, usage(fmt.Errorf("--config: %s is given as well, and only one file can be run", quoted(args[0])))
 		}
+		if err := present(args[0]); err != nil {
+			return set, nil, nil, nil, usage(err)
+		}
 		config, args = args[0], nil
 	}
 	kernel := ""

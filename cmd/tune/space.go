@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +63,9 @@ smallest set of constraints that conflict.`,
 // findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
+		if err := present(name); err != nil {
+			return nil, nil, usage(err)
+		}
 		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
 		data, err := files.Read(name, files.Data)
 		if measured := err == nil && isMeasured(data); !measured {
@@ -82,11 +84,8 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 		s, err := readSpace(name)
 		return s, nil, err
 	}
-	k, err := a.catalog(false).Lookup(name)
+	k, err := a.lookup(name)
 	if err != nil {
-		if _, serr := os.Stat(name); serr == nil {
-			err = fmt.Errorf("%w; for the file write ./%s", err, name)
-		}
 		return nil, nil, usage(err)
 	}
 	return spaceOf(k, set)

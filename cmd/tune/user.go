@@ -239,6 +239,9 @@ It also reads the files of settings that a run would read (see tune config). If 
 // check examines a file. The report is nil where nothing can be said about it.
 func (a *app) check(c *cobra.Command, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
+	if err := present(path); err != nil {
+		return nil, usage(err)
+	}
 	if file := kernelIn(path); file != "" {
 		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
 	}
