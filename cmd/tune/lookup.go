@@ -26,8 +26,8 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 			return nil, fmt.Errorf("%w; for the kernel in %[2]s write %[2]s", err, name+ending)
 		}
 	}
-	if file := kernelIn(name); file != "" {
-		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, file)
+	if found := kernelsIn(name); len(found) > 0 {
+		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
 	}
 	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w; for the file write %s", err, configPath(name))

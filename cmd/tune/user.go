@@ -242,8 +242,8 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 	if err := present(path); err != nil {
 		return nil, usage(err)
 	}
-	if file := kernelIn(path); file != "" {
-		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
+	if err := folderFault(path, "tune check"); err != nil {
+		return nil, usage(err)
 	}
 	k, err := user.Load(path)
 	if err != nil {
