@@ -19,8 +19,17 @@ func (t Table) Names() []string {
 	return names
 }
 
-// Lookup returns the kernel of the given name. The error of an unknown name lists the right ones and says
-// which is nearest.
+// UnknownError says that no kernel has a name. It lists the names that there are, and says which is nearest.
+type UnknownError struct {
+	Name  string
+	Names []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("unknown kernel %q: want one of %s%s", e.Name, strings.Join(e.Names, ", "), space.DidYouMean(e.Name, e.Names))
+}
+
+// Lookup returns the kernel of the given name. The error of another name is an *UnknownError.
 func (t Table) Lookup(name string) (Kernel, error) {
 	names := t.Names()
 	for i, n := range names {
@@ -28,5 +37,5 @@ func (t Table) Lookup(name string) (Kernel, error) {
 			return t[i], nil
 		}
 	}
-	return nil, fmt.Errorf("unknown kernel %q: want one of %s%s", name, strings.Join(names, ", "), space.DidYouMean(name, names))
+	return nil, &UnknownError{name, names}
 }

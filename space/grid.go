@@ -80,7 +80,7 @@ func (g Grid) values() []Value {
 		x, by := g.From+(g.To-g.From)*float64(i)/n, step
 		if g.Log {
 			x = math.Exp(math.Log(g.From) + (math.Log(g.To)-math.Log(g.From))*float64(i)/n)
-			by = x * (ratio - 1)
+			by = min(x*(ratio-1), x/2/nearly) // so that no value becomes 0
 		}
 		switch i {
 		case 0:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -127,33 +128,69 @@ func (s *Space) Write(w io.Writer) error {
 	return encoder.Close()
 }
 
-// SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, the result
-// says so, with line and column.
+// SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, or a
+// placeholder without quotes, the result is a *TextError.
 func SyntaxError(data []byte, err error) error {
 	if !strings.HasPrefix(err.Error(), "yaml: ") {
 		return err
 	}
 	about := 1 // the package leaves out the first line
 	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &about)
-	for i, text := range strings.Split(string(data), "\n") {
+	lines := strings.Split(string(data), "\n")
+	for i, text := range lines {
 		indent := text[:len(text)-len(strings.TrimLeft(text, " \t-"))]
 		at := strings.IndexByte(indent, '\t')
 		// The package may name the line before or after it.
 		if at >= 0 && strings.TrimSpace(text) != "" && max(i+1-about, about-i-1) <= 1 {
-			return &TabError{i + 1, at + 1}
+			return &TextError{i + 1, at + 1, "a tab indents this line, but YAML is indented by spaces: replace it by spaces"}
+		}
+	}
+	// The package names the line where a list or a mapping begins, and the placeholder is in it.
+	for i := max(about-1, 0); i < len(lines); i++ {
+		if at := barePlaceholder(lines[i]); at >= 0 {
+			return &TextError{i + 1, 1 + utf8.RuneCountInString(lines[i][:at]), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
 		}
 	}
 	return err
 }
 
-// TabReason says what is wrong with the line of a TabError.
-const TabReason = "a tab indents this line, but YAML is indented by spaces: replace it by spaces"
+// TextError is a mistake that a text without YAML syntax most likely has.
+type TextError struct {
+	Line, Column int // from 1
+	Reason       string
+}
 
-// TabError says that a tab indents a line of YAML.
-type TabError struct{ Line, Column int } // from 1
+func (e *TextError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+}
 
-func (e *TabError) Error() string {
-	return fmt.Sprintf("line %d: %s", e.Line, TabReason)
+// barePlaceholder returns where {{ stands in a line of YAML outside of quotes: at the beginning of a value, or in a list or mapping
+// that begins in this line. It is -1 where it stands nowhere.
+func barePlaceholder(line string) int {
+	quote, depth := byte(0), 0
+	begins := true // whether a value or a key may begin here
+	for i := range len(line) {
+		c := line[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case begins && (c == '"' || c == '\''):
+			quote = c
+		case c == '#' && (i == 0 || line[i-1] == ' '):
+			return -1
+		case (begins || depth > 0) && strings.HasPrefix(line[i:], "{{"):
+			return i
+		case begins && (c == '[' || c == '{'), depth > 0 && (c == '[' || c == '{'):
+			depth++
+		case depth > 0 && (c == ']' || c == '}'):
+			depth--
+		}
+		before := strings.HasPrefix(line[i+1:], " ")
+		begins = c == '[' || c == '{' || c == ' ' && begins || c == ',' && depth > 0 || c == ':' && before || c == '-' && begins && before
+	}
+	return -1
 }
 
 // fields is a YAML mapping with known fields.
@@ -362,6 +399,11 @@ var parameterFields = []string{"name", "type", "from", "to", "step", "steps", "s
 // defaults to 1), float, pow2, enum and bool.
 func (p *Parameter) UnmarshalYAML(node *yaml.Node) error { return p.Read(node) }
 
+// valuesOf says of the types that take no values where theirs come from.
+var valuesOf = map[string]string{
+	"int": "takes from, to and step", "pow2": "takes from and to", floatType: "takes from, to and steps", "bool": "has false and true",
+}
+
 // Read is UnmarshalYAML for a file whose parameters have more fields, which the caller reads.
 func (p *Parameter) Read(node *yaml.Node, more ...string) error {
 	f, err := readFields(node, "parameter", slices.Concat(parameterFields, more)...)
@@ -392,6 +434,9 @@ func (p *Parameter) Read(node *yaml.Node, more ...string) error {
 		return f.fail("type", "there is no type %q%s; the types are %s", typeName, DidYouMean(typeName, names), strings.Join(names, ", "))
 	}
 	p.Type = TypeInt + Type(at)
+	if source := valuesOf[typeName]; f.at["values"] != nil && source != "" {
+		return f.fail("values", "type %s %s instead of a list: leave values out, or write type: enum", typeName, source)
+	}
 	if p.Grid, err = f.grid(p.Name, typeName); err != nil {
 		return err
 	}
@@ -411,16 +456,12 @@ func (p *Parameter) readValues(f *fields) error {
 		return err
 	}
 	switch n := f.at["values"]; {
-	case p.Grid != nil && n != nil:
-		return f.fail("values", "the values follow from from, to and steps: leave it out, or write type: enum")
 	case p.Grid != nil:
 		p.Type, p.Values = TypeEnum, p.Grid.values()
 	case p.Type == TypeEnum && n == nil:
 		return f.fail("values", "parameter %q of type enum needs it: list its values, as in values: [1, 2, 4]", p.Name)
 	case p.Type == TypeEnum && len(values) == 0:
 		return f.fail("values", "it is empty: list the values, as in values: [1, 2, 4]")
-	case p.Type != TypeEnum && n != nil:
-		return f.fail("values", "type %s does not take it: leave it out, or write type: enum", p.Type)
 	}
 	if len(values) > maxValues {
 		return f.fail("values", "%d are more than %d", len(values), maxValues)

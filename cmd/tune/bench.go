@@ -133,8 +133,11 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 // kernelOf returns the kernel that an argument names: one that tune knows, or that of a YAML file. done ends what it has started.
 func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if !isYAML(name) {
-		k, err = a.catalog(false).Lookup(name)
+		k, err = a.lookup(name)
 		return k, func() {}, usage(err)
+	}
+	if err := present(name); err != nil {
+		return nil, nil, usage(err)
 	}
 	own, err := user.Load(name)
 	if err != nil {

@@ -43,6 +43,9 @@ Tuner and T4 files can.`,
 		if _, err := strategies.Parse(*strategy); err != nil {
 			return usage(fmt.Errorf("--strategy: %w", err))
 		}
+		if err := present(*data); err != nil {
+			return usage(fmt.Errorf("--data: %w", err))
+		}
 		k, err := recorded.Load(*data)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func (a *app) checkSettings(c *cobra.Command, path string) (*checkReport, error)
 	if err := a.adoptData(&set, false); err != nil {
 		return nil, err
 	}
-	k, err := a.table.Lookup(set.kernel)
+	k, err := a.catalog(false).Lookup(set.kernel)
 	if err != nil {
 		return nil, set.blame("kernel", err)
 	}

@@ -252,13 +252,16 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 		if config != "" {
 			return set, nil, nil, nil, usage(fmt.Errorf("--config: %s is given as well, and only one file can be run", quoted(args[0])))
 		}
+		if err := present(args[0]); err != nil {
+			return set, nil, nil, nil, usage(err)
+		}
 		config, args = args[0], nil
 	}
 	kernel := ""
 	if len(args) == 1 {
 		kernel = args[0]
-		if file := kernelIn(kernel); file != "" && !slices.Contains(a.table.Names(), kernel) {
-			return set, nil, nil, nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", kernel, c.CommandPath(), file))
+		if err := folderFault(kernel, c.CommandPath()); err != nil && !slices.Contains(a.table.Names(), kernel) {
+			return set, nil, nil, nil, usage(err)
 		}
 	}
 	set, own, looked, err = runSettings(c.Flags(), config, kernel, a.environ)
@@ -293,12 +296,11 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	return set, own, looked, closeKernel, nil
 }
 
-// kernelIn returns the path of the one file of a kernel in a folder; "" where the path is no folder or it has none or several.
-func kernelIn(path string) string {
+// kernelsIn returns the paths of the files of kernels in a folder; nil where the path is no folder.
+func kernelsIn(path string) (found []string) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return ""
+		return nil
 	}
-	var found []string
 	for _, ending := range []string{"*.yaml", "*.yml"} {
 		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
 		for _, name := range names {
@@ -307,10 +309,19 @@ func kernelIn(path string) string {
 			}
 		}
 	}
-	if len(found) != 1 {
-		return ""
+	return found
+}
+
+// folderFault says what to write instead of a folder with kernels, as the argument of a command; nil where it is none.
+func folderFault(path, command string) error {
+	switch found := kernelsIn(path); len(found) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s is a folder: for the kernel in it write '%s %s'", path, command, found[0])
+	default:
+		return fmt.Errorf("%s is a folder with several kernels: write '%s FILE' with one of %s", path, command, strings.Join(found, ", "))
 	}
-	return found[0]
 }
 
 // isYAML reports whether an argument names a YAML file.

@@ -21,6 +21,9 @@ func (a *app) adoptData(set *settings, named bool) error {
 	case set.kernel != recorded.Name:
 		return set.blame("data", fmt.Errorf("kernel %s does not take measurements: they are for %s", set.kernel, recorded.Name))
 	}
+	if err := present(set.data); err != nil {
+		return set.blame("data", err)
+	}
 	k, err := recorded.Load(set.data)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -24,6 +25,9 @@ func exportFormats() []string { return append(slices.Clone(tune.Formats), librar
 
 // exportLibrary writes the winner of a run as a header and a source into a folder.
 func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string) error {
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
 	n := newNotice(a, false)
 	n.brief = true
 	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure, n.measuring)
@@ -48,11 +52,13 @@ func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir strin
 	}
 	l, err := native.NewLibrary(program, build, name, aboutLibrary(schedule))
 	if err != nil {
+		// With another name it shows whether the name or the run is at fault.
+		if _, other := native.NewLibrary(program, build, plainName, ""); other == nil {
+			return usage(fmt.Errorf("--prefix: %w", err))
+		}
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
@@ -69,6 +75,21 @@ func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir strin
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n%s\nbuild     %s\n", header, source, strings.Join(command, " "))
 	return err
+}
+
+// plainName is a name that every library can have.
+const plainName = "kernel"
+
+// checkFolder refuses the name of a file where the folder of a library is wanted.
+func checkFolder(folder string) error {
+	info, err := os.Stat(folder)
+	isFile := err == nil && !info.IsDir()
+	if ext := filepath.Ext(folder); isFile || err != nil && slices.Contains([]string{".c", ".h", ".cc", ".cpp", ".o", ".so", ".a"}, ext) {
+		name := strings.TrimSuffix(filepath.Base(folder), ext)
+		return usage(fmt.Errorf("--output: %s is a file, and a library is two of them: write the folder, --output %s, and --prefix NAME for their names, such as --prefix %s",
+			folder, filepath.Dir(folder), name))
+	}
+	return nil
 }
 
 // libraryName makes the name of a function from kernel and shape: gemm_f32_m512_n512_k512.

@@ -14,6 +14,7 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/worker"
+	"tune/kernels/peers"
 	"tune/results"
 )
 
@@ -25,6 +26,7 @@ type machine struct {
 	Caches     cpu.Caches       `json:"caches"`
 	ISAs       []string         `json:"isas"`
 	Compilers  []cc.Compiler    `json:"compilers"`
+	Libraries  []peers.Known    `json:"libraries"` // that tune bench can compare with
 	Isolation  worker.Isolation `json:"isolation"`
 	Roofs      []native.Roof    `json:"roofs"`
 	// Why kernels in C cannot run here, "" where they can.
@@ -36,7 +38,8 @@ func (a *app) machineCommand() *cobra.Command {
 		Use:   "machine",
 		Short: "Show what tune finds on this machine, and how kernels are isolated",
 		Long: `machine shows what tune finds here: the processor, the cores that it may use and the one that it times on, the C
-compilers, and which features of the system isolate the code of kernels. It starts a worker process to find out.
+compilers, the libraries that tune bench can compare matrix products with, and which features of the system isolate the code of
+kernels. It starts a worker process to find out.
 
 The roofs are what one core reaches if it does nothing else: arithmetic in each unit that it has, and reads and copies in each cache
 and in memory. A copied byte counts twice. The first call measures them, which takes some seconds, and keeps them for this processor.
@@ -47,7 +50,7 @@ With --measure it measures again, and keeps the higher ones.`,
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	measure := c.Flags().Bool("measure", false, "measure the roofs again")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}}
+		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}, Libraries: peers.List()}
 		m.TimingCore, m.Allowed = a.host.Cores()
 		if tools, err := a.host.Toolchain(c.Context()); err != nil {
 			m.Why = err.Error()
@@ -91,6 +94,13 @@ func (a *app) printMachine(m machine) error {
 	printRoofs(w, m.Roofs)
 	for _, c := range m.Compilers {
 		fmt.Fprintf(w, "compiler\t%s: %s\n", c.Name, c.Version)
+	}
+	for _, l := range m.Libraries {
+		where := l.Path
+		if where == "" {
+			where = fmt.Sprintf("not found (%s)", l.Install)
+		}
+		fmt.Fprintf(w, "library\t%s: %s\n", strings.TrimSpace(l.Name+" "+l.Version), where)
 	}
 	if m.Isolation.Seccomp {
 		fmt.Fprintln(w, "isolation\tsystem calls of kernels are filtered (seccomp): no processes, signals to others, connections, or changes to files or the system")

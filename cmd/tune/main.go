@@ -14,7 +14,7 @@
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
 //	tune explain POINT|DIR        what a generator builds from a point, and what limits its cost
-//	tune sim PROGRAM.json         run a program of the VLIW machine on a fresh tree
+//	tune sim PROGRAM.json|DIR     run a program of the VLIW machine on a fresh tree
 //	tune bench search KERNEL      compare strategies on a kernel or, with --data, on measured spaces
 //	tune bench KERNEL             tune a kernel and compare it with installed libraries
 //	tune bench race --data FILE   evaluate early stopping on a space whose single repeats are known
@@ -34,7 +34,7 @@
 //
 //	0    success: a candidate was found and verified, or the check passed
 //	1    tune failed, or the check failed
-//	2    usage: a wrong command, flag, key, type or unit
+//	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
 //	3    no valid candidate was found
 //	130  interrupted; the best so far is exported, and the run can be resumed
 package main

@@ -108,7 +108,11 @@ type starting struct {
 }
 
 func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
-	k, err := a.table.Lookup(set.kernel)
+	find := a.catalog(false).Lookup
+	if set.from["kernel"] == "" {
+		find = a.lookup // it is an argument
+	}
+	k, err := find(set.kernel)
 	if err != nil {
 		return set.blame("kernel", err)
 	}
@@ -368,6 +372,9 @@ func (a *app) runAt(arg string, yes, run bool) (string, *catalog.Found, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	if err := isRun(dir); err != nil {
+		return "", nil, usage(err)
+	}
 	found, err := a.catalog(yes).OfRun(dir, run)
 	return dir, found, err
 }
@@ -600,6 +607,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if *yes && !*measure {
 			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
 		}
+		if err := isRun(args[0]); err != nil {
+			return usage(err)
+		}
 		found, err := a.catalog(*yes).OfRun(args[0], *measure)
 		if err != nil {
 			return err
@@ -661,9 +671,8 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		}
 		path := args[0]
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			path = filepath.Join(path, tune.ScheduleName)
-			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, args[0])
+			if path, err = scheduleIn(path); err != nil {
+				return err
 			}
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
@@ -695,6 +704,21 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		return err
 	}
 	return c
+}
+
+// scheduleIn returns the path of the schedule in the directory of a run.
+func scheduleIn(dir string) (string, error) {
+	path := filepath.Join(dir, tune.ScheduleName)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if err := isRun(dir); err != nil {
+		return "", usage(err)
+	}
+	if !isRunDir(dir) {
+		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s", dir, results.SettingsName, tune.ScheduleName)
+	}
+	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, dir)
 }
 
 // mostChecks bounds --checks, whose seeds are drawn beforehand and printed.

@@ -367,7 +367,10 @@ func newLayer(name string, data []byte) (layer, error) {
 // openConfig reads a file, or a preset that is built in.
 func openConfig(config string) (name string, data []byte, err error) {
 	if strings.ContainsAny(config, "./\\") {
-		if data, err = files.Read(config, files.YAML); err != nil {
+		if err = present(config); err == nil {
+			data, err = files.Read(config, files.YAML)
+		}
+		if err != nil {
 			return "", nil, fmt.Errorf("--config: %w", err)
 		}
 		return config, data, nil

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tune"
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
@@ -21,11 +25,13 @@ import (
 
 func (a *app) simCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "sim PROGRAM.json",
+		Use:   "sim PROGRAM.json|DIR",
 		Short: "Run a program of the VLIW machine on a fresh tree",
 		Long: `sim runs a program in the exchange format on a tree made from a seed. It prints whether the result is right, the cycles,
-and the used slots of each engine. With --vectors it checks every program and tree image in a file of golden vectors.`,
-		Example: `  tune sim best.program.json --shape height=10,rounds=16,batch=256 --seed 1
+and the used slots of each engine. Given the directory of a run of the tree hash, or the best.json in it, sim runs the program
+that was exported there, at the shape of the run. With --vectors it checks every program and tree image in a file of golden vectors.`,
+		Example: `  tune sim runs/treehash-20260102-150405-1 --seed 2
+  tune sim best.program.json --shape height=10,rounds=16,batch=256 --seed 1
   tune sim best.program.json --shape outputs=all --trace out.json
   tune sim best.program.json --trace out.json --names names.json    # {"node 3": [120, 8], …}
   tune sim --vectors vliw.json`,
@@ -41,7 +47,7 @@ and the used slots of each engine. With --vectors it checks every program and tr
 		if *vectors != "" {
 			return noArgs(c, args)
 		}
-		return exactly(1, "the file of a program, or --vectors")(c, args)
+		return exactly(1, "the file of a program or the directory of a run, or --vectors")(c, args)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *vectors != "" {
@@ -66,11 +72,15 @@ and the used slots of each engine. With --vectors it checks every program and tr
 		if *names != "" && *trace == "" {
 			return usage(errors.New("--names: names are for a trace: give --trace too"))
 		}
-		shape, err := kernels.ParseShape(treehash.Kernel{}.Info().Shape, set.shape)
+		path, of, err := programAt(args[0])
+		if err != nil {
+			return err
+		}
+		shape, err := kernels.ParseShape(treehash.Kernel{}.Info().Shape, cmp.Or(set.shape, of))
 		if err != nil {
 			return set.blame("shape", err)
 		}
-		program, err := readProgram(args[0])
+		program, err := readProgram(path)
 		if err != nil {
 			return err
 		}
@@ -79,9 +89,31 @@ and the used slots of each engine. With --vectors it checks every program and tr
 				return err
 			}
 		}
-		return a.simulate(args[0], program, shape, set.shape != "", treeSeed, *cycles, *trace, *asJSON)
+		return a.simulate(path, program, shape, set.shape != "" || of != "", treeSeed, *cycles, *trace, *asJSON)
 	}
 	return c
+}
+
+// programAt returns the path of the program that an argument names: a file or, for the directory of a run or the schedule in it, what
+// was exported there. shape is that of the run, and "" for a file.
+func programAt(arg string) (path, shape string, err error) {
+	info, serr := os.Stat(arg)
+	if serr != nil || !info.IsDir() && filepath.Base(arg) != tune.ScheduleName {
+		return arg, "", nil // what is not there is told when it is opened
+	}
+	if info.IsDir() {
+		if arg, err = scheduleIn(arg); err != nil {
+			return "", "", err
+		}
+	}
+	s, err := results.ReadSchedule(arg)
+	if err != nil {
+		return "", "", err
+	}
+	if name := (treehash.Kernel{}).Info().Name; s.Kernel != name {
+		return "", "", usage(fmt.Errorf("%s is of kernel %s, and tune sim runs programs of the VLIW machine, which %s has", arg, s.Kernel, name))
+	}
+	return results.ArtifactPath(arg, "program.json"), s.Shape, nil
 }
 
 // readNames reads the names of scratch ranges, which the exchange format does not hold.

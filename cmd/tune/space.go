@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"tune/internal/files"
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/results/exchange"
 	"tune/space"
 	"tune/space/t1"
@@ -62,6 +63,9 @@ smallest set of constraints that conflict.`,
 // findSpace returns the space of a kernel or a file, and the presets of the kernel, the baseline first.
 func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Preset, error) {
 	if strings.ContainsAny(name, "./\\") {
+		if err := present(name); err != nil {
+			return nil, nil, usage(err)
+		}
 		// A file of measurements may look like the kernel of a user, and would be told what it lacks.
 		data, err := files.Read(name, files.Data)
 		if measured := err == nil && isMeasured(data); !measured {
@@ -80,11 +84,8 @@ func (a *app) findSpace(name string, set settings) (*space.Space, []kernels.Pres
 		s, err := readSpace(name)
 		return s, nil, err
 	}
-	k, err := a.catalog(false).Lookup(name)
+	k, err := a.lookup(name)
 	if err != nil {
-		if _, serr := os.Stat(name); serr == nil {
-			err = fmt.Errorf("%w; for the file write ./%s", err, name)
-		}
 		return nil, nil, usage(err)
 	}
 	return spaceOf(k, set)
@@ -97,6 +98,9 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 		return nil, nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
+	if faults, wrong := errors.AsType[user.Faults](err); wrong {
+		return nil, nil, usage(faults)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +200,7 @@ func (a *app) printSpace(s *space.Space, presets []kernels.Preset) error {
 		return err
 	}
 	for _, p := range presets {
-		if _, err := fmt.Fprintf(a.stdout, "preset %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "point %s: %s\n  %s\n", p.Name, p.Doc, p.Point.Key()); err != nil {
 			return err
 		}
 	}

@@ -239,16 +239,15 @@ It also reads the files of settings that a run would read (see tune config). If 
 // check examines a file. The report is nil where nothing can be said about it.
 func (a *app) check(c *cobra.Command, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
-	if file := kernelIn(path); file != "" {
-		return nil, usage(fmt.Errorf("%s is a folder: for the kernel in it write 'tune check %s'", path, file))
+	if err := present(path); err != nil {
+		return nil, usage(err)
+	}
+	if err := folderFault(path, "tune check"); err != nil {
+		return nil, usage(err)
 	}
 	k, err := user.Load(path)
-	if faults, ok := errors.AsType[user.Faults](err); ok {
-		report.Faults = checkFaults(faults)
-		return report, faultsError(path, len(faults))
-	}
 	if err != nil {
-		return nil, err
+		return report.faulty(path, err)
 	}
 	defer a.end(k.On(a.host))
 	report.Warnings = checkFaults(k.Warnings())
@@ -275,7 +274,9 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 		return nil, set.blame("shape", err)
 	}
 	p, err := k.Problem(shape)
-	if err != nil {
+	if _, wrong := errors.AsType[user.Faults](err); wrong {
+		return report.faulty(path, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	report.Warnings = append(report.Warnings, checkFaults(k.LeftOut(shape))...)
@@ -318,6 +319,17 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
 	}
 	return report, nil
+}
+
+// faulty returns the report with the faults of a file that are in an error, and what the command ends with. It returns no report where
+// the error is another one.
+func (r *checkReport) faulty(path string, err error) (*checkReport, error) {
+	faults, ok := errors.AsType[user.Faults](err)
+	if !ok {
+		return nil, err
+	}
+	r.Faults = checkFaults(faults)
+	return r, faultsError(path, len(faults))
 }
 
 // examine compares the arguments of a file with the functions of its source. told says that the report has what is wrong.

@@ -73,13 +73,19 @@ func (c Catalog) with(k kernels.Kernel) *Found {
 	return o
 }
 
-// Lookup returns a kernel of the table by its name.
+// Lookup returns a kernel of the table by its name. The error of an unknown name is a *kernels.UnknownError.
 func (c Catalog) Lookup(name string) (kernels.Kernel, error) {
-	if name == recorded.Name {
+	k, err := c.table().Lookup(name)
+	unknown, ok := errors.AsType[*kernels.UnknownError](err)
+	switch {
+	case !ok:
+		return k, err
+	case name == recorded.Name:
 		return nil, errors.New("the kernel recorded needs a file of measurements: " +
 			"tune run and tune bench search take one by --data FILE, and tune space FILE shows its space")
 	}
-	return c.table().Lookup(name)
+	unknown.Names = append(unknown.Names, recorded.Name)
+	return nil, unknown
 }
 
 // OfRun returns the kernels that a run directory may have been made with: those of the table, and the one that the directory has
@@ -194,7 +200,7 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		}
 		return c.with(k), nil
 	}
-	_, err := c.table().Lookup(s.Kernel)
+	_, err := c.Lookup(s.Kernel)
 	return nil, fmt.Errorf("%s: %w; if it is your own, there is no copy of it in %s: give its YAML file by --config, or the schedule in its run directory",
 		path, err, strings.Join(looked, ", "))
 }

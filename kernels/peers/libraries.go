@@ -5,6 +5,7 @@ import (
 	"embed"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,23 @@ import (
 type Library struct {
 	Name string // "openblas", "blis" or "dnnl"
 	Path string // of the shared library
+}
+
+// release matches the version in the name of a library's file: libopenblasp-r0.3.21.so, libdnnl.so.2.6. A single number there is that of
+// the binary interface.
+var release = regexp.MustCompile(`-r([0-9]+(?:\.[0-9]+)+)\.so$|^libdnnl\.so\.([0-9]+(?:\.[0-9]+)+)$`)
+
+// Version returns the version of the library, as the file that its path leads to is named; "" where the name does not say it.
+func (l Library) Version() string {
+	path, err := filepath.EvalSymlinks(l.Path)
+	if err != nil {
+		return ""
+	}
+	m := release.FindStringSubmatch(filepath.Base(path))
+	if m == nil {
+		return ""
+	}
+	return m[1] + m[2]
 }
 
 // library says how a library is found and called.

@@ -131,7 +131,7 @@ type Known struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`              // "" where it is not installed
 	CPU     string `json:"cpu,omitempty"`     // what a library was compiled for that has several forms
-	Version string `json:"version,omitempty"` // where tune has fetched it
+	Version string `json:"version,omitempty"` // "" where it is not known
 	Install string `json:"install"`           // how users get it
 }
 
@@ -142,7 +142,7 @@ func List() []Known {
 	for _, l := range libraries {
 		k := Known{Name: l.Name, Install: l.install()}
 		if at := slices.IndexFunc(found, func(f Library) bool { return f.Name == l.Name }); at >= 0 {
-			k.Path = found[at].Path
+			k.Path, k.Version = found[at].Path, found[at].Version()
 		}
 		out = append(out, k)
 	}

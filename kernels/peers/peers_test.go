@@ -24,3 +24,26 @@ func TestFind(t *testing.T) {
 		t.Errorf("the source does not load %s with 3 threads:\n%s", path, text)
 	}
 }
+
+// TestVersion: the version is in the name of the file that a library's name leads to, where that has one.
+func TestVersion(t *testing.T) {
+	dir := t.TempDir()
+	for file, want := range map[string]string{
+		"libopenblasp-r0.3.21.so": "0.3.21", "libopenblas-r0.3.29.so": "0.3.29", "libdnnl.so.2.6": "2.6", "libdnnl.so.3.1.1": "3.1.1",
+		"libdnnl.so.2": "", "libblis.so.4.0.0": "", "libopenblas.so.0": "",
+	} {
+		path, link := filepath.Join(dir, file), filepath.Join(dir, "link-"+file)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, link); err != nil {
+			t.Fatal(err)
+		}
+		if got := (Library{Path: link}).Version(); got != want {
+			t.Errorf("%s: version %q, want %q", file, got, want)
+		}
+	}
+	if got := (Library{Path: filepath.Join(dir, "none")}).Version(); got != "" {
+		t.Errorf("a file that is not there has the version %q", got)
+	}
+}

@@ -418,6 +418,12 @@ func (r *reader) template(n node, ns *names, also ...string) template {
 	for _, stays := range t.unread(ns.all()) {
 		r.warn(n, "%s stays as it is, because it is no expression: %s", stays[0], stays[1])
 	}
+	for _, open := range t.unclosed(slices.Concat(ns.all(), also)) {
+		if r.made {
+			break // the run began with it
+		}
+		r.faultInside(n, open.offset, "{{%[1]s has no closing braces: write {{%[1]s}}", open.name)
+	}
 	return t
 }
 

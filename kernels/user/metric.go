@@ -1,6 +1,7 @@
 package user
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,19 @@ func parseNumber(text, what string) (float64, error) {
 	return v, nil
 }
 
+// where says where a number is looked for, if not in standard output.
+func (m metric) where() string {
+	if m.from == fromStderr {
+		return " on standard error"
+	}
+	return ""
+}
+
+// lastPrinted shows the end of what a command printed.
+func lastPrinted(output string) string {
+	return cmp.Or(tail(output), "it printed nothing")
+}
+
 // excerpt shortens a text for a message.
 func excerpt(text string) string {
 	const most = 80
@@ -118,7 +132,7 @@ func excerpt(text string) string {
 func (m metric) match(output string) (float64, error) {
 	all := m.pattern.FindAllStringSubmatch(output, -1)
 	if len(all) == 0 {
-		return 0, fmt.Errorf("the pattern %s matches nothing in what the command printed", m.pattern)
+		return 0, fmt.Errorf("the pattern %s matches nothing in what the command printed%s: %s", m.pattern, m.where(), lastPrinted(output))
 	}
 	last := all[len(all)-1]
 	found := last[0]
@@ -167,7 +181,7 @@ func (m metric) walk(output string) (float64, error) {
 		lines := strings.Split(strings.TrimSpace(output), "\n")
 		var lerr error
 		if doc, lerr = decodeJSON(lines[len(lines)-1]); lerr != nil {
-			return 0, fmt.Errorf("what the command printed is not JSON: %v", err)
+			return 0, fmt.Errorf("what the command printed%s is not JSON: %w", m.where(), err)
 		}
 	}
 	path := "$"
@@ -205,10 +219,10 @@ func decodeJSON(data string) (any, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("it printed nothing")
 		}
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, tail(data))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows it")
+		return nil, fmt.Errorf("something follows it: %s", tail(data))
 	}
 	return doc, nil
 }

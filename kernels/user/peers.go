@@ -63,8 +63,12 @@ func (p *SourceProblem) peers(wanted []string) ([]kernels.Peer, error) {
 		known = append(known, one.name)
 	}
 	for _, name := range wanted {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("unknown peer %q: the file has %s%s", name, strings.Join(known, ", "), space.DidYouMean(name, known))
+		switch {
+		case len(known) == 0:
+			return nil, fmt.Errorf("unknown peer %q: %s has none: list functions to compare with under source.peers, of which one may call a library, or leave --peers out",
+				name, p.spec.path)
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("unknown peer %q: source.peers in %s has %s%s", name, p.spec.path, strings.Join(known, ", "), space.DidYouMean(name, known))
 		}
 	}
 	point := p.Presets()[0].Point

@@ -49,7 +49,7 @@ func TestPeers(t *testing.T) {
 		if some, err := p.Traits().Peers([]string{"itself"}); err != nil || len(some) != 1 || some[0].Name != "itself" {
 			t.Errorf("one peer: %v, %v", some, err)
 		}
-		if _, err := p.Traits().Peers([]string{"plein"}); err == nil || err.Error() != `unknown peer "plein": the file has plain, itself, wrong, flagged, lacking (did you mean "plain"?)` {
+		if _, err := p.Traits().Peers([]string{"plein"}); err == nil || err.Error() != `unknown peer "plein": source.peers in `+k.Path()+` has plain, itself, wrong, flagged, lacking (did you mean "plain"?)` {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -42,7 +42,7 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 			continue
 		}
 		if p.value.Kind != yaml.ScalarNode || strings.ContainsRune(p.value.Value, 0) {
-			r.fault(p.value, "want a text")
+			r.want(p.value, "a text")
 			continue
 		}
 		c.environment = append(c.environment, variable{p.name, r.template(p.value, ns, "here")})
@@ -123,7 +123,7 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 	l := &line{}
 	for i, w := range words {
 		if w.Kind != yaml.ScalarNode || i == 0 && w.Value == "" || strings.ContainsRune(w.Value, 0) {
-			r.fault(w, "want a word of a command")
+			r.want(w, "a word of a command")
 			continue
 		}
 		l.words = append(l.words, r.template(w, ns, also...))

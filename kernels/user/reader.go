@@ -47,6 +47,30 @@ func (r *reader) at(n node, format string, args ...any) Fault {
 	return f
 }
 
+// want says what should stand in place of a node of another kind.
+func (r *reader) want(n node, what string) {
+	if text := unquoted(n.Node); text != "" {
+		r.fault(n, "YAML reads %[1]s without quotes as a mapping: write it in quotes, \"%[1]s\"", text)
+		return
+	}
+	r.fault(n, "want %s", what)
+}
+
+// unquoted returns the placeholder that a node was written as, {{name}}, which is a mapping within a mapping to YAML; "" where it is
+// something else.
+func unquoted(n *yaml.Node) string {
+	for range 2 {
+		if n == nil || n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[1].ShortTag() != "!!null" {
+			return ""
+		}
+		n = n.Content[0]
+	}
+	if n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return "{{" + n.Value + "}}"
+}
+
 // faultInside reports a fault at an offset in bytes of a scalar's value.
 func (r *reader) faultInside(n node, offset int, format string, args ...any) {
 	f := r.at(n, format, args...)
@@ -166,7 +190,7 @@ func (f *fields) text(name string) string {
 func (r *reader) text(n node, options []string) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		r.fault(n, "want a text")
+		r.want(n, "a text")
 	case options != nil && !slices.Contains(options, n.Value):
 		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
 	case n.Value == "":
@@ -200,7 +224,7 @@ func (f *fields) list(name string) []node {
 
 func (r *reader) list(n node) []node {
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "want a list")
+		r.want(n, "a list")
 		return nil
 	}
 	const most = 1000
@@ -237,8 +261,8 @@ func (r *reader) pairs(n node, what string) []pair {
 	if n.Node == nil {
 		return nil
 	}
-	if n.Kind != yaml.MappingNode {
-		r.fault(n, "want a mapping from %s", what)
+	if n.Kind != yaml.MappingNode || unquoted(n.Node) != "" {
+		r.want(n, "a mapping from "+what)
 		return nil
 	}
 	var out []pair
@@ -248,7 +272,7 @@ func (r *reader) pairs(n node, what string) []pair {
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			at.path = n.path
-			r.fault(at, "want a name")
+			r.want(at, "a name")
 		case slices.ContainsFunc(out, func(p pair) bool { return p.name == key.Value }):
 			r.fault(at, "it is given twice: leave one of the two out")
 		default:
@@ -348,7 +372,7 @@ func (f *fields) expr(name string) (expr, bool) {
 
 func (r *reader) expr(n node) (expr, bool) {
 	if n.Kind != yaml.ScalarNode {
-		r.fault(n, "want an expression")
+		r.want(n, "an expression")
 		return expr{}, false
 	}
 	e, err := parseExpr(n.Value)
@@ -376,8 +400,8 @@ func syntaxFault(file string, data []byte, err error) Fault {
 		}
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
-	if tab, ok := errors.AsType[*space.TabError](space.SyntaxError(data, err)); ok {
-		return Fault{File: file, Line: tab.Line, Column: tab.Column, Text: space.TabReason}
+	if likely, ok := errors.AsType[*space.TextError](space.SyntaxError(data, err)); ok {
+		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
 	}
 	if f.Line == 0 && strings.Contains(text, "control characters") {
 		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }

@@ -73,10 +73,7 @@ type SourceProblem struct {
 // Traits returns the traits of the native problem, with those that the file decides: checking, Examine and the baseline.
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
-	t.Checking, t.Examine, t.Baselines, t.Settle = p.checking(), p.Examine, p.baselines, p.Settle
-	if len(p.spec.s.peers) > 0 {
-		t.Peers = p.peers
-	}
+	t.Checking, t.Examine, t.Baselines, t.Settle, t.Peers = p.checking(), p.Examine, p.baselines, p.Settle, p.peers
 	return t
 }
 
@@ -133,7 +130,7 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 			err = s.room(c)
 		}
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, spec.faultAt(err, i > 0, shape.constants)
 		}
 		if i > 0 {
 			continue
@@ -166,6 +163,22 @@ func (s *source) compilerChoice(dir string) (more []space.Parameter, names []str
 		return nil, names, own, err
 	}
 	return []space.Parameter{space.Enum(compilerParameter, names...).Describe("the compiler")}, names, own, nil
+}
+
+// faultAt says where in the file the argument stands that an error is about. A further shape, at which candidates are checked too, is
+// named.
+func (s *sourceSpec) faultAt(err error, further bool, constants map[string]int) error {
+	a, ok := errors.AsType[*argumentError](err)
+	if _, large := errors.AsType[*native.RoomError](err); large || !ok {
+		return s.s.explain(err) // which the machine decides, not the file
+	}
+	r := &reader{file: s.path}
+	at := "at the shape %s: %v"
+	if further {
+		at = "at the shape %s of the reference: %v"
+	}
+	r.fault(valueOf(s.s.arguments[a.index].node, a.field), at, shapeName(constants), a.err)
+	return r.faults
 }
 
 // explain names the argument that an error is about.

@@ -81,6 +81,22 @@ func TestSource(t *testing.T) {
 	kernelstest.Run(t, k, "n=50")
 }
 
+// TestFurtherShape: an argument without a value at a shape is told with its place in the file, also at a further shape of the reference.
+func TestFurtherShape(t *testing.T) {
+	needCompiler(t)
+	text := strings.NewReplacer("FUNCTION", "axpy", "length: n, access: read", "length: n / 2, access: read", "shapes: [{n: 1}, {n: 37}]", "shapes: [{n: 36}, {n: 37}]").Replace(axpyYAML)
+	k, _ := load(t, text, "axpy.c", axpyC, "helper.h", helperH)
+	for shape, want := range map[string]string{
+		"":     ":9:38: source.arguments[1].length: at the shape n=37 of the reference: n / 2, which is 18.5, is not a whole number",
+		"n=33": ":9:38: source.arguments[1].length: at the shape n=33: n / 2, which is 16.5, is not a whole number",
+	} {
+		_, err := k.Problem(shapeOf(t, k, shape))
+		if faults, ok := errors.AsType[Faults](err); !ok || len(faults) != 1 || err.Error() != k.Path()+want {
+			t.Errorf("%q: %v, want %s", shape, err, want)
+		}
+	}
+}
+
 func TestSourceOutcomes(t *testing.T) {
 	needCompiler(t)
 	k, _ := load(t, strings.Replace(axpyYAML, "FUNCTION", "axpy_bad", 1), "axpy.c", axpyC, "helper.h", helperH)

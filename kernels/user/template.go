@@ -108,6 +108,24 @@ func (t template) unread(known []string) (out [][2]string) {
 	return out
 }
 
+// openPattern matches the beginning of a placeholder.
+var openPattern = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)`)
+
+// unclosed returns the placeholders of known names that have no }} in their line, each as far as its name.
+func (t template) unclosed(known []string) (out []mention) {
+	for _, m := range openPattern.FindAllStringSubmatchIndex(t.src, -1) {
+		rest := t.src[m[1]:]
+		if end := strings.IndexByte(rest, '\n'); end >= 0 {
+			rest = rest[:end]
+		}
+		rest, _, _ = strings.Cut(rest, "{{")
+		if name := t.src[m[2]:m[3]]; slices.Contains(known, name) && !strings.Contains(rest, "}}") {
+			out = append(out, mention{name, m[0]})
+		}
+	}
+	return out
+}
+
 // names returns the names in the placeholders, in order.
 func (t template) names() []mention {
 	var out []mention
