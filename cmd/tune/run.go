@@ -92,12 +92,22 @@ func showFlag(c *cobra.Command) *bool {
 	return c.Flags().Bool("show-output", false, "show on standard error what the commands of your kernel print, after each has ended")
 }
 
-// showOutput makes a kernel show what its commands print. One without commands has nothing to show.
-func showOutput(k kernels.Kernel, w io.Writer) error {
-	if own, ok := k.(*user.Kernel); ok && own.ShowOutput(w) {
+// showOutput makes a kernel show what its commands print. nil stands for one that is not the user's. One without commands has
+// nothing to show; name says in the error which it is.
+func showOutput(own *user.Kernel, name string, w io.Writer) error {
+	if own != nil && own.ShowOutput(w) {
 		return nil
 	}
-	return usage(fmt.Errorf("--show-output: %s has no commands that print: leave it out", k.Info().Name))
+	return usage(fmt.Errorf("--show-output: %s has no commands that print: leave it out", name))
+}
+
+// adviseSetup says, where the setup command of the kernel of a run failed, nothing but that, and what to do. The trial that came first
+// is not at fault.
+func adviseSetup(dir string, err error) error {
+	if setup, failed := errors.AsType[*user.SetupError](err); failed {
+		return fmt.Errorf("%s: %w: mend what it needs, then repeat this command; to change it, start a new run", dir, setup)
+	}
+	return err
 }
 
 // starting says what a run starts with.
@@ -117,8 +127,9 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		return set.blame("shape", err)
 	}
 	d := a.watch(say.quiet)
+	own, isOwn := k.(*user.Kernel)
 	if say.output {
-		if err := showOutput(k, d); err != nil {
+		if err := showOutput(own, set.kernel, d); err != nil {
 			return err
 		}
 	}
@@ -143,7 +154,6 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 	}
 	d.found = set.found
-	own, isOwn := k.(*user.Kernel)
 	started := false
 	start := func(s tune.Start) {
 		started = true
@@ -164,7 +174,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	if started {
 		d.end()
-		err = adviseFull(set.dir, err)
+		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(c.Context(), err) {
 		err = adviseRun(set.dir, k.Info().Files.Path, err)
 		if made {
@@ -306,6 +316,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on what a number of evaluations finds"
 	asJSON, quiet := a.outputFlags(c)
+	show := showFlag(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool {
@@ -331,6 +342,11 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 			}
 		}
 		d := a.watch(*quiet)
+		if *show {
+			if err := showOutput(found.Own(), "the kernel of "+dir, d); err != nil {
+				return err
+			}
+		}
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -345,7 +361,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
 			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
 		}
-		return a.finish(report, adviseFull(dir, err), *asJSON)
+		return a.finish(report, adviseSetup(dir, adviseFull(dir, err)), *asJSON)
 	}
 	return c
 }

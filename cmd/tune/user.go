@@ -266,7 +266,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 		return nil, err
 	}
 	if show {
-		if err := showOutput(k, aboveLine{a}); err != nil {
+		if err := showOutput(k, info.Name, aboveLine{a}); err != nil {
 			return nil, err
 		}
 	}
