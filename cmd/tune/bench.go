@@ -140,7 +140,7 @@ func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	if err := a.builtIn(name, own.Info().Name); err != nil {
+	if err := a.builtIn(own); err != nil {
 		own.Close()
 		return nil, nil, err
 	}

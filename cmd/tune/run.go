@@ -35,7 +35,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, checks the best candidate on fresh inputs, and exports it.
 FILE is the YAML file of your own kernel, or of settings; it is the same as --config FILE. Without an argument, run takes
-the kernel that ./tune.yaml names, else the one in ./kernel.yaml, else the tree hash, and says which.
+the kernel that ./tune.yaml names, else the one in ./kernel.yaml, else the tree hash, and says which. With FILE, or where
+./kernel.yaml describes a kernel, --config may name one of the presets in that file.
 
 Every measurement is written to disk at once. A run that was stopped, in whatever way, is continued by tune resume.
 
@@ -49,6 +50,7 @@ own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run my.yaml --budget 5m
+  tune run my.yaml --config small
   tune run --config treehash-small --json
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
@@ -77,7 +79,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, *start}, shown{*asJSON, *quiet, *show})
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start)}, shown{*asJSON, *quiet, *show})
 	}
 }
 
@@ -166,7 +168,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
-	if wrong := startingError(err); wrong != nil {
+	if wrong := startingError(err, set); wrong != nil {
 		if made {
 			os.Remove(set.dir)
 		}
@@ -184,12 +186,14 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	return a.finish(report, err, say.asJSON)
 }
 
-// startingError says which flag is at fault where a run cannot start with what it was given; nil where none is.
-func startingError(err error) error {
+// startingError says which flag or preset is at fault where a run cannot start with what it was given; nil where none is.
+func startingError(err error, set settings) error {
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
 	}
-	if first, ok := errors.AsType[*tune.FirstError](err); ok {
+	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
+		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
+	} else if ok {
 		return fmt.Errorf("--start %q: %w", first.Key, first.Err)
 	}
 	return nil
