@@ -603,6 +603,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
+	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if formats := exportFormats(); !slices.Contains(formats, *format) {
@@ -613,7 +614,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
-				return a.convert(args[0], *format, *output)
+				return a.convert(args[0], *format, *output, *quiet)
 			}
 			return usage(fmt.Errorf("%s is a file: say by --format how to convert it: %s", args[0], exchangeFormats()))
 		}
@@ -626,9 +627,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		defer a.end(found)
 		if *format == libraryFormat {
-			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
+			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output, *quiet)
 		} else {
-			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure)
+			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure, *quiet)
 		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -643,13 +644,14 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 }
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
-func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure bool) error {
+func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure, quiet bool) error {
 	if !measure {
-		return a.writeOut("exporting "+dir, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w) })
+		shows := a.work("exporting "+dir, quiet)
+		return a.writeOut(shows, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w, shows.rows) })
 	}
-	n := newNotice(a, false)
+	n := newNotice(a, quiet)
 	n.brief = true
-	return a.writeOut("", output, func(w io.Writer) error {
+	return a.writeOut(nil, output, func(w io.Writer) error {
 		defer n.end()
 		return tune.ExportMeasured(ctx, found.Table, dir, format, wiping{w, n}, n.measuring)
 	})
