@@ -27,7 +27,8 @@ schedule, and how far its own schedule is from that bound. Give a point as text,
 directory of a run, which also determine kernel and shape.
 
 Of a run of any other kernel, your own ones too, explain shows how its best point is built, the metrics of it, and the least cost
-that the search saw with each value of each parameter, those that matter most first. It compiles and runs nothing.
+that the search saw with each value of each parameter, those that matter most first. Where a kernel in C states its operations or
+bytes, explain also shows their share of what this processor can reach, which it measures. It compiles and runs nothing of the run.
 
 With --pass it prints the result of one pass. The passes of the vector family are:
 
@@ -56,7 +57,7 @@ wrong pass is named.`,
 				return usage(fmt.Errorf("--pass: kernel %s has no passes: leave it out", kernel))
 			}
 			out := bufio.NewWriter(a.stdout)
-			return errors.Join(explainRun(out, dir), out.Flush())
+			return errors.Join(a.explainRun(c.Context(), out, dir), out.Flush())
 		}
 		k, err := a.catalog(false).Lookup(kernel)
 		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
