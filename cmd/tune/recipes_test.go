@@ -15,7 +15,8 @@ import (
 // recipeNeeds are the programs that each recipe of the guide needs, each as a command that succeeds where it is installed.
 var recipeNeeds = map[string][]string{
 	"Python": {"python3 --version"}, "Rust": {"rustc --version"}, "Java": {"javac -version", "java -version"},
-	"Shell": {"xargs true", "cksum /dev/null", "cmp /dev/null /dev/null"},
+	"Shell":  {"xargs true", "cksum /dev/null", "cmp /dev/null /dev/null"},
+	"SQLite": {"python3 -c __import__('sqlite3')"},
 }
 
 // The parts of a recipe: a name in a sentence before a block is that of the file in it, and a block may hold commands.
