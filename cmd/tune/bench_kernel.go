@@ -33,18 +33,20 @@ func (a *app) benchKernel(c *cobra.Command) {
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
+	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		name := kernelNamed(args, *file)
+		if name == "" {
 			return c.Help()
 		}
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
-		k, done, err := a.kernelOf(args[0])
+		k, done, err := a.kernelOf(name)
 		if err != nil {
-			if !isYAML(args[0]) && space.Nearest(args[0], []string{"search"}) != "" {
-				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))
+			if !isYAML(name) && space.Nearest(name, []string{"search"}) != "" {
+				err = fmt.Errorf("unknown kernel %q%s", name, space.DidYouMean(name, append(a.table.Names(), "search")))
 			}
 			return usage(err)
 		}

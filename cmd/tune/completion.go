@@ -89,7 +89,7 @@ func (a *app) complete(c *cobra.Command) {
 		}
 	}
 	for name, of := range flagWords {
-		if c.Flags().Lookup(name) != nil {
+		if c.Flags().Lookup(name) != nil && (name != "config" || takesSettings(c.Flags())) {
 			c.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 				return of(a, args), cobra.ShellCompDirectiveDefault
 			})

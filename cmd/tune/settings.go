@@ -232,6 +232,12 @@ func addSettings(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
+// takesSettings reports whether a command has the flag --config for settings, and not only for the file of a kernel.
+func takesSettings(flags *pflag.FlagSet) bool {
+	f := flags.Lookup("config")
+	return f != nil && strings.Contains(f.Usage, "PRESET")
+}
+
 // readSettings gathers the settings. config is a preset's name or a file; "" for none. found are files that tune has looked
 // for, the strongest first. A command that takes a config takes every key from there and from the environment, any other only
 // those that it has a flag for.
@@ -259,7 +265,7 @@ func readSettings(flags *pflag.FlagSet, config string, environ []string, found .
 		return settings{}, err
 	}
 	for key, value := range variables(environ) {
-		if flags.Lookup(key) != nil || flags.Lookup("config") != nil {
+		if flags.Lookup(key) != nil || takesSettings(flags) {
 			v.Set(key, value)
 			out.from[key] = "environment: " + variable(key)
 		}
