@@ -147,7 +147,11 @@ func (a *app) printAblations(rows []bench.Ablation, seeds []uint64, info kernels
 		head = append(head, "median "+info.Unit, "worth")
 	} else {
 		cost = unit.Words
-		head = append(head, "median", "takes", "95 %")
+		within := 0.0
+		for _, r := range rows {
+			within = max(within, r.Within)
+		}
+		head = append(head, "median", "takes", intervalHead(within))
 	}
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)

@@ -159,9 +159,9 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 // printRows prints a table in Markdown, as the README shows it.
 func (a *app) printRows(rows []bench.Row) error {
 	peers := map[string]bool{}
-	unit, threaded := "", false
+	unit, threaded, within := "", false, 0.0
 	for _, r := range rows {
-		unit, threaded = r.Unit, threaded || r.Threads > 1
+		unit, threaded, within = r.Unit, threaded || r.Threads > 1, max(within, r.Within)
 		for name := range r.Peers {
 			peers[name] = true
 		}
@@ -172,9 +172,9 @@ func (a *app) printRows(rows []bench.Row) error {
 	if unit != "" {
 		unit = ", " + unit
 	}
-	head := append(append([]string{"shape", "tune" + unit, "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	head := append(append([]string{"shape", "tune" + unit, "of peak"}, names...), "baseline", "ratio to the best", intervalHead(within))
 	if threaded {
-		head = append(head, "ratio to its serial best", "95 %")
+		head = append(head, "ratio to its serial best", intervalHead(within))
 	}
 	line(head...)
 	line(slices.Repeat([]string{"---"}, len(head))...)
@@ -232,6 +232,14 @@ func rate(v float64) string {
 		return fmt.Sprintf("%.3g", v)
 	}
 	return fmt.Sprintf("%.1f", v)
+}
+
+// intervalHead says above intervals what they are: of confidence, or what follows from how far the costs of a point may differ.
+func intervalHead(within float64) string {
+	if within > 0 {
+		return fmt.Sprintf("within %.3g %%", 100*within)
+	}
+	return "95 %"
 }
 
 // interval writes the interval of a ratio; a dash where there is none.
