@@ -99,6 +99,7 @@ type work struct {
 	mu   sync.Mutex
 	pace pace
 	part string    // how far it is; "" where that is not known
+	seen time.Time // when that was
 	told time.Time // the last event
 }
 
@@ -159,6 +160,10 @@ func (w *work) observe(phase string, done, total int) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if phase == w.pace.work && now.Sub(w.seen) < livePeriod {
+		return // it is called for every row
+	}
+	w.seen = now
 	left, known := w.pace.left(now, phase, done, total)
 	w.part = fmt.Sprintf("%d %%", 100*min(done, total)/total)
 	if known {

@@ -134,7 +134,7 @@ func TestWork(t *testing.T) {
 		a.work("importing", true).step(exchange.Reading, 1, 2) // --quiet
 		w = a.work("importing", false)
 		for range 9 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(livePeriod)
 			w.rows(1, 2)
 		}
 		if out.Len() > 0 {
