@@ -28,7 +28,7 @@ directory of a run, which also determine kernel and shape.
 
 Of a run of any other kernel, your own ones too, explain shows how its best point is built, the metrics of it, and the least cost
 that the search saw with each value of each parameter, those that matter most first. Where a kernel in C states its operations or
-bytes, explain also shows their share of what this processor can reach, which it measures. It compiles and runs nothing of the run.
+bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
 
 With --pass it prints the result of one pass. The passes of the vector family are:
 
