@@ -102,6 +102,14 @@ func runOf(arg string) string {
 	return dir
 }
 
+// noRun refuses a YAML file, which describes a kernel or settings, where a run is wanted.
+func noRun(arg string) error {
+	if _, err := os.Stat(arg); err != nil || !isYAML(arg) {
+		return nil
+	}
+	return usage(fmt.Errorf("%s is a YAML file, and no result of a run: give the directory of a run (see tune runs), or the %s in it", arg, tune.ScheduleName))
+}
+
 // explains reports whether a kernel has a generator that explains what it builds.
 func (a *app) explains(kernel, shapeText string) bool {
 	k, err := a.catalog(false).Lookup(kernel)
@@ -127,6 +135,9 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 			p, err := s.Parse(arg)
 			return p, usage(err)
 		}, nil
+	}
+	if err := noRun(arg); err != nil {
+		return "", "", nil, err
 	}
 	if info.IsDir() {
 		arg = filepath.Join(arg, tune.ScheduleName)

@@ -681,6 +681,9 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 		if *checks < 1 || *checks > mostChecks {
 			return usage(fmt.Errorf("--checks: %d: want 1 to %d", *checks, mostChecks))
 		}
+		if err := noRun(args[0]); err != nil {
+			return err
+		}
 		path := args[0]
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path = filepath.Join(path, tune.ScheduleName)
