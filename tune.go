@@ -334,8 +334,14 @@ type StaleError = schedule.StaleError
 
 // Export writes a run in one of Formats. It starts no compiler and no process: where the schedule would have to be made again by
 // starting one, the error is a *StaleError. See package schedule.
-func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer) error {
-	return schedule.Exporter{Table: table, ToolVersion: Version()}.Export(ctx, dir, format, w)
+//
+// Each of observe is told how many outcomes are written, and about how many there are, in formats that list them.
+func Export(ctx context.Context, table kernels.Table, dir, format string, w io.Writer, observe ...func(done, total int)) error {
+	return schedule.Exporter{Table: table, ToolVersion: Version(), Rows: func(done, total int) {
+		for _, tell := range observe {
+			tell(done, total)
+		}
+	}}.Export(ctx, dir, format, w)
 }
 
 // ExportMeasured is Export, except that it may build, run and measure the best candidates again where it must. Each of observe is

@@ -677,6 +677,19 @@ func TestExportRemade(t *testing.T) {
 	}
 }
 
+// TestExportRows: who exports outcomes is told of each of them, in all formats that list them.
+func TestExportRows(t *testing.T) {
+	k := toy{size: 20}
+	report := runToy(t, k, Options{Strategy: "grid"})
+	for _, format := range []string{"csv", "t4", "kerneltuner", "recorded"} {
+		told, total := 0, 0
+		err := Export(t.Context(), kernels.Table{k}, report.Dir, format, io.Discard, func(done, of int) { told, total = told+1, of })
+		if err != nil || told == 0 || told > total || format == "csv" && (told != total || total != report.Result.Told) {
+			t.Errorf("%s: it is told %d times, of %d: %v", format, told, total, err)
+		}
+	}
+}
+
 // TestSeeds: no purpose of a run shares its inputs with another.
 func TestSeeds(t *testing.T) {
 	seen := map[uint64]string{}

@@ -15,6 +15,8 @@ const (
 	MetricRuns    = "runs"
 	// MetricSpread is the spread of the samples, relative to the result.
 	MetricSpread = "spread"
+	// MetricWithin is the share by which the costs of one point may differ, of a kernel whose costs are nearly exact.
+	MetricWithin = "within"
 	// MetricUnverified is 1 for a time that was measured while the machine was not in the required state, and otherwise 0.
 	MetricUnverified = "unverified"
 	// MetricValue is the number that a command reported, if it is to be maximised and the cost is its inverse.

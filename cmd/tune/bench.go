@@ -36,7 +36,7 @@ The ratio is the median over the pairs, with its 95 % interval.`,
 			if len(args) == 0 {
 				return nil
 			}
-			return exactly(1, "a kernel")(c, args)
+			return fileOr(exactly(1, "a kernel"))(c, args)
 		},
 	}
 	a.benchKernel(c)
@@ -130,6 +130,33 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	return a.printCurves(curves, len(o.seeds))
 }
 
+// fileFlag defines the flag that names the file of a kernel as tune run does, in place of an argument. fileOr checks the arguments of
+// such a command, and kernelNamed returns the kernel that either names; "" for none.
+func fileFlag(c *cobra.Command) *string {
+	return c.Flags().StringP("config", "c", "", "YAML `file` of your own kernel, which may be the argument as well")
+}
+
+func fileOr(want cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch f := c.Flags().Lookup("config"); {
+		case !f.Changed:
+			return want(c, args)
+		case len(args) > 0:
+			return usage(fmt.Errorf("--config: %s is given as well, and only one kernel can be measured", quoted(args[0])))
+		case !isYAML(f.Value.String()):
+			return usage(fmt.Errorf("--config: %s: want the YAML file of your own kernel", quoted(f.Value.String())))
+		}
+		return nil
+	}
+}
+
+func kernelNamed(args []string, file string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return file
+}
+
 // kernelOf returns the kernel that an argument names: one that tune knows, or that of a YAML file. done ends what it has started.
 func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if !isYAML(name) {
@@ -143,7 +170,7 @@ func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	if err := a.builtIn(name, own.Info().Name); err != nil {
+	if err := a.builtIn(own); err != nil {
 		own.Close()
 		return nil, nil, err
 	}

@@ -31,7 +31,7 @@ columns have how many times as long each takes as the best of the whole space, w
 		Example: `  tune bench ablate treehash --off fuse=false --off defer_c=false --off store_copies=0,window_gather=0 --budget 2m --seeds 3
   tune bench ablate treehash --off spread=false --evals 2000 --json
   tune bench ablate my.yaml --off UNROLL=1 --off opt=-O2 --budget 30s --seeds 1`,
-		Args: exactly(1, "a kernel, or the file of your own one"),
+		Args: fileOr(exactly(1, "a kernel, or the file of your own one")),
 	}
 	addSettings(c.Flags(), "shape", "strategy", "budget", "evals", "jobs")
 	c.Flags().Lookup("budget").Usage = "wall `time` of each search, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
@@ -40,6 +40,7 @@ columns have how many times as long each takes as the best of the whole space, w
 	seeds := c.Flags().Int("seeds", 3, "`number` of seeds")
 	limit := c.Flags().String("measure", "20s", "`time` for measuring the best point of a choice beside that of the whole space, where costs are measured")
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
@@ -58,7 +59,7 @@ columns have how many times as long each takes as the best of the whole space, w
 		if len(*off) == 0 {
 			return usage(errors.New("--off is missing: it says which choice to fix, as name=value,…"))
 		}
-		k, shape, done, err := a.kernelAt(args[0], set)
+		k, shape, done, err := a.kernelAt(kernelNamed(args, *file), set)
 		if err != nil {
 			return err
 		}
@@ -146,7 +147,11 @@ func (a *app) printAblations(rows []bench.Ablation, seeds []uint64, info kernels
 		head = append(head, "median "+info.Unit, "worth")
 	} else {
 		cost = unit.Words
-		head = append(head, "median", "takes", "95 %")
+		within := 0.0
+		for _, r := range rows {
+			within = max(within, r.Within)
+		}
+		head = append(head, "median", "takes", intervalHead(within))
 	}
 	row(head...)
 	row(slices.Repeat([]string{"---"}, len(head))...)

@@ -33,18 +33,20 @@ func (a *app) benchKernel(c *cobra.Command) {
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
+	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		name := kernelNamed(args, *file)
+		if name == "" {
 			return c.Help()
 		}
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
-		k, done, err := a.kernelOf(args[0])
+		k, done, err := a.kernelOf(name)
 		if err != nil {
-			if !isYAML(args[0]) && space.Nearest(args[0], []string{"search"}) != "" {
-				err = fmt.Errorf("unknown kernel %q%s", args[0], space.DidYouMean(args[0], append(a.table.Names(), "search")))
+			if !isYAML(name) && space.Nearest(name, []string{"search"}) != "" {
+				err = fmt.Errorf("unknown kernel %q%s", name, space.DidYouMean(name, append(a.table.Names(), "search")))
 			}
 			return usage(err)
 		}
@@ -157,9 +159,9 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 // printRows prints a table in Markdown, as the README shows it.
 func (a *app) printRows(rows []bench.Row) error {
 	peers := map[string]bool{}
-	unit, threaded := "", false
+	unit, threaded, within := "", false, 0.0
 	for _, r := range rows {
-		unit, threaded = r.Unit, threaded || r.Threads > 1
+		unit, threaded, within = r.Unit, threaded || r.Threads > 1, max(within, r.Within)
 		for name := range r.Peers {
 			peers[name] = true
 		}
@@ -170,9 +172,9 @@ func (a *app) printRows(rows []bench.Row) error {
 	if unit != "" {
 		unit = ", " + unit
 	}
-	head := append(append([]string{"shape", "tune" + unit, "of peak"}, names...), "baseline", "ratio to the best", "95 %")
+	head := append(append([]string{"shape", "tune" + unit, "of peak"}, names...), "baseline", "ratio to the best", intervalHead(within))
 	if threaded {
-		head = append(head, "ratio to its serial best", "95 %")
+		head = append(head, "ratio to its serial best", intervalHead(within))
 	}
 	line(head...)
 	line(slices.Repeat([]string{"---"}, len(head))...)
@@ -230,6 +232,14 @@ func rate(v float64) string {
 		return fmt.Sprintf("%.3g", v)
 	}
 	return fmt.Sprintf("%.1f", v)
+}
+
+// intervalHead says above intervals what they are: of confidence, or what follows from how far the costs of a point may differ.
+func intervalHead(within float64) string {
+	if within > 0 {
+		return fmt.Sprintf("within %.3g %%", 100*within)
+	}
+	return "95 %"
 }
 
 // interval writes the interval of a ratio; a dash where there is none.

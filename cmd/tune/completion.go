@@ -9,34 +9,36 @@ import (
 
 	"tune"
 	"tune/configs"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/search/strategies"
 )
 
 // completer lists what an argument or a flag can be, for shells.
-type completer func(a *app) []string
+// args are the arguments before it.
+type completer func(a *app, args []string) []string
 
 // What the arguments of commands are, by the words of their usage lines.
 var argumentWords = map[string]completer{
-	"KERNEL":   func(a *app) []string { return a.table.Names() },
+	"KERNEL":   func(a *app, _ []string) []string { return a.table.Names() },
 	"DIR":      runDirs,
 	"SCHEDULE": runDirs,
-	"kernels":  func(*app) []string { return listed },
+	"kernels":  func(*app, []string) []string { return listed },
 }
 
 // What the flags of all commands are.
 var flagWords = map[string]completer{
-	"strategy":   func(*app) []string { return strategies.Names() },
-	"strategies": func(*app) []string { return strategies.Names() },
-	"kernel":     func(a *app) []string { return a.table.Names() },
-	"format":     func(*app) []string { return tune.Formats },
-	"config":     func(*app) []string { return configs.Names() },
+	"strategy":   func(*app, []string) []string { return strategies.Names() },
+	"strategies": func(*app, []string) []string { return strategies.Names() },
+	"kernel":     func(a *app, _ []string) []string { return a.table.Names() },
+	"format":     func(*app, []string) []string { return tune.Formats },
+	"config":     presetWords,
 	"from":       runDirs,
-	"progress":   func(*app) []string { return progressForms },
+	"progress":   func(*app, []string) []string { return progressForms },
 }
 
 // runDirs returns the runs in the default folder.
-func runDirs(*app) []string {
+func runDirs(*app, []string) []string {
 	found, err := filepath.Glob(filepath.Join(settingDefault("out"), "*", results.SettingsName))
 	if err != nil {
 		return nil
@@ -47,6 +49,21 @@ func runDirs(*app) []string {
 	return found
 }
 
+// presetWords returns the presets that --config can name: of the file that is given, or those that come with tune and those of the
+// working folder.
+func presetWords(_ *app, args []string) (names []string) {
+	var own []user.Preset
+	if len(args) > 0 && isYAML(args[0]) {
+		own = presetsOf(configPath(args[0]))
+	} else {
+		names, own = configs.Names(), presetsHere()
+	}
+	for _, p := range own {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // complete makes a command and those below it complete their arguments and flags.
 func (a *app) complete(c *cobra.Command) {
 	var words []completer
@@ -55,13 +72,16 @@ func (a *app) complete(c *cobra.Command) {
 	}
 	if c.ValidArgsFunction == nil && c.RunE != nil {
 		c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 && args[0] == presetList {
+				return nil, cobra.ShellCompDirectiveDefault // the file that they stand in
+			}
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var out []string
 			for _, of := range words {
 				if of != nil {
-					out = append(out, of(a)...)
+					out = append(out, of(a, args)...)
 				}
 			}
 			out = slices.DeleteFunc(out, func(word string) bool { return !strings.HasPrefix(word, begun) })
@@ -69,9 +89,9 @@ func (a *app) complete(c *cobra.Command) {
 		}
 	}
 	for name, of := range flagWords {
-		if c.Flags().Lookup(name) != nil {
-			c.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return of(a), cobra.ShellCompDirectiveDefault
+		if c.Flags().Lookup(name) != nil && (name != "config" || takesSettings(c.Flags())) {
+			c.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+				return of(a, args), cobra.ShellCompDirectiveDefault
 			})
 		}
 	}

@@ -71,9 +71,9 @@ func configFolder(environ []string) string {
 	return value("XDG_CONFIG_HOME")
 }
 
-// runSettings are the settings of a run, and the kernel of the user's own that they name; nil for none. kernel is the one that
-// the command line names, "" for none. The caller closes the kernel.
-func runSettings(flags *pflag.FlagSet, config, kernel string, environ []string) (set settings, own *user.Kernel, looked []foundFile, err error) {
+// runSettings are the settings of a run, and the kernel of the user's own that they name; nil for none. preset is one in the file
+// config, and kernel is the one that the command line names; "" for none. The caller closes the kernel.
+func runSettings(flags *pflag.FlagSet, config, preset, kernel string, environ []string) (set settings, own *user.Kernel, looked []foundFile, err error) {
 	defer func() {
 		if err != nil && own != nil {
 			own.Close()
@@ -85,6 +85,14 @@ func runSettings(flags *pflag.FlagSet, config, kernel string, environ []string) 
 	}
 	if own, err = loadKernel(config); err != nil {
 		return set, nil, looked, err
+	}
+	var above []layer
+	var chosenPreset user.Preset
+	if preset != "" {
+		if above, chosenPreset, err = presetLayers(own, config, preset); err != nil {
+			return set, own, looked, err
+		}
+		config = ""
 	}
 	chosen := kernel
 	if own != nil {
@@ -127,7 +135,8 @@ func runSettings(flags *pflag.FlagSet, config, kernel string, environ []string) 
 		chosen = cmp.Or(chosen, other)
 		layers = append(layers, l)
 	}
-	set, err = readSettings(flags, config, environ, layers...)
+	set, err = readSettings(flags, config, environ, append(above, layers...)...)
+	set.preset = chosenPreset
 	return set, own, looked, err
 }
 
@@ -169,7 +178,7 @@ nothing.
 The first of these sources that has a setting decides:
   1. flags
   2. the environment (TUNE_BUDGET=1h)
-  3. the preset or file that --config names
+  3. the preset or file that --config names; below a preset in the file of your own kernel comes the rest of that file
   4. ./tune.yaml
   5. ./kernel.yaml, if it describes a kernel and nothing above names another one
   6. tune/tune.yaml in the user's config folder ($XDG_CONFIG_HOME, or ~/.config)
@@ -248,14 +257,15 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
 		return set, nil, nil, nil, usage(errors.New("--config: is empty"))
 	}
-	if len(args) == 1 && isYAML(args[0]) {
-		if config != "" {
-			return set, nil, nil, nil, usage(fmt.Errorf("--config: %s is given as well, and only one file can be run", quoted(args[0])))
-		}
-		if err := present(args[0]); err != nil {
+	named := len(args) > 0
+	config, preset, args, err := configOf(config, args)
+	if err != nil {
+		return set, nil, nil, nil, usage(err)
+	}
+	if named && len(args) == 0 {
+		if err := present(config); err != nil {
 			return set, nil, nil, nil, usage(err)
 		}
-		config, args = args[0], nil
 	}
 	kernel := ""
 	if len(args) == 1 {
@@ -264,7 +274,7 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 			return set, nil, nil, nil, usage(err)
 		}
 	}
-	set, own, looked, err = runSettings(c.Flags(), config, kernel, a.environ)
+	set, own, looked, err = runSettings(c.Flags(), config, preset, kernel, a.environ)
 	if err != nil {
 		return set, nil, nil, nil, usage(err)
 	}
@@ -290,7 +300,7 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 			return set, own, nil, nil, usage(err)
 		}
 	}
-	if kernel == "" && config == "" {
+	if kernel == "" && (config == "" || preset != "" && !named) {
 		set.found = foundKernel(set, own)
 	}
 	return set, own, looked, closeKernel, nil
@@ -346,5 +356,5 @@ func foundKernel(set settings, own *user.Kernel) string {
 // addRunSettings defines the flags of the settings of a run.
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
 	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
-	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets)")
+	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets), which may stand in the file that is run")
 }

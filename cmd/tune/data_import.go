@@ -38,6 +38,7 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		Args: exactly(1, "a file"),
 	}
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output)")
+	quiet := a.progressFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		info, err := os.Stat(args[0])
 		if err != nil {
@@ -46,30 +47,30 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		if info.IsDir() {
 			return usage(fmt.Errorf("%s is not a file: to convert a run, use 'tune export %s --format recorded'", args[0], args[0]))
 		}
-		end := a.working("reading " + args[0])
-		s, f, err := readForeign(args[0])
-		end()
+		w := a.work("importing "+args[0], *quiet)
+		defer w.end()
+		s, f, err := readForeign(args[0], w.step)
 		switch ext := filepath.Ext(*output); {
 		case err != nil:
 			return err
 		case s != nil:
-			return a.writeOut("writing the space", *output, s.Write)
+			return a.writeOut(w, *output, s.Write)
 		case ext == ".yaml" || ext == ".yml":
-			return a.importSpace(f, *output)
+			return a.importSpace(w, f, *output)
 		}
-		return a.writeOut("writing the measurements", *output, func(w io.Writer) error { return f.Write(w, exchange.Recorded) })
+		return a.writeOut(w, *output, func(w io.Writer) error { return f.Write(w, exchange.Recorded) })
 	}
 	return c
 }
 
 // readForeign reads a file of another tuner: the space that it describes, or its measurements.
-func readForeign(path string) (*space.Space, *exchange.File, error) {
+func readForeign(path string, observe exchange.Observer) (*space.Space, *exchange.File, error) {
 	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !exchange.IsSpace(data) {
-		f, err := exchange.Read(path, data)
+		f, err := exchange.ReadObserved(path, data, observe)
 		return nil, f, err
 	}
 	text, err := exchange.Expand(data)
@@ -88,7 +89,7 @@ func readForeign(path string) (*space.Space, *exchange.File, error) {
 }
 
 // importSpace writes the space of measurements in the YAML form, where the values alone describe it.
-func (a *app) importSpace(f *exchange.File, output string) error {
+func (a *app) importSpace(w *work, f *exchange.File, output string) error {
 	s, err := space.New(f.Space, f.Parameters)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
@@ -97,7 +98,7 @@ func (a *app) importSpace(f *exchange.File, output string) error {
 		return fmt.Errorf("%s: it has %s of the %s combinations of its values, but no constraints that say which: import the T1 file of the space, or write the measurements to a .json file",
 			f.Path, n, s.Product())
 	}
-	return a.writeOut("writing the space", output, s.Write)
+	return a.writeOut(w, output, s.Write)
 }
 
 // exchangeFormats lists the formats of measurements.
@@ -110,26 +111,27 @@ func exchangeFormats() string {
 }
 
 // convert writes a file of measurements in one of the formats.
-func (a *app) convert(path, format, output string) error {
+func (a *app) convert(path, format, output string, quiet bool) error {
 	if !slices.Contains(exchange.Formats(), exchange.Format(format)) {
 		return usage(fmt.Errorf("--format: %s is a file of measurements, which can be written as %s, and not as %s", path, exchangeFormats(), format))
 	}
-	f, err := exchange.Open(path)
+	w := a.work("converting "+path, quiet)
+	defer w.end()
+	f, err := exchange.Open(path, w.step)
 	if err != nil {
 		return err
 	}
-	return a.writeOut("converting "+path, output, func(w io.Writer) error { return f.Write(w, exchange.Format(format)) })
+	return a.writeOut(w, output, func(w io.Writer) error { return f.Write(w, exchange.Format(format)) })
 }
 
-// writeOut writes to a file, compressed where its name says so, or to standard output where it is "". A terminal shows what it
-// does, where that takes long and is not "".
-func (a *app) writeOut(what, path string, write func(io.Writer) error) error {
+// writeOut writes to a file, compressed where its name says so, or to standard output where it is "". shows is the work that this is
+// a part of; it ends.
+func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) error {
 	if path == "" && a.shown {
+		shows.end()
 		return write(a.stdout) // somebody looks at it
 	}
-	if what != "" {
-		defer a.working(what)()
-	}
+	defer shows.end()
 	if path == "" {
 		return write(a.raw)
 	}

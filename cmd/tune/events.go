@@ -43,7 +43,8 @@ type event struct {
 	Finalists int `json:"finalists,omitempty"` // that are measured
 	Pair      int `json:"pair,omitempty"`      // of measurements that begins
 	Check     int `json:"check,omitempty"`     // that begins
-	Of        int `json:"of,omitempty"`        // how many pairs at most, or how many checks
+	Done      int `json:"done,omitempty"`      // bytes or rows
+	Of        int `json:"of,omitempty"`        // how many pairs at most, or how many checks, bytes or rows
 	// Left is about how many seconds the phase will take.
 	Left *float64 `json:"left,omitempty"`
 
@@ -155,7 +156,12 @@ func (f *progressFlag) Set(form string) error {
 
 // outputFlags defines how a command shows its progress and its result.
 func (a *app) outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
-	asJSON, quiet = c.Flags().Bool("json", false, "print the result as JSON"), c.Flags().BoolP("quiet", "q", false, "show no progress")
+	return c.Flags().Bool("json", false, "print the result as JSON"), a.progressFlags(c)
+}
+
+// progressFlags defines how a command shows its progress.
+func (a *app) progressFlags(c *cobra.Command) (quiet *bool) {
+	quiet = c.Flags().BoolP("quiet", "q", false, "show no progress")
 	c.Flags().Var(&progressFlag{a, "auto"}, "progress",
 		"`form` of the progress on standard error: auto (one line that changes, if that is a terminal), plain (lines of text) or json (one JSON object a line; see the guide)")
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -164,5 +170,5 @@ func (a *app) outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 		}
 		return nil
 	}
-	return asJSON, quiet
+	return quiet
 }

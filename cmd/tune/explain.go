@@ -27,7 +27,8 @@ schedule, and how far its own schedule is from that bound. Give a point as text,
 directory of a run, which also determine kernel and shape.
 
 Of a run of any other kernel, your own ones too, explain shows how its best point is built, the metrics of it, and the least cost
-that the search saw with each value of each parameter, those that matter most first. It compiles and runs nothing.
+that the search saw with each value of each parameter, those that matter most first. Where a kernel in C states its operations or
+bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
 
 With --pass it prints the result of one pass. The passes of the vector family are:
 
@@ -56,7 +57,7 @@ wrong pass is named.`,
 				return usage(fmt.Errorf("--pass: kernel %s has no passes: leave it out", kernel))
 			}
 			out := bufio.NewWriter(a.stdout)
-			return errors.Join(explainRun(out, dir), out.Flush())
+			return errors.Join(a.explainRun(c.Context(), out, dir), out.Flush())
 		}
 		k, err := a.catalog(false).Lookup(kernel)
 		if _, serr := os.Stat(args[0]); err != nil && serr == nil {
@@ -101,6 +102,14 @@ func runOf(arg string) string {
 	return dir
 }
 
+// noRun refuses a YAML file, which describes a kernel or settings, where a run is wanted.
+func noRun(arg string) error {
+	if _, err := os.Stat(arg); err != nil || !isYAML(arg) {
+		return nil
+	}
+	return usage(fmt.Errorf("%s is a YAML file, and no result of a run: give the directory of a run (see tune runs), or the %s in it", arg, tune.ScheduleName))
+}
+
 // explains reports whether a kernel has a generator that explains what it builds.
 func (a *app) explains(kernel, shapeText string) bool {
 	k, err := a.catalog(false).Lookup(kernel)
@@ -126,6 +135,9 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 			p, err := s.Parse(arg)
 			return p, usage(err)
 		}, nil
+	}
+	if err := noRun(arg); err != nil {
+		return "", "", nil, err
 	}
 	if info.IsDir() {
 		arg = filepath.Join(arg, tune.ScheduleName)

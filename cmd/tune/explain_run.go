@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,8 +31,9 @@ type builtWith struct {
 	Threads int      `json:"threads"`
 }
 
-// explainRun shows what the run in a directory knows of its best point and of its parameters. The kernel is not needed for that.
-func explainRun(w io.Writer, dir string) error {
+// explainRun shows what the run in a directory knows of its best point and of its parameters, and how near to the limits of the
+// processor that point is. The kernel is not needed for that.
+func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	s, err := results.ReadSchedule(filepath.Join(dir, tune.ScheduleName))
 	if err != nil {
 		return err
@@ -43,6 +45,7 @@ func explainRun(w io.Writer, dir string) error {
 		fmt.Fprintf(w, ", %s %s as %s (%s)", times(s.Ratio), unit.Compared(), baselineName(&s), unit.Words(s.Baseline.Cost))
 	}
 	fmt.Fprintf(w, "\npoint     %s\n", s.Key)
+	var limits []string
 	for i, artifact := range s.Artifacts {
 		if i == 0 {
 			fmt.Fprintf(w, "program   %s\n", filepath.Join(dir, artifact.Name))
@@ -67,10 +70,18 @@ func explainRun(w io.Writer, dir string) error {
 			fmt.Fprintf(w, "compiler  %s\n", b.Version)
 		}
 		fmt.Fprintf(w, "threads   %d\n", b.Threads)
+		if limits, err = a.limits(ctx, &s, b.Threads); err != nil {
+			return err
+		}
 	}
 	label := "metrics"
 	for _, m := range s.Metrics {
 		fmt.Fprintf(w, "%-9s %s %s\n", label, m.Name, plain.Number(m.Value))
+		label = ""
+	}
+	label = "limits"
+	for _, line := range limits {
+		fmt.Fprintf(w, "%-9s %s\n", label, line)
 		label = ""
 	}
 	run, err := results.Read(dir)

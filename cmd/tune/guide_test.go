@@ -71,6 +71,8 @@ var guideElsewhere = map[string]string{
 	"sum/sum.yaml":                          "see TestRecipes",
 	"lists/lists.yaml":                      "see TestRecipes",
 	"sums.yaml":                             "see TestRecipes",
+	"flags/flags.yaml":                      "see TestRecipes",
+	"rows/rows.yaml":                        "see TestRecipes",
 	"tune export runs/small --format trace": "writes no text",
 }
 

@@ -15,6 +15,7 @@ import (
 	"tune"
 	"tune/configs"
 	"tune/kernels/recorded"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/search/strategies"
 	"tune/space"
@@ -22,31 +23,44 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list [kernels|strategies|presets]",
+		Use:   "list [kernels|strategies|presets [FILE]]",
 		Short: "List the kernels, strategies with their constants, and presets",
 		Long: `list prints the kernels with their shapes, the strategies, and the presets, or only one of the three. 'tune list
 strategies' also prints the constants of each strategy, with default, meaning and range. Constants are set after the name of
 the strategy: --strategy auto:lead=100,batch=16, or the same text in a settings file. A run records its constants and the
-version of its strategy, and can only be resumed with both.`,
-		Example: "  tune list\n  tune list strategies\n  tune list --json",
+version of its strategy, and can only be resumed with both.
+
+'tune list presets FILE' prints the presets in the file of your own kernel. Those of ./kernel.yaml are printed without it too.`,
+		Example: "  tune list\n  tune list strategies\n  tune list presets my.yaml\n  tune list --json",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && !slices.Contains(listed, args[0]) {
 				return usage(fmt.Errorf("unknown list %q: want %s%s", args[0], strings.Join(listed, ", "), space.DidYouMean(args[0], listed)))
 			}
-			if len(args) > 1 {
-				return usage(fmt.Errorf("%s takes one list and nothing else, but got %q", c.CommandPath(), args[1]))
+			most := 1
+			if len(args) > 0 && args[0] == presetList {
+				most = 2 // with the file that they stand in
+			}
+			if len(args) > most {
+				return usage(fmt.Errorf("%s takes one list and nothing else, but got %q", c.CommandPath(), args[most]))
 			}
 			return nil
 		},
 	}
 	asJSON := c.Flags().Bool("json", false, "print the list as JSON")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		only := ""
+		only, file := "", ""
 		if len(args) > 0 {
 			only = args[0]
 		}
+		if len(args) > 1 {
+			file = args[1]
+		}
+		presets, err := listPresets(file)
+		if err != nil {
+			return err
+		}
 		if *asJSON {
-			return printJSON(a.stdout, a.listJSON(only))
+			return printJSON(a.stdout, a.listJSON(only, presets))
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 		if only == "" || only == "kernels" {
@@ -63,11 +77,11 @@ version of its strategy, and can only be resumed with both.`,
 				}
 			}
 		}
-		if only == "" || only == "presets" {
-			fmt.Fprintln(w, "presets, for --config")
-			for _, name := range configs.Names() {
-				fmt.Fprintf(w, "  %s\t%s\n", name, configs.Doc(name))
-			}
+		if file != "" && len(presets) == 0 {
+			fmt.Fprintf(w, "no presets in %s\n", file)
+		}
+		if only == "" || only == presetList {
+			printPresets(w, presets)
 		}
 		return w.Flush()
 	}
@@ -75,7 +89,55 @@ version of its strategy, and can only be resumed with both.`,
 }
 
 // listed are what tune list can list alone.
-var listed = []string{"kernels", "strategies", "presets"}
+var listed = []string{"kernels", "strategies", presetList}
+
+// presetList is the list of presets.
+const presetList = "presets"
+
+// listedPreset is a preset as tune list shows it.
+type listedPreset struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+	File string `json:"file,omitempty"` // of the user's kernel that has it; "" where it comes with tune
+}
+
+// listPresets returns the presets in the file of a kernel, or for "" those that come with tune and those of the working folder.
+func listPresets(file string) ([]listedPreset, error) {
+	list := []listedPreset{}
+	add := func(file string, presets []user.Preset) {
+		for _, p := range presets {
+			list = append(list, listedPreset{p.Name, presetLine(p), file})
+		}
+	}
+	if file != "" {
+		k, err := user.Load(file)
+		if err != nil {
+			return nil, usage(err)
+		}
+		defer k.Close()
+		add(file, k.Presets())
+		return list, nil
+	}
+	for _, name := range configs.Names() {
+		list = append(list, listedPreset{name, configs.Doc(name), ""})
+	}
+	add("./"+kernelName, presetsHere())
+	return list, nil
+}
+
+// printPresets prints presets below the file that has them.
+func printPresets(w io.Writer, presets []listedPreset) {
+	for i, p := range presets {
+		switch {
+		case i > 0 && p.File == presets[i-1].File:
+		case p.File == "":
+			fmt.Fprintln(w, "presets, for --config")
+		default:
+			fmt.Fprintf(w, "presets, for tune run %s --config\n", p.File)
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", p.Name, p.Doc)
+	}
+}
 
 func (a *app) listKernels(w io.Writer) {
 	fmt.Fprintln(w, "kernels")
@@ -101,7 +163,7 @@ func strategyOf(s results.Settings) string {
 }
 
 // listJSON is what tune list prints with --json: all, or one of listed alone.
-func (a *app) listJSON(only string) any {
+func (a *app) listJSON(only string, presets []listedPreset) any {
 	type field struct {
 		Name    string   `json:"name"`
 		Doc     string   `json:"doc"`
@@ -137,10 +199,10 @@ func (a *app) listJSON(only string) any {
 		Constants []constant `json:"constants"`
 	}
 	out := struct {
-		Kernels    []kernel   `json:"kernels"`
-		Strategies []strategy `json:"strategies"`
-		Presets    []entry    `json:"presets"`
-	}{[]kernel{}, []strategy{}, []entry{}}
+		Kernels    []kernel       `json:"kernels"`
+		Strategies []strategy     `json:"strategies"`
+		Presets    []listedPreset `json:"presets"`
+	}{[]kernel{}, []strategy{}, presets}
 	for _, k := range a.table {
 		info := k.Info()
 		j := kernel{info.Name, info.Doc, info.Version, info.Unit, info.Exact, cmp.Or(info.Strategy, strategies.Default), []field{}}
@@ -160,15 +222,12 @@ func (a *app) listJSON(only string) any {
 		}
 		out.Strategies = append(out.Strategies, j)
 	}
-	for _, name := range configs.Names() {
-		out.Presets = append(out.Presets, entry{name, configs.Doc(name)})
-	}
 	switch only {
 	case "kernels":
 		return out.Kernels
 	case "strategies":
 		return out.Strategies
-	case "presets":
+	case presetList:
 		return out.Presets
 	}
 	return out

@@ -24,11 +24,11 @@ const libraryFormat = "library"
 func exportFormats() []string { return append(slices.Clone(tune.Formats), libraryFormat) }
 
 // exportLibrary writes the winner of a run as a header and a source into a folder.
-func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string) error {
+func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string, quiet bool) error {
 	if err := checkFolder(folder); err != nil {
 		return err
 	}
-	n := newNotice(a, false)
+	n := newNotice(a, quiet)
 	n.brief = true
 	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure, n.measuring)
 	n.end()

@@ -32,6 +32,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 	limit := c.Flags().String("limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	yes := addYes(c)
 	asJSON, quiet := a.outputFlags(c)
+	show := showFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := tune.MeasureOptions{}
 		var err error
@@ -46,6 +47,11 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 			return err
 		}
 		defer a.end(found)
+		if *show {
+			if err := showOutput(found.Own(), "the kernel of "+dir, aboveLine{a}); err != nil {
+				return err
+			}
+		}
 		d := newNotice(a, *quiet)
 		o.Waiting = d.waiting
 		o.Measuring = d.measuring
@@ -81,7 +87,7 @@ func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON b
 	case errors.Is(err, tune.ErrNoValid):
 		return &exitError{exitNoValid, err}
 	case err != nil:
-		return err
+		return adviseSetup(dir, err)
 	case report.Schedule.Verdict == space.Unverified:
 		return fmt.Errorf("the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", dir)
 	}

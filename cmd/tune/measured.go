@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"tune/kernels/user"
 	"tune/results"
 	"tune/space"
 )
@@ -82,7 +81,7 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 }
 
 func printRatio(w io.Writer, ratio float64, interval *[2]float64, pairs int, s *results.Schedule) {
-	if within, ok := space.FindMetric(s.Metrics, user.MetricWithin); ok && interval != nil {
+	if within, ok := space.FindMetric(s.Metrics, space.MetricWithin); ok && interval != nil {
 		fmt.Fprintf(w, "measured  %.4g× in %d pairs, %.4g to %.4g, because runs differ by up to %.3g %%\n", ratio, pairs, interval[0], interval[1], 100*within)
 		return
 	}

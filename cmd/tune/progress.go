@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tune"
 	"tune/kernels"
+	"tune/results/exchange"
 )
 
 // pace estimates how long the rest of some work takes, whose parts take about the same.
@@ -83,32 +86,114 @@ const soon = time.Second
 
 // working shows on a terminal what a command is busy with, once that has taken a second. end removes the line; it must be called
 // before anything else is printed.
-func (a *app) working(what string) (end func()) {
-	if a.width == nil {
-		return func() {}
+func (a *app) working(what string) (end func()) { return a.work(what, false).end }
+
+// work shows what a command is busy with, once that has taken a second: on a terminal in a line that changes, or as events. nil shows
+// nothing.
+type work struct {
+	a          *app
+	what       string
+	began      time.Time
+	stop, done chan struct{} // of the line; nil where none is live
+
+	mu   sync.Mutex
+	pace pace
+	part string    // how far it is; "" where that is not known
+	seen time.Time // when that was
+	told time.Time // the last event
+}
+
+// work begins to show. end must be called before anything else is printed.
+func (a *app) work(what string, quiet bool) *work {
+	if quiet {
+		return nil
 	}
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		began, shown := time.Now(), false
-		tick := time.NewTicker(livePeriod)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				if shown {
-					a.wipe()
-				}
-				return
-			case now := <-tick.C:
-				if spent := now.Sub(began); spent >= soon {
-					shown = true
-					a.redraw(fmt.Sprintf("%s · %v", what, spent.Round(time.Second)))
-				}
+	w := &work{a: a, what: what, began: time.Now()}
+	if a.width != nil {
+		w.stop, w.done = make(chan struct{}), make(chan struct{})
+		go w.show()
+	}
+	return w
+}
+
+// show keeps the line until the work ends.
+func (w *work) show() {
+	defer close(w.done)
+	shown := false
+	tick := time.NewTicker(livePeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.stop:
+			if shown {
+				w.a.wipe()
+			}
+			return
+		case now := <-tick.C:
+			if spent := now.Sub(w.began); spent >= soon {
+				shown = true
+				w.a.redraw(w.line(spent, w.a.width()-1))
 			}
 		}
-	}()
-	return func() { close(stop); <-done }
+	}
+}
+
+// line describes the work. Where that needs more than the given columns, it leaves out what the work is.
+func (w *work) line(spent time.Duration, columns int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := fmt.Sprintf("%s · %v", w.what, spent.Round(time.Second))
+	if w.part == "" {
+		return text
+	}
+	if text += " · " + w.part; utf8.RuneCountInString(text) > columns {
+		return w.part
+	}
+	return text
+}
+
+// observe takes note of how much of a phase is done, and of how much.
+func (w *work) observe(phase string, done, total int) {
+	if w == nil || total < 1 {
+		return
+	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if phase == w.pace.work && now.Sub(w.seen) < livePeriod {
+		return // it is called for every row
+	}
+	w.seen = now
+	left, known := w.pace.left(now, phase, done, total)
+	w.part = fmt.Sprintf("%d %%", 100*min(done, total)/total)
+	if known {
+		w.part += fmt.Sprintf(" · about %v left", atLeastSecond(left))
+	}
+	if w.a.events == nil || now.Sub(w.began) < soon || now.Sub(w.told) < eventPeriod {
+		return
+	}
+	w.told = now
+	e := event{Event: eventProgress, Phase: phase, Done: done, Of: total}
+	if known {
+		e.Left = seconds(left)
+	}
+	w.a.events.emit(e)
+}
+
+// rows is observe for the rows of a run that are written.
+func (w *work) rows(done, total int) { w.observe(string(exchange.Writing), done, total) }
+
+// step is observe for a file of measurements.
+func (w *work) step(step exchange.Step, done, total int) { w.observe(string(step), done, total) }
+
+// end removes the line. It may be called again.
+func (w *work) end() {
+	if w == nil || w.stop == nil {
+		return
+	}
+	close(w.stop)
+	<-w.done
+	w.stop = nil
 }
 
 // notice shows what a command waits for or does: on a terminal in one line that changes, elsewhere a plain line for every new step and

@@ -15,6 +15,7 @@ import (
 
 	"tune"
 	"tune/kernels"
+	"tune/results/exchange"
 	"tune/results/schedule"
 	"tune/space"
 )
@@ -78,6 +79,66 @@ func TestWorking(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		if end(); out.Len() > 0 {
 			t.Errorf("without a terminal: %q", out)
+		}
+	})
+}
+
+// TestWork: of an import and an export a terminal sees how much is done and how long the rest takes, and programs get events, at most
+// one a second.
+func TestWork(t *testing.T) {
+	run := func(a *app) {
+		w := a.work("importing a.T4.json", false)
+		for _, step := range []exchange.Step{exchange.Reading, exchange.Writing} {
+			for done := range 4 {
+				time.Sleep(time.Second)
+				w.step(step, 25*(done+1), 100)
+				w.step(step, 25*(done+1), 100)
+			}
+		}
+		time.Sleep(livePeriod / 2)
+		w.end()
+		w.end()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a, out := terminalApp()
+		run(a)
+		text := out.String()
+		for _, want := range []string{"importing a.T4.json · 2s · 50 % · about 2s left", "importing a.T4.json · 5s · 25 %" + wiped, "importing a.T4.json · 7s · 75 % · about 1s left"} {
+			if !strings.Contains(text, wiped+want) {
+				t.Errorf("%q is not in %q", want, text)
+			}
+		}
+		if !strings.HasSuffix(text, wiped) {
+			t.Errorf("it ends with %q", text)
+		}
+		w := a.work("importing a.T4.json", false)
+		time.Sleep(time.Second)
+		w.rows(1, 4)
+		if line := w.line(time.Second, 20); line != "25 %" {
+			t.Errorf("in 20 columns: %q", line)
+		}
+		w.end()
+
+		out.Reset()
+		a.width = nil
+		if run(a); out.Len() > 0 {
+			t.Errorf("without a terminal: %q", out)
+		}
+		a.events = &events{w: out, began: time.Now(), now: time.Now}
+		run(a)
+		got := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if want := `{"event":"progress","time":2,"phase":"read","done":50,"of":100,"left":2}`; len(got) != 8 || got[1] != want {
+			t.Errorf("%d events, the second is %s, want %s", len(got), got[1], want)
+		}
+		out.Reset()
+		a.work("importing", true).step(exchange.Reading, 1, 2) // --quiet
+		w = a.work("importing", false)
+		for range 9 {
+			time.Sleep(livePeriod)
+			w.rows(1, 2)
+		}
+		if out.Len() > 0 {
+			t.Errorf("in less than a second, and with --quiet: %q", out)
 		}
 	})
 }

@@ -15,7 +15,9 @@ import (
 // recipeNeeds are the programs that each recipe of the guide needs, each as a command that succeeds where it is installed.
 var recipeNeeds = map[string][]string{
 	"Python": {"python3 --version"}, "Rust": {"rustc --version"}, "Java": {"javac -version", "java -version"},
-	"Shell": {"xargs true", "cksum /dev/null", "cmp /dev/null /dev/null"},
+	"Shell":        {"xargs true", "cksum /dev/null", "cmp /dev/null /dev/null"},
+	"Flags of gcc": {"gcc --version"},
+	"SQLite":       {"python3 -c __import__('sqlite3')"},
 }
 
 // The parts of a recipe: a name in a sentence before a block is that of the file in it, and a block may hold commands.
@@ -66,7 +68,7 @@ func TestRecipes(t *testing.T) {
 		for _, f := range files {
 			fmt.Fprintf(&script, "-- %s --\n%s\n", f[1], f[2])
 		}
-		if err := os.WriteFile(filepath.Join(dir, strings.ToLower(name)+".txtar"), []byte(script.String()), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.ToLower(strings.Fields(name)[0])+".txtar"), []byte(script.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

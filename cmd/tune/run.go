@@ -35,7 +35,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Search, check, and export the best schedule",
 		Long: `run searches the space of a kernel until its budget ends, checks the best candidate on fresh inputs, and exports it.
 FILE is the YAML file of your own kernel, or of settings; it is the same as --config FILE. Without an argument, run takes
-the kernel that ./tune.yaml names, else the one in ./kernel.yaml, else the tree hash, and says which.
+the kernel that ./tune.yaml names, else the one in ./kernel.yaml, else the tree hash, and says which. With FILE, or where
+./kernel.yaml describes a kernel, --config may name one of the presets in that file.
 
 Every measurement is written to disk at once. A run that was stopped, in whatever way, is continued by tune resume.
 
@@ -49,6 +50,7 @@ own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run my.yaml --budget 5m
+  tune run my.yaml --config small
   tune run --config treehash-small --json
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
@@ -77,7 +79,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, *start}, shown{*asJSON, *quiet, *show})
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start)}, shown{*asJSON, *quiet, *show})
 	}
 }
 
@@ -92,12 +94,22 @@ func showFlag(c *cobra.Command) *bool {
 	return c.Flags().Bool("show-output", false, "show on standard error what the commands of your kernel print, after each has ended")
 }
 
-// showOutput makes a kernel show what its commands print. One without commands has nothing to show.
-func showOutput(k kernels.Kernel, w io.Writer) error {
-	if own, ok := k.(*user.Kernel); ok && own.ShowOutput(w) {
+// showOutput makes a kernel show what its commands print. nil stands for one that is not the user's. One without commands has
+// nothing to show; name says in the error which it is.
+func showOutput(own *user.Kernel, name string, w io.Writer) error {
+	if own != nil && own.ShowOutput(w) {
 		return nil
 	}
-	return usage(fmt.Errorf("--show-output: %s has no commands that print: leave it out", k.Info().Name))
+	return usage(fmt.Errorf("--show-output: %s has no commands that print: leave it out", name))
+}
+
+// adviseSetup says, where the setup command of the kernel of a run failed, nothing but that, and what to do. The trial that came first
+// is not at fault.
+func adviseSetup(dir string, err error) error {
+	if setup, failed := errors.AsType[*user.SetupError](err); failed {
+		return fmt.Errorf("%s: %w: mend what it needs, then repeat this command; to change it, start a new run", dir, setup)
+	}
+	return err
 }
 
 // starting says what a run starts with.
@@ -121,8 +133,9 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		return set.blame("shape", err)
 	}
 	d := a.watch(say.quiet)
+	own, isOwn := k.(*user.Kernel)
 	if say.output {
-		if err := showOutput(k, d); err != nil {
+		if err := showOutput(own, set.kernel, d); err != nil {
 			return err
 		}
 	}
@@ -147,7 +160,6 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 	}
 	d.found = set.found
-	own, isOwn := k.(*user.Kernel)
 	started := false
 	start := func(s tune.Start) {
 		started = true
@@ -160,7 +172,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
-	if wrong := startingError(err); wrong != nil {
+	if wrong := startingError(err, set); wrong != nil {
 		if made {
 			os.Remove(set.dir)
 		}
@@ -168,7 +180,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	if started {
 		d.end()
-		err = adviseFull(set.dir, err)
+		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(c.Context(), err) {
 		err = adviseRun(set.dir, k.Info().Files.Path, err)
 		if made {
@@ -178,12 +190,14 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	return a.finish(report, err, say.asJSON)
 }
 
-// startingError says which flag is at fault where a run cannot start with what it was given; nil where none is.
-func startingError(err error) error {
+// startingError says which flag or preset is at fault where a run cannot start with what it was given; nil where none is.
+func startingError(err error, set settings) error {
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
 	}
-	if first, ok := errors.AsType[*tune.FirstError](err); ok {
+	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
+		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
+	} else if ok {
 		return fmt.Errorf("--start %q: %w", first.Key, first.Err)
 	}
 	return nil
@@ -310,6 +324,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on what a number of evaluations finds"
 	asJSON, quiet := a.outputFlags(c)
+	show := showFlag(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool {
@@ -335,6 +350,11 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 			}
 		}
 		d := a.watch(*quiet)
+		if *show {
+			if err := showOutput(found.Own(), "the kernel of "+dir, d); err != nil {
+				return err
+			}
+		}
 		started := false
 		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
@@ -349,7 +369,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 		if _, failed := errors.AsType[*tune.BaselineError](err); failed {
 			err = fmt.Errorf("%w: mend the kernel, and start a new run", err)
 		}
-		return a.finish(report, adviseFull(dir, err), *asJSON)
+		return a.finish(report, adviseSetup(dir, adviseFull(dir, err)), *asJSON)
 	}
 	return c
 }
@@ -590,6 +610,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
+	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if formats := exportFormats(); !slices.Contains(formats, *format) {
@@ -600,7 +621,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
-				return a.convert(args[0], *format, *output)
+				return a.convert(args[0], *format, *output, *quiet)
 			}
 			return usage(fmt.Errorf("%s is a file: say by --format how to convert it: %s", args[0], exchangeFormats()))
 		}
@@ -616,9 +637,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		defer a.end(found)
 		if *format == libraryFormat {
-			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output)
+			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output, *quiet)
 		} else {
-			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure)
+			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure, *quiet)
 		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -633,13 +654,14 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 }
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
-func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure bool) error {
+func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure, quiet bool) error {
 	if !measure {
-		return a.writeOut("exporting "+dir, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w) })
+		shows := a.work("exporting "+dir, quiet)
+		return a.writeOut(shows, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w, shows.rows) })
 	}
-	n := newNotice(a, false)
+	n := newNotice(a, quiet)
 	n.brief = true
-	return a.writeOut("", output, func(w io.Writer) error {
+	return a.writeOut(nil, output, func(w io.Writer) error {
 		defer n.end()
 		return tune.ExportMeasured(ctx, found.Table, dir, format, wiping{w, n}, n.measuring)
 	})
@@ -668,6 +690,9 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *checks < 1 || *checks > mostChecks {
 			return usage(fmt.Errorf("--checks: %d: want 1 to %d", *checks, mostChecks))
+		}
+		if err := noRun(args[0]); err != nil {
+			return err
 		}
 		path := args[0]
 		if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -39,7 +39,8 @@ type settings struct {
 	out      string
 	dir      string
 	data     string
-	found    string // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
+	found    string      // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
+	preset   user.Preset // of the kernel's file that the run is of; the zero value for none
 	// texts are the values that are set, as users write them, by key. from says where each comes from, for errors; a default has
 	// no source.
 	texts, from map[string]string
@@ -231,6 +232,12 @@ func addSettings(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
+// takesSettings reports whether a command has the flag --config for settings, and not only for the file of a kernel.
+func takesSettings(flags *pflag.FlagSet) bool {
+	f := flags.Lookup("config")
+	return f != nil && strings.Contains(f.Usage, "PRESET")
+}
+
 // readSettings gathers the settings. config is a preset's name or a file; "" for none. found are files that tune has looked
 // for, the strongest first. A command that takes a config takes every key from there and from the environment, any other only
 // those that it has a flag for.
@@ -258,7 +265,7 @@ func readSettings(flags *pflag.FlagSet, config string, environ []string, found .
 		return settings{}, err
 	}
 	for key, value := range variables(environ) {
-		if flags.Lookup(key) != nil || flags.Lookup("config") != nil {
+		if flags.Lookup(key) != nil || takesSettings(flags) {
 			v.Set(key, value)
 			out.from[key] = "environment: " + variable(key)
 		}
@@ -403,8 +410,8 @@ func parseConfig(data []byte) (values map[string]any, lines map[string]int, err 
 }
 
 // parseSettings reads one YAML mapping from known keys to single values. It returns the values as their text, which
-// is parsed as that of a flag is, and the line of each.
-func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines map[string]int, err error) {
+// is parsed as that of a flag is, and the line of each. also are keys that the caller has read, for messages.
+func parseSettings(root *yaml.Node, keys []string, also ...string) (values map[string]any, lines map[string]int, err error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, nil, fmt.Errorf("line %d: want settings such as budget: 90s, one a line", root.Line)
 	}
@@ -414,7 +421,8 @@ func parseSettings(root *yaml.Node, keys []string) (values map[string]any, lines
 		at := slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })
 		switch {
 		case at < 0 || key.Kind != yaml.ScalarNode || !slices.Contains(keys, key.Value):
-			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(keys, ", "), space.DidYouMean(key.Value, keys))
+			all := slices.Concat(also, keys)
+			return nil, nil, fmt.Errorf("line %d: unknown key %q: want %s%s", key.Line, key.Value, strings.Join(all, ", "), space.DidYouMean(key.Value, all))
 		case lines[key.Value] != 0:
 			return nil, nil, fmt.Errorf("line %d: %s is already set on line %d", key.Line, key.Value, lines[key.Value])
 		case value.Kind != yaml.ScalarNode:

@@ -43,7 +43,7 @@ func (a *app) adopt(k *user.Kernel, set *settings, args []string) error {
 	case set.from["kernel"] != "":
 		return fileFault{fmt.Errorf("%s: %s defines the kernel: unset it", set.from["kernel"], k.Path())}
 	default:
-		if err := a.builtIn(k.Path(), name); err != nil {
+		if err := a.builtIn(k); err != nil {
 			return err
 		}
 		set.kernel = name
@@ -251,21 +251,23 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 	}
 	defer a.end(k.On(a.host))
 	report.Warnings = checkFaults(k.Warnings())
+	var faults []checkFault
 	if n := k.Settings(); n != nil {
-		if faults := settingFaults(path, n); len(faults) > 0 {
-			report.Faults = faults
-			return report, faultsError(path, len(faults))
-		}
+		faults = settingFaults(path, "run", n)
+	}
+	if faults = append(faults, presetFaults(path, k.Presets())...); len(faults) > 0 {
+		report.Faults = faults
+		return report, faultsError(path, len(faults))
 	}
 	if err := a.checkFound(); err != nil {
 		return nil, err
 	}
 	info := k.Info()
-	if err := a.builtIn(path, info.Name); err != nil {
+	if err := a.builtIn(k); err != nil {
 		return nil, err
 	}
 	if show {
-		if err := showOutput(k, aboveLine{a}); err != nil {
+		if err := showOutput(k, info.Name, aboveLine{a}); err != nil {
 			return nil, err
 		}
 	}
@@ -376,12 +378,12 @@ func tryBaseline(ctx context.Context, p kernels.Problem, source *user.SourceProb
 	return nil
 }
 
-// builtIn refuses a kernel of the user's with the name of a kernel that comes with tune.
-func (a *app) builtIn(path, name string) error {
-	if slices.Contains(a.table.Names(), name) || name == recorded.Name {
-		return usage(fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", path, name)})
+// builtIn refuses a kernel of the user's with the name of a kernel that comes with tune, or with a preset of such a name.
+func (a *app) builtIn(k *user.Kernel) error {
+	if name := k.Info().Name; slices.Contains(a.table.Names(), name) || name == recorded.Name {
+		return usage(fileFault{fmt.Errorf("%s: kernel.name: %s is a built-in kernel: choose another name", k.Path(), name)})
 	}
-	return nil
+	return presetNames(k)
 }
 
 // probeTime is how long the reference is tried on inputs.
@@ -422,10 +424,10 @@ func faultsError(path string, n int) error {
 	return usage(fileFault{fmt.Errorf("%s: %s", path, plain.Count(n, "fault"))})
 }
 
-// settingFaults finds what is wrong with the settings in the file of a kernel.
-func settingFaults(path string, n *yaml.Node) []checkFault {
-	if _, _, err := parseSettings(n, embeddedKeys()); err != nil {
-		f := checkFault{File: path, Field: "run", Message: err.Error()}
+// settingFaults finds what is wrong with the settings in a field of the file of a kernel. also are keys that it may have beside them.
+func settingFaults(path, in string, n *yaml.Node, also ...string) []checkFault {
+	if _, _, err := parseSettings(n, embeddedKeys(), also...); err != nil {
+		f := checkFault{File: path, Field: in, Message: err.Error()}
 		if _, serr := fmt.Sscanf(f.Message, "line %d:", &f.Line); serr == nil {
 			_, f.Message, _ = strings.Cut(f.Message, ": ")
 			f.Column = columnOf(n, f.Line)
@@ -437,7 +439,7 @@ func settingFaults(path string, n *yaml.Node) []checkFault {
 		key, value := n.Content[i], n.Content[i+1]
 		one := settingTable[slices.IndexFunc(settingTable, func(s setting) bool { return s.key == key.Value })]
 		if err := one.parse(&settings{}, value.Value); err != nil {
-			faults = append(faults, checkFault{path, value.Line, value.Column, "run." + key.Value, strings.TrimPrefix(err.Error(), key.Value+": ")})
+			faults = append(faults, checkFault{path, value.Line, value.Column, in + "." + key.Value, strings.TrimPrefix(err.Error(), key.Value+": ")})
 		}
 	}
 	return faults

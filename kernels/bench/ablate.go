@@ -53,6 +53,8 @@ type Ablation struct {
 	Worth     float64 `json:"worth,omitempty"`
 	WorthLow  float64 `json:"worth_low,omitempty"`
 	WorthHigh float64 `json:"worth_high,omitempty"`
+	// Within is the share by which the costs of a point may differ, where the interval follows from that alone; otherwise 0.
+	Within float64 `json:"within,omitempty"`
 	// Unverified says that the machine was not as quiet as the measurement needs.
 	Unverified bool `json:"unverified,omitempty"`
 }
@@ -161,6 +163,7 @@ func (b Ablate) measure(ctx context.Context, rows []Ablation) error {
 		}
 		measured[i].Worth, measured[i].WorthLow, measured[i].WorthHigh = inverse(c)
 		measured[i].Unverified = c.Unverified
+		measured[i].Within, _ = space.FindMetric(c.Metrics, space.MetricWithin)
 	}
 	return nil
 }

@@ -78,6 +78,8 @@ type Row struct {
 	SerialLow   float64 `json:"serial_ratio_low,omitempty"`
 	SerialHigh  float64 `json:"serial_ratio_high,omitempty"`
 	Pairs       int     `json:"pairs"`
+	// Within is the share by which the costs of a point may differ, where the intervals follow from that alone; otherwise 0.
+	Within      float64 `json:"within,omitempty"`
 	Unverified  bool    `json:"unverified,omitempty"` // the machine was not idle
 	Evaluations int     `json:"evaluations"`
 	Key         string  `json:"point"`
@@ -233,6 +235,7 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 	c := final.Comparisons[best]
 	r.BestPeer, r.Pairs, r.Unverified = rivals[best].name, c.Pairs, c.Unverified
 	r.Ratio, r.Low, r.High = inverse(c)
+	r.Within, _ = space.FindMetric(c.Metrics, space.MetricWithin)
 	if value, ok := space.FindMetric(score.Metrics, space.MetricGFLOPS); ok {
 		r.GFLOPS = value * score.Cost / r.Cost // as measured here
 	}

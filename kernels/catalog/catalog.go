@@ -39,6 +39,9 @@ type Found struct {
 	own *user.Kernel
 }
 
+// Own returns the user's kernel that was found; nil where none was.
+func (o *Found) Own() *user.Kernel { return o.own }
+
 // Close closes the user's kernel, if one was found.
 func (o *Found) Close() error {
 	if o.own == nil {

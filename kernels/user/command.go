@@ -203,7 +203,7 @@ func (c *commandCandidate) Score(ctx context.Context, _ int) (kernels.Score, err
 		score.Metrics = append(score.Metrics, outlierMetrics(inOrder)...)
 	}
 	if m.within > 0 {
-		score.Metrics = append(score.Metrics, space.Metric{Name: MetricWithin, Value: m.within})
+		score.Metrics = append(score.Metrics, space.Metric{Name: space.MetricWithin, Value: m.within})
 	}
 	c.p.mu.Lock()
 	if c.p.best == 0 || cost < c.p.best {

@@ -26,6 +26,7 @@ type definition struct {
 	source    *source
 	command   *command
 	settings  *yaml.Node // of the tool; nil where there are none
+	presets   []Preset
 }
 
 // definedSpace is a space whose expressions may use constants of the shape.
@@ -261,6 +262,7 @@ func (r *reader) define(root node, w world) *definition {
 			d.settings = n.Node
 		}
 	}
+	r.presets(f.at["presets"], d, ns)
 	return d
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -276,6 +277,9 @@ func (k *Kernel) Warnings() []Fault { return k.warnings }
 
 // Settings returns the settings of the tool that the file has under run, nil where it has none.
 func (k *Kernel) Settings() *yaml.Node { return k.d.settings }
+
+// Presets returns the presets of the file, in their order.
+func (k *Kernel) Presets() []Preset { return slices.Clone(k.d.presets) }
 
 // Path returns the name of the file that the kernel was read from.
 func (k *Kernel) Path() string { return k.path }

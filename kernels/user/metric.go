@@ -38,7 +38,7 @@ func (c *command) metrics() []metric {
 }
 
 // ownMetrics are the names of the metrics that tune reports of a command.
-var ownMetrics = []string{space.MetricRuns, space.MetricSpread, space.MetricValue, MetricOutliers, MetricSlowFirst, MetricWithin}
+var ownMetrics = []string{space.MetricRuns, space.MetricSpread, space.MetricValue, MetricOutliers, MetricSlowFirst, space.MetricWithin}
 
 // printed reports whether the number is in what the command prints.
 func (m metric) printed() bool { return m.from == fromOutput || m.from == fromStderr }

@@ -13,8 +13,6 @@ const (
 	MetricOutliers = "outliers"
 	// MetricSlowFirst is 1 where the first run is one of them, because it took longer.
 	MetricSlowFirst = "slow_first"
-	// MetricWithin is the share by which the runs of a point may differ, as the file says.
-	MetricWithin = "within"
 )
 
 // How far from the median an outlier is: more than outlierDeviations times the median of all distances from it, and more than

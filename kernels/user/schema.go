@@ -77,7 +77,13 @@ var fileObject = &object{"kernel file", []field{
 	{name: "source", doc: "a function in C or C++; this or command", form: formObject, object: sourceObject},
 	{name: "command", doc: "any program that is measured as a whole; this or source", form: formObject, object: commandObject},
 	{name: "run", doc: "settings of tune run: strategy, seed, budget, evals, target, jobs, final, out, dir", form: formOther, schema: mapSchema},
+	{name: "presets", doc: "ways to run the kernel, by name, for tune run FILE --config NAME: settings as under run, which they are stronger than, with doc (one line) and start (start points of their own, at their shape)", form: formOther, schema: presetsSchema},
 }}
+
+const presetsSchema = `{"type": "object", "additionalProperties": {
+	"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
+	"properties": {"doc": {"type": "string"}, "start": {"type": "array", "items": ` + startSchema + `}}
+}}`
 
 var kernelObject = &object{"kernel", []field{
 	{name: "name", doc: "the name in reports and run directories; by default the name of the file", form: formText},
@@ -231,9 +237,12 @@ const spaceSchema = `{
 			}
 		}},
 		"constraints": {"description": "expressions that have to be true at every point", "type": "array", "items": {"type": ["string", "boolean"]}},
-		"start": {"description": "points that a search evaluates first, after the baseline: mappings from parameters to values, or keys such as tile=16 unroll=4; other parameters have their defaults", "type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}]}}
+		"start": {"description": "points that a search evaluates first, after the baseline: mappings from parameters to values, or keys such as tile=16 unroll=4; other parameters have their defaults", "type": "array", "items": ` + startSchema + `}
 	}
 }`
+
+// startSchema is that of one start point.
+const startSchema = `{"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}]}`
 
 // Schema returns the JSON schema of a kernel file.
 func Schema() []byte {

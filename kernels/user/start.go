@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -19,8 +20,17 @@ type startPoint struct {
 
 // starts reads the start points of a space. The source or the command is read before, because it may bring the parameter compiler.
 func (r *reader) starts(d *definition, ns *names) {
+	shape, err := kernels.ParseShape(d.shape, "")
+	if err != nil {
+		return // it is reported elsewhere
+	}
+	d.space.starts = r.startsAt(ns.starts, d, ns, shape)
+}
+
+// startsAt reads start points, which have to exist at a shape.
+func (r *reader) startsAt(nodes []node, d *definition, ns *names, shape kernels.Shape) (starts []startPoint) {
 	if ns.broken {
-		return // a name may be one that could not be read
+		return nil // a name may be one that could not be read
 	}
 	params := slices.Clone(ns.parameters)
 	var more []space.Parameter
@@ -29,24 +39,20 @@ func (r *reader) starts(d *definition, ns *names) {
 		params = append(params, more...)
 	}
 	before := len(r.faults)
-	for _, n := range ns.starts {
+	for _, n := range nodes {
 		if p, ok := r.start(n, params); ok {
-			d.space.starts = append(d.space.starts, p)
+			starts = append(starts, p)
 		}
 	}
-	if len(d.space.starts) == 0 || len(r.faults) > before {
-		return
-	}
-	shape, err := kernels.ParseShape(d.shape, "")
-	if err != nil {
-		return // it is reported elsewhere
+	if len(starts) == 0 || len(r.faults) > before {
+		return starts
 	}
 	sp, err := d.space.make(constants(d.shape, shape), more...)
 	if err != nil {
-		return // as above
+		return starts // as above
 	}
 	known := map[string]string{sp.Default().Key(): "the baseline, which is measured anyway"}
-	for _, s := range d.space.starts {
+	for _, s := range starts {
 		p, err := sp.Make(s.values)
 		if err != nil {
 			r.fault(s.node, "%v", noPoint(err, sp, s))
@@ -58,6 +64,16 @@ func (r *reader) starts(d *definition, ns *names) {
 		}
 		known[p.Key()] = "the same point as " + s.node.path
 	}
+	return starts
+}
+
+// key returns the values of a start point as a run takes them.
+func (s startPoint) key() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		words = append(words, fmt.Sprintf("%s=%v", name, s.values[name]))
+	}
+	return strings.Join(words, " ")
 }
 
 // noPoint says why the values of a start point are no point, and how to mend it.

@@ -94,3 +94,26 @@ func TestStartFaults(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestPresets: a preset has settings for the tool, and start points as a run takes them, at its own shape and whatever their values are.
+func TestPresets(t *testing.T) {
+	k, err := read("my.yaml", []byte(withStarts("    - TILE=2\n")+"presets:\n  one:\n    doc: a first look\n    shape: n=4\n"+
+		"    start: [{TILE: 4}, 'UNROLL=3 TILE=2 mode=\"it''s\"']\n    evals: 20\n"), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := k.Preset("one")
+	if _, none := k.Preset("two"); !ok || none || len(k.Presets()) != 1 {
+		t.Fatalf("presets %v", k.Presets())
+	}
+	if got := fmt.Sprintf("%q", p.Start); p.Doc != "a first look" || got != fmt.Sprintf("%q", []string{"TILE=4", `TILE=2 UNROLL=3 mode="it's"`}) {
+		t.Errorf("doc %q, start %s", p.Doc, got)
+	}
+	if n := len(p.Settings.Content); n != 4 {
+		t.Errorf("%d keys and values of settings, want those of shape and evals", n)
+	}
+	want := "my.yaml:23:13: presets.one.start[0]: "
+	if got := faultsOf(withStarts("    - TILE=2\n")+"presets:\n  one:\n    shape: n=4\n    start: [{TILE: 8}]\n", library); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s, want %s…", got, want)
+	}
+}

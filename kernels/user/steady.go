@@ -96,7 +96,7 @@ func (p *commandProblem) steadyFinal(costs []float64, errs []error, readings [][
 			c.Ratio = costs[0] / costs[i+1]
 			c.Cost = c.Baseline / c.Ratio
 			c.Low, c.High = c.Ratio/off, c.Ratio*off
-			c.Metrics = append(p.metrics(c.Cost, c.Pairs, spreadOf(readings[i+1])), space.Metric{Name: MetricWithin, Value: p.c.metric.within})
+			c.Metrics = append(p.metrics(c.Cost, c.Pairs, spreadOf(readings[i+1])), space.Metric{Name: space.MetricWithin, Value: p.c.metric.within})
 			c.Metrics = append(c.Metrics, p.otherMetrics(readings[i+1])...)
 			if final.Best < 0 || c.Ahead(final.Comparisons[final.Best]) {
 				final.Best = i

@@ -58,6 +58,7 @@ func (f *File) readCache(root *node) error {
 	f.Rows = make([]Row, len(cache.items))
 	for i := range cache.items {
 		r, n := &f.Rows[i], &cache.items[i]
+		f.observe.tell(Checking, i, len(f.Rows))
 		path := "cache." + cache.keys[i].raw
 		r.off, r.origin, r.key = cache.keys[i].off, n, cache.keys[i].raw
 		if n.kind != kindObject {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func sharedFiles(t testing.TB) []string {
 
 func open(t testing.TB, path string) *File {
 	t.Helper()
-	f, err := Open(path)
+	f, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +269,34 @@ func TestT4Schema(t *testing.T) {
 }
 
 // TestFaults: each malformed file is refused with its line, its column and the field.
+// TestObserver: who reads and writes a large file is told how far that is.
+func TestObserver(t *testing.T) {
+	var values, rows []string
+	for i := range 3000 {
+		values = append(values, strconv.Itoa(i))
+		rows = append(rows, fmt.Sprintf(`[[%d], 1, "", 1, null]`, i))
+	}
+	text := `{"names": ["a"], "values": [[` + strings.Join(values, ",") + `]], "rows": [` + strings.Join(rows, ",") + "]}"
+	steps, last := map[Step]int{}, map[Step]int{}
+	observe := func(step Step, done, total int) {
+		if done < last[step] || done > total {
+			t.Errorf("%s: %d of %d after %d", step, done, total, last[step])
+		}
+		steps[step]++
+		last[step] = done
+	}
+	f, err := ReadObserved("large.json", []byte(text), observe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write(io.Discard, T4); err != nil {
+		t.Fatal(err)
+	}
+	if steps[Reading] < 2 || steps[Checking] != 3000 || steps[Writing] != 3000 {
+		t.Errorf("it was told %v", steps)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	recorded := func(rows string) string {
 		return "{\"names\": [\"a\"],\n\"values\": [[1, 2]],\n\"rows\": [\n" + rows + "]}"

@@ -53,6 +53,8 @@ type File struct {
 	// originFormat is the format of origin and of each row's own origin: the format of the file or, where a recorded file keeps
 	// the entries of another format, that one.
 	originFormat Format
+
+	observe Observer
 }
 
 // Row is one configuration and its result.
@@ -76,6 +78,28 @@ type Row struct {
 	origin *node  // the entry of a Kernel Tuner or T4 file
 	key    string // of that entry in a cache, with its quotes
 }
+
+// Step is what an observer is told of.
+type Step string
+
+// Reading counts the bytes of a text, the others rows.
+const (
+	Reading  Step = "read"
+	Checking Step = "check-rows"
+	Writing  Step = "write-rows"
+)
+
+// Observer is told how much of a step is done, and of how much. nil is told nothing.
+type Observer func(step Step, done, total int)
+
+func (o Observer) tell(step Step, done, total int) {
+	if o != nil {
+		o(step, done, total)
+	}
+}
+
+// tellEvery is after how many values of a text an observer is told again.
+const tellEvery = 1 << 12
 
 // Error describes an error in a file.
 type Error struct {
@@ -118,19 +142,22 @@ const (
 )
 
 // Open reads the file at a path. See Read.
-func Open(path string) (*File, error) {
+func Open(path string, observe Observer) (*File, error) {
 	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
-	return Read(path, data)
+	return ReadObserved(path, data, observe)
 }
 
 // Read reads the content of a file, compressed or not. The path is for errors, and names a space that has no name. Errors in the
 // content are an *Error.
-func Read(path string, data []byte) (*File, error) {
+func Read(path string, data []byte) (*File, error) { return ReadObserved(path, data, nil) }
+
+// ReadObserved is Read, with an observer of reading the file and, later, of writing it.
+func ReadObserved(path string, data []byte, observe Observer) (*File, error) {
 	sum := sha256.Sum256(data)
-	f := &File{Path: path, SHA256: hex.EncodeToString(sum[:])}
+	f := &File{Path: path, SHA256: hex.EncodeToString(sum[:]), observe: observe}
 	text, err := Expand(data)
 	if err != nil {
 		return nil, &Error{File: path, Text: err.Error()}
@@ -146,7 +173,7 @@ func Read(path string, data []byte) (*File, error) {
 // measurements. Package t1 reads it.
 func IsSpace(data []byte) bool {
 	text, err := Expand(data)
-	if err != nil {
+	if err != nil || !strings.Contains(text, "ConfigurationSpace") { // to parse it takes time
 		return false
 	}
 	root, err := parse(text)
@@ -208,7 +235,7 @@ func (f *File) locate(err error) error {
 }
 
 func (f *File) read() error {
-	root, err := parse(f.text)
+	root, err := (&parser{text: f.text, observe: f.observe}).whole()
 	if errors.Is(err, errEnds) {
 		if n, oerr := parseOpen(f.text); oerr == nil && n.get("cache") != nil && n.get("rows") == nil {
 			root, err = n, nil

@@ -51,9 +51,10 @@ const deepest = 64
 
 // parser reads one JSON text. In addition to the standard it accepts NaN and Infinity, which Python writes.
 type parser struct {
-	text  string
-	at    int
-	nodes int // values so far
+	text    string
+	at      int
+	nodes   int // values so far
+	observe Observer
 }
 
 // mostNodes bounds the values of a text. Each takes some 80 bytes in memory, and may take two in the text.
@@ -116,13 +117,15 @@ func (p *parser) blank() {
 }
 
 // parse reads a text that holds one value.
-func parse(text string) (node, error) {
-	p := &parser{text: text}
+func parse(text string) (node, error) { return (&parser{text: text}).whole() }
+
+// whole reads the only value of the text.
+func (p *parser) whole() (node, error) {
 	n, err := p.value(0)
 	if err != nil {
 		return node{}, err
 	}
-	if p.blank(); p.at < len(text) {
+	if p.blank(); p.at < len(p.text) {
 		return node{}, p.fail("there is text after the JSON value")
 	}
 	return n, nil
@@ -138,6 +141,9 @@ func (p *parser) value(depth int) (node, error) {
 	}
 	if p.nodes++; p.nodes > mostNodes {
 		return node{}, p.fail("it has more than %d values, the most that is read of such a file", mostNodes)
+	}
+	if p.nodes%tellEvery == 0 {
+		p.observe.tell(Reading, p.at, len(p.text))
 	}
 	n := node{off: p.at}
 	switch c := p.text[p.at]; {

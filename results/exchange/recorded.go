@@ -80,6 +80,7 @@ func (f *File) readRecorded(root *node) (err error) {
 	}
 	f.Rows = make([]Row, len(rows.items))
 	for i := range rows.items {
+		f.observe.tell(Checking, i, len(f.Rows))
 		if err := f.readRow(&f.Rows[i], &rows.items[i], fmt.Sprintf("rows[%d]", i)); err != nil {
 			return err
 		}

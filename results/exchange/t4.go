@@ -60,6 +60,7 @@ func (f *File) readT4(root *node) error {
 	for i := range results.items {
 		r, n, path := &f.Rows[i], &results.items[i], fmt.Sprintf("results[%d]", i)
 		r.off, r.origin = n.off, n
+		f.observe.tell(Checking, i, len(f.Rows))
 		if len(configs[i].keys) != len(f.Parameters) {
 			return wrong(&configs[i], join(path, "configuration"), "it has %d parameters, and the first one %d", len(configs[i].keys), len(f.Parameters))
 		}
@@ -333,6 +334,7 @@ func (f *File) Write(w io.Writer, format Format) error {
 	}
 	return f.WriteRows(w, format, func(yield func(*Row, error) bool) {
 		for i := range f.Rows {
+			f.observe.tell(Writing, i, len(f.Rows))
 			if !yield(&f.Rows[i], nil) {
 				return
 			}

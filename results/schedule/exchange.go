@@ -21,7 +21,7 @@ const longestDomain = 1024
 // exchangeFormat writes the outcomes of a run in a format of package exchange, in the order of the journal. It leaves out those
 // of lesser fidelity. The formats have no inactive parameters: an inactive one is written with its default; no other point with
 // the same values of the other parameters can have that.
-func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format, w io.Writer) error {
+func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format, wrote func(), w io.Writer) error {
 	f := &exchange.File{
 		Space: k.Info.Name, Device: run.Settings.Machine.CPU, Kernel: k.Info.Name, Objective: k.Info.Unit, Unit: k.Info.Unit,
 	}
@@ -45,11 +45,11 @@ func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format,
 		}
 		f.Parameters = append(f.Parameters, space.Values(d.param.Name, values...))
 	}
-	return f.WriteRows(w, format, rows(k, run, domains))
+	return f.WriteRows(w, format, rows(k, run, domains, wrote))
 }
 
-// rows yields the rows of an export. A row is valid until the next one.
-func rows(k *kernels.Opened, run *results.Run, domains []domain) iter.Seq2[*exchange.Row, error] {
+// rows yields the rows of an export, and calls wrote for each. A row is valid until the next one.
+func rows(k *kernels.Opened, run *results.Run, domains []domain, wrote func()) iter.Seq2[*exchange.Row, error] {
 	return func(yield func(*exchange.Row, error) bool) {
 		var row exchange.Row
 		for point, err := range measuredOf(k, run) {
@@ -57,6 +57,7 @@ func rows(k *kernels.Opened, run *results.Run, domains []domain) iter.Seq2[*exch
 				yield(nil, err)
 				return
 			}
+			wrote()
 			ended := run.Settings.Created.Add(space.Duration(point.entry.Elapsed))
 			row = exchange.Row{
 				Ordinals: row.Ordinals[:0], Outcome: point.entry.Outcome, Timestamp: ended.UTC().Format("2006-01-02 15:04:05.000000+00:00"),

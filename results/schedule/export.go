@@ -32,6 +32,18 @@ type Exporter struct {
 	Measure bool
 	// Progress is told how far that measurement is; it may be nil.
 	Progress func(kernels.ContestProgress)
+	// Rows is told how many outcomes are written, and about how many there are, in formats that list them; it may be nil.
+	Rows func(done, total int)
+}
+
+// counter returns what is called for each outcome of a run that is written.
+func (e Exporter) counter(run *results.Run) func() {
+	done := 0
+	return func() {
+		if done++; e.Rows != nil {
+			e.Rows(done, run.Outcomes)
+		}
+	}
 }
 
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a format of
@@ -47,7 +59,7 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 		return err
 	}
 	if _, unknown := e.Table.Lookup(run.Settings.Kernel); unknown != nil {
-		return exportUnknown(run, format, w, unknown)
+		return e.exportUnknown(run, format, w, unknown)
 	}
 	k, err := OpenRun(e.Table, &run.Settings)
 	if err != nil {
@@ -58,10 +70,10 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 		for _, p := range k.Problem.Space().Parameters() {
 			names = append(names, p.Name)
 		}
-		return writeCSV(names, run, w)
+		return writeCSV(names, run, e.counter(run), w)
 	}
 	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
-		return exchangeFormat(k, run, f, w)
+		return exchangeFormat(k, run, f, e.counter(run), w)
 	}
 	if slices.Contains(chart.Formats, format) {
 		return drawChart(run, k.Info.Exact, format, w)
@@ -71,14 +83,14 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 
 // exportUnknown exports a run of a kernel that the table does not have, such as one of a Go program: its journal suffices for the
 // outcomes and for a chart. unknown says that the kernel is not there.
-func exportUnknown(run *results.Run, format string, w io.Writer, unknown error) error {
+func (e Exporter) exportUnknown(run *results.Run, format string, w io.Writer, unknown error) error {
 	switch {
 	case format == "csv":
 		names, err := namesOf(run)
 		if err != nil {
 			return err
 		}
-		return writeCSV(names, run, w)
+		return writeCSV(names, run, e.counter(run), w)
 	case slices.Contains(chart.Formats, format):
 		return drawChart(run, !run.Settings.Measured, format, w)
 	}
@@ -348,9 +360,10 @@ func exportTrace(ctx context.Context, k *kernels.Opened, schedule results.Schedu
 	return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
 }
 
-func writeCSV(names []string, run *results.Run, w io.Writer) error {
+func writeCSV(names []string, run *results.Run, wrote func(), w io.Writer) error {
 	values := make([]string, len(names))
 	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
+		wrote()
 		// A key lists the values as the file shows them, mostly in the order of the parameters.
 		clear(values)
 		at, missing := 0, false

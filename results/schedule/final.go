@@ -261,6 +261,10 @@ func (f *measured) apply(s *results.Schedule) {
 			s.Baseline.Cost = c.Baseline
 		}
 		s.Cost, s.Ratio = s.Baseline.Cost, ratio(s.Baseline.Cost, s.Baseline.Cost)
+		if within, ok := space.FindMetric(c.Metrics, space.MetricWithin); ok {
+			// It is of all points, and says what the interval is. A baseline that the search did not visit has no metrics.
+			s.Metrics = withMetric(s.Metrics, space.Metric{Name: space.MetricWithin, Value: within})
+		}
 		if f.rival != "" {
 			s.Closest = &results.Closest{Key: f.rival, Cost: c.Cost, Ratio: c.Ratio, RatioInterval: interval, Pairs: c.Pairs}
 		}
@@ -271,6 +275,14 @@ func (f *measured) apply(s *results.Schedule) {
 		}
 	}
 	// Where no pair was plausible, the costs of the search stand.
+}
+
+// withMetric returns metrics with one more, where they do not have it yet.
+func withMetric(metrics []space.Metric, m space.Metric) []space.Metric {
+	if _, has := space.FindMetric(metrics, m.Name); has {
+		return metrics
+	}
+	return append(slices.Clone(metrics), m)
 }
 
 // Reserve estimates how long the last checks and measurements of a measured kernel take. They are: references on fresh inputs

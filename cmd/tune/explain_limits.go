@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tune/internal/cpu"
+	"tune/internal/plain"
+	"tune/kernels/native"
+	"tune/kernels/native/cc"
+	"tune/results"
+	"tune/space"
+)
+
+// limit is a rate that the cores of a kernel reach with nothing else to do, and the one that the kernel has of it.
+type limit struct {
+	has, most float64 // in billions a second
+	unit      string
+	how       string // what the cores do
+	bytes     bool   // whether it is of bytes, and not of operations
+}
+
+func (l limit) share() float64 { return l.has / l.most }
+
+// limitsOf compares the rates of a schedule with the roofs of as many cores as its kernel has threads, the nearest limit first.
+func limitsOf(s *results.Schedule, threads int, roofs []native.Roof, caches cpu.Caches) (limits []limit) {
+	add := func(has float64, of func(native.Roof) bool, how string, bytes bool) {
+		best := native.Roof{}
+		for _, r := range roofs {
+			if of(r) && r.Rate > best.Rate {
+				best = r
+			}
+		}
+		if best.Rate > 0 {
+			limits = append(limits, limit{has, best.Rate / 1e9 * float64(max(threads, 1)), best.Unit, how, bytes})
+		}
+	}
+	if v, ok := space.FindMetric(s.Metrics, space.MetricGFLOPS); ok {
+		add(v, func(r native.Roof) bool { return r.Kind == "f32" }, "with multiply-adds of 32-bit floats", false)
+	}
+	if v, ok := space.FindMetric(s.Metrics, space.MetricGOPS); ok {
+		add(v, func(r native.Roof) bool { return r.Unit == "GOP/s" }, "with products of bytes", false)
+	}
+	if v, ok := space.FindMetric(s.Metrics, space.MetricGBS); ok {
+		level := levelOf(v*s.Cost, caches)
+		add(v, func(r native.Roof) bool { return r.Level == level }, "with reads or copies in "+level, true)
+	}
+	slices.SortStableFunc(limits, func(a, b limit) int {
+		switch {
+		case a.share() > b.share():
+			return -1
+		case a.share() < b.share():
+			return 1
+		}
+		return 0
+	})
+	return limits
+}
+
+// levelOf returns the nearest level of memory that holds so many bytes, as roofs name it.
+func levelOf(bytes float64, caches cpu.Caches) string {
+	for _, c := range []struct {
+		level string
+		bytes int
+	}{{"L1", caches.L1}, {"L2", caches.L2}, {"L3", caches.L3}} {
+		if bytes <= float64(c.bytes) {
+			return c.level
+		}
+	}
+	return "memory"
+}
+
+// limitWords says how near to the limits of the processor a kernel is, and what that means. nil where nothing can be compared.
+func limitWords(s *results.Schedule, threads int, roofs []native.Roof, caches cpu.Caches) (lines []string) {
+	limits := limitsOf(s, threads, roofs, caches)
+	if len(limits) == 0 {
+		return nil
+	}
+	cores := "one core reaches"
+	if threads > 1 {
+		cores = plain.Count(threads, "core") + " reach"
+	}
+	for _, l := range limits {
+		lines = append(lines, fmt.Sprintf("%.1f %% of the %s %s that %s %s and nothing else", 100*l.share(), rate(l.most), l.unit, cores, l.how))
+	}
+	nearest := limits[0]
+	possible := times(1 / nearest.share())
+	switch {
+	case nearest.share() > 1 && nearest.bytes:
+		return append(lines, "more than all: it moves fewer bytes than it states, or finds them in a nearer cache")
+	case nearest.share() > 1:
+		return append(lines, "more than all: it does fewer operations than it states, or operations on smaller numbers")
+	case nearest.bytes:
+		return append(lines, fmt.Sprintf("no version that moves as many bytes there can be more than %s as fast; the rest goes to instructions, and to waiting", possible))
+	}
+	return append(lines, fmt.Sprintf("no version with as many operations can be more than %s as fast; the rest goes to other instructions, and to waiting for data", possible))
+}
+
+// limits is limitWords for the result of a run, where it can be said on this machine. Where the roofs of this processor are not known
+// yet, it measures them, which starts processes of tune's own and none of the run.
+func (a *app) limits(ctx context.Context, s *results.Schedule, threads int) (lines []string, err error) {
+	if !slices.ContainsFunc(s.Metrics, func(m space.Metric) bool {
+		return m.Name == space.MetricGFLOPS || m.Name == space.MetricGOPS || m.Name == space.MetricGBS
+	}) {
+		return nil, nil
+	}
+	if here := results.ThisMachine(); s.Machine.CPU != here.CPU || s.Machine.Arch != here.Arch {
+		return []string{fmt.Sprintf("not known here: the run is of another processor (%s %s)", s.Machine.Arch, s.Machine.CPU)}, nil
+	}
+	observe, end := a.counter("loops measured")
+	roofs, err := a.host.Roofs(ctx, false, observe)
+	end()
+	switch {
+	case errors.Is(err, cc.ErrNone):
+		return []string{"not known: " + err.Error()}, nil
+	case err != nil:
+		return nil, err
+	}
+	return limitWords(s, threads, roofs.Roofs, cpu.CacheSizes()), nil
+}
