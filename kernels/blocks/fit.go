@@ -115,13 +115,13 @@ func fitScale(x []float32, q limits, round func(float64) float64) float64 {
 	if math.IsInf(d, 0) {
 		return d
 	}
-	least, xq, qq := scaleError(x, d, q)
-	for next := round(scale); ; next = round(xq / qq) {
-		e, nextXQ, nextQQ := scaleError(x, next, q)
+	least, _, _ := scaleError(x, d, q)
+	for next := round(scale); ; {
+		e, xq, qq := scaleError(x, next, q)
 		if !(e < least) {
 			return d
 		}
-		d, least, xq, qq = next, e, nextXQ, nextQQ
+		d, least, next = next, e, round(xq/qq)
 	}
 }
 
