@@ -29,7 +29,10 @@ func fit8K(x []float32, p *Parts) {
 	if d < 0x1p-126 {
 		return
 	}
-	p.D = d
+	if p.D = d; math.IsInf(float64(d*127), 0) { // the largest float32 itself, rounded up
+		p.D = float32(math.Inf(1))
+		return
+	}
 	multiply(x, 1/d, p)
 	for i := range p.Sums {
 		for _, q := range p.Quants[16*i:][:16] {
