@@ -106,13 +106,14 @@ func TestErrors(t *testing.T) {
 		{format(t, "q4_0").Dequantise(make([]float32, 63), make([]byte, 36)), "q4_0: 36 bytes are 2 blocks of 32 weights, but there is room for 63 weights"},
 		{quantise("q4_k", row(512, nan)), "q4_k: element 511 is NaN: only finite values can be quantised"},
 		{quantise("q8_0", row(64, inf, 0)), "q8_0: element 62 is -Inf: only finite values can be quantised"},
-		{quantise("q4_0", row(64, -1e6)), "q4_0: elements 32 to 63, of up to 1e+06, need a scale beyond 65504, the largest fp16"},
-		{quantise("q4_1", row(32, -1e5)), "q4_1: elements 0 to 31, of up to 100000, need a scale beyond 65504, the largest fp16"},
+		{quantise("q4_0", row(64, -1e6)), "q4_0: elements 32 to 63, of up to 1e+06, need a scale beyond 65504, the largest of the format"},
+		{quantise("q4_1", row(32, -1e5)), "q4_1: elements 0 to 31, of up to 100000, need a scale beyond 65504, the largest of the format"},
 		{quantise("q5_1", row(32, 3e6)), "q5_1: elements 0 to 31, of up to 3e+06, need a scale"},
 		{quantise("q8_0", row(32, 1e7)), "q8_0: elements 0 to 31, of up to 1e+07, need a scale"},
 		{quantise("q4_k", row(256, 1e8)), "q4_k: elements 0 to 255, of up to 1e+08, need a scale"},
 		{quantise("q5_k", row(256, -1e7)), "q5_k: elements 0 to 255, of up to 1e+07, need a scale"},
 		{quantise("q6_k", row(256, 1e9)), "q6_k: elements 0 to 255, of up to 1e+09, need a scale"},
+		{quantise("q8_k", row(256, math.MaxFloat32)), "q8_k: elements 0 to 255, of up to 3.4028235e+38, need a scale beyond 2.6793887e+36, the largest of the format"},
 		{split("q4_0", 17), "q4_0: a block has 18 bytes, not 17"},
 		{split("bf16", 2), "bf16 is a float type: it has no scales and integers"},
 		{join("f32", Parts{}), "f32 is a float type"},
@@ -478,6 +479,7 @@ func FuzzQuantise(f *testing.F) {
 	f.Add(uint8(0), []byte{0, 0, 128, 63, 0, 0, 128, 191})
 	f.Add(uint8(5), []byte{255, 255, 127, 127, 1, 0, 0, 0})
 	f.Add(uint8(7), []byte{0, 0, 192, 127})
+	f.Add(uint8(8), []byte{255, 255, 127, 127})
 	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
 		all := Formats()
 		f := all[int(which)%len(all)]

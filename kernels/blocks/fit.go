@@ -29,7 +29,10 @@ func fit8K(x []float32, p *Parts) {
 	if d < 0x1p-126 {
 		return
 	}
-	p.D = d
+	if p.D = d; math.IsInf(float64(d*127), 0) { // the largest float32 itself, rounded up
+		p.D = float32(math.Inf(1))
+		return
+	}
 	multiply(x, 1/d, p)
 	for i := range p.Sums {
 		for _, q := range p.Quants[16*i:][:16] {
@@ -115,13 +118,13 @@ func fitScale(x []float32, q limits, round func(float64) float64) float64 {
 	if math.IsInf(d, 0) {
 		return d
 	}
-	least, xq, qq := scaleError(x, d, q)
-	for next := round(scale); ; next = round(xq / qq) {
-		e, nextXQ, nextQQ := scaleError(x, next, q)
+	least, _, _ := scaleError(x, d, q)
+	for next := round(scale); ; {
+		e, xq, qq := scaleError(x, next, q)
 		if !(e < least) {
 			return d
 		}
-		d, least, xq, qq = next, e, nextXQ, nextQQ
+		d, least, next = next, e, round(xq/qq)
 	}
 }
 

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -27,7 +28,8 @@ type code struct {
 	quants, scales, mins limits
 	split                func(block []byte, p *Parts)
 	join                 func(block []byte, p *Parts)
-	fit                  func(x []float32, p *Parts)
+	fit                  func(x []float32, p *Parts) // an infinite D or Min says that no scale reaches the weights
+	largest              float32                     // scale, where it is not that of fp16
 
 	get func(b []byte) float32
 	put func(b []byte, v float32)
@@ -65,7 +67,7 @@ var formats = []Format{
 		quants: limits{-32, 31}, scales: limits{-128, 127}, split: split6K, join: join6K, fit: fit6K,
 	}},
 	{"q8_k", 15, 256, 292, 256, &code{
-		quants: limits{-128, 127}, scales: limits{1, 1}, split: split8K, join: join8K, fit: fit8K,
+		quants: limits{-128, 127}, scales: limits{1, 1}, split: split8K, join: join8K, fit: fit8K, largest: math.MaxFloat32 / 127,
 	}},
 
 	{"f32", 0, 1, 4, 1, &code{
@@ -126,7 +128,7 @@ func (f Format) RowBytes(k int) (int, error) {
 	return k / f.Weights * f.Bytes, nil
 }
 
-// Quantise writes weights as blocks. It refuses NaN, infinities and what no fp16 scale reaches; f32, f16 and bf16 take them all. The
+// Quantise writes weights as blocks. It refuses NaN, infinities and what no scale reaches; f32, f16 and bf16 take them all. The
 // length of dst has to be that of RowBytes(len(src)). After an error the content of dst is of no use.
 func (f Format) Quantise(dst []byte, src []float32) error {
 	n, err := f.RowBytes(len(src))
@@ -152,7 +154,8 @@ func (f Format) Quantise(dst []byte, src []float32) error {
 		var p Parts
 		f.code.fit(x, &p)
 		if math.IsInf(float64(p.D), 0) || math.IsInf(float64(p.Min), 0) {
-			return fmt.Errorf("%s: elements %d to %d, of up to %g, need a scale beyond %d, the largest fp16", f.Name, i, i+f.Weights-1, largest(x), maxF16)
+			most := cmp.Or(f.code.largest, maxF16)
+			return fmt.Errorf("%s: elements %d to %d, of up to %g, need a scale beyond %g, the largest of the format", f.Name, i, i+f.Weights-1, largest(x), most)
 		}
 		f.code.join(dst[i/f.Weights*f.Bytes:][:f.Bytes], &p)
 	}
