@@ -99,13 +99,13 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const uint8_t *restrict w = args[1];
 	float *restrict c = args[2];
 	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK;
-	float *restrict d = reserve(m * (4 * blocks + k));
-	int8_t *restrict qa = (int8_t *)(d + m * blocks);
+	float *restrict d = reserve(m * (4 * blocks + 4 + k)), *restrict sums = d + m * blocks;
+	int8_t *restrict qa = (int8_t *)(sums + m);
 	for (int64_t i = 0; i < m * blocks; i++)
 		d[i] = quantise(qa + i * BLOCK, a + i * BLOCK);
 	for (int64_t j = 0; j < n; j++) {
 		for (int64_t i = 0; i < m; i++)
-			c[i * n + j] = 0;
+			sums[i] = 0;
 		for (int64_t b = 0; b < blocks; b++) {
 			int8_t q[BLOCK];
 			float scale[SUBS], min[SUBS];
@@ -125,8 +125,10 @@ void tune_kernel(void *const *args, const int64_t *dims)
 						sum += x[s * SUB + l];
 					part -= min[s] * (float)sum;
 				}
-				c[i * n + j] += d[i * blocks + b] * part;
+				sums[i] += d[i * blocks + b] * part;
 			}
 		}
+		for (int64_t i = 0; i < m; i++)
+			c[i * n + j] = sums[i];
 	}
 }
