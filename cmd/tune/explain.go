@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,8 +140,11 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 	if err := noRun(arg); err != nil {
 		return "", "", nil, err
 	}
-	if info.IsDir() {
-		arg = filepath.Join(arg, tune.ScheduleName)
+	if dir := arg; info.IsDir() {
+		arg = filepath.Join(dir, tune.ScheduleName)
+		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && isRunDir(dir) {
+			return "", "", nil, fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", arg, dir)
+		}
 	}
 	for _, name := range []string{"kernel", "shape"} {
 		if flag := "--" + name; set.from[name] == flag {
