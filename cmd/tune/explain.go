@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -140,10 +138,9 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 	if err := noRun(arg); err != nil {
 		return "", "", nil, err
 	}
-	if dir := arg; info.IsDir() {
-		arg = filepath.Join(dir, tune.ScheduleName)
-		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && isRunDir(dir) {
-			return "", "", nil, fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", arg, dir)
+	if info.IsDir() {
+		if arg, err = scheduleIn(arg); err != nil {
+			return "", "", nil, err
 		}
 	}
 	for _, name := range []string{"kernel", "shape"} {
