@@ -48,7 +48,7 @@ func lookForFiles(environ []string) ([]foundFile, error) {
 		var err error
 		f.data, err = files.Read(f.Path, files.YAML)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, fileFault{fmt.Errorf("%w: make it readable, or move it away", err)}
 		}
 		f.Read = err == nil && (filepath.Base(f.Path) != kernelName || user.IsKernel(f.data)) // others use the name too
 	}

@@ -299,7 +299,7 @@ func (d *display) line(columns int) string {
 	if o := d.last.Best.Outcome; o.Status == space.OK {
 		best = d.unit.Words(o.Cost)
 		if o.Cost > 0 && d.base > 0 {
-			ratio = fmt.Sprintf(" (%.2f× %s)", d.base/o.Cost, d.unit.Compared())
+			ratio = fmt.Sprintf(" (%s %s)", times(d.base/o.Cost), d.unit.Compared())
 		}
 	}
 	valid := 0.0

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -140,7 +139,9 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 		return "", "", nil, err
 	}
 	if info.IsDir() {
-		arg = filepath.Join(arg, tune.ScheduleName)
+		if arg, err = scheduleIn(arg); err != nil {
+			return "", "", nil, err
+		}
 	}
 	for _, name := range []string{"kernel", "shape"} {
 		if flag := "--" + name; set.from[name] == flag {

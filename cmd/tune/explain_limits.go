@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"tune/internal/cpu"
 	"tune/internal/plain"
 	"tune/kernels/native"
-	"tune/kernels/native/cc"
 	"tune/results"
 	"tune/space"
 )
@@ -113,10 +111,10 @@ func (a *app) limits(ctx context.Context, s *results.Schedule, threads int) (lin
 	roofs, err := a.host.Roofs(ctx, false, observe)
 	end()
 	switch {
-	case errors.Is(err, cc.ErrNone):
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // such as no compiler, or no place for what it makes
 		return []string{"not known: " + err.Error()}, nil
-	case err != nil:
-		return nil, err
 	}
 	return limitWords(s, threads, roofs.Roofs, cpu.CacheSizes()), nil
 }

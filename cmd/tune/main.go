@@ -21,6 +21,7 @@
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
+//	tune peers, tune peers fetch  the libraries that bench compares with; get ggml
 //	tune config                   show each setting of a run, and where it comes from
 //	tune cache, tune cache prune  where compiled kernels are kept, and how to remove them
 //	tune version                  print the version

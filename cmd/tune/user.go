@@ -122,7 +122,7 @@ fields, for editors.`,
 			}
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
+			return fmt.Errorf("cannot make the folder of the example: %w: choose another", err)
 		}
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name)
