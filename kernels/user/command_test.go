@@ -134,6 +134,7 @@ func TestCommandOutcomes(t *testing.T) {
 		{"no program", "run: [no-such-program]", space.Crashed, 0, "the command cannot be run"},
 		{"no file of its own", "run: [./none]", space.Crashed, 0, "the command cannot be run"},
 		{"hang", "{run: sleep 400, limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit of 300ms"},
+		{"hang after words", "{run: 'echo step 1; echo waiting >&2; sleep 400', limits: {run: 600ms}}", space.Timeout, 0, "the command ran past its limit of 600ms: waiting"},
 		{"hang with SIGTERM ignored", "{run: \"trap '' TERM INT; sleep 400\", limits: {run: 300ms}}", space.Timeout, 0, "the command ran past its limit"},
 		{"daemon", "run: (setsid sleep 400 >/dev/null 2>&1 &) ; echo 5", space.OK, 5, ""},
 		{"daemon that holds the output", "{run: 'setsid sleep 400 & echo 5', limits: {run: 3s}}", space.OK, 5, ""},

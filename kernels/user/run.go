@@ -47,12 +47,17 @@ func (e ended) describe(what string) string {
 	if e.Cause != "" {
 		text += " (" + e.Cause + ")"
 	}
+	return text + e.lastWords()
+}
+
+// lastWords returns the last lines that a command printed, after a colon; "" where it printed none.
+func (e ended) lastWords() string {
 	for _, output := range []string{e.Stderr, e.Stdout} {
 		if tail := tail(output); tail != "" {
-			return text + ": " + tail
+			return ": " + tail
 		}
 	}
-	return text
+	return ""
 }
 
 // tail returns the last line of a text that is not empty, and up to two lines before it.
@@ -92,15 +97,16 @@ func (j job) run(ctx context.Context) (ended, error) {
 			Memory: j.memory, Output: j.output, File: j.file,
 		},
 	})
-	if j.show != nil && err == nil {
+	rejected := kernels.AsRejection(err) // with what was printed before the limit, as far as that is known
+	if printed := r.Stdout+r.Stderr != ""; j.show != nil && (err == nil || rejected != nil && printed) {
 		what := j.what
 		if j.point != "" {
 			what += " at " + j.point
 		}
 		j.show(what, r.Stdout, r.Stderr)
 	}
-	if rejected := kernels.AsRejection(err); rejected != nil {
-		return ended{}, kernels.Reject(rejected.Status, "%s %s", j.what, rejected.Reason)
+	if rejected != nil {
+		return ended{}, kernels.Reject(rejected.Status, "%s %s%s", j.what, rejected.Reason, ended{r}.lastWords())
 	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return ended{}, kernels.Reject(space.Crashed, "%s cannot be run: %v", j.what, err)

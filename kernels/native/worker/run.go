@@ -17,8 +17,8 @@ import (
 )
 
 // Run runs a command and waits until it and everything that it started have ended. For a command that exceeds a limit the error
-// is a *kernels.Rejection; one that fails in another way has a Result that says so. Other errors mean that the command could not
-// be started.
+// is a *kernels.Rejection, and the Result has what it had printed; one that fails in another way has a Result that says so. Other
+// errors mean that the command could not be started.
 func Run(ctx context.Context, c Command) (Result, error) {
 	if IsChild() {
 		return Result{}, errNoWorker
@@ -55,6 +55,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	defer p.kill()
+	printed := func() (r Result) {
+		p.kill()
+		r.Stdout, r.Stderr = out.texts()
+		return r
+	}
 	timeout := time.NewTimer(limits.Wall)
 	defer timeout.Stop()
 	poll := time.NewTicker(pollInterval)
@@ -66,11 +71,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		case <-ctx.Done():
 			return Result{}, ctx.Err()
 		case <-timeout.C:
-			return Result{}, kernels.Reject(space.Timeout, "ran past its limit of %s", durationText(limits.Wall))
+			return printed(), kernels.Reject(space.Timeout, "ran past its limit of %s", durationText(limits.Wall))
 		case <-poll.C:
 		}
 		if out.flooded() {
-			return Result{}, kernels.Reject(space.Crashed, "wrote more than %s of output", files.Size(limits.Output))
+			return printed(), kernels.Reject(space.Crashed, "wrote more than %s of output", files.Size(limits.Output))
 		}
 	}
 	switch {
@@ -79,7 +84,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	case p.failure != nil:
 		return Result{}, fmt.Errorf("running %s: %w", c.Path, p.failure)
 	case p.result.Excess != "":
-		return Result{}, kernels.Reject(space.Crashed, "%s", p.result.Excess)
+		return printed(), kernels.Reject(space.Crashed, "%s", p.result.Excess)
 	}
 	r := Result{Code: p.result.Code, Wall: time.Since(begin), CPU: time.Duration(p.result.User + p.result.System)}
 	r.Stdout, r.Stderr = out.texts()

@@ -53,7 +53,7 @@ func TestRunLimits(t *testing.T) {
 		status       space.Status // OK where the command itself fails
 		reason       string
 	}{
-		{"time", "sleep 60", Limits{Wall: 100 * time.Millisecond}, space.Timeout, "ran past its limit of 100ms"},
+		{"time", "echo begun; sleep 60", Limits{Wall: 100 * time.Millisecond}, space.Timeout, "ran past its limit of 100ms"},
 		{"CPU time", "while :; do :; done", Limits{CPU: time.Second}, space.Timeout, "ran past its limit of 1s of CPU time"},
 		{"output", "yes", Limits{Output: 10 << 10}, space.Crashed, "wrote more than 10 KiB of output"},
 		{"file", "head -c 100000 /dev/zero > $TMPDIR/large", Limits{File: 1 << 10}, space.OK, ""},
@@ -69,6 +69,8 @@ func TestRunLimits(t *testing.T) {
 				}
 			} else if rejection := kernels.AsRejection(err); rejection == nil || rejection.Status != c.status || rejection.Reason != c.reason {
 				t.Errorf("got %v, want %v: %s", err, c.status, c.reason)
+			} else if c.name == "time" && r.Stdout != "begun\n" {
+				t.Errorf("it had printed %q", r.Stdout)
 			}
 		})
 	}
