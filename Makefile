@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
 CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
-	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise
+	./kernels/user ./kernels/recorded ./kernels/gemmi8
 
 .PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation man clean
 
