@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
 CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
-	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise
+	./kernels/user ./kernels/recorded ./kernels/gemm/... ./kernels/gemmi8 ./kernels/elementwise ./kernels/rowwise
 
 .PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes ablation man clean
 
@@ -100,7 +100,7 @@ fmt:
 
 # Rewrites what tests compare with files: the golden files, the lists and the schema in docs, and the picture in ARCHITECTURE.md.
 generate:
-	$(GO) test . ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/qgemm ./kernels/elementwise ./kernels/user ./search/strategies \
+	$(GO) test . ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/user ./search/strategies \
 		-run 'Architecture|Docs|Golden|Schema|Text|Traces' -update
 
 bench:

@@ -48,7 +48,7 @@ func (g *generator) longRow() {
 	}
 	g.Line("int64_t i;")
 	if g.Q8 {
-		g.blocksOf("n", g.eachInput(1), func(at string) {
+		g.blocksOf("n", g.here(1), func(at string) {
 			g.quantise("from * c->cols", at, func(part string) string {
 				return fmt.Sprintf("activated(load(g0 + %s)) * load(u0 + %s)", part, part)
 			})
@@ -71,7 +71,7 @@ func (g *generator) eachInput(count int) []string {
 
 // activate writes the loop.
 func (g *generator) activate(count int) {
-	g.sweep("0", "n", g.eachInput(count), func(step []place) {
+	g.sweep("0", "n", g.here(count), func(step []place) {
 		for r := range count {
 			for _, v := range step {
 				value := fmt.Sprintf("activated(%s)", g.load(fmt.Sprintf("%s%d", g.Inputs[0], r), v, "0.f"))

@@ -32,7 +32,7 @@ func (g *generator) argmaxBlocks(count int) {
 	}
 	g.spans(func() {
 		peaks := g.accumulators("m", count, "splat("+minusInfinity+")")
-		g.sweep("from", "to", each("x", count), func(step []place) {
+		g.sweep("from", "to", g.here(count), func(step []place) {
 			for r := range count {
 				for _, v := range step {
 					m := peaks[r][v.sum]
@@ -50,7 +50,7 @@ func (g *generator) argmaxBlocks(count int) {
 		g.Block(func() {
 			g.Line("const int64_t to = n - first%d > %d ? first%d + %d : n;", r, sumSpan, r, sumSpan)
 			g.Line("ivec left = { 0 }; // how many elements follow the first place of the maximum in a lane")
-			g.sweep(fmt.Sprintf("first%d", r), "to", nil, func(step []place) {
+			g.sweep(fmt.Sprintf("first%d", r), "to", fetch{}, func(step []place) {
 				for _, v := range step {
 					g.Line("left = wider(left, (%s == top%d) & (0x7fffffff - (int32_t)(%s) - lanes));", g.load(fmt.Sprintf("x%d", r), v, minusInfinity), r, v.at)
 				}
@@ -73,7 +73,7 @@ func (g *generator) argmaxIndices(count int) {
 		}
 		g.Line("ivec %s = { 0 };", strings.Join(places[r], " = { 0 }, "))
 	}
-	g.sweep("0", "n", each("x", count), func(step []place) {
+	g.sweep("0", "n", g.here(count), func(step []place) {
 		for r := range count {
 			for _, v := range step {
 				m, at := peaks[r][v.sum], places[r][v.sum]

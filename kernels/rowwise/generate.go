@@ -77,6 +77,7 @@ type knobs struct {
 	splitPairs    bool
 	blocks        bool // whether the block of a maximum is searched again
 	ahead         int  // cache lines
+	next          string
 }
 
 // text returns the value of a parameter that not every space has.
@@ -98,7 +99,7 @@ func (k *Spec) knobs(p space.Point) knobs {
 		Deep: k.op.name == "softmax", Scalef: text(p, "scale") == scaleScalef,
 		Reciprocal: text(p, "reciprocal"), Cubic: k.op.name == "gelu", Bound: "80",
 		plain: p.Str("code") == codePlain, passes: text(p, "passes"), splitPairs: text(p, "pairs") == pairsSplit,
-		blocks: text(p, "search") == searchBlocks, ahead: p.Int("prefetch"),
+		blocks: text(p, "search") == searchBlocks, ahead: p.Int("prefetch"), next: text(p, "next"),
 		polynomialErf: text(p, "erf") == erfPolynomial, avx512: isa == cgen.AVX512, indices: k.op.name == "argmax",
 		Element: map[string]string{"silu": "silu(x[i])", "swiglu": "silu(g[i]) * u[i]", "gelu": "gelu(x[i])", "gelu-erf": "gelu(x[i])"}[k.op.name],
 	}

@@ -4,7 +4,7 @@ import "fmt"
 
 // squares writes the sums of squares of rows, and leaves the factors of the elements in scale0 and so on.
 func (g *generator) squares(count int) {
-	g.totals("total", count, g.eachInput(count), func(sums [][]string, step []place) {
+	g.totals("total", count, g.here(count), func(sums [][]string, step []place) {
 		for r := range count {
 			for _, v := range step {
 				g.Block(func() {
@@ -33,7 +33,7 @@ func (g *generator) rmsnorm(count int) {
 	if g.op.name == "add-rmsnorm" {
 		from = "s"
 	}
-	g.sweep("0", "n", nil, func(step []place) {
+	g.sweep("0", "n", g.nextRows(count), func(step []place) {
 		for _, v := range step {
 			g.Block(func() {
 				g.Line("const vec weights = %s;", g.load("w", v, "0.f"))
@@ -48,7 +48,7 @@ func (g *generator) rmsnorm(count int) {
 // rmsnormQ8 writes rmsnorm with quantised results.
 func (g *generator) rmsnormQ8(count int) {
 	g.squares(count)
-	g.blocksOf("n", nil, func(at string) {
+	g.blocksOf("n", g.nextRows(count), func(at string) {
 		for r := range count {
 			g.quantise(fmt.Sprintf("(row + %d) * n", r), at, func(part string) string {
 				return fmt.Sprintf("load(x%d + %s) * scale%d * load(w + %s)", r, part, r, part)
@@ -58,11 +58,11 @@ func (g *generator) rmsnormQ8(count int) {
 }
 
 // blocksOf writes a loop over blocks of Q8_0, unrolled; n is the number of elements.
-func (g *generator) blocksOf(n string, arrays []string, body func(at string)) {
+func (g *generator) blocksOf(n string, f fetch, body func(at string)) {
 	g.Line("i = 0;")
 	if g.Unroll > 1 {
 		g.Open("for (; i + %d * BLOCK <= %s; i += %d * BLOCK)", g.Unroll, n, g.Unroll)
-		g.prefetch(arrays, "i", g.Unroll*q8Weights)
+		g.prefetch(f, g.Unroll*q8Weights)
 		for u := range g.Unroll {
 			at := "i"
 			if u > 0 {
@@ -74,7 +74,7 @@ func (g *generator) blocksOf(n string, arrays []string, body func(at string)) {
 	}
 	g.Open("for (; i < %s; i += BLOCK)", n)
 	if g.Unroll == 1 {
-		g.prefetch(arrays, "i", q8Weights)
+		g.prefetch(f, q8Weights)
 	}
 	body("i")
 	g.Close()
@@ -105,7 +105,7 @@ func (g *generator) layernorm(count int) {
 	} else {
 		g.momentsOfSpans(count)
 	}
-	g.sweep("0", "n", nil, func(step []place) {
+	g.sweep("0", "n", g.nextRows(count), func(step []place) {
 		for _, v := range step {
 			g.Block(func() {
 				g.Line("const vec weights = %s, bias = %s;", g.load("w", v, "0.f"), g.load("b", v, "0.f"))
@@ -119,11 +119,11 @@ func (g *generator) layernorm(count int) {
 
 // momentsOfRows finds the means, and then the variances.
 func (g *generator) momentsOfRows(count int) {
-	g.totals("total", count, each("x", count), g.addElements)
+	g.totals("total", count, g.here(count), g.addElements)
 	for r := range count {
 		g.Line("const float mean%d = horizontal(total%d) / (float)n;", r, r)
 	}
-	g.totals("squares", count, nil, func(sums [][]string, step []place) { g.addSquares(sums, step, "mean") })
+	g.totals("squares", count, fetch{}, func(sums [][]string, step []place) { g.addSquares(sums, step, "mean") })
 	for r := range count {
 		g.Line("const float scale%d = 1.f / __builtin_sqrtf(horizontal(squares%d) / (float)n + %sf);", r, r, g.Eps)
 	}
@@ -137,12 +137,12 @@ func (g *generator) momentsOfSpans(count int) {
 	}
 	g.spans(func() {
 		sums := g.accumulators("s", count, "{ 0 }")
-		g.sweep("from", "to", each("x", count), func(step []place) { g.addElements(sums, step) })
+		g.sweep("from", "to", g.here(count), func(step []place) { g.addElements(sums, step) })
 		for r := range count {
 			g.Line("const float part%d = horizontal(%s) / (float)(to - from);", r, pairwise(sums[r]))
 		}
 		apart := g.accumulators("q", count, "{ 0 }")
-		g.sweep("from", "to", nil, func(step []place) { g.addSquares(apart, step, "part") })
+		g.sweep("from", "to", fetch{}, func(step []place) { g.addSquares(apart, step, "part") })
 		for r := range count {
 			g.Block(func() {
 				g.Line("const double apart = part%d - middle%d, share = (double)(to - from) / (double)to;", r, r)

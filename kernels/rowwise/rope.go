@@ -4,7 +4,7 @@ import "fmt"
 
 // rope turns halves of heads. Rows that are walked side by side are of one token, and share its angles.
 func (g *generator) rope(count int) {
-	g.sweep("0", "h", each("x", count), func(step []place) {
+	g.sweep("0", "h", g.here(count), func(step []place) {
 		for _, v := range step {
 			g.Block(func() {
 				g.angles(v)
@@ -42,7 +42,7 @@ func (g *generator) ropePairwise(count int) {
 	if !g.splitPairs {
 		g.Line("const ivec minus = { %s }; // the sign of the first of each pair", g.order(func(lane int) int { return []int{-1 << 31, 0}[lane%2] }))
 	}
-	g.sweep("0", "h", each("x", count), func(step []place) {
+	g.sweep("0", "h", g.here(count), func(step []place) {
 		for _, v := range step {
 			g.Block(func() {
 				g.angles(v)

@@ -266,7 +266,7 @@ func TestWrongCode(t *testing.T) {
 	for _, m := range []struct{ shape, old, new string }{
 		{"op=softmax,rows=3,cols=300", "x[i] > top ? x[i] : top", "0"}, // the exponentials of large elements are infinite
 		{"op=rmsnorm,rows=3,cols=300", " + 1e-5", ""},
-		{"op=layernorm,rows=3,cols=300", "(double)(x[i] - mean) * (x[i] - mean)", "(double)(x[i] * x[i] - mean * mean)"},
+		{"op=layernorm,rows=3,cols=300", "squares / (double)n", "squares / (double)(n - 1)"},
 		{"op=rope,rows=12,cols=64,heads=4", "row / c->heads", "row % (c->rows / c->heads)"},
 		{"op=silu,rows=3,cols=300", "x < -88 ? 0 : ", ""}, // −∞ becomes NaN
 		{"op=argmax,rows=3,cols=300", "x[i] > top", "x[i] >= top"},
@@ -406,5 +406,23 @@ func TestKernel(t *testing.T) {
 	out, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Presets()[1].Point}})
 	if err != nil || out.Status != space.OK || out.Cost <= 0 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestDegrees: polynomials that are not exact enough for a form of softmax are not in its space.
+func TestDegrees(t *testing.T) {
+	for shape, least := range map[string]map[string]int{
+		"op=softmax":               {passesThree: 4, passesThreeRecompute: 4, passesTwo: 5, passesTwoRecompute: 5},
+		"op=softmax,accuracy=fast": {passesThree: 3, passesThreeRecompute: 3, passesTwo: 3, passesTwoRecompute: 5},
+	} {
+		k := specOn(t, fullMachine, shape)
+		for passes, want := range least {
+			for degree := 3; degree <= 5; degree++ {
+				_, err := k.Space().Make(map[string]any{"code": codeVector, "isa": cgen.AVX2, "lanes": 8, "passes": passes, "degree": degree})
+				if (err == nil) != (degree >= want) {
+					t.Errorf("%s, passes=%s, degree=%d: %v", shape, passes, degree, err)
+				}
+			}
+		}
 	}
 }

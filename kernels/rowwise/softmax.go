@@ -14,19 +14,19 @@ func (g *generator) softmax(count int) {
 		g.softmaxBlocks(count)
 	case passesTwoRecompute:
 		g.softmaxRunning(count)
-		g.softmaxScale(count, false)
+		g.softmaxScale(count, false, g.nextRows(count))
 	default:
 		keep := g.passes == passesThree
 		g.softmaxPeak(count)
 		g.softmaxSum(count, keep)
-		g.softmaxScale(count, keep)
+		g.softmaxScale(count, keep, fetch{})
 	}
 }
 
 // softmaxPeak finds the maxima, top0 and so on.
 func (g *generator) softmaxPeak(count int) {
 	peaks := g.accumulators("m", count, lowest)
-	g.sweep("0", "n", each("x", count), g.raise(peaks))
+	g.sweep("0", "n", g.here(count), g.raise(peaks))
 	for r := range count {
 		g.Line("const float top%d = highest(%s);", r, largest(peaks[r]))
 	}
@@ -46,7 +46,7 @@ func (g *generator) raise(peaks [][]string) func(step []place) {
 
 // softmaxSum adds up the exponentials, keeps them where asked, and leaves the reciprocals of the sums in scale0 and so on.
 func (g *generator) softmaxSum(count int, keep bool) {
-	g.totals("total", count, nil, func(sums [][]string, step []place) { g.addExponentials(sums, step, "top", keep) })
+	g.totals("total", count, g.nextRows(count), func(sums [][]string, step []place) { g.addExponentials(sums, step, "top", keep) })
 	for r := range count {
 		g.Line("const float scale%d = 1.f / horizontal(total%d);", r, r)
 	}
@@ -71,8 +71,8 @@ func (g *generator) addExponentials(sums [][]string, step []place, top string, k
 }
 
 // softmaxScale writes the results, from the kept exponentials or from new ones.
-func (g *generator) softmaxScale(count int, kept bool) {
-	g.sweep("0", "n", nil, func(step []place) {
+func (g *generator) softmaxScale(count int, kept bool, f fetch) {
+	g.sweep("0", "n", f, func(step []place) {
 		for r := range count {
 			for _, v := range step {
 				y := fmt.Sprintf("y%d", r)
@@ -97,7 +97,7 @@ func (g *generator) softmaxRunning(count int) {
 			g.Line("const vec before%d = m%d;", r, r)
 			g.Line("vec s%d = { 0 };", r)
 		}
-		g.sweep("from", "to", each("x", count), func(step []place) {
+		g.sweep("from", "to", g.here(count), func(step []place) {
 			for r := range count {
 				g.Block(func() {
 					var names, terms []string
@@ -130,12 +130,12 @@ func (g *generator) softmaxBlocks(count int) {
 	}
 	g.spans(func() {
 		peaks := g.accumulators("m", count, lowest)
-		g.sweep("from", "to", each("x", count), g.raise(peaks))
+		g.sweep("from", "to", g.here(count), g.raise(peaks))
 		for r := range count {
 			g.Line("const float top%d = tops%d[from / %d] = highest(%s);", r, r, sumSpan, largest(peaks[r]))
 		}
 		sums := g.accumulators("s", count, "{ 0 }")
-		g.sweep("from", "to", nil, func(step []place) { g.addExponentials(sums, step, "top", true) })
+		g.sweep("from", "to", fetch{}, func(step []place) { g.addExponentials(sums, step, "top", true) })
 		for r := range count {
 			g.Line("sums%d[from / %d] = horizontal(%s);", r, sumSpan, pairwise(sums[r]))
 		}
@@ -153,7 +153,7 @@ func (g *generator) softmaxBlocks(count int) {
 		for r := range count {
 			g.Line("const float scale%d = tops%d[from / %d] / total%d;", r, r, sumSpan, r)
 		}
-		g.sweep("from", "to", nil, func(step []place) {
+		g.sweep("from", "to", g.nextRows(count), func(step []place) {
 			for r := range count {
 				for _, v := range step {
 					y := fmt.Sprintf("y%d", r)

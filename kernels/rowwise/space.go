@@ -39,6 +39,10 @@ const (
 	pairsSwap  = "swap"
 	pairsSplit = "split"
 
+	nextNo = "no"
+	nextL1 = "l1"
+	nextL2 = "l2"
+
 	searchIndices = "indices"
 	searchBlocks  = "blocks"
 )
@@ -83,7 +87,11 @@ func (k *Spec) newSpace() (*space.Space, error) {
 			Describe("rows that are walked side by side"))
 	}
 	parameters = append(parameters, space.Ints("prefetch", 0, 4, 8, 16, 32, 64).If(vector).
-		Describe("cache lines that inputs are prefetched ahead; 0 leaves it to the hardware"))
+		Describe("cache lines that inputs are prefetched ahead in the first pass; 0 leaves it to the hardware"))
+	if k.size.rows > 1 && (k.op.norm || k.op.name == "softmax") {
+		parameters = append(parameters, space.Enum("next", nextNo, nextL1, nextL2).If(vector).
+			Describe("the next rows are prefetched while these are worked on: not, into the first-level cache, or into the second"))
+	}
 	if k.storesPast() {
 		parameters = append(parameters, space.Enum("stores", storesPlain, storesNT).If(vector).
 			Describe("through the caches, or past them where the rows are aligned"))
@@ -109,6 +117,13 @@ func (k *Spec) newSpace() (*space.Space, error) {
 	}
 	if masked {
 		constraints = append(constraints, fmt.Sprintf("tail != '%s' || isa == '%s'", tailMasked, cgen.AVX512))
+	}
+	if k.op.name == "softmax" {
+		// A running sum is scaled by exp 0 again and again, which has to be 1; and the errors of exponentials of stretches add up.
+		constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwoRecompute))
+		if !k.fast {
+			constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwo))
+		}
 	}
 	return space.New("rowwise", parameters, constraints...)
 }

@@ -39,16 +39,22 @@ func (g *generator) store(array string, v place, value string, final bool) {
 	g.Line("store_some(%s + %s, %s, %s);", array, v.at, value, v.rest)
 }
 
+// fetch says what a loop prefetches.
+type fetch struct {
+	arrays []string
+	rows   int // how many rows further on; 0 for the rows at hand, some cache lines ahead
+}
+
 // sweep writes a loop over the elements from one to another, with the variable i. body writes what is done with the vectors of a
-// step, with single vectors, and with what is left. The arrays are prefetched.
-func (g *generator) sweep(from, to string, arrays []string, body func(step []place)) {
+// step, with single vectors, and with what is left.
+func (g *generator) sweep(from, to string, f fetch, body func(step []place)) {
 	g.Line("i = %s;", from)
 	step := "LANES"
 	if g.Unroll > 1 {
 		step = fmt.Sprintf("%d * LANES", g.Unroll)
 	}
 	g.Open("for (; i + %s <= %s; i += %s)", step, to, step)
-	g.prefetch(arrays, "i", g.Unroll*g.Lanes)
+	g.prefetch(f, g.Unroll*g.Lanes)
 	var places []place
 	for u := range g.Unroll {
 		at := "i"
@@ -70,16 +76,26 @@ func (g *generator) sweep(from, to string, arrays []string, body func(step []pla
 }
 
 // prefetch writes the prefetches of a step of so many elements.
-func (g *generator) prefetch(arrays []string, at string, elements int) {
-	if g.ahead == 0 {
-		return
-	}
-	for _, array := range arrays {
+func (g *generator) prefetch(f fetch, elements int) {
+	for _, array := range f.arrays {
 		for line := range max(1, elements/lineFloats) {
-			g.Line("__builtin_prefetch(%s + %s + %d);", array, at, (g.ahead+line)*lineFloats)
+			switch {
+			case f.rows == 0 && g.ahead > 0:
+				g.Line("__builtin_prefetch(%s + i + %d);", array, (g.ahead+line)*lineFloats)
+			case f.rows > 0 && g.next == nextL1:
+				g.Line("__builtin_prefetch(%s + %d * n + i + %d);", array, f.rows, line*lineFloats)
+			case f.rows > 0 && g.next == nextL2:
+				g.Line("__builtin_prefetch(%s + %d * n + i + %d, 0, 2);", array, f.rows, line*lineFloats)
+			}
 		}
 	}
 }
+
+// here prefetches the rows at hand.
+func (g *generator) here(count int) fetch { return fetch{arrays: g.eachInput(count)} }
+
+// nextRows prefetches the rows that come after these.
+func (g *generator) nextRows(count int) fetch { return fetch{g.eachInput(count), count} }
 
 // spans writes a loop over stretches of a row that are short enough for sums of floats, from `from` to `to`.
 func (g *generator) spans(body func()) {
@@ -106,13 +122,13 @@ func (g *generator) accumulators(name string, count int, start string) [][]strin
 
 // totals writes sums over whole rows: body adds the terms of a step to the accumulators. The totals are vectors with the given
 // name and the number of the row.
-func (g *generator) totals(name string, count int, arrays []string, body func(sums [][]string, step []place)) {
+func (g *generator) totals(name string, count int, f fetch, body func(sums [][]string, step []place)) {
 	for r := range count {
 		g.Line("vec %s%d = { 0 };", name, r)
 	}
 	g.spans(func() {
 		sums := g.accumulators("s", count, "{ 0 }")
-		g.sweep("from", "to", arrays, func(step []place) { body(sums, step) })
+		g.sweep("from", "to", f, func(step []place) { body(sums, step) })
 		for r := range count {
 			g.Line("%s%d += %s;", name, r, pairwise(sums[r]))
 		}

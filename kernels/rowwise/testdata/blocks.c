@@ -1,6 +1,6 @@
-// code=vector compiler=gcc opt=O3 isa=avx2 lanes=8 unroll=1 together=1 prefetch=0 workers=2 pieces=1 hand_out=static start=spawn
+// code=vector compiler=gcc opt=O3 isa=avx2 lanes=8 unroll=1 together=1 prefetch=0 next=no workers=2 pieces=1 hand_out=static start=spawn
 // gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -mavx2 -mfma -pthread -D_GNU_SOURCE
-// rowwise, rmsnorm-q8: code=vector compiler=gcc opt=O3 isa=avx2 lanes=8 unroll=1 together=1 prefetch=0 workers=2 pieces=1 hand_out=static start=spawn
+// rowwise, rmsnorm-q8: code=vector compiler=gcc opt=O3 isa=avx2 lanes=8 unroll=1 together=1 prefetch=0 next=no workers=2 pieces=1 hand_out=static start=spawn
 #include <stdint.h>
 
 #include <pthread.h>
