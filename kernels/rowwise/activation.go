@@ -5,11 +5,16 @@ import "fmt"
 // activation writes the operations whose elements do not depend on each other: rows are done as one long row, or several of them
 // side by side.
 func (g *generator) activation() {
-	if g.op.name == "gelu-erf" && g.polynomialErf {
-		g.piece("larger", "smaller", "erf polynomial")
-	} else {
-		g.piece("larger", "smaller", "exponential", "reciprocal")
-		g.piece(map[bool]string{true: "erf exponential", false: "sigmoid"}[g.op.name == "gelu-erf"])
+	g.piece("larger")
+	switch {
+	case g.form == formTable:
+		g.piece("table")
+	case g.form == formPolynomial:
+		g.piece("smaller", "erf polynomial")
+	case g.op.name == "gelu-erf":
+		g.piece("smaller", "exponential", "reciprocal", "erf exponential")
+	default:
+		g.piece("smaller", "exponential", "reciprocal", "sigmoid")
 	}
 	if g.Q8 {
 		g.piece("wider", "quantise")

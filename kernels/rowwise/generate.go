@@ -65,7 +65,8 @@ type knobs struct {
 	ErfTerms           []string
 	PhiBound, PhiScale string
 	PhiTerms           []string
-	polynomialErf      bool
+	form               string
+	table              table
 
 	Element  string // of the result of a plain loop
 	Parallel bool
@@ -100,7 +101,7 @@ func (k *Spec) knobs(p space.Point) knobs {
 		Reciprocal: text(p, "reciprocal"), Cubic: k.op.name == "gelu", Bound: "80",
 		plain: p.Str("code") == codePlain, passes: text(p, "passes"), splitPairs: text(p, "pairs") == pairsSplit,
 		blocks: text(p, "search") == searchBlocks, ahead: p.Int("prefetch"), next: text(p, "next"),
-		polynomialErf: text(p, "erf") == erfPolynomial, avx512: isa == cgen.AVX512, indices: k.op.name == "argmax",
+		form: text(p, "form"), avx512: isa == cgen.AVX512, indices: k.op.name == "argmax",
 		Element: map[string]string{"silu": "silu(x[i])", "swiglu": "silu(g[i]) * u[i]", "gelu": "gelu(x[i])", "gelu-erf": "gelu(x[i])"}[k.op.name],
 	}
 	if n.Cubic {
@@ -121,6 +122,9 @@ func (k *Spec) knobs(p space.Point) knobs {
 	}
 	n.ErfScale, n.ErfTerms = erf.scale, erf.terms
 	n.PhiBound, n.PhiScale, n.PhiTerms = phi.bound, phi.scale, phi.terms
+	if n.form == formTable {
+		n.table = tableOf(k.op.name, !k.fast)
+	}
 	if parallel(p) {
 		n.Parallel, n.Chunks = true, p.Int("workers")*p.Int("pieces")
 	}
@@ -265,7 +269,7 @@ func (g *generator) vectorSpan() {
 	}
 	switch g.op.name {
 	case "softmax":
-		g.piece("larger", "highest", "exponential")
+		g.piece("larger", "highest", map[bool]string{true: "exponential table", false: "exponential"}[g.form == formTable])
 		g.Horizontal("float", "vec", g.Lanes)
 		g.eachCount(g.softmax)
 	case "rmsnorm", "add-rmsnorm":

@@ -84,19 +84,27 @@ func TestVector(t *testing.T) {
 	}{
 		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesTwo, "unroll": 2, "together": 4}},
 		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesTwoRecompute, "unroll": 4}},
+		{"op=softmax,rows=6,cols=2500", map[string]any{"form": formTable, "together": 2}},
+		{"op=softmax,rows=6,cols=2500,accuracy=fast", map[string]any{"form": formTable, "passes": passesTwo, "next": nextL1}},
 		{"op=layernorm,rows=5,cols=2500", map[string]any{"passes": passesTwo, "unroll": 2, "together": 2}},
 		{"op=rope,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4}},
 		{"op=rope-pairwise,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4, "pairs": pairsSplit}},
-		{"op=gelu-erf,rows=3,cols=333", map[string]any{"erf": erfPolynomial}},
+		{"op=gelu-erf,rows=3,cols=333", map[string]any{"form": formPolynomial}},
 		{"op=gelu,rows=3,cols=333", map[string]any{"degree": 4}},
 		{"op=argmax,rows=9,cols=333", map[string]any{"search": searchIndices, "together": 4}},
 		{"op=argmax,rows=9,cols=3000", map[string]any{"search": searchBlocks, "together": 2}},
+		{"op=gelu-erf,rows=3,cols=333", map[string]any{"form": formTable}},
+		{"op=gelu,rows=3,cols=333,accuracy=fast", map[string]any{"form": formTable}},
+		{"op=swiglu-q8,rows=3,cols=320", map[string]any{"form": formTable}},
 		{"op=rmsnorm-q8,rows=5,cols=96", map[string]any{"unroll": 2, "together": 2}},
 	} {
 		t.Run(c.shape, func(t *testing.T) {
 			k := here(t, c.shape)
 			isas := vectorISAs(k.machine)
 			widest := isas[len(isas)-1]
+			if c.values["form"] == formTable && widest.Name != cgen.AVX512 {
+				t.Skip("the tables need AVX-512")
+			}
 			c.values["code"], c.values["isa"], c.values["lanes"] = codeVector, widest.Name, widest.Lanes()
 			p, err := k.Space().Make(c.values)
 			if err != nil {
@@ -333,7 +341,7 @@ func TestSpaces(t *testing.T) {
 				}
 				for name, want := range map[string]bool{
 					"workers": strings.Contains(shape, "threads"), "degree": op.exponential, "stores": op.name != "argmax" && !op.q8,
-					"scale": op.exponential && m.Arch == "amd64", "reciprocal": op.exponential && op.flat && m.Arch == "amd64", "tail": false,
+					"scale": op.exponential && m.Arch == "amd64", "form": op.exponential && (m.Arch == "amd64" || op.name == "gelu-erf"), "reciprocal": op.exponential && op.flat && m.Arch == "amd64", "tail": false,
 				} {
 					if k.has(name) != want {
 						t.Errorf("%s,%s on %s: parameter %s is in the space: %v", op.name, shape, m.Arch, name, !want)

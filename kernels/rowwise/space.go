@@ -33,8 +33,9 @@ const (
 	reciprocalNewton   = "newton"
 	reciprocalEstimate = "estimate"
 
-	erfExponential = "exponential"
-	erfPolynomial  = "polynomial"
+	formExponential = "exponential"
+	formPolynomial  = "polynomial"
+	formTable       = "table"
 
 	pairsSwap  = "swap"
 	pairsSplit = "split"
@@ -96,7 +97,8 @@ func (k *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, space.Enum("stores", storesPlain, storesNT).If(vector).
 			Describe("through the caches, or past them where the rows are aligned"))
 	}
-	masked := widest.Name == cgen.AVX512 && k.swept()%widest.Lanes() != 0 && !k.op.q8
+	wide := widest.Name == cgen.AVX512
+	masked := wide && k.swept()%widest.Lanes() != 0 && !k.op.q8
 	if masked {
 		parameters = append(parameters, space.Enum("tail", tailPadded, tailMasked).If(vector).
 			Describe("elements that fill no vector: through a small buffer, or by masks"))
@@ -118,9 +120,15 @@ func (k *Spec) newSpace() (*space.Space, error) {
 	if masked {
 		constraints = append(constraints, fmt.Sprintf("tail != '%s' || isa == '%s'", tailMasked, cgen.AVX512))
 	}
+	if wide && k.op.exponential {
+		constraints = append(constraints, fmt.Sprintf("form != '%s' || isa == '%s' && lanes == %d", formTable, cgen.AVX512, tableLanes))
+	}
 	if k.op.name == "softmax" {
 		// A running sum is scaled by exp 0 again and again, which has to be 1; and the errors of exponentials of stretches add up.
 		constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwoRecompute))
+		if wide {
+			constraints = append(constraints, fmt.Sprintf("passes != '%s' || form != '%s'", passesTwoRecompute, formTable))
+		}
 		if !k.fast {
 			constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwo))
 		}
@@ -158,13 +166,16 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 	case "argmax":
 		out = append(out, space.Enum("search", searchIndices, searchBlocks).If(vector).
 			Describe("indices travel with the maxima, or the block of the maximum is searched again"))
-	case "gelu-erf":
-		out = append(out, space.Enum("erf", erfExponential, erfPolynomial).If(vector).
-			Describe("the error function by an exponential and a reciprocal, or by a polynomial"))
-		vector += " && erf == '" + erfExponential + "'"
 	}
 	if !k.op.exponential {
 		return out
+	}
+	isas := vectorISAs(k.machine)
+	wide := isas[len(isas)-1].Name == cgen.AVX512
+	if forms := k.forms(wide); len(forms) > 1 {
+		out = append(out, space.Enum("form", forms...).If(vector).
+			Describe("of an activation an exponential and a reciprocal, or one polynomial; table has polynomials of segments, whose coefficients are looked up in registers"))
+		vector += " && form == '" + forms[0] + "'"
 	}
 	degrees, standard := []int{4, 5, 6}, 5
 	if k.fast {
@@ -175,8 +186,7 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 	}
 	out = append(out, space.Ints("degree", degrees...).WithDefault(standard).If(vector).
 		Describe("of the polynomial for the exponential"))
-	isas := vectorISAs(k.machine)
-	if isas[len(isas)-1].Name == cgen.AVX512 {
+	if wide {
 		out = append(out, space.Enum("scale", scaleMultiply, scaleScalef).If(vector+" && isa == '"+cgen.AVX512+"'").
 			Describe("times the power of two: by a multiplication, or by the instruction for it"))
 	}
@@ -187,6 +197,22 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 		}
 		out = append(out, space.Enum("reciprocal", reciprocals...).If(vector).
 			Describe("a division, or an estimate with or without a step of Newton's method"))
+	}
+	return out
+}
+
+// forms returns the forms of the factor of an activation, or of the exponential of softmax. The first has the other choices of the
+// exponential.
+func (k *Spec) forms(wide bool) []string {
+	out := []string{formExponential}
+	switch k.op.name {
+	case "softmax":
+		out = []string{formPolynomial}
+	case "gelu-erf":
+		out = append(out, formPolynomial)
+	}
+	if wide {
+		out = append(out, formTable)
 	}
 	return out
 }

@@ -1,6 +1,6 @@
-// code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded degree=5 reciprocal=newton
+// code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential degree=5 reciprocal=newton
 // gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno
-// rowwise, silu: code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded degree=5 reciprocal=newton
+// rowwise, silu: code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential degree=5 reciprocal=newton
 #include <stdint.h>
 
 struct call {

@@ -1,6 +1,6 @@
-// code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three degree=5 scale=scalef
+// code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three form=polynomial degree=5 scale=scalef
 // gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
-// rowwise, softmax: code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three degree=5 scale=scalef
+// rowwise, softmax: code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three form=polynomial degree=5 scale=scalef
 #include <stdint.h>
 
 struct call {
