@@ -65,8 +65,12 @@
 // gcc -O3 -march=native, is the baseline. "vector" is written in the vector extensions of GCC and Clang, so that one text
 // serves vectors of 16, 32 and 64 bytes: the vector's width, the vectors in a step, how many rows are walked side by side,
 // prefetching, non-temporal stores, and for the exponential its polynomial and how it is scaled. The operations have choices
-// of their own: the passes of softmax and layernorm, the reciprocal of silu and gelu, polynomial or exponential for erf,
-// how pairs are taken apart, how the place of a maximum is found.
+// of their own: the passes of softmax and layernorm, the form and the reciprocal of the factor of silu and gelu, how pairs are
+// taken apart, how the place of a maximum is found.
+//
+// With AVX-512 softmax, silu and gelu have the form "table": the argument is cut into 16 segments, with a short polynomial for
+// each. The coefficients of one power fill one register, which is permuted by the numbers of the segments. So the exponential
+// takes two multiply-adds in place of five, and the factor of gelu four in place of a dozen and a reciprocal.
 //
 // With several threads each takes chunks of whole rows.
 package rowwise

@@ -13,7 +13,7 @@ const tableLanes = 16
 // table has polynomials for g(a) = a·F(−a), where F is the logistic function or Φ: x·F(x) = max(0, x) − g(|x|). Segment i is
 // around i steps.
 type table struct {
-	bound        float64     // from here on g is that of the bound
+	bound        float64     // from here on g is 0
 	coefficients [][]float64 // by power, then by segment, of a in steps from the middle of the segment
 }
 
@@ -21,18 +21,22 @@ type table struct {
 func (t table) step() float64 { return t.bound / (tableLanes - 1) }
 
 // newTable interpolates g at Chebyshev's points of each segment. In the first segment g(0) is exactly 0, so that small results
-// have small errors.
+// have small errors; the last one is lowered a little, so that from the bound on g is 0.
 func newTable(factor func(x float64) float64, bound float64, degree int) table {
 	t := table{bound: bound, coefficients: make([][]float64, degree+1)}
 	for segment := range tableLanes {
 		var polynomial []float64
 		middle := float64(segment) * t.step()
-		if segment == 0 {
-			f := func(r float64) float64 { return t.step() * factor(-r*t.step()) }
-			polynomial = append([]float64{0}, interpolate(f, 0, 0.5, degree)...)
-		} else {
-			f := func(r float64) float64 { a := middle + r*t.step(); return a * factor(-a) }
-			polynomial = interpolate(f, -0.5, 0.5, degree+1)
+		g := func(r float64) float64 { a := middle + r*t.step(); return a * factor(-a) }
+		switch segment {
+		case 0:
+			slope := func(r float64) float64 { return g(r) / r }
+			polynomial = append([]float64{0}, interpolate(slope, 0, 0.5, degree)...)
+		case tableLanes - 1:
+			slope := func(r float64) float64 { return (g(r) - g(0)) / r }
+			polynomial = append([]float64{0}, interpolate(slope, -0.5, 0, degree)...)
+		default:
+			polynomial = interpolate(g, -0.5, 0.5, degree+1)
 		}
 		for power, c := range polynomial {
 			t.coefficients[power] = append(t.coefficients[power], c)
