@@ -14,7 +14,10 @@ func (g *generator) activation() {
 	case g.op.name == "gelu-erf":
 		g.piece("smaller", "exponential", "reciprocal", "erf exponential")
 	default:
-		g.piece("smaller", "exponential", "reciprocal", "sigmoid")
+		if !g.Reduce {
+			g.piece("smaller")
+		}
+		g.piece("exponential", "reciprocal", "sigmoid")
 	}
 	if g.Q8 {
 		g.piece("wider", "quantise")

@@ -55,11 +55,11 @@ type knobs struct {
 	Masked, Past            bool
 
 	// Of the exponential: Deep says that its argument may be anything up to 0.
-	Deep, Scalef bool
-	Polynomial   []string
-	Reciprocal   string
-	Cubic        bool   // the logistic function is one of a cubic polynomial
-	Bound        string // of the argument of silu and gelu
+	Deep, Scalef, Reduce bool
+	Polynomial           []string
+	Reciprocal           string
+	Cubic                bool   // the logistic function is one of a cubic polynomial
+	Bound                string // of the argument of silu and gelu
 
 	ErfScale           string
 	ErfTerms           []string
@@ -97,7 +97,7 @@ func (k *Spec) knobs(p space.Point) knobs {
 		Lanes: p.Int("lanes"), Unroll: p.Int("unroll"), Together: 1,
 		AMD64: amd64, SSE: amd64 && isa == cgen.Generic, FMA: amd64 && isa != cgen.Generic,
 		Masked: text(p, "tail") == tailMasked, Past: text(p, "stores") == storesNT,
-		Deep: k.op.name == "softmax", Scalef: text(p, "scale") == scaleScalef,
+		Deep: k.op.name == "softmax", Scalef: text(p, "scale") == scaleScalef, Reduce: text(p, "scale") == scaleReduce,
 		Reciprocal: text(p, "reciprocal"), Cubic: k.op.name == "gelu", Bound: "80",
 		plain: p.Str("code") == codePlain, passes: text(p, "passes"), splitPairs: text(p, "pairs") == pairsSplit,
 		blocks: text(p, "search") == searchBlocks, ahead: p.Int("prefetch"), next: text(p, "next"),
@@ -115,6 +115,9 @@ func (k *Spec) knobs(p space.Point) knobs {
 	}
 	if p.Has("degree") {
 		n.Polynomial = exponentials[p.Int("degree")]
+		if n.Reduce {
+			n.Polynomial = binaries[p.Int("degree")]
+		}
 	}
 	erf, phi := erfExact, phiExact
 	if k.fast {

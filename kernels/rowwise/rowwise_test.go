@@ -86,6 +86,8 @@ func TestVector(t *testing.T) {
 		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesTwoRecompute, "unroll": 4}},
 		{"op=softmax,rows=6,cols=2500", map[string]any{"form": formTable, "together": 2}},
 		{"op=softmax,rows=6,cols=2500,accuracy=fast", map[string]any{"form": formTable, "passes": passesTwo, "next": nextL1}},
+		{"op=softmax,rows=6,cols=2500", map[string]any{"scale": scaleReduce}},
+		{"op=swiglu,rows=3,cols=333", map[string]any{"scale": scaleReduce, "degree": 4, "reciprocal": reciprocalNewton}},
 		{"op=layernorm,rows=5,cols=2500", map[string]any{"passes": passesTwo, "unroll": 2, "together": 2}},
 		{"op=rope,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4}},
 		{"op=rope-pairwise,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4, "pairs": pairsSplit}},
@@ -102,8 +104,8 @@ func TestVector(t *testing.T) {
 			k := here(t, c.shape)
 			isas := vectorISAs(k.machine)
 			widest := isas[len(isas)-1]
-			if c.values["form"] == formTable && widest.Name != cgen.AVX512 {
-				t.Skip("the tables need AVX-512")
+			if (c.values["form"] == formTable || c.values["scale"] != nil) && widest.Name != cgen.AVX512 {
+				t.Skip("this form needs AVX-512")
 			}
 			c.values["code"], c.values["isa"], c.values["lanes"] = codeVector, widest.Name, widest.Lanes()
 			p, err := k.Space().Make(c.values)

@@ -28,6 +28,7 @@ const (
 
 	scaleMultiply = "multiply"
 	scaleScalef   = "scalef"
+	scaleReduce   = "reduce"
 
 	reciprocalDivide   = "divide"
 	reciprocalNewton   = "newton"
@@ -131,6 +132,10 @@ func (k *Spec) newSpace() (*space.Space, error) {
 		}
 		if !k.fast {
 			constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwo))
+			if wide {
+				// That form rounds a product with log₂ e.
+				constraints = append(constraints, fmt.Sprintf("scale != '%s' || degree >= 5", scaleReduce))
+			}
 		}
 	}
 	return space.New("rowwise", parameters, constraints...)
@@ -187,8 +192,8 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 	out = append(out, space.Ints("degree", degrees...).WithDefault(standard).If(vector).
 		Describe("of the polynomial for the exponential"))
 	if wide {
-		out = append(out, space.Enum("scale", scaleMultiply, scaleScalef).If(vector+" && isa == '"+cgen.AVX512+"'").
-			Describe("times the power of two: by a multiplication, or by the instruction for it"))
+		out = append(out, space.Enum("scale", scaleMultiply, scaleScalef, scaleReduce).If(vector+" && isa == '"+cgen.AVX512+"'").
+			Describe("the power of two: a factor that is put together from bits, the instruction that scales by it, or with that the one that takes the integer off"))
 	}
 	if k.op.flat && k.machine.Arch == "amd64" {
 		reciprocals := []string{reciprocalDivide, reciprocalNewton}
@@ -239,7 +244,10 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 		vector["unroll"] = 2
 	}
 	if k.has("scale") {
-		vector["scale"] = scaleScalef
+		vector["scale"] = map[bool]string{true: scaleReduce, false: scaleScalef}[k.op.flat]
+	}
+	if k.has("degree") {
+		vector["degree"] = map[bool]int{true: 3, false: 4}[k.fast]
 	}
 	if k.has("reciprocal") {
 		vector["reciprocal"] = reciprocalNewton
@@ -258,15 +266,26 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 	if p, ok := k.space.Parameter("together"); ok {
 		past["together"] = min(4, 1<<(p.Len()-1))
 	}
+	looked := maps.Clone(vector)
+	for _, name := range []string{"scale", "degree", "reciprocal"} {
+		delete(looked, name) // of the other form
+	}
+	looked["form"] = formTable
 	generic := map[string]any{"code": codeVector, "isa": cgen.Generic, "lanes": 4, "unroll": 4}
-	list := []struct {
+	type preset struct {
 		name, doc string
 		values    map[string]any
-	}{
+	}
+	list := []preset{
 		{"baseline", "plain loops and the functions of the C library, compiled with -O3 for this CPU", map[string]any{"code": codePlain, "isa": cgen.Native}},
 		{"vector", "the widest vectors, several at a step", vector},
 		{"past", "rows side by side, results past the caches: for arrays in memory", past},
 		{"generic", "instructions that every CPU of the architecture has", generic},
+	}
+	if form, ok := k.space.Parameter("form"); ok {
+		if _, ok := form.Ordinal(space.StringValue(formTable)); ok {
+			list = append(list, preset{"table", "as vector, with coefficients that are looked up in registers", looked})
+		}
 	}
 	var out []kernels.Preset
 	for _, l := range list {
@@ -276,7 +295,7 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "vector" || l.name == "past"})
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name != "baseline" && l.name != "generic"})
 	}
 	return out, nil
 }
