@@ -176,6 +176,11 @@ func (k *Spec) placeExtremes(data []float32, s size, rng *rand.Rand) {
 		switch r % extremeRows {
 		case 0:
 			row[at] = nan
+			for i := range row {
+				if k.op.name == "argmax" && rng.IntN(3) == 0 {
+					row[i] = nan // among them after the maximum, in its lane
+				}
+			}
 		case 1:
 			row[at] = inf
 		case 2:

@@ -419,6 +419,16 @@ func TestKernel(t *testing.T) {
 	}
 }
 
+// TestReduce: the form that rounds a product with log₂ e has a polynomial that leaves room for that.
+func TestReduce(t *testing.T) {
+	for degree, want := range map[int]bool{4: false, 5: true} {
+		_, err := specOn(t, fullMachine, "op=softmax").Space().Make(map[string]any{"code": codeVector, "isa": cgen.AVX512, "lanes": 16, "scale": scaleReduce, "degree": degree})
+		if (err == nil) != want {
+			t.Errorf("degree %d: %v", degree, err)
+		}
+	}
+}
+
 // TestDegrees: polynomials that are not exact enough for a form of softmax are not in its space.
 func TestDegrees(t *testing.T) {
 	for shape, least := range map[string]map[string]int{
