@@ -8,6 +8,7 @@ import (
 	"tune/kernels/gemmi8"
 	"tune/kernels/native"
 	"tune/kernels/qgemm"
+	"tune/kernels/rowwise"
 	"tune/kernels/treehash"
 )
 
@@ -19,5 +20,6 @@ func Table(host *native.Host) kernels.Table {
 		gemmi8.Kernel{Host: host},
 		qgemm.Kernel{Host: host},
 		elementwise.Kernel{Host: host},
+		rowwise.Kernel{Host: host},
 	}
 }

@@ -20,6 +20,7 @@ func BenchmarkVariation(b *testing.B) {
 		{"gemm-f32", "m=1,n=4096,k=4096,layout=nt"}, {"gemm-f32", "m=4,n=4096,k=4096,layout=nt"}, {"gemm-f32", "m=32,n=4096,k=4096,layout=nt"},
 		{"gemm-f32", "m=128,n=896,k=4864"},
 		{"gemm-i8", "m=32,n=512,k=512"}, {"elementwise-f32", "op=relu,n=4096"}, {"elementwise-f32", "op=dot,n=65536"}, {"elementwise-f32", "op=relu,n=4194304"},
+		{"rowwise", "op=softmax,rows=32,cols=4096"},
 	} {
 		b.Run(fmt.Sprintf("kernel=%s/shape=%s", c.kernel, c.shape), func(b *testing.B) {
 			k, err := all.Table(host).Lookup(c.kernel)
