@@ -112,7 +112,7 @@ func (k *Spec) newCase(s size, fill filling, seed, number uint64) native.Case {
 // fill draws the ordinary content of an input.
 func (k *Spec) fill(data []float32, name string, s size, rng *rand.Rand) {
 	if name == "table" {
-		angles(data, s.cols, rng)
+		angles(data, s.cols, k.firstPosition(rng))
 		return
 	}
 	scale, offset := 2.0, 0.0
@@ -137,12 +137,22 @@ func (k *Spec) fill(data []float32, name string, s size, rng *rand.Rand) {
 	}
 }
 
-// angles fills a table of cosines and sines, of positions that follow each other: pair j turns by position · 10000^(−2j/cols).
-func angles(table []float32, cols int, rng *rand.Rand) {
-	position := rng.IntN(1 << 12)
+// firstPosition draws the position of the first token.
+func (k *Spec) firstPosition(rng *rand.Rand) int {
+	if k.fromZero {
+		return 0
+	}
+	return rng.IntN(1 << 12)
+}
+
+// ropeBase is the base of the angles of rope.
+const ropeBase = 10000
+
+// angles fills a table of cosines and sines, of positions that follow each other: pair j turns by position · ropeBase^(−2j/cols).
+func angles(table []float32, cols, position int) {
 	for row := 0; row < len(table); row += cols {
 		for j := range cols / 2 {
-			angle := float64(position) * math.Pow(10000, -2*float64(j)/float64(cols))
+			angle := float64(position) * math.Pow(ropeBase, -2*float64(j)/float64(cols))
 			table[row+j], table[row+cols/2+j] = float32(math.Cos(angle)), float32(math.Sin(angle))
 		}
 		position++

@@ -91,7 +91,11 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{Host: k.Host})
+	p, err := native.New(spec, native.Options{Host: k.Host})
+	if err != nil {
+		return nil, err
+	}
+	return &problem{p.(*native.Problem), spec, k.Host}, nil
 }
 
 // The values of the field accuracy.
@@ -122,9 +126,11 @@ type Spec struct {
 	eps     float64
 	epsText string
 	fast    bool
-	threads int
-	cache   string
-	machine native.Machine
+	// fromZero says that the tables of rope are of positions from 0 on.
+	fromZero bool
+	threads  int
+	cache    string
+	machine  native.Machine
 
 	space   *space.Space
 	presets []kernels.Preset
