@@ -5,6 +5,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
+	"tune/kernels/gemm16"
 	"tune/kernels/gemmi8"
 	"tune/kernels/native"
 	"tune/kernels/qgemm"
@@ -18,6 +19,8 @@ func Table(host *native.Host) kernels.Table {
 		treehash.Kernel{},
 		gemm.Kernel{Host: host},
 		gemmi8.Kernel{Host: host},
+		gemm16.Kernel{Type: gemm16.BFloat16, Host: host},
+		gemm16.Kernel{Type: gemm16.Half, Host: host},
 		qgemm.Kernel{Host: host},
 		elementwise.Kernel{Host: host},
 		rowwise.Kernel{Host: host},

@@ -1,0 +1,458 @@
+package gemm16
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// Generate writes the C code of a point.
+func (g *Spec) Generate(p space.Point) (native.Source, error) {
+	w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
+	w.file()
+	return native.Source{Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p)}, nil
+}
+
+// flags are those of the compiler.
+func (g *Spec) flags(p space.Point) []string {
+	f := cgen.Flags{
+		Arch: g.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), Contract: cgen.ContractFast, ISA: cgen.Native, Wide: true,
+		Threads: g.workers(p) > 1,
+	}
+	if p.Str("unit") != unitPlain {
+		f.ISA = isaOf(p).Name
+	}
+	return f.List()
+}
+
+// pieces are the constant parts of the code.
+var pieces = cgen.ParsePieces(pieceFiles, "pieces.c.tmpl")
+
+//go:embed pieces.c.tmpl
+var pieceFiles embed.FS
+
+// knobs are what the pieces need to know of a point.
+type knobs struct {
+	Brain   bool   // bfloat16, not half precision
+	NT      bool   // B is n × k
+	Inputs  string // the word of the field inputs
+	Weights string
+
+	Unit        string
+	ISA         string
+	Bytes       int // of a vector
+	Group       int // elements of B that stand together
+	MR, NR      int // rows, and vectors of columns, of a tile
+	KC          int
+	Apart       bool // each vector has a panel
+	Interleaved bool // the rows of a tile of A
+	Direct      bool // A is read as it is
+	Embedded    bool // an element of A is the operand of a multiplication
+
+	// What becomes of B: one of these holds, or it arrives packed.
+	Ahead bool // it is packed as a whole
+	Panel bool // it is packed panel by panel
+
+	Chunks       int
+	SplitColumns bool
+}
+
+// knobs reads a point.
+func (g *Spec) knobs(p space.Point) knobs {
+	k := knobs{Brain: g.Type == BFloat16, NT: g.nt, Inputs: g.inputs, Weights: g.weights, Unit: p.Str("unit"), Group: g.group}
+	if k.Unit == unitPlain {
+		return k
+	}
+	in := isaOf(p)
+	k.ISA, k.Bytes = in.Name, in.Bytes
+	k.MR, k.NR, k.KC = p.Int("mr"), p.Int("nr"), p.Int("kc")
+	if k.Tile() {
+		k.MR *= tileRows
+	}
+	k.Apart = p.Str("panels") == panelsApart
+	k.Interleaved, k.Direct = p.Str("activations") == activationsTiles, p.Str("activations") == activationsDirect
+	k.Embedded = in.Registers == 32 && !k.Tile() && p.Str("broadcast") == broadcastEmbedded
+	if g.weights != asPacked {
+		k.Ahead, k.Panel = p.Str("pack") == packAhead, p.Str("pack") == packPanel
+	}
+	k.Chunks = 1
+	if w := g.workers(p); w > 1 {
+		k.Chunks, k.SplitColumns = w*p.Int("pieces"), p.Str("split") == orderColumns
+	}
+	return k
+}
+
+// Wide reports whether elements are widened.
+func (k knobs) Wide() bool { return k.Unit == unitWide }
+
+// Tile reports whether the unit has matrix tiles.
+func (k knobs) Tile() bool { return k.Unit == unitTile }
+
+// Lanes is the number of floats in a vector.
+func (k knobs) Lanes() int { return k.Bytes / 4 }
+
+// HalfBytes is the size of as many 16-bit floats.
+func (k knobs) HalfBytes() int { return k.Bytes / 2 }
+
+// InputType is the C type of the elements of a.
+func (k knobs) InputType() string { return cType(k.Inputs) }
+
+// WeightType is the C type of the elements of b that are packed.
+func (k knobs) WeightType() string { return cType(k.Weights) }
+
+// cType returns the C type of what arrives in the form of a word.
+func cType(word string) string {
+	if word == asF32 {
+		return "float"
+	}
+	return "uint16_t"
+}
+
+// Word is the C type of what a multiplication takes from A.
+func (k knobs) Word() string {
+	if k.Wide() {
+		return "float"
+	}
+	return "uint32_t"
+}
+
+// Words is how many of them a row of a panel meets.
+func (k knobs) Words() int {
+	if k.Wide() {
+		return k.Group
+	}
+	return 1
+}
+
+// Cell is the C type of the elements of B that stand together.
+func (k knobs) Cell() string { return map[int]string{1: "uint16_t", 2: "uint32_t"}[k.Group] }
+
+// Buffers is how many groups of panels a call has room for.
+func (k knobs) Buffers() string {
+	switch {
+	case k.Ahead:
+		return "j->groups"
+	case k.Panel:
+		return fmt.Sprint(k.Chunks)
+	}
+	return "0"
+}
+
+// generator writes one file.
+type generator struct {
+	*Spec
+	cgen.Writer
+	p space.Point
+	knobs
+}
+
+// piece writes pieces of C.
+func (g *generator) piece(names ...string) {
+	for _, name := range names {
+		g.Piece(pieces, name, g.knobs)
+	}
+}
+
+func (g *generator) file() {
+	layout := layoutNN
+	if g.NT {
+		layout = layoutNT
+	}
+	g.Comment("%s, layout=%s, inputs=%s, weights=%s: %s", g.name, layout, g.Inputs, g.Weights, g.p.Key())
+	g.Line("#include <stdint.h>")
+	g.Line("#include <stdlib.h>")
+	g.Blank()
+	if g.Unit == unitPlain {
+		g.piece("scratch", "scalar", "plain")
+		return
+	}
+	parallel := g.workers(g.p) > 1
+	if parallel {
+		g.Text(cgen.Crew(g.p).Text())
+		g.Blank()
+	}
+	if g.Tile() {
+		g.Text(cgen.Tiles())
+		g.Blank()
+	}
+	g.piece("types", "round", "widen", "multiply-add", "rows", "job", "scratch", "sides", "describe", "prepare_tile", "pack_panel", "edges")
+	if g.Tile() {
+		g.matrixTile()
+	} else {
+		g.vectorTile()
+	}
+	g.multiply()
+	if parallel {
+		g.piece("parallel entry")
+	} else {
+		g.piece("entry")
+	}
+	if g.weights == asPacked {
+		g.piece("tune_pack")
+	}
+}
+
+// begin opens the function of a tile, and says where its operands and results are.
+func (g *generator) begin() {
+	g.Comment("tile multiplies tile t of A with group p of panels, from one row of a panel to another.")
+	g.Func("static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64_t from, int64_t to)")
+	g.Line("const int64_t rows = j->m - t * MR, columns = j->n - p * NR;")
+	need := "MR"
+	if g.Tile() && g.MR == tileRows {
+		g.Line("const int64_t need = j->m < MR ? j->m : MR; // matrix tiles are not larger than A")
+		need = "need"
+	}
+	g.Line("const word *a = j->rows + t * MR * j->stride;")
+	g.Line("int64_t stride = j->stride;")
+	if g.Direct {
+		g.Open("if (j->direct && rows >= %s)", need)
+		g.Line("a = (const word *)j->a + t * MR * (j->k / 2);")
+		g.Line("stride = j->k / 2;")
+		g.Close()
+	}
+	if g.Interleaved {
+		g.Line("(void)stride;")
+	}
+	if g.Apart {
+		for v := range g.NR {
+			g.Line("const cell *w%d = w + %d * j->panel;", v, v)
+		}
+	}
+	g.Line("float edge[MR * NR], *c = j->c + t * MR * j->n + p * NR;")
+	g.Line("int64_t line = j->n;")
+	g.Line("const int whole = rows >= %s && columns >= NR;", need)
+	g.Open("if (!whole)")
+	g.Line("c = edge;")
+	g.Line("line = NR;")
+	if g.KC > 0 {
+		g.Nested("if (from > 0)", "fetch(j, t, p, edge);")
+	}
+	g.Close()
+}
+
+// end closes the function of a tile.
+func (g *generator) end() {
+	g.Nested("if (!whole)", "put(j, t, p, edge);")
+	g.EndFunc()
+}
+
+// weightsAt returns where vector v of B is in a row of its panel.
+func (g *generator) weightsAt(v int, row string) string {
+	if g.Apart {
+		return fmt.Sprintf("w%d + %s * PANEL", v, factor(row))
+	}
+	return fmt.Sprintf("w + %s * PANEL + %d * LANES", factor(row), v)
+}
+
+// factor returns an expression as a factor of a product.
+func factor(sum string) string {
+	if strings.Contains(sum, " ") {
+		return "(" + sum + ")"
+	}
+	return sum
+}
+
+// along writes the loops along k: turns of several steps, and single ones. size is how many rows of a panel a step has.
+func (g *generator) along(size int, step func(at string)) {
+	g.Line("int64_t g = from;")
+	if unroll := g.p.Int("unroll"); unroll > 1 {
+		g.Open("for (; g + %d <= to; g += %d)", unroll*size, unroll*size)
+		for u := range unroll {
+			g.Block(func() { step(fmt.Sprintf("g + %d", u*size)) })
+		}
+		g.Close()
+	}
+	g.Open("for (; g < to; g += %d)", size)
+	step("g")
+	g.Close()
+}
+
+// prefetch asks for what will be used of B, for a step of so many rows of a panel.
+func (g *generator) prefetch(row string, size int) {
+	ahead := g.p.Int("ahead")
+	if ahead == 0 {
+		return
+	}
+	vectors := g.NR
+	if g.Apart {
+		vectors = 1
+	}
+	const line = 64
+	for v := 0; v < g.NR; v += vectors {
+		for at := 0; at < size*vectors*g.Lanes()*g.Group*2; at += line {
+			g.Line("__builtin_prefetch((const char *)(%s) + %d);", g.weightsAt(v, row), ahead+at)
+		}
+	}
+}
+
+// each calls f for each accumulator of a tile of vectors.
+func (g *generator) each(f func(r, v int)) {
+	for r := range g.MR {
+		for v := range g.NR {
+			f(r, v)
+		}
+	}
+}
+
+// vectorTile writes the product of a tile with accumulators in vectors.
+func (g *generator) vectorTile() {
+	g.begin()
+	g.each(func(r, v int) { g.Line("vec s%d_%d = { 0 };", r, v) })
+	if g.KC > 0 {
+		g.Open("if (from > 0)")
+		g.each(func(r, v int) {
+			g.Line("s%d_%d = *(const vec_memory *)(c + %d * line + %d * LANES);", r, v, r, v)
+		})
+		g.Close()
+	}
+	g.along(1, func(row string) {
+		g.prefetch(row, 1)
+		for e := range g.Words() {
+			g.vectorStep(row, e)
+		}
+	})
+	g.each(func(r, v int) {
+		g.Line("*(vec_memory *)(c + %d * line + %d * LANES) = s%d_%d;", r, v, r, v)
+	})
+	g.end()
+}
+
+// vectorStep writes the products of one word of each row of A with a row of a panel.
+func (g *generator) vectorStep(row string, e int) {
+	kind, name := "vec", fmt.Sprintf("x%d_", e)
+	if !g.Wide() {
+		kind = "words"
+	}
+	for v := range g.NR {
+		g.Line("const %s %s%d = load%d(%s);", kind, name, v, e, g.weightsAt(v, row))
+	}
+	at := factor(row) + " * WORDS"
+	if e > 0 {
+		at += fmt.Sprintf(" + %d", e)
+	}
+	for r := range g.MR {
+		a := fmt.Sprintf("a + %d * stride + %s", r, at)
+		if g.Interleaved {
+			a = fmt.Sprintf("a + (%s) * MR + %d", at, r)
+		}
+		if !g.Embedded {
+			g.Line("const %s a%d_%d = splat(*(%s));", kind, e, r, a)
+			a = fmt.Sprintf("a%d_%d", e, r)
+		}
+		for v := range g.NR {
+			g.Line("s%d_%d = multiply_add(s%d_%d, %s%d, %s);", r, v, r, v, name, v, a)
+		}
+	}
+}
+
+// matrixTile writes the product of a tile with accumulators in matrix tiles: first they, then the tiles of A, then those of B have the
+// registers.
+func (g *generator) matrixTile() {
+	g.begin()
+	mr := g.MR / tileRows
+	results := func(f func(acc int, at string)) {
+		for r := range mr {
+			for v := range g.NR {
+				f(r*g.NR+v, fmt.Sprintf("c + %d * line + %d", tileRows*r, tileRows*v))
+			}
+		}
+	}
+	zero := func() { results(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
+	if g.KC > 0 {
+		g.Open("if (from > 0)")
+		results(func(acc int, at string) { g.Line("tile_load(%d, %s, 4 * line);", acc, at) })
+		g.Out()
+		g.Line("} else {")
+		g.In()
+		zero()
+		g.Close()
+	} else {
+		zero()
+	}
+	a, b := mr*g.NR, mr*g.NR+mr
+	g.along(tileRows, func(row string) {
+		g.prefetch(row, tileRows)
+		for r := range mr {
+			g.Line("tile_load(%d, a + %d * stride + %s, 4 * stride);", a+r, tileRows*r, row)
+		}
+		for v := range g.NR {
+			g.Line("tile_load(%d, %s, 4 * PANEL);", b+v, g.weightsAt(v, row))
+			for r := range mr {
+				g.Line("tile_dot_bf16(%d, %d, %d);", r*g.NR+v, a+r, b+v)
+			}
+		}
+	})
+	results(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * line);", acc, at) })
+	g.end()
+}
+
+// multiply writes the loops over tiles and groups of panels.
+func (g *generator) multiply() {
+	g.Comment("multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; own is room for a group.")
+	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, cell *own)")
+	if g.Tile() {
+		g.configure()
+	}
+	blocks := 0
+	from, to := "0", "j->depth"
+	if kc := g.KC; kc > 0 {
+		g.Open("for (int64_t g = 0; g < j->depth; g += %d)", kc/g.Group)
+		g.Line("const int64_t end = j->depth - g > %d ? g + %d : j->depth;", kc/g.Group, kc/g.Group)
+		from, to = "g", "end"
+		blocks++
+	}
+	first, last := "t0", "t1"
+	if mc := g.p.Int("mc"); mc > 0 {
+		tiles := ceil(mc, g.MR)
+		g.Open("for (int64_t b = t0; b < t1; b += %d)", tiles)
+		g.Line("const int64_t stop = t1 - b > %d ? b + %d : t1;", tiles, tiles)
+		first, last = "b", "stop"
+		blocks++
+	}
+	g.multiplyBlock(fmt.Sprintf("for (int64_t t = %s; t < %s; t++)", first, last), from, to)
+	for range blocks {
+		g.Close()
+	}
+	if !g.Panel {
+		g.Line("(void)own;")
+	}
+	if g.Tile() {
+		g.Line("tile_release();")
+	}
+	g.EndFunc()
+}
+
+// configure writes the configuration of the matrix tiles.
+func (g *generator) configure() {
+	mr := g.MR / tileRows
+	g.Line("struct tile_configuration sizes = { .palette = 1 };")
+	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
+	g.Line("sizes.columns[t] = %d;", tileBytes)
+	g.Comment("Those of C and A have no more rows than A.")
+	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
+	g.Close()
+	g.Line("tile_configure(&sizes);")
+}
+
+// multiplyBlock writes the loops over the tiles and groups of panels of a block.
+func (g *generator) multiplyBlock(tiles, from, to string) {
+	const panels = "for (int64_t p = p0; p < p1; p++)"
+	call := func(w string) string { return fmt.Sprintf("tile(j, t, p, %s, %s, %s);", w, from, to) }
+	if g.Panel {
+		g.Open(panels)
+		g.Line("pack_group(j, j->b, p, own);")
+		g.Nested(tiles, call("own"))
+		g.Close()
+		return
+	}
+	w := "j->packed + p * j->group"
+	if g.p.Str("order") == orderRows {
+		g.Nested(tiles, panels, call(w))
+	} else {
+		g.Nested(panels, tiles, call(w))
+	}
+}

@@ -1,0 +1,92 @@
+package gemm16
+
+import (
+	"encoding/binary"
+	"runtime"
+	"sync"
+
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// The size of a tile of the processor.
+const (
+	tileRows  = 16
+	tileBytes = 64 // of a row
+)
+
+// layout is the form of packed B: panels of columns, one after the other. A panel has one row for each group of elements along k, in which
+// the elements of a group stand together, column by column. Rows and columns that do not exist are zeros.
+type layout struct {
+	group   int // elements of a column that stand together
+	columns int // of a panel
+	panels  int
+	rows    int // of a panel
+}
+
+// ceil returns a/b, rounded up.
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// layoutOf returns the layout that a point wants; false where it takes B as it is.
+func (g *Spec) layoutOf(p space.Point, n, k int) (layout, bool) {
+	if p.Str("unit") == unitPlain {
+		return layout{}, false
+	}
+	lanes, nr := isaOf(p).Lanes(), p.Int("nr")
+	l := layout{group: g.group, columns: lanes * nr, rows: ceil(k, g.group)}
+	l.panels = ceil(n, l.columns)
+	if p.Str("panels") == panelsApart {
+		l.columns, l.panels = lanes, l.panels*nr
+	}
+	if p.Str("unit") == unitTile {
+		l.rows = ceil(l.rows, tileRows) * tileRows
+	}
+	return l, true
+}
+
+// bytes is the size of packed B.
+func (l layout) bytes() int { return 2 * l.group * l.columns * l.rows * l.panels }
+
+// PackedBytes returns the size of packed B in the largest layout.
+func PackedBytes(n, k int) int {
+	lanes := cgen.Lookup(cgen.AVX512).Lanes()
+	most := 0
+	for nr := range maxVectors {
+		// A tile makes k whole tiles.
+		most = max(most, layout{group: 2, columns: lanes * (nr + 1), rows: ceil(k, 2*tileRows) * tileRows, panels: ceil(n, lanes*(nr+1))}.bytes())
+	}
+	return most
+}
+
+// pack arranges B, n rows of k elements with nt, or else k rows of n.
+func (l layout) pack(b []uint16, n, k int, nt bool) []byte {
+	out := make([]byte, l.bytes())
+	inParts(ceil(n, l.columns), func(from, to int) {
+		for j := from * l.columns; j < min(to*l.columns, n); j++ {
+			panel, column := out[j/l.columns*l.rows*l.columns*l.group*2:], j%l.columns
+			for i := range k {
+				v := b[at(i, j, n, k, nt)]
+				binary.NativeEndian.PutUint16(panel[2*((i/l.group*l.columns+column)*l.group+i%l.group):], v)
+			}
+		}
+	})
+	return out
+}
+
+// at is the place in B of the element in row i and column j.
+func at(i, j, n, k int, nt bool) int {
+	if nt {
+		return j*k + i
+	}
+	return i*n + j
+}
+
+// inParts calls f for the parts of a range, several at once.
+func inParts(n int, f func(from, to int)) {
+	var group sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for part := range workers {
+		group.Go(func() { f(n*part/workers, n*(part+1)/workers) })
+	}
+	group.Wait()
+}

@@ -1,0 +1,248 @@
+package gemm16
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// The words of the parameters.
+const (
+	unitPlain = "plain"
+	unitWide  = "wide"
+	unitDot   = "dot"
+	unitTile  = "tile"
+
+	panelsTogether = "together"
+	panelsApart    = "apart"
+
+	activationsRows   = "rows"
+	activationsTiles  = "tiles"
+	activationsDirect = "direct"
+
+	broadcastEmbedded = "embedded"
+	broadcastRegister = "register"
+
+	packAhead = "ahead"
+	packPanel = "panel"
+
+	orderColumns = "columns"
+	orderRows    = "rows"
+)
+
+// The bounds of a tile of the code.
+const (
+	maxRows    = 14
+	maxVectors = 6
+	maxTiles   = 8 // registers of matrix tiles
+)
+
+// wideSets returns the instruction sets of the machine that widened elements are multiplied with, the better after the worse.
+func (g *Spec) wideSets() []string {
+	names := []string{cgen.Generic, cgen.AVX2, cgen.AVX512}
+	if g.Type == Half {
+		names = []string{cgen.F16C, cgen.AVX512}
+	}
+	var out []string
+	for _, in := range cgen.Select(g.machine, names...) {
+		if in.Name != cgen.Generic || g.Type == BFloat16 {
+			out = append(out, in.Name)
+		}
+	}
+	return out
+}
+
+// units returns those of the machine, the better after the worse.
+func (g *Spec) units() []string {
+	out := []string{unitPlain}
+	if len(g.wideSets()) > 0 {
+		out = append(out, unitWide)
+	}
+	if g.Type == BFloat16 {
+		for _, in := range cgen.Select(g.machine, cgen.AVX512BF16, cgen.AMXBF16) {
+			out = append(out, map[string]string{cgen.AVX512BF16: unitDot, cgen.AMXBF16: unitTile}[in.Name])
+		}
+	}
+	return out
+}
+
+// isaOf returns the instruction set of a point that is not plain.
+func isaOf(p space.Point) cgen.ISA {
+	switch p.Str("unit") {
+	case unitDot:
+		return cgen.Lookup(cgen.AVX512BF16)
+	case unitTile:
+		return cgen.Lookup(cgen.AMXBF16)
+	}
+	return cgen.Lookup(p.Str("isa"))
+}
+
+// blocksBelow returns 0, for no blocking, and those sizes that are below the whole.
+func blocksBelow(whole int, sizes ...int) []int {
+	out := []int{0}
+	for _, s := range sizes {
+		if s < whole {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (g *Spec) newSpace() (*space.Space, error) {
+	units, wide := g.units(), g.wideSets()
+	parameters := []space.Parameter{
+		space.Enum("unit", units...).
+			Describe("plain loops, multiply-adds of widened elements, dot products of pairs, or matrix tiles"),
+		space.Enum("compiler", g.machine.Compilers...).Describe("the compiler"),
+		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
+	}
+	if len(units) == 1 {
+		return space.New(g.name, parameters)
+	}
+	const blocked = "unit != 'plain'"
+	activations := []string{activationsRows, activationsTiles}
+	if g.hasDirect(units) {
+		activations = append(activations, activationsDirect)
+	}
+	parameters = append(parameters,
+		space.Enum("isa", wide...).If("unit == 'wide'").Describe("instruction set of the multiply-adds"),
+		space.Range("mr", 1, min(maxRows, g.m)).If(blocked).Describe("rows of A in a tile; of matrix tiles where the unit has them"),
+		space.Range("nr", 1, maxVectors).If(blocked).Describe("vectors of columns of B in a tile"),
+		space.Enum("panels", panelsTogether, panelsApart).If(blocked+" && nr > 1").
+			Describe("the vectors of a tile are one panel of packed B, or have one each"),
+		space.Enum("activations", activations...).If(blocked).
+			Describe("A: copied row by row, with the rows of a tile interleaved, or read as it is"),
+		space.Ints("unroll", 1, 2, 4).If(blocked).Describe("steps along k in one turn of the inner loop"),
+		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(blocked).Describe("bytes of B between what is used and what is prefetched; 0 is no prefetch"),
+		space.Ints("kc", blocksBelow(g.k, 256, 512, 1024, 2048)...).If(blocked).Describe("elements along k in a block; 0 is all"),
+		space.Ints("mc", blocksBelow(g.m, 32, 64, 128, 256, 512)...).If(blocked).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Enum("order", orderColumns, orderRows).If(blocked).
+			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
+	)
+	large := g.large(units)
+	constraints := g.tileConstraints(units, large)
+	if large != "" {
+		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(large).
+			Describe("an element of A: operand of each multiplication, or loaded into a register"))
+	}
+	if g.weights != asPacked {
+		parameters = append(parameters, space.Enum("pack", packAhead, packPanel).If(blocked).
+			Describe("B is packed as a whole, or panel by panel where it is used"))
+		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0")
+	}
+	if g.threads > 1 {
+		const parallel = blocked + " && workers > 1"
+		parameters = append(parameters,
+			space.Range("workers", 1, g.threads).If(blocked).Describe("threads that share the work, the caller included; 1 is serial"),
+			space.Enum("split", orderColumns, orderRows).If(parallel).Describe("workers share the panels of B, or the tiles of A"),
+			space.Ints("pieces", 1, 2, 4, 8).If(parallel).Describe("chunks for each worker"),
+		)
+		parameters = append(parameters, cgen.CrewParameters(parallel)...)
+		if g.weights != asPacked {
+			constraints = append(constraints, "pack != 'panel' || split == 'columns'")
+		}
+	}
+	return space.New(g.name, parameters, constraints...)
+}
+
+// large is the condition of points that have 32 registers of vectors; "" for none.
+func (g *Spec) large(units []string) string {
+	var out []string
+	if slices.Contains(g.wideSets(), cgen.AVX512) {
+		out = append(out, "unit == 'wide' && isa == 'avx512'")
+	}
+	if slices.Contains(units, unitDot) {
+		out = append(out, "unit == 'dot'")
+	}
+	return strings.Join(out, " || ")
+}
+
+// tileConstraints keep what a tile needs in registers, and ways to read A to the units that have them.
+func (g *Spec) tileConstraints(units []string, large string) []string {
+	vectors := "mr * nr + nr + 1 <= 16"
+	if large != "" {
+		vectors = fmt.Sprintf("mr * nr + nr + 1 <= (%s ? 32 : 16)", large)
+	}
+	var out []string
+	if slices.Contains(units, unitTile) {
+		vectors = "unit == 'tile' || " + vectors
+		out = append(out, fmt.Sprintf("unit != 'tile' || mr * nr + mr + nr <= %d && activations != 'tiles'", maxTiles))
+	}
+	if g.hasDirect(units) {
+		out = append(out, "unit != 'wide' || activations != 'direct'")
+	}
+	return append(out, vectors)
+}
+
+// hasDirect reports whether a unit can read A as it is.
+func (g *Spec) hasDirect(units []string) bool {
+	return g.inputs == asHalf && (slices.Contains(units, unitDot) || slices.Contains(units, unitTile))
+}
+
+// newPresets makes the baseline and the points to start from.
+func (g *Spec) newPresets() ([]kernels.Preset, error) {
+	with := func(ms ...map[string]any) map[string]any {
+		out := map[string]any{"compiler": g.machine.Compilers[0], "opt": "O3"}
+		for _, m := range ms {
+			maps.Copy(out, m)
+		}
+		return out
+	}
+	type preset struct {
+		name, doc string
+		values    map[string]any
+	}
+	docs := map[string]string{
+		unitWide: "widened elements, a tile that fills the registers of the best instruction set",
+		unitDot:  "dot products of pairs, a tile that fills the registers",
+		unitTile: "matrix tiles, four accumulators where A has the rows",
+	}
+	list := []preset{{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"unit": unitPlain})}}
+	units := g.units()
+	for _, unit := range units[1:] {
+		values := map[string]any{"unit": unit, "mr": min(g.m, 4), "nr": 2}
+		wide := g.wideSets()
+		best := wide[len(wide)-1]
+		switch {
+		case unit == unitTile:
+			values["mr"] = min(2, ceil(g.m, tileRows))
+			if g.m <= tileRows {
+				values["nr"] = 3
+			}
+		case unit == unitDot || best == cgen.AVX512:
+			values["mr"] = min(g.m, maxRows)
+		}
+		if unit == unitWide {
+			values["isa"] = best
+		}
+		if g.m <= 2 && unit != unitTile {
+			values["nr"] = 4 // streams through the weights
+		}
+		if g.m > tileRows && g.k > 512 {
+			values["kc"] = 512 // the panel stays in the nearest cache
+		}
+		list = append(list, preset{unit, docs[unit], with(values)})
+	}
+	var out []kernels.Preset
+	for i, l := range list {
+		p, err := g.space.Make(l.values)
+		if err != nil {
+			return nil, fmt.Errorf("preset %s: %w", l.name, err)
+		}
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: i > 0 && i == len(list)-1})
+	}
+	return out, nil
+}
+
+// workers returns the threads of a point.
+func (g *Spec) workers(p space.Point) int {
+	if g.threads == 1 || p.Str("unit") == unitPlain {
+		return 1
+	}
+	return max(1, p.Int("workers"))
+}

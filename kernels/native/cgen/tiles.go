@@ -1,0 +1,25 @@
+package cgen
+
+import (
+	_ "embed" // the functions of tiles
+)
+
+// TilesEmulated is the compiler flag with which the text of Tiles does in plain C what the instructions of matrix tiles do, so that code
+// for them can be checked on any machine. It is for tests.
+const TilesEmulated = "-DTUNE_EMULATED_TILES"
+
+//go:embed c/tiles.c
+var tilesText string
+
+// Tiles is C text for matrix tiles. It needs stdint.h before it, and defines the struct tile_configuration and
+//
+//	tile_configure(const struct tile_configuration *)    asks for the permission of the system first
+//	tile_release()
+//	tile_zero(t)
+//	tile_load(t, from, stride)                           stride is in bytes
+//	tile_store(t, to, stride)
+//	tile_dot_bf16(c, a, b)                               c += a·b, where the words of a row of b belong to columns of c
+//	tile_dot_ss, _su, _us, _uu(c, a, b)                  the same for signed and unsigned bytes of a and of b
+//
+// whose registers t, a, b and c are literals from 0 to 7. A thread has to configure its own tiles, and release them.
+func Tiles() string { return tilesText }
