@@ -71,25 +71,23 @@ func pointsOf(t testing.TB, g *Spec) []space.Point {
 	return points
 }
 
-// TestForms: each form of the operands is right in each unit.
+// TestForms: the forms of the operands are right in the points of each unit.
 func TestForms(t *testing.T) {
 	for _, kind := range []*Type{BFloat16, Half} {
 		for i, form := range []string{"inputs=f32,weights=packed,layout=nt", "inputs=half,weights=half,layout=nn", "inputs=half,weights=f32,layout=nt"} {
 			g := here(t, kind, fmt.Sprintf("m=37,n=70,k=%d,%s", []int{300, 301, 320}[i], form))
-			for _, p := range pointsOf(t, g) {
-				t.Run(kind.name+" "+form+" "+p.Key(), func(t *testing.T) { nativetest.Right(t, g, p, 1) })
+			for n, p := range pointsOf(t, g) {
+				if n%3 == i { // each point in one of the forms
+					t.Run(kind.name+" "+form+" "+p.Key(), func(t *testing.T) { nativetest.Right(t, g, p, 1) })
+				}
 			}
 		}
 	}
 }
 
 func TestConformance(t *testing.T) {
-	for _, shape := range []string{"m=7,n=90,k=96,threads=3", "m=3,n=41,k=130,layout=nn,inputs=half,weights=half"} {
-		for _, kind := range []*Type{BFloat16, Half} {
-			t.Run(kind.name+" "+shape, func(t *testing.T) {
-				nativetest.Run(t, here(t, kind, shape), nativetest.Options{Points: 3})
-			})
-		}
+	for shape, kind := range map[string]*Type{"m=7,n=90,k=96,threads=3": BFloat16, "m=3,n=41,k=130,layout=nn,inputs=half,weights=half": Half} {
+		t.Run(kind.name, func(t *testing.T) { nativetest.Run(t, here(t, kind, shape), nativetest.Options{Points: 1}) })
 	}
 }
 
@@ -112,7 +110,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 	}
 }
 
-func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 8) }
+func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 6) }
 
 // oneCase is a spec with a case of a test's own.
 type oneCase struct {
@@ -193,7 +191,7 @@ var mutations = []struct {
 	{"cut off", BFloat16, unitPlain, "(u.i + 0x7fff + (u.i >> 16 & 1)) >> 16", "u.i >> 16"},
 	{"not rounded", BFloat16, unitPlain, "x[i] = rounded(a[i])", "x[i] = a[i]"},
 	{"the wrong half of a pair", BFloat16, unitWide, "& 0xffff0000", "<< 0"},
-	{"the last element along k forgotten", Half, unitPlain, "l < k; l++)\n\t\t\t\ts +=", "l < k - (k > 1); l++)\n\t\t\t\ts +="},
+	{"the last element along k forgotten", Half, unitPlain, "for (; l < k; l++)", "for (; l < k - (k > 1); l++)"},
 	{"ties away from zero", Half, unitPlain, "0xfff + (u.i >> 13 & 1)", "0x1000"},
 	{"subnormal numbers lost", Half, unitPlain, "u.f *= 0x1p112f", "u.f = rest < 0x400 ? 0 : u.f * 0x1p112f"},
 	{"no infinity", Half, unitPlain, "return value(sign | 0x7c00)", "return value(sign | 0x7bff)"},
@@ -206,6 +204,7 @@ var mutations = []struct {
 
 // TestWrongCode: the mistakes are found by the check.
 func TestWrongCode(t *testing.T) {
+	right := map[string]bool{} // kinds and units whose code has been checked as it is
 	for _, m := range mutations {
 		t.Run(m.kind.name+" "+m.name, func(t *testing.T) {
 			g := here(t, m.kind, "m=6,n=35,k=301")
@@ -228,8 +227,11 @@ func TestWrongCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			problem := nativetest.Problem(t, g)
-			if err := problem.Wrap(src, p).Check(t.Context(), 5); err != nil {
-				t.Fatalf("the code as it is: %v", err)
+			if !right[m.kind.name+m.unit] {
+				if err := problem.Wrap(src, p).Check(t.Context(), 5); err != nil {
+					t.Fatalf("the code as it is: %v", err)
+				}
+				right[m.kind.name+m.unit] = true
 			}
 			if !strings.Contains(src.Text, m.old) {
 				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
@@ -253,7 +255,7 @@ func TestReference(t *testing.T) {
 			a := native.AsFloats(d.a)
 			step := math.Ldexp(1, -kind.precision())
 			for i, v := range d.want.a {
-				if error := math.Abs(float64(v) - float64(a[i])); error > step/2*math.Abs(float64(a[i])) {
+				if e := math.Abs(float64(v) - float64(a[i])); e > step/2*math.Abs(float64(a[i])) {
 					t.Errorf("%s: %v is rounded to %v", kind.name, a[i], v)
 				}
 			}
