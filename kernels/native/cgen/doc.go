@@ -3,6 +3,7 @@
 //   - [Writer] collects the text and indents it. Long constant pieces are templates of C in files of their own ([Pieces]).
 //   - [ISA] is an instruction set. There is one table of them; [Select] returns those that a machine has.
 //   - [Flags] are the compiler flags.
+//   - [Tiles] is C text for matrix tiles, which can also be emulated.
 //   - [Crew] and [CrewParameters] are the parameters of threads that share the work. [Fields] and [Cold] are the fields of a
 //     shape for threads and caches.
 //
