@@ -199,34 +199,13 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	}
 	docs := map[string]string{
 		unitWide: "widened elements, a tile that fills the registers of the best instruction set",
-		unitDot:  "dot products of pairs, a tile that fills the registers",
+		unitDot:  "dot products of pairs, a tile of eight rows",
 		unitTile: "matrix tiles, four accumulators where A has the rows",
 	}
 	list := []preset{{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"unit": unitPlain})}}
 	units := g.units()
 	for _, unit := range units[1:] {
-		values := map[string]any{"unit": unit, "mr": min(g.m, 4), "nr": 2}
-		wide := g.wideSets()
-		best := wide[len(wide)-1]
-		switch {
-		case unit == unitTile:
-			values["mr"] = min(2, ceil(g.m, tileRows))
-			if g.m <= tileRows {
-				values["nr"] = 3
-			}
-		case unit == unitDot || best == cgen.AVX512:
-			values["mr"] = min(g.m, maxRows)
-		}
-		if unit == unitWide {
-			values["isa"] = best
-		}
-		if g.m <= 2 && unit != unitTile {
-			values["nr"] = 4 // streams through the weights
-		}
-		if g.m > tileRows && g.k > 512 {
-			values["kc"] = 512 // the panel stays in the nearest cache
-		}
-		list = append(list, preset{unit, docs[unit], with(values)})
+		list = append(list, preset{unit, docs[unit], with(g.startValues(unit))})
 	}
 	var out []kernels.Preset
 	for i, l := range list {
@@ -237,6 +216,38 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: i > 0 && i == len(list)-1})
 	}
 	return out, nil
+}
+
+// startValues are those of the preset of a unit.
+func (g *Spec) startValues(unit string) map[string]any {
+	values := map[string]any{"unit": unit, "mr": min(g.m, 4), "nr": 2}
+	wide := g.wideSets()
+	best := wide[len(wide)-1]
+	switch {
+	case unit == unitTile:
+		values["mr"] = min(2, ceil(g.m, tileRows))
+		if g.m <= tileRows {
+			values["nr"] = 3
+		}
+	case unit == unitDot:
+		values["mr"] = min(g.m, 8)
+	case best == cgen.AVX512:
+		values["mr"] = min(g.m, maxRows)
+	}
+	if unit == unitWide {
+		values["isa"] = best
+	}
+	if g.m <= 2 && unit != unitTile {
+		values["nr"], values["panels"], values["unroll"] = 4, panelsApart, 4 // streams through the weights
+	}
+	const block, keptBytes = 128, 4 << 20
+	if g.m > block {
+		values["mc"] = block
+		if 2*g.n*g.k <= keptBytes {
+			values["order"] = orderRows // a tile of A stays in the nearest cache, and B in a farther one
+		}
+	}
+	return values
 }
 
 // workers returns the threads of a point.
