@@ -17,7 +17,7 @@
 // [Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019]. The instructions for bfloat16
 // take numbers below 2⁻¹²⁶ for zero, so that products with such numbers may be missing too. Infinities and NaN are as IEEE 754 has them.
 //
-// There is no form with arithmetic in half precision: each of its additions has an error of up to 2⁻¹² of the sum, thousands of times what
+// There is no form with arithmetic in half precision: each of its additions has an error of up to 2⁻¹¹ of the sum, thousands of times what
 // sums in single precision have.
 //
 // # What is inside the timed call
