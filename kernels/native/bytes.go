@@ -7,7 +7,7 @@ import (
 )
 
 // AsBytes returns numbers as bytes in the machine's order. They share memory.
-func AsBytes[T ~float32 | ~int8](x []T) []byte {
+func AsBytes[T ~float32 | ~int8 | ~uint16](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
