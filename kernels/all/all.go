@@ -3,6 +3,7 @@ package all
 
 import (
 	"tune/kernels"
+	"tune/kernels/attention"
 	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
 	"tune/kernels/gemmi8"
@@ -21,5 +22,6 @@ func Table(host *native.Host) kernels.Table {
 		qgemm.Kernel{Host: host},
 		elementwise.Kernel{Host: host},
 		rowwise.Kernel{Host: host},
+		attention.Kernel{Host: host},
 	}
 }
