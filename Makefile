@@ -100,7 +100,7 @@ fmt:
 
 # Rewrites what tests compare with files: the golden files, the lists and the schema in docs, and the picture in ARCHITECTURE.md.
 generate:
-	$(GO) test . ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/gemm16 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/user ./search/strategies \
+	$(GO) test . ./kernels/treehash/internal/scalar ./kernels/gemm ./kernels/gemmi8 ./kernels/gemm16 ./kernels/qgemm ./kernels/elementwise ./kernels/rowwise ./kernels/attention ./kernels/user ./search/strategies \
 		-run 'Architecture|Docs|Golden|Schema|Text|Traces' -update
 
 bench:

@@ -95,6 +95,14 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 	return s, nil
 }
 
+// ShapeError says why a kernel has no problem of a shape whose fields are all in range.
+type ShapeError struct{ Reason string }
+
+func (e *ShapeError) Error() string { return "shape: " + e.Reason }
+
+// BadShape returns a ShapeError.
+func BadShape(format string, args ...any) error { return &ShapeError{fmt.Sprintf(format, args...)} }
+
 // Int returns a numeric field. It panics where the shape has no such field: that is a bug of the kernel.
 func (s Shape) Int(name string) int {
 	n, err := strconv.Atoi(s.Text(name))

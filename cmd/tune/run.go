@@ -253,6 +253,9 @@ func adviseRun(dir, path string, err error) error {
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
 	}
+	if shape, wrong := errors.AsType[*kernels.ShapeError](err); wrong {
+		return usage(shape)
+	}
 	if isFull(err) {
 		return adviseFull(dir, err)
 	}

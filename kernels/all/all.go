@@ -3,6 +3,7 @@ package all
 
 import (
 	"tune/kernels"
+	"tune/kernels/attention"
 	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
 	"tune/kernels/gemm16"
@@ -24,5 +25,6 @@ func Table(host *native.Host) kernels.Table {
 		qgemm.Kernel{Host: host},
 		elementwise.Kernel{Host: host},
 		rowwise.Kernel{Host: host},
+		attention.Kernel{Host: host},
 	}
 }

@@ -1,7 +1,6 @@
 package elementwise
 
 import (
-	"fmt"
 	"slices"
 
 	"tune/kernels"
@@ -105,7 +104,7 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 		machine: m,
 	}
 	if k.n*k.arrays > maxElements {
-		return nil, fmt.Errorf("shape: n=%d,arrays=%d: a buffer may have at most %d elements", k.n, k.arrays, maxElements)
+		return nil, kernels.BadShape("n=%d,arrays=%d: a buffer may have at most %d elements", k.n, k.arrays, maxElements)
 	}
 	var err error
 	if k.space, err = k.newSpace(); err != nil {

@@ -130,7 +130,7 @@ func (w *writer) transposeRows(lanes, rows int) {
 			for n, a := range groups[g] {
 				b := groups[g+1][n]
 				for half := range 2 {
-					pattern := interleave(lanes, unit, half)
+					pattern := cgen.Interleave(lanes, unit, half)
 					v := vector{name: fmt.Sprintf("s%d_%d_%d", unit, g/2, len(merged))}
 					var at []string
 					for _, from := range pattern {
@@ -159,26 +159,4 @@ func (w *writer) transposeRows(lanes, rows int) {
 		}
 	}
 	w.Close()
-}
-
-// interleave returns the lanes of two vectors, numbered across both, that form the first or the second half of the result when
-// units of the two alternate. Units of fewer than four lanes alternate within each group of four lanes, because processors have an
-// instruction for that.
-func interleave(lanes, unit, half int) []int {
-	block := 4
-	if unit >= block {
-		block = lanes
-	}
-	var out []int
-	for start := 0; start < lanes; start += block {
-		first := start + half*block/2
-		for at := first; at < first+block/2; at += unit {
-			for _, vector := range []int{0, lanes} {
-				for i := range unit {
-					out = append(out, vector+at+i)
-				}
-			}
-		}
-	}
-	return out
 }

@@ -26,3 +26,25 @@ func (w *Writer) Horizontal(elem, vector string, lanes int) {
 	w.Line("return (%s[0] + %s[1]) + (%s[2] + %s[3]);", from, from, from, from)
 	w.EndFunc()
 }
+
+// Interleave returns the lanes of two vectors, numbered across both, that form the first or the second half of the result when
+// units of the two alternate. Units of fewer than four lanes alternate within each group of four lanes, because processors have an
+// instruction for that.
+func Interleave(lanes, unit, half int) []int {
+	block := 4
+	if unit >= block {
+		block = lanes
+	}
+	var out []int
+	for start := 0; start < lanes; start += block {
+		first := start + half*block/2
+		for at := first; at < first+block/2; at += unit {
+			for _, vector := range []int{0, lanes} {
+				for i := range unit {
+					out = append(out, vector+at+i)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,572 @@
+// form=naive compiler=gcc opt=O3 isa=generic lanes=4 key_tile=128 rows=2 keys=panels vectors=1 values=rows columns=1 unroll=1 degree=4 prefetch=0 packing=head workers=2 split=heads hand_out=static start=pool spin=1000
+// gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -pthread -D_GNU_SOURCE
+// attention over bf16 keys and values: form=naive compiler=gcc opt=O3 isa=generic lanes=4 key_tile=128 rows=2 keys=panels vectors=1 values=rows columns=1 unroll=1 degree=4 prefetch=0 packing=head workers=2 split=heads hand_out=static start=pool spin=1000
+#include <pthread.h>
+#include <stdint.h>
+
+enum { CREW_WORKERS = 2 };
+
+struct crew_job {
+	void (*task)(void *context, int64_t i, int worker);
+	void *context;
+};
+enum { CREW_SPIN = 1000 };
+
+#include <sched.h>
+#include <string.h>
+
+static struct {
+	uint64_t ticket __attribute__((aligned(64))); // generation above tasks
+	int64_t finished __attribute__((aligned(64))); // tasks
+	int sleepers __attribute__((aligned(64)));
+	int cores[CREW_WORKERS]; // that workers were last seen on, counted from 1; 0 for not known
+	int helpers; // threads beside the caller; -1 before the first call
+	int stop;
+	struct crew_job job;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t threads[CREW_WORKERS];
+} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+#define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define CREW_GENERATION(t) ((t) >> 32)
+#define CREW_TASKS(t) ((t) & 0xffffffff)
+#if defined(__x86_64__) || defined(__i386__)
+#define CREW_PAUSE() __builtin_ia32_pause()
+#else
+#define CREW_PAUSE() __asm__ volatile("")
+#endif
+
+enum {
+	CREW_PATIENCE = 1000, // polls after which a core is offered
+	CREW_CALM = 16,       // jobs for which a helper stays where it is after it has moved
+};
+
+// Who polls may be on the core that the one waited for needs: while somebody else's work keeps another core busy, the
+// system may put two threads on one. So every now and then a poll offers the core.
+static inline void crew_poll(int i)
+{
+	if (i % CREW_PATIENCE == CREW_PATIENCE - 1)
+		sched_yield();
+	else
+		CREW_PAUSE();
+}
+
+// Notes the core that a worker is on, counted from 1; 0 where that cannot be known.
+static inline int crew_note(int worker)
+{
+	int here = 0;
+#ifdef __linux__
+	here = sched_getcpu() + 1;
+#endif
+	if (CREW_READ(crew.cores[worker]) != here)
+		__atomic_store_n(&crew.cores[worker], here, __ATOMIC_SEQ_CST);
+	return here;
+}
+
+// Moves a helper off a core that a lower worker was last seen on, where there is another, and returns whether it did: the
+// system leaves threads that offer a core to each other together for a tenth of a second and more. The affinity is
+// afterwards what it was.
+static int crew_spread(int worker)
+{
+	const int here = crew_note(worker);
+	int crowded = 0;
+	for (int w = 0; w < worker; w++)
+		crowded |= CREW_READ(crew.cores[w]) == here;
+	if (here == 0 || !crowded)
+		return 0;
+#ifdef __linux__
+	cpu_set_t allowed, other;
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+		return 0;
+	other = allowed;
+	for (int w = 0; w < worker; w++)
+		if (CREW_READ(crew.cores[w]) > 0)
+			CPU_CLR(CREW_READ(crew.cores[w]) - 1, &other);
+	if (CPU_COUNT(&other) == 0 || sched_setaffinity(0, sizeof other, &other) != 0)
+		return 0;
+	crew_note(worker);
+	if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) { // the cores that may be used have changed
+		memset(&allowed, 255, sizeof allowed);
+		sched_setaffinity(0, sizeof allowed, &allowed);
+	}
+#endif
+	return 1;
+}
+
+static inline void crew_task(int worker, int64_t i)
+{
+	crew.job.task(crew.job.context, i, worker);
+	__atomic_fetch_add(&crew.finished, 1, __ATOMIC_SEQ_CST);
+}
+
+static void crew_work(int worker, uint64_t mine);
+
+static void *crew_main(void *p)
+{
+	const int worker = (int)(intptr_t)p;
+	int calm = 0;
+	for (uint64_t seen = 0;;) {
+		for (int i = 0; i < CREW_SPIN && CREW_GENERATION(CREW_READ(crew.ticket)) == seen; i++)
+			crew_poll(i);
+		if (CREW_GENERATION(CREW_READ(crew.ticket)) == seen) {
+			pthread_mutex_lock(&crew.lock);
+			__atomic_fetch_add(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
+			while (CREW_GENERATION(CREW_READ(crew.ticket)) == seen)
+				pthread_cond_wait(&crew.wake, &crew.lock);
+			__atomic_fetch_sub(&crew.sleepers, 1, __ATOMIC_SEQ_CST);
+			pthread_mutex_unlock(&crew.lock);
+		}
+		if (CREW_READ(crew.stop))
+			return 0;
+		const uint64_t mine = CREW_READ(crew.ticket);
+		seen = CREW_GENERATION(mine);
+		if (calm > 0)
+			calm--;
+		else if (crew_spread(worker))
+			calm = CREW_CALM;
+		crew_work(worker, mine);
+	}
+}
+
+// Where the machine gives fewer threads than asked for, the others do the work. A thread may look at the number of
+// threads only when it has a task, which it cannot have before this has returned.
+static void crew_start(void)
+{
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 1 << 20);
+	int n = 0;
+	while (n < CREW_WORKERS - 1 && pthread_create(&crew.threads[n], &attributes, crew_main, (void *)(intptr_t)(n + 1)) == 0)
+		n++;
+	pthread_attr_destroy(&attributes);
+	crew.helpers = n;
+}
+
+static void crew_publish(int64_t tasks)
+{
+	const uint64_t last = CREW_READ(crew.ticket);
+	__atomic_store_n(&crew.ticket, (CREW_GENERATION(last) + 1) << 32 | (uint64_t)tasks, __ATOMIC_SEQ_CST);
+	if (CREW_READ(crew.sleepers) > 0) {
+		pthread_mutex_lock(&crew.lock);
+		pthread_cond_broadcast(&crew.wake);
+		pthread_mutex_unlock(&crew.lock);
+	}
+}
+
+// The threads end with the library, so that unloading it leaves none behind.
+__attribute__((destructor)) static void crew_stop(void)
+{
+	__atomic_store_n(&crew.stop, 1, __ATOMIC_SEQ_CST);
+	crew_publish(0);
+	for (int i = 0; i < crew.helpers; i++)
+		pthread_join(crew.threads[i], 0);
+}
+
+static void parallel(void (*task)(void *context, int64_t i, int worker), void *context, int64_t tasks)
+{
+	if (tasks <= 1) {
+		if (tasks == 1)
+			task(context, 0, 0);
+		return;
+	}
+	if (crew.helpers < 0)
+		crew_start();
+	crew.job = (struct crew_job){ task, context };
+	__atomic_store_n(&crew.finished, 0, __ATOMIC_SEQ_CST);
+	crew_note(0);
+	crew_publish(tasks);
+	crew_work(0, CREW_READ(crew.ticket));
+	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
+		crew_poll(i);
+}
+
+static void crew_work(int worker, uint64_t mine)
+{
+	for (uint64_t i = worker; i < CREW_TASKS(mine); i += crew.helpers + 1)
+		crew_task(worker, (int64_t)i);
+}
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HEAD = 32,   // numbers of a query, key or value
+	GROUP = 1, // query heads of a kv head
+	LANES = 4,
+	ROWS = 2,          // of a micro-tile; a row is a query of one head
+	TILE_ROWS = 4, // of a tile
+	TILE_KEYS = 128,
+	TOGETHER = 1, // query heads that are tiled together
+	UNITS = 1,       // sets of such heads of a kv head
+	PANEL = 4, // keys
+};
+
+// Queries are multiplied by this. The scores are then logarithms to base 2.
+static const float factor = 0x1.0527dcp-02f;
+
+typedef uint16_t kv; // an element of keys and values, bf16
+
+static char *memory;
+static int64_t memory_bytes;
+
+// reserve returns memory of at least so many bytes. It is kept between calls, what it holds is not.
+static char *reserve(int64_t bytes)
+{
+	if (bytes > memory_bytes) {
+		free(memory);
+		memory_bytes = (bytes + 4095) / 4096 * 4096;
+		memory = aligned_alloc(4096, memory_bytes);
+		if (!memory)
+			abort();
+	}
+	return memory;
+}
+
+__attribute__((destructor)) static void release(void)
+{
+	free(memory);
+}
+
+typedef float vec __attribute__((vector_size(16)));
+typedef int32_t ivec __attribute__((vector_size(16)));
+typedef float vec_memory __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define LOAD(p) ((vec)*(const vec_memory *)(p))
+#define STORE(p, v) (*(vec_memory *)(p) = (v))
+#define NOINLINE __attribute__((noinline))
+#ifdef __clang__
+#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define MIX(a, b, ...) __builtin_shuffle(a, b, (ivec){ __VA_ARGS__ })
+#endif
+
+static inline int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+// widen returns a vector of keys or values as floats.
+static inline vec widen(const kv *p)
+{
+	typedef uint16_t half __attribute__((vector_size(8), aligned(2), may_alias));
+	typedef uint32_t uvec __attribute__((vector_size(16)));
+	const uvec x = __builtin_convertvector(*(const half *)p, uvec);
+	return (vec)(x << 16);
+}
+
+// larger returns the larger of two numbers in each lane.
+static inline vec larger(vec a, vec b)
+{
+#if defined(__x86_64__)
+	__asm__("maxps %1, %0" : "+x"(a) : "x"(b));
+	return a;
+#else
+	const ivec first = a > b;
+	return (vec)(((ivec)a & first) | ((ivec)b & ~first));
+#endif
+}
+
+// all_largest and all_sum return the largest lane and the sum of all lanes, in each lane.
+static inline vec all_largest(vec v)
+{
+	v = larger(v, MIX(v, v, 2, 3, 0, 1));
+	v = larger(v, MIX(v, v, 1, 2, 3, 0));
+	return v;
+}
+
+static inline vec all_sum(vec v)
+{
+	v += MIX(v, v, 2, 3, 0, 1);
+	v += MIX(v, v, 1, 2, 3, 0);
+	return v;
+}
+
+static inline float widen_one(kv x)
+{
+	union { uint32_t i; float f; } u = { .i = (uint32_t)x << 16 };
+	return u.f;
+}
+
+// 2 to the power of x, which is at most 0: 2^n times a polynomial in x - n, which is off by 3e-06 of it.
+static inline vec power(vec x)
+{
+	x = larger(x, (vec){ 0 } + -120.0f);
+	const vec t = x + 0x1.8p23f; // the integer is in the low bits
+	const vec f = x - (t - 0x1.8p23f);
+	const vec y = ((((0x1.3997d6p-07f) * f + 0x1.ca144p-05f) * f + 0x1.ec06dap-03f) * f + 0x1.62e0dcp-01f) * f + 0x1.ffffe8p-01f;
+	return (vec)((ivec)y + ((ivec)t << 23));
+}
+
+// 2 to the power of x, which is at most 0: 2^n times a polynomial in x - n, which is off by 2e-07 of it.
+static inline float scale(float x)
+{
+	x = x > -120.0f ? x : -120.0f;
+	union { float f; uint32_t i; } t = { .f = x + 0x1.8p23f }, y; // the integer is in the low bits
+	const float f = x - (t.f - 0x1.8p23f);
+	y.f = (((((0x1.5c08e6p-10f) * f + 0x1.3d0c52p-07f) * f + 0x1.c6b6e4p-05f) * f + 0x1.ebf918p-03f) * f + 0x1.62e428p-01f) * f + 0x1.000002p+00f;
+	y.i += t.i << 23;
+	return y.f;
+}
+
+struct call {
+	const float *q;
+	const kv *k, *v;
+	float *out;
+	int64_t queries, context, heads;
+	int64_t row_tiles; // of a unit of heads
+	char *memory;      // of the workers
+	int64_t bytes;     // of one of them
+	int64_t ld; // distance of rows of scores
+	int64_t packed; // floats of the keys, or values, of a kv head in panels
+};
+
+// scratch is the memory of a worker for a tile of rows.
+struct scratch {
+	float q[TILE_ROWS * HEAD] __attribute__((aligned(64)));
+	float sums[TILE_ROWS * HEAD] __attribute__((aligned(64))); // of weighted values
+	float top[TILE_ROWS]; // the largest score so far
+	float sum[TILE_ROWS]; // of the weights
+	int64_t seen[TILE_ROWS]; // keys that a row sees; not fewer than the row before
+	float more[] __attribute__((aligned(64))); // scores, keys of a kv head
+};
+
+// take copies the queries of the rows from `row` on, and returns how many rows the tile has, up to a whole micro-tile. Rows beyond
+// the last one are zero. Rows are ordered by query, and by head within it.
+static int64_t take(const struct call *c, struct scratch *s, int64_t unit, int64_t row)
+{
+	const int64_t n = least(TILE_ROWS, c->queries * TOGETHER - row), rows = (n + ROWS - 1) / ROWS * ROWS;
+	for (int64_t r = 0; r < n; r++) {
+		// Rows of the result are far apart, and so are queries of different heads.
+		const int64_t i = (row + r) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
+		for (int64_t d = 0; d < HEAD; d += 64 / sizeof(float)) {
+			__builtin_prefetch(c->q + (h * c->queries + i) * HEAD + d);
+			__builtin_prefetch(c->out + (i * c->heads + h) * HEAD + d, 1);
+		}
+	}
+	for (int64_t r = 0; r < rows; r++) {
+		const int64_t i = (row + least(r, n - 1)) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
+		const float *from = c->q + (h * c->queries + i) * HEAD;
+		float *to = s->q + r * HEAD;
+		for (int64_t d = 0; d < HEAD; d += LANES)
+			STORE(to + d, r < n ? LOAD(from + d) * factor : (vec){ 0 });
+		s->seen[r] = c->context - c->queries + i + 1;
+		s->top[r] = -__builtin_inff();
+		s->sum[r] = 0;
+	}
+	memset(s->sums, 0, rows * HEAD * sizeof(float));
+	return rows;
+}
+
+// weigh turns the scores of n keys from key j on into weights, relative to the largest score of the row so far. Where that has
+// grown, the sums so far are multiplied by what their weights are less now. Keys that only other rows of a micro-tile see get
+// the weight 0.
+static void weigh(struct scratch *s, int64_t rows, int64_t j, int64_t n, float *scores, int64_t ld)
+{
+	for (int64_t r = 0; r < rows; r++) {
+		float *w = scores + r * ld;
+		const int64_t last = least(n, s->seen[r / ROWS * ROWS + ROWS - 1] - j);
+		int64_t seen = least(n, s->seen[r] - j);
+		if (seen < 0)
+			seen = 0;
+		const int64_t up = (seen + LANES - 1) / LANES * LANES;
+		for (int64_t i = seen; i < up; i++)
+			w[i] = -__builtin_inff();
+		vec largest = (vec){ 0 } + s->top[r];
+		for (int64_t i = 0; i < up; i += LANES)
+			largest = larger(largest, LOAD(w + i));
+		largest = all_largest(largest);
+		const float top = largest[0];
+		if (top > s->top[r]) {
+			const float less = scale(s->top[r] - top);
+			for (int64_t d = 0; d < HEAD; d += LANES)
+				STORE(s->sums + r * HEAD + d, LOAD(s->sums + r * HEAD + d) * less);
+			s->sum[r] *= less;
+			s->top[r] = top;
+		}
+		vec sum = { 0 };
+		for (int64_t i = 0; i < seen / LANES * LANES; i += LANES) {
+			const vec y = power(LOAD(w + i) - top);
+			STORE(w + i, y);
+			sum += y;
+		}
+		if (seen < up) {
+			vec y = power(LOAD(w + up - LANES) - top);
+			for (int64_t i = seen % LANES; i < LANES; i++)
+				y[i] = 0;
+			STORE(w + up - LANES, y);
+			sum += y;
+		}
+		for (int64_t i = up; i < last; i++)
+			w[i] = 0;
+		sum = all_sum(sum);
+		s->sum[r] += sum[0];
+	}
+}
+
+// Writes 4 numbers of each of 4 keys as columns of a panel.
+static inline void transpose(const kv *k, float *to)
+{
+	const vec r0 = widen(k + 0 * HEAD);
+	const vec r1 = widen(k + 1 * HEAD);
+	const vec r2 = widen(k + 2 * HEAD);
+	const vec r3 = widen(k + 3 * HEAD);
+	const vec s1_0_0 = MIX(r0, r1, 0, 4, 1, 5);
+	const vec s1_0_1 = MIX(r0, r1, 2, 6, 3, 7);
+	const vec s1_1_0 = MIX(r2, r3, 0, 4, 1, 5);
+	const vec s1_1_1 = MIX(r2, r3, 2, 6, 3, 7);
+	const vec s2_0_0 = MIX(s1_0_0, s1_1_0, 0, 1, 4, 5);
+	const vec s2_0_1 = MIX(s1_0_0, s1_1_0, 2, 3, 6, 7);
+	const vec s2_0_2 = MIX(s1_0_1, s1_1_1, 0, 1, 4, 5);
+	const vec s2_0_3 = MIX(s1_0_1, s1_1_1, 2, 3, 6, 7);
+	STORE(to + 0 * PANEL, s2_0_0);
+	STORE(to + 1 * PANEL, s2_0_1);
+	STORE(to + 2 * PANEL, s2_0_2);
+	STORE(to + 3 * PANEL, s2_0_3);
+}
+
+// pack_keys writes n keys as panels of PANEL keys, number by number. Keys that a panel lacks are zero.
+static NOINLINE void pack_keys(const kv *k, int64_t n, float *to)
+{
+	for (int64_t p = 0; p < n; p += PANEL, to += PANEL * HEAD) {
+		int64_t i = 0;
+		for (; i < PANEL && p + i + LANES <= n; i += LANES)
+			for (int64_t d = 0; d < HEAD; d += LANES)
+				transpose(k + (p + i) * HEAD + d, to + d * PANEL + i);
+		for (; i < PANEL; i++)
+			for (int64_t d = 0; d < HEAD; d++)
+				to[d * PANEL + i] = p + i < n ? widen_one(k[(p + i) * HEAD + d]) : 0;
+	}
+}
+
+// The scores of 2 rows for a panel of keys; to has rows that are ld apart.
+static NOINLINE void score_panel(const float *q, const float *k, float *to, int64_t ld)
+{
+	vec a0_0 = { 0 };
+	vec a1_0 = { 0 };
+	int64_t d = 0;
+	for (; d + 1 <= HEAD; d += 1) {
+		const vec k0 = LOAD(k + d * PANEL);
+		const float q0 = q[d];
+		a0_0 += q0 * k0;
+		const float q1 = q[d + 32];
+		a1_0 += q1 * k0;
+	}
+	STORE(to + 0 * ld, a0_0);
+	STORE(to + 1 * ld, a1_0);
+}
+
+// Adds n values, times the weights w of 2 rows, to 1 vectors of the sums.
+static NOINLINE void add_1(const float *w, int64_t ld, int64_t n, const kv *v, float *to)
+{
+	vec a0_0 = LOAD(to + 0 * HEAD);
+	vec a1_0 = LOAD(to + 1 * HEAD);
+	int64_t j = 0;
+	for (; j + 1 <= n; j += 1) {
+		const vec v0 = widen(v + j * HEAD);
+		const float w0 = w[0 * ld + j];
+		a0_0 += w0 * v0;
+		const float w1 = w[1 * ld + j];
+		a1_0 += w1 * v0;
+	}
+	STORE(to + 0 * HEAD, a0_0);
+	STORE(to + 1 * HEAD, a1_0);
+}
+
+// Adds the n values of the tile at key j, times the weights of each row, to the sums of the rows.
+static void add_values(struct scratch *s, int64_t rows, int64_t j, int64_t n, const kv *v, const float *w, int64_t ld)
+{
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v, s->sums + r * HEAD);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 4, s->sums + r * HEAD + 4);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 8, s->sums + r * HEAD + 8);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 12, s->sums + r * HEAD + 12);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 16, s->sums + r * HEAD + 16);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 20, s->sums + r * HEAD + 20);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 24, s->sums + r * HEAD + 24);
+	}
+	for (int64_t r = 0; r < rows; r += ROWS) {
+		add_1(w + r * ld, ld, least(n, s->seen[r + ROWS - 1] - j), v + 28, s->sums + r * HEAD + 28);
+	}
+}
+
+// score_tile writes the scores of a tile of rows for the n keys from key j on.
+static void score_tile(struct scratch *s, int64_t rows, int64_t j, int64_t n, const float *k, float *scores, int64_t ld)
+{
+	for (int64_t p = 0; p < n; p += PANEL)
+		for (int64_t r = 0; r < rows; r += ROWS)
+			if (j + p < s->seen[r + ROWS - 1])
+				score_panel(s->q + r * HEAD, k + p * HEAD, scores + r * ld + p, ld);
+}
+
+// block computes the tile of rows of a unit of heads that begins at `row`, over the keys from `from` to `to`.
+static void block(const struct call *c, struct scratch *s, int64_t unit, int64_t tile, int64_t from, int64_t to)
+{
+	const int64_t row = tile * TILE_ROWS, rows = take(c, s, unit, row);
+	const kv *v = c->v + unit / UNITS * c->context * HEAD;
+	const int64_t end = least(to, s->seen[rows - 1]);
+	float *scores = s->more;
+	for (int64_t j = from; j < end; j += TILE_KEYS) {
+		const int64_t n = least(TILE_KEYS, end - j);
+		score_tile(s, rows, j, n, s->more + TILE_ROWS * c->ld + j * HEAD, scores + j - from, c->ld);
+	}
+	weigh(s, rows, from, end - from, scores, c->ld);
+	for (int64_t j = from; j < end; j += TILE_KEYS) {
+		const int64_t n = least(TILE_KEYS, end - j);
+		add_values(s, rows, j, n, v + j * HEAD, scores + j - from, c->ld);
+	}
+	const int64_t n = least(TILE_ROWS, c->queries * TOGETHER - row);
+	for (int64_t r = 0; r < n; r++) {
+		const int64_t i = (row + r) / TOGETHER, h = unit * TOGETHER + (row + r) % TOGETHER;
+		float *out = c->out + (i * c->heads + h) * HEAD;
+		for (int64_t d = 0; d < HEAD; d += LANES)
+			STORE(out + d, LOAD(s->sums + r * HEAD + d) / s->sum[r]);
+	}
+}
+
+// whole computes all that a kv head takes part in.
+static void whole(const struct call *c, struct scratch *s, int64_t head)
+{
+	for (int64_t j = 0; j < c->context; j += TILE_KEYS) {
+		const int64_t at = (head * c->context + j) * HEAD, n = least(TILE_KEYS, c->context - j);
+		pack_keys(c->k + at, n, s->more + TILE_ROWS * c->ld + j * HEAD);
+	}
+	for (int64_t unit = head * UNITS; unit < (head + 1) * UNITS; unit++)
+		for (int64_t tile = 0; tile < c->row_tiles; tile++)
+			block(c, s, unit, tile, 0, c->context);
+}
+
+static void task(void *context, int64_t i, int worker)
+{
+	const struct call *c = context;
+	struct scratch *s = (struct scratch *)(c->memory + worker * c->bytes);
+	whole(c, s, i);
+}
+
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	struct call c = { .q = args[0], .k = args[1], .v = args[2], .out = args[3], .queries = dims[0], .context = dims[1], .heads = dims[2] };
+	c.row_tiles = (c.queries * TOGETHER + TILE_ROWS - 1) / TILE_ROWS;
+	c.bytes = sizeof(struct scratch);
+	const int64_t keys = (c.context + TILE_KEYS - 1) / TILE_KEYS * TILE_KEYS;
+	c.ld = keys + 16;
+	c.bytes += TILE_ROWS * c.ld * sizeof(float);
+	c.packed = keys * HEAD;
+	c.bytes += 1 * c.packed * sizeof(float);
+	c.bytes = (c.bytes + 4095) / 4096 * 4096;
+	c.memory = reserve(CREW_WORKERS * c.bytes);
+	parallel(task, &c, c.heads / GROUP);
+}
