@@ -31,7 +31,7 @@ const (
 )
 
 // tolerances are relative to the weighted sum of the absolute values.
-var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3}
+var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3, accuracyPeers: 1e-2}
 
 // Kernel is the kernel attention.
 type Kernel struct {
@@ -61,7 +61,11 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{Host: k.Host})
+	p, err := native.New(spec, native.Options{Host: k.Host})
+	if err != nil {
+		return nil, err
+	}
+	return &problem{p.(*native.Problem), spec, k.Host}, nil
 }
 
 // Fields returns the fields of a shape.

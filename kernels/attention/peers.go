@@ -1,0 +1,99 @@
+package attention
+
+import (
+	"context"
+	"math"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/peers"
+	"tune/space"
+)
+
+// problem is the problem of a shape, with the libraries that compute the same.
+type problem struct {
+	*native.Problem
+	spec *Spec
+	host *native.Host
+}
+
+// Traits says, beside what all problems of generated code can do, which libraries there are.
+func (p *problem) Traits() kernels.Traits {
+	t := p.Problem.Traits()
+	t.Peers = p.peers
+	return t
+}
+
+// The dimensions of a call, by their numbers.
+const (
+	dimQueries = iota
+	dimContext
+	dimHeads
+	dimKVHeads
+	dimHead
+	dims
+)
+
+// The arguments of a call, by their numbers.
+const (
+	argQ = iota
+	argK
+	argV
+	argOut
+)
+
+// peers returns ggml in both forms that it has: in one pass, and by all scores with the values turned ahead.
+func (p *problem) peers(names []string) ([]kernels.Peer, error) {
+	return peers.Select(names, []peers.Offer{peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
+		family := peerSpec{p.spec.forPeers()}
+		made, err := native.New(family, native.Options{Host: p.host})
+		if err != nil {
+			return nil, err
+		}
+		baseline := p.spec.presets[0].Point
+		once := p.spec.asGraph()
+		naive := once
+		naive.Naive = true
+		turn := peers.Turned(once.Type.Bytes, true, func(d []int64) (heads, tokens, width int64) {
+			return d[dimKVHeads], d[dimContext], d[dimHead]
+		})
+		byScores, err := peers.Packed(p.host, family, baseline, argV, turn, g.Source(naive.Graph(), peers.Plain, p.spec.threads))
+		if err != nil {
+			return nil, err
+		}
+		onePass := made.(*native.Problem).Wrap(g.Source(once.Graph(), peers.Plain, p.spec.threads), baseline)
+		return []kernels.Peer{{Name: "ggml", Candidate: onePass}, {Name: "ggml-naive", Candidate: byScores, Optional: true}}, nil
+	})})
+}
+
+// asGraph describes the shape to ggml.
+func (a *Spec) asGraph() peers.Attention {
+	return peers.Attention{
+		Dims: dims, Type: map[string]peers.Type{kvF32: peers.F32, kvF16: peers.F16, kvBF16: peers.BF16}[a.kv],
+		Width: "dims[4]", Queries: "dims[0]", Keys: "dims[1]", Heads: "dims[2]", KVHeads: "dims[3]",
+		Scale: float32(1 / math.Sqrt(float64(a.head))), Causal: a.causal, ByHead: true,
+		Q: argQ, K: argK, V: argV, Y: argOut,
+	}
+}
+
+// accuracyPeers is the accuracy that libraries are held to: ggml adds up products of half precision in half precision.
+const accuracyPeers = "of libraries"
+
+// forPeers returns the family with that accuracy.
+func (a *Spec) forPeers() *Spec {
+	return &Spec{
+		size: a.size, head: a.head, causal: a.causal, kv: a.kv, accuracy: accuracyPeers, threads: a.threads, cache: a.cache,
+		machine: a.machine, space: a.space, presets: a.presets,
+	}
+}
+
+// peerSpec is the family on the asked shape alone.
+type peerSpec struct{ *Spec }
+
+// CaseClass names one class for all points.
+func (s peerSpec) CaseClass(space.Point) string { return "" }
+
+// Cases returns the asked shape.
+func (s peerSpec) Cases(ctx context.Context, _ space.Point, seed uint64) ([]native.Case, error) {
+	return s.askedOf(ctx, seed)
+}
