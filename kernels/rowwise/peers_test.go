@@ -18,7 +18,7 @@ func TestPeers(t *testing.T) {
 	for _, op := range operations {
 		shape := fmt.Sprintf("op=%s,rows=12,cols=64", op.name)
 		if op.rope {
-			shape += ",heads=4"
+			shape = fmt.Sprintf("op=%s,rows=4096,cols=128,heads=32", op.name) // later tokens have larger angles
 		}
 		s, err := kernels.ParseShape(Fields(), shape)
 		if err != nil {

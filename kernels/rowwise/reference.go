@@ -246,6 +246,11 @@ func (f *reference) turned(row int, pair func(i int) (first, second int)) []want
 		c, s := float64(table[i]), float64(table[f.cols/2+i])
 		out[first] = wanted{a*c - b*s, toleranceNorm*(math.Abs(a*c)+math.Abs(b*s)) + least}
 		out[second] = wanted{a*s + b*c, toleranceNorm*(math.Abs(a*s)+math.Abs(b*c)) + least}
+		if f.fromZero {
+			// Who computes the angles turns by a slightly other one, which moves the results by a share of the whole pair.
+			out[first].tolerance = toleranceFast * (math.Abs(a) + math.Abs(b))
+			out[second].tolerance = out[first].tolerance
+		}
 	}
 	return out
 }
