@@ -255,19 +255,21 @@ func TestHostile(t *testing.T) {
 				}
 				return cmd, out
 			}
-			whole := filepath.Join(t.TempDir(), "whole")
-			cmd, out := start("run", "-c", c.config, "--dir", whole, "-q")
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("tune: %v\n%s", err, out)
-			}
-			wantNoneMarked(t, mark)
-			want := tuneOK(t, "export", whole, "-f", "csv")
-			checkModes(t, c.modes, want)
-			checkBest(t, c.modes, whole)
-
 			killAfter := []int{len(c.modes) / 2, len(c.modes) / 6}
 			if testing.Short() || !c.exact {
 				killAfter = killAfter[:1]
+			}
+			want := ""
+			if c.exact { // else there is nothing to compare a resumed run with
+				whole := filepath.Join(t.TempDir(), "whole")
+				cmd, out := start("run", "-c", c.config, "--dir", whole, "-q")
+				if err := cmd.Wait(); err != nil {
+					t.Fatalf("tune: %v\n%s", err, out)
+				}
+				wantNoneMarked(t, mark)
+				want = tuneOK(t, "export", whole, "-f", "csv")
+				checkModes(t, c.modes, want)
+				checkBest(t, c.modes, whole)
 			}
 			for i, lines := range killAfter {
 				run := filepath.Join(t.TempDir(), fmt.Sprint("run", i))

@@ -54,10 +54,10 @@ func TestMain(m *testing.M) {
 //	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
 //
 // and the conditions root, for whose files nothing is closed, and mount, where a file system can be mounted.
-func TestScript(t *testing.T) { testscript.Run(t, scriptsIn("testdata/script")) }
+func TestScript(t *testing.T) { testscript.Run(t, scriptsIn("testdata/script", t.TempDir())) }
 
-// scriptsIn are the parameters of the scripts in a folder.
-func scriptsIn(dir string) testscript.Params {
+// scriptsIn are the parameters of the scripts in a folder. They share a cache, so that what all of them need is compiled and measured once.
+func scriptsIn(dir, cache string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -68,7 +68,7 @@ func scriptsIn(dir string) testscript.Params {
 			if cache, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
 				e.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // which the go command finds by HOME
 			}
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("XDG_CACHE_HOME", cache)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			return err
 		},

@@ -72,5 +72,5 @@ func TestRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testscript.Run(t, scriptsIn(dir))
+	testscript.Run(t, scriptsIn(dir, t.TempDir()))
 }

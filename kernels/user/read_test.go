@@ -125,7 +125,7 @@ func TestReadFaults(t *testing.T) {
 		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content"},
 		{"", "", "a: 1\n  b: 2\n", "my.yaml:2:3: mapping values are not allowed in this context"},
 		{"", "", "a: 1\n---\nb: 2\n", "my.yaml: it holds more than one document: want one"},
-		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run"},
+		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run, presets"},
 		{"", "", "kernle: {}\n", `my.yaml:1:1: kernle: a kernel file has no field "kernle" (did you mean "kernel"?)
 my.yaml:1:1: the field space is missing: what may vary: parameters and constraints, which may name constants of the shape
 my.yaml:1:1: want a field source or command, which says what to tune`},
