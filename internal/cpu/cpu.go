@@ -14,7 +14,7 @@ const (
 	Generic    = "generic"    // whatever the compiler takes as the base of the architecture
 	AVX2       = "avx2"       // with FMA
 	F16C       = "f16c"       // AVX2, and conversions between half and single precision
-	AVXVNNI    = "avxvnni"    // AVX2, and dot products of bytes in 256-bit registers, without AVX-512
+	AVXVNNI    = "avxvnni"    // F16C, and dot products of bytes in 256-bit registers, without AVX-512
 	AVX512     = "avx512"     // F, DQ, BW and VL
 	AVX512VNNI = "avx512vnni" // dot products of bytes in 512-bit registers
 	AVX512BF16 = "avx512bf16" // the same, and dot products of bfloat16
@@ -38,7 +38,7 @@ var table = []struct {
 	{Generic, nil},
 	{AVX2, avx2},
 	{F16C, append(slices.Clone(avx2), cpuid.F16C)},
-	{AVXVNNI, append(slices.Clone(avx2), cpuid.AVXVNNI)},
+	{AVXVNNI, append(slices.Clone(avx2), cpuid.F16C, cpuid.AVXVNNI)},
 	{AVX512, avx512},
 	{AVX512VNNI, avx512VNNI},
 	{AVX512BF16, avx512BF16},

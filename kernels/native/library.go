@@ -106,7 +106,11 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
 		}
 		if s == packName {
-			fill.Pack = true
+			m := packText.FindStringSubmatch(text)
+			if m == nil {
+				return Library{}, errors.New("the source does not define tune_pack as tune writes it")
+			}
+			fill.Pack = m[1]
 			continue
 		}
 		fill.Symbols = append(fill.Symbols, s)
@@ -133,6 +137,9 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	return l, nil
 }
 
+// packText matches the definition of the function that lays out an operand.
+var packText = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+
 var typeText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
 
 // libraryText is what the templates of a library are filled with.
@@ -143,7 +150,7 @@ type libraryText struct {
 	CPlusPlus             bool
 	Text                  string
 	Symbols               []string
-	Pack                  bool   // whether there is a function that lays out the operands
+	Pack                  string // the parameters of the function that lays out an operand; "" where there is none
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source
 	Arguments             []Argument

@@ -121,7 +121,7 @@ func packBy(host *native.Host, program native.Source, refusal string) Packer {
 				return nil, err
 			}
 			switch size := int(binary.NativeEndian.Uint64(out[2])); {
-			case size == 0:
+			case size <= 0:
 				return nil, kernels.Reject(space.Invalid, "%s", refusal)
 			case size <= room:
 				return out[1][:size], nil

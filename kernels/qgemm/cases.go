@@ -47,6 +47,7 @@ type operands struct {
 	rows  map[int][]result // of C, that are known
 	cols  map[int][]result
 	whole bool // whether rows has all of C
+	seed  uint64
 	// product is Wᵀ·x of Freivalds's test, made at its first use.
 	product func() *product
 }
@@ -219,7 +220,7 @@ func (g *Spec) draw(s size, fill filling, seed, number uint64) *drawn {
 
 // newDrawn computes the reference of inputs.
 func (g *Spec) newDrawn(s size, a []float32, w []byte, seed, number uint64) *drawn {
-	o := &operands{size: s, format: g.weights}
+	o := &operands{size: s, format: g.weights, seed: seed}
 	o.quantise(a)
 	o.split(w)
 	o.compute(rand.New(rand.NewPCG(seed, ^number)), wholeLimit)
@@ -480,15 +481,18 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) { return o.wit
 
 // within compares C with a tolerance relative to the sizes of what is added up.
 func (o *operands) within(c []float32, tolerance float64) (kernels.Deviation, error) {
+	var d kernels.Deviation
 	wrong, compared := 0, 0
 	worst, worstError := 0, math.Inf(-1)
 	var worstWant result
 	compare := func(at int, want result) {
 		compared++
-		e := math.Abs(float64(c[at])-want.want) / (tolerance*want.size + math.SmallestNonzeroFloat32)
 		if math.IsNaN(want.want) && c[at] != c[at] {
 			return
 		}
+		off, room := math.Abs(float64(c[at])-want.want), tolerance*want.size+math.SmallestNonzeroFloat32
+		d.Add(off, room)
+		e := off / room
 		if e <= 1 {
 			return
 		}
@@ -511,13 +515,13 @@ func (o *operands) within(c []float32, tolerance float64) (kernels.Deviation, er
 		}
 	}
 	if wrong > 0 {
-		return kernels.Deviation{}, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
+		return d, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
 			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, tolerance*worstWant.size)
 	}
 	if o.whole {
-		return kernels.Deviation{}, nil
+		return d, nil
 	}
-	return kernels.Deviation{}, o.freivalds(c, tolerance)
+	return d, o.freivalds(c, tolerance)
 }
 
 // product is Wᵀ·x and |Wᵀ|·|x| for a vector x of random signs: for the quants and, by sub-blocks, for the minima.
@@ -525,7 +529,7 @@ type product struct{ x, quants, sizes, mins, minSizes []float64 }
 
 // signed makes the product for Freivalds's test.
 func (o *operands) signed() *product {
-	rng := rand.New(rand.NewPCG(uint64(o.m*o.n), 0x66726569))
+	rng := rand.New(rand.NewPCG(o.seed, 0x66726569))
 	subs := o.k / o.Sub
 	p := &product{make([]float64, o.n), make([]float64, o.k), make([]float64, o.k), make([]float64, subs), make([]float64, subs)}
 	for j := range p.x {

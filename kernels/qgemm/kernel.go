@@ -110,7 +110,13 @@ func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
 	if t.Dims[0] != uint64(g.k) || t.Dims[1] != uint64(g.n) || format.Name != g.weights.Name {
 		return nil, fmt.Errorf("the tensor has n=%d,k=%d,format=%s: say so in the shape, which has n=%d,k=%d,format=%s", t.Dims[1], t.Dims[0], format.Name, g.n, g.k, g.weights.Name)
 	}
-	return sync.OnceValues(func() ([]byte, error) { return readTensor(path, name) }), nil
+	return sync.OnceValues(func() ([]byte, error) {
+		w, err := readTensor(path, name)
+		if err == nil && len(w) != g.n*g.rowBytes() {
+			err = fmt.Errorf("%s has changed: %s has %d bytes now, and had %d", path, plain.Line(name), len(w), g.n*g.rowBytes())
+		}
+		return w, err
+	}), nil
 }
 
 // readTensor reads a tensor.
