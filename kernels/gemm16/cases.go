@@ -217,7 +217,7 @@ func arrange[T any](s size, b []T, nt bool) []T {
 		return b
 	}
 	out := make([]T, len(b))
-	inParts(s.n, func(from, to int) {
+	native.InParts(s.n, func(from, to int) {
 		for j := from; j < to; j++ {
 			for i := range s.k {
 				out[i*s.n+j] = b[j*s.k+i]
@@ -230,7 +230,7 @@ func arrange[T any](s size, b []T, nt bool) []T {
 // round returns the 16 bits of floats, and their values.
 func (t *Type) round(x []float32) ([]uint16, []float32) {
 	bits, values := make([]uint16, len(x)), make([]float32, len(x))
-	inParts(len(x), func(from, to int) {
+	native.InParts(len(x), func(from, to int) {
 		for i := from; i < to; i++ {
 			bits[i] = t.bits(x[i])
 			values[i] = t.value(bits[i])
@@ -326,7 +326,7 @@ func (o *operands) compute(rng *rand.Rand, limit int) {
 	}
 	for _, i := range rows {
 		row := make([]result, o.n)
-		inParts(o.n, func(from, to int) {
+		native.InParts(o.n, func(from, to int) {
 			for j := from; j < to; j++ {
 				row[j] = o.result(i, j)
 			}
@@ -335,7 +335,7 @@ func (o *operands) compute(rng *rand.Rand, limit int) {
 	}
 	for _, j := range cols {
 		col := make([]result, o.m)
-		inParts(o.m, func(from, to int) {
+		native.InParts(o.m, func(from, to int) {
 			for i := from; i < to; i++ {
 				col[i] = o.result(i, j)
 			}
@@ -423,7 +423,7 @@ func (o *operands) signed() *product {
 	for j := range p.x {
 		p.x[j] = float64(1 - 2*int(rng.Uint64()&1))
 	}
-	inParts(o.k, func(from, to int) {
+	native.InParts(o.k, func(from, to int) {
 		for j, x := range p.x {
 			for l, v := range o.b[j*o.k+from : j*o.k+to] {
 				p.sums[from+l] += x * float64(v)

@@ -2,9 +2,8 @@ package gemm16
 
 import (
 	"encoding/binary"
-	"runtime"
-	"sync"
 
+	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 	"tune/space"
 )
@@ -61,7 +60,7 @@ func PackedBytes(n, k int) int {
 // pack arranges B, n rows of k elements with nt, or else k rows of n.
 func (l layout) pack(b []uint16, n, k int, nt bool) []byte {
 	out := make([]byte, l.bytes())
-	inParts(ceil(n, l.columns), func(from, to int) {
+	native.InParts(ceil(n, l.columns), func(from, to int) {
 		for j := from * l.columns; j < min(to*l.columns, n); j++ {
 			panel, column := out[j/l.columns*l.rows*l.columns*l.group*2:], j%l.columns
 			for i := range k {
@@ -79,14 +78,4 @@ func at(i, j, n, k int, nt bool) int {
 		return j*k + i
 	}
 	return i*n + j
-}
-
-// inParts calls f for the parts of a range, several at once.
-func inParts(n int, f func(from, to int)) {
-	var group sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for part := range workers {
-		group.Go(func() { f(n*part/workers, n*(part+1)/workers) })
-	}
-	group.Wait()
 }

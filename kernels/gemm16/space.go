@@ -82,17 +82,6 @@ func isaOf(p space.Point) cgen.ISA {
 	return cgen.Lookup(p.Str("isa"))
 }
 
-// blocksBelow returns 0, for no blocking, and those sizes that are below the whole.
-func blocksBelow(whole int, sizes ...int) []int {
-	out := []int{0}
-	for _, s := range sizes {
-		if s < whole {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (g *Spec) newSpace() (*space.Space, error) {
 	units, wide := g.units(), g.wideSets()
 	parameters := []space.Parameter{
@@ -119,8 +108,8 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			Describe("A: copied row by row, with the rows of a tile interleaved, or read as it is"),
 		space.Ints("unroll", 1, 2, 4).If(blocked).Describe("steps along k in one turn of the inner loop"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(blocked).Describe("bytes of B between what is used and what is prefetched; 0 is no prefetch"),
-		space.Ints("kc", blocksBelow(g.k, 256, 512, 1024, 2048)...).If(blocked).Describe("elements along k in a block; 0 is all"),
-		space.Ints("mc", blocksBelow(g.m, 32, 64, 128, 256, 512)...).If(blocked).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048)...).If(blocked).Describe("elements along k in a block; 0 is all"),
+		space.Ints("mc", cgen.Blocks(g.m, 32, 64, 128, 256, 512)...).If(blocked).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(blocked).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 	)

@@ -152,7 +152,7 @@ func (g *generator) file() {
 	g.Line("#include <stdint.h>")
 	g.Blank()
 	if g.p.Str("form") == formPlain {
-		g.piece("scratch", "image_one", "plain")
+		g.piece("scratch and header", "image_one", "plain")
 		return
 	}
 	parallel := g.workers(g.p) > 1
@@ -167,7 +167,7 @@ func (g *generator) file() {
 	case !g.Direct:
 		g.piece("convert weights")
 	}
-	g.piece("job", "scratch", "describe", "quantise_tile")
+	g.piece("job", "scratch and header", "describe", "quantise_tile")
 	if g.Direct {
 		g.piece("load_weights")
 	} else {

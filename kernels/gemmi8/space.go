@@ -52,17 +52,6 @@ func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVXVNNI, cgen.AVX512, cgen.AVX512VNNI)
 }
 
-// blocks returns 0, for no blocking, and those sizes that are below the whole.
-func blocks(whole int, sizes ...int) []int {
-	out := []int{0}
-	for _, s := range sizes {
-		if s < whole {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
 	isas := []string{cgen.Native}
@@ -90,8 +79,8 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Range("nr", 1, 8).WithDefault(2).If(tiled).
 			Describe("rows of W in a panel: vectors of them in form packed, single ones in form dot"),
 		space.Ints("unroll", 1, 2, 4, 8).If(tiled).Describe("steps along k in one turn of the inner loop"),
-		space.Ints("kc", blocks(g.k, 256, 512, 1024, 2048, 4096)...).If(packed).Describe("elements along k in a block; 0 is all"),
-		space.Ints("mc", blocks(g.m, 32, 64, 128, 256, 512)...).If(tiled).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048, 4096)...).If(packed).Describe("elements along k in a block; 0 is all"),
+		space.Ints("mc", cgen.Blocks(g.m, 32, 64, 128, 256, 512)...).If(tiled).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(tiled).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 		space.Enum("activations", activationsRows, activationsTiles).If(packed).

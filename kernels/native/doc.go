@@ -12,7 +12,9 @@
 //     threads is timed by wall clock. A measurement is repeated if the core was slower than usual or, for wall times, if
 //     the machine was not idle; if that does not help, the metric "unverified" says so. The inputs of timed calls vary
 //     (variants.go), and randomly drawn calls are verified.
-//  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval.
+//  4. [Problem.Compare] measures finalists in turns with the baseline, in fresh workers, for a ratio with an interval. Beside a library
+//     the share of a yardstick is measured too: a loop of nothing but the problem's arithmetic, or of reads or copies of as many
+//     bytes, whichever takes longer at the roofs of this core (roofs.go).
 //
 // Package cgen has what families of generated C share (the writer of the text, instruction sets, compiler flags); its example
 // is a complete family.

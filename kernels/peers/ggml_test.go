@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/blocks"
 	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/peers"
@@ -48,22 +49,10 @@ func floats(rng *rand.Rand, n int) []float32 {
 	return out
 }
 
-// half returns the number nearest to v in half precision, whose exponent has to be that of a normal number.
-func half(v float32) uint16 {
-	b := math.Float32bits(v)
-	rounded := b + 0xfff + b>>13&1
-	return uint16(b>>16&0x8000) | uint16(rounded>>13&0x3ffff-(127-15)<<10)&0x7fff
-}
-
-// single returns the value of a number in half precision that is normal.
-func single(h uint16) float64 {
-	return float64(math.Float32frombits(uint32(h&0x8000)<<16 | (uint32(h&0x7fff)<<13 + (127-15)<<23)))
-}
-
 // weights draws weights of a type: their bytes as ggml stores them, and their values.
 func weights(rng *rand.Rand, typ peers.Type, n int) (data []byte, values []float64) {
-	small := func() uint16 { return half(float32(0.01 + 0.01*rng.Float64())) }
-	put := func(b []byte, h uint16) float64 { b[0], b[1] = byte(h), byte(h>>8); return single(h) }
+	small := func() uint16 { return blocks.ToF16(float32(0.01 + 0.01*rng.Float64())) }
+	put := func(b []byte, h uint16) float64 { b[0], b[1] = byte(h), byte(h>>8); return float64(blocks.FromF16(h)) }
 	for range n / typ.Block {
 		b := make([]byte, typ.Bytes)
 		for i := range b {
@@ -77,7 +66,7 @@ func weights(rng *rand.Rand, typ peers.Type, n int) (data []byte, values []float
 			v[0] = float64(f)
 			copy(b, native.AsBytes([]float32{f}))
 		case peers.F16:
-			v[0] = put(b, half(float32(0.5+rng.Float64())))
+			v[0] = put(b, blocks.ToF16(float32(0.5+rng.Float64())))
 		case peers.BF16:
 			bits := math.Float32bits(float32(rng.NormFloat64())) >> 16
 			v[0] = float64(math.Float32frombits(bits << 16))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -376,7 +375,7 @@ func (o *operands) quantise(a []float32) {
 func (o *operands) split(w []byte) {
 	count, subs := o.n*o.k/o.Weights, o.Weights/o.Sub
 	o.w, o.scale, o.min = make([]int8, o.n*o.k), make([]float32, count*subs), make([]float32, count*subs)
-	inParts(count, func(from, to int) {
+	native.InParts(count, func(from, to int) {
 		for b := from; b < to; b++ {
 			parts, err := o.Split(w[b*o.Bytes:][:o.Bytes])
 			if err != nil {
@@ -389,16 +388,6 @@ func (o *operands) split(w []byte) {
 			}
 		}
 	})
-}
-
-// inParts calls f for the parts of a range, several at once.
-func inParts(n int, f func(from, to int)) {
-	var group sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for part := range workers {
-		group.Go(func() { f(n*part/workers, n*(part+1)/workers) })
-	}
-	group.Wait()
 }
 
 // wholeLimit is the number of multiply-adds up to which every result is compared with its own reference. Above it, some rows and columns
@@ -439,7 +428,7 @@ func (o *operands) compute(rng *rand.Rand, limit int) {
 	}
 	for _, i := range rows {
 		row := o.rows[i]
-		inParts(o.n, func(from, to int) {
+		native.InParts(o.n, func(from, to int) {
 			for j := from; j < to; j++ {
 				row[j] = o.result(i, j)
 			}
@@ -447,7 +436,7 @@ func (o *operands) compute(rng *rand.Rand, limit int) {
 	}
 	for _, j := range cols {
 		col := o.cols[j]
-		inParts(o.m, func(from, to int) {
+		native.InParts(o.m, func(from, to int) {
 			for i := from; i < to; i++ {
 				col[i] = o.result(i, j)
 			}
@@ -535,7 +524,7 @@ func (o *operands) signed() *product {
 	for j := range p.x {
 		p.x[j] = float64(1 - 2*int(rng.Uint64()&1))
 	}
-	inParts(subs, func(from, to int) {
+	native.InParts(subs, func(from, to int) {
 		for j, x := range p.x {
 			for s := from; s < to; s++ {
 				scale := float64(o.scale[j*subs+s])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tune/kernels/blocks"
+	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 	"tune/space"
 )
@@ -108,7 +109,7 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 func (p packing) pack(w []byte) []byte {
 	out := make([]byte, p.bytes())
 	row := p.k / p.Weights * p.Bytes
-	inParts(p.panels(), func(from, to int) {
+	native.InParts(p.panels(), func(from, to int) {
 		for r := from * p.lanes; r < min(to*p.lanes, p.n); r++ {
 			panel := out[r/p.lanes*p.panelBytes():][:p.panelBytes()]
 			for b := range p.k / p.Weights {

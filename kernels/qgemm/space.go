@@ -39,17 +39,6 @@ func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.F16C, cgen.AVXVNNI, cgen.AVX512VNNI)
 }
 
-// blocksBelow returns 0, for no blocking, and those sizes that are below the whole.
-func blocksBelow(whole int, sizes ...int) []int {
-	out := []int{0}
-	for _, s := range sizes {
-		if s < whole {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
 	parameters := []space.Parameter{
@@ -86,7 +75,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe("rows of A in a tile"),
 		space.Range("nr", 1, 6).If(vectors).Describe("panels, or rows, of W that are read side by side"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(vectors).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
-		space.Ints("mc", blocksBelow(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
+		space.Ints("mc", cgen.Blocks(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(vectors).
 			Describe("outer loop in a block: over W, which stays in the cache, or over tiles"),
 	)

@@ -48,3 +48,15 @@ func Fields() []kernels.Field {
 // Cold reports whether the kernel is timed with its operands in memory rather than in the caches. It takes the value of the field
 // cache; auto is the answer for the value "auto".
 func Cold(word string, auto bool) bool { return word == cacheCold || word == cacheAuto && auto }
+
+// Blocks returns the values of a parameter that cuts a dimension into blocks: 0, for no blocking, and those sizes that are below the
+// whole.
+func Blocks(whole int, sizes ...int) []int {
+	out := []int{0}
+	for _, s := range sizes {
+		if s < whole {
+			out = append(out, s)
+		}
+	}
+	return out
+}

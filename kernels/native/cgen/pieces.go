@@ -1,6 +1,7 @@
 package cgen
 
 import (
+	"embed"
 	"fmt"
 	"io"
 	"io/fs"
@@ -8,12 +9,21 @@ import (
 )
 
 // Pieces are named templates of C text, in the syntax of the package text/template. The templates may call two further functions,
-// vector and memory, which write types; see Vector and Memory.
+// vector and memory, which write types; see Vector and Memory. Beside those of a family there is "scratch", which defines
+//
+//	static void *reserve(int64_t bytes);
+//
+// memory that is kept between calls; it needs <stdint.h> and <stdlib.h>.
 type Pieces struct{ t *template.Template }
+
+//go:embed c/*.c.tmpl
+var sharedPieces embed.FS
 
 // ParsePieces parses embedded template files. It panics if one is malformed, because they are part of the program.
 func ParsePieces(files fs.FS, names ...string) *Pieces {
-	return &Pieces{template.Must(template.New("").Funcs(template.FuncMap{"vector": Vector, "memory": Memory}).ParseFS(files, names...))}
+	t := template.New("").Funcs(template.FuncMap{"vector": Vector, "memory": Memory})
+	t = template.Must(t.ParseFS(sharedPieces, "c/*.c.tmpl"))
+	return &Pieces{template.Must(t.ParseFS(files, names...))}
 }
 
 // write executes a template. It panics on failure, because template and data are both part of the program.
