@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"tune/internal/cpu"
 )
 
 // TestRoofs: the roofs are measured once, kept, and make sense beside each other.
@@ -79,7 +81,7 @@ func TestYardstick(t *testing.T) {
 	if err := os.WriteFile(roofsPath(dir), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const much = 256 << 20
+	much := memoryBytes(cpu.CacheSizes()) // of no cache
 	for _, c := range []struct {
 		work          Work
 		read, written int

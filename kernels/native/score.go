@@ -268,12 +268,13 @@ func (m *meter) again(ctx context.Context, before worker.Timing, n int, clock wo
 	return t, m.weigh(t.Evidence, t.Seconds)
 }
 
-// mostCalls bounds the calls of a sample where each call needs inputs of its own.
+// mostCalls bounds the calls of a sample, because the plan of a timing has a step for each. Fewer are enough where each call has inputs of
+// its own.
 func (m *meter) mostCalls() int {
 	if m.inPlace || m.fresh {
 		return 2048
 	}
-	return math.MaxInt
+	return 8192
 }
 
 // How much longer the first call on new inputs may take than the following ones, because of caches and branch prediction: this

@@ -117,9 +117,8 @@ type (
 		size int64
 	}
 	step struct {
-		set   unsafe.Pointer
-		end   int64
-		calls int64
+		set unsafe.Pointer
+		end int64
 	}
 	stretch struct{ before, steps, after, begin, end int64 }
 

@@ -46,7 +46,6 @@ const (
 	mixedBytes   = 1024 // the least part of an input that is mixed anew
 	mostParts    = 2048 // of such an input
 	wholeEach    = 8    // one in so many stretches is followed by a whole one
-	mostSteps    = 64   // of a stretch on one set of buffers
 	mostStretch  = 4096 // of a request
 )
 
@@ -369,26 +368,19 @@ func (p *planner) damage(to unsafe.Pointer, bytes int) {
 // call writes the calls of a stretch.
 func (p *planner) call(of stretchOf, sets []int) {
 	a := &p.w.arena
-	add := func(set, calls int) {
-		s := step{end: int64(len(p.operations)), calls: int64(calls)}
+	add := func(set int) {
+		s := step{end: int64(len(p.operations))}
 		if len(p.w.regions) > 0 {
 			s.set = unsafe.Pointer(&a.sets[set*len(p.w.regions)])
 		}
 		p.bytes += int(unsafe.Sizeof(s))
 		p.steps = append(p.steps, s)
 	}
-	if len(sets) > 1 || a.copies > 1 {
-		for i := range of.calls {
-			add(sets[i%len(sets)], 1)
-		}
-		return
-	}
-	steps := min(of.calls, mostSteps)
-	for i := range steps {
-		if i > 0 {
+	for i := range of.calls {
+		if i > 0 && a.copies == 1 {
 			p.betweenCalls(of, sets[0])
 		}
-		add(sets[0], (i+1)*of.calls/steps-i*of.calls/steps)
+		add(sets[i%len(sets)])
 	}
 }
 

@@ -16,8 +16,8 @@ typedef __UINT32_TYPE__ half __attribute__((aligned(1), may_alias));
 /* size > 0: copy so many bytes. size < 0: read so many bytes at to, a line at a time. size = 0: change the two halves of
    the eight bytes at to by the bits of from, but not one that holds what it held before any call: nobody writes it. */
 struct operation { u8 *to; const u8 *from; i64 size; };
-/* The operations up to end come before so many calls on the buffers of set. */
-struct step { void *const *set; i64 end, calls; };
+/* The operations up to end come before one call on the buffers of set. */
+struct step { void *const *set; i64 end; };
 /* The operations up to before, then, timed, the steps up to steps, then the operations up to after. */
 struct stretch { i64 before, steps, after, begin, end; };
 struct run {
@@ -58,6 +58,8 @@ static inline void perform(const struct operation *o, const struct operation *en
 				h[1] ^= (half)((u64)from >> 32);
 		} else if (n == 8) {
 			*(word *)to = *(const word *)from;
+		} else if (n == 4) {
+			*(half *)to = *(const half *)from;
 		} else if (n > 0) {
 			for (; n >= 64; n -= 64, to += 64, from += 64) {
 				v2 a = ((const v2 *)from)[0], b = ((const v2 *)from)[1], c = ((const v2 *)from)[2], d = ((const v2 *)from)[3];
@@ -94,10 +96,8 @@ __attribute__((visibility("default"), noinline)) void tune_harness(struct run *r
 		for (; step < s->steps; step++) {
 			perform(operations + at, operations + steps[step].end);
 			at = steps[step].end;
-			for (i64 n = steps[step].calls; n > 0; n--) {
-				call(steps[step].set, dims);
-				__asm__ volatile("" ::: "memory");
-			}
+			call(steps[step].set, dims);
+			__asm__ volatile("" ::: "memory");
 		}
 		i64 end = now(clock);
 		s->begin = begin;
