@@ -15,16 +15,20 @@ type Machine struct {
 	CPU   string `json:"cpu,omitempty"` // the model name; empty where nothing tells it
 	Cores int    `json:"cores"`         // logical processors that this process may use
 	Go    string `json:"go"`            // the version of Go that tune was built with
+	// Fingerprint identifies the processor by its model, its stepping and its instruction sets: machines with the same CPU may differ in
+	// these. Runs of earlier versions do not have it.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // ThisMachine describes the machine that this process runs on.
 func ThisMachine() Machine {
 	return Machine{
-		OS:    runtime.GOOS,
-		Arch:  runtime.GOARCH,
-		CPU:   cpu.Model(),
-		Cores: runtime.NumCPU(),
-		Go:    runtime.Version(),
+		OS:          runtime.GOOS,
+		Arch:        runtime.GOARCH,
+		CPU:         cpu.Model(),
+		Cores:       runtime.NumCPU(),
+		Go:          runtime.Version(),
+		Fingerprint: cpu.Fingerprint(),
 	}
 }
 
@@ -37,7 +41,7 @@ func (m *Machine) Validate() error {
 	if m == nil {
 		return nil
 	}
-	for _, f := range []field{{"os", m.OS}, {"arch", m.Arch}, {"cpu", m.CPU}, {"go", m.Go}} {
+	for _, f := range []field{{"os", m.OS}, {"arch", m.Arch}, {"cpu", m.CPU}, {"go", m.Go}, {"fingerprint", m.Fingerprint}} {
 		if len(f.text) > mostMachine {
 			return fmt.Errorf("field machine.%s has %d bytes, and may have at most %s: shorten it", f.name, len(f.text), files.Size(mostMachine))
 		}

@@ -376,7 +376,7 @@ func List(root string) ([]Listing, error) {
 	var list []Listing
 	for _, e := range entries {
 		if dir := filepath.Join(root, e.Name()); isRun(dir) {
-			list = append(list, describe(dir))
+			list = append(list, Describe(dir))
 		}
 	}
 	slices.SortFunc(list, func(a, b Listing) int {
@@ -395,7 +395,8 @@ func isRun(dir string) bool {
 	return false
 }
 
-func describe(dir string) Listing {
+// Describe describes the run in a directory; see [List].
+func Describe(dir string) Listing {
 	l := Listing{Dir: dir}
 	// The lock is checked before the journal is read: a run that ends in between then shows as running. The other order could
 	// show it as interrupted.

@@ -355,6 +355,7 @@ func foundKernel(set settings, own *user.Kernel) string {
 
 // addRunSettings defines the flags of the settings of a run.
 func addRunSettings(flags *pflag.FlagSet) (config *string) {
-	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" })...)
+	addSettings(flags, slices.DeleteFunc(settingKeys(), func(key string) bool { return key == "kernel" || key == "db" })...)
+	addDB(flags)
 	return flags.StringP("config", "c", "", "`FILE|PRESET` with settings: a YAML file, which may describe your own kernel (see tune init), or a preset (see tune list presets), which may stand in the file that is run")
 }

@@ -49,7 +49,16 @@ With --measure it measures again, and keeps the higher ones.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	measure := c.Flags().Bool("measure", false, "measure the roofs again")
+	addDB(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		indexed, err := indexPath(c.Flags(), set)
+		if err != nil {
+			return err
+		}
 		m := machine{Machine: results.ThisMachine(), Caches: cpu.CacheSizes(), ISAs: cpu.Features(), Compilers: []cc.Compiler{}, Libraries: peers.List()}
 		m.TimingCore, m.Allowed = a.host.Cores()
 		if tools, err := a.host.Toolchain(c.Context()); err != nil {
@@ -57,7 +66,6 @@ With --measure it measures again, and keeps the higher ones.`,
 		} else {
 			m.Compilers = tools.Compilers()
 		}
-		var err error
 		if m.Isolation, err = worker.Probe(c.Context()); err != nil {
 			m.Why = err.Error()
 		}
@@ -69,6 +77,7 @@ With --measure it measures again, and keeps the higher ones.`,
 				return err
 			}
 			m.Roofs = roofs.Roofs
+			a.keepRoofs(c.Context(), indexed, m.Roofs)
 		}
 		if err := c.Context().Err(); err != nil {
 			return err

@@ -33,9 +33,17 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 	yes := addYes(c)
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
+	addDB(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o := tune.MeasureOptions{}
-		var err error
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		indexed, err := indexPath(c.Flags(), set)
+		if err != nil {
+			return err
+		}
 		if o.Wait, err = patience("wait", *wait, true); err != nil {
 			return err
 		}
@@ -57,6 +65,9 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		o.Measuring = d.measuring
 		report, err := tune.Measure(c.Context(), found.Table, dir, o)
 		d.end()
+		if err == nil {
+			a.remember(c.Context(), indexed, dir)
+		}
 		return a.finishMeasure(dir, report, err, *asJSON)
 	}
 	return c

@@ -45,6 +45,9 @@ points early, and learns from the others as far as it can. Points are carried ov
 parameters; a number that this space lacks becomes the nearest one. What was read is kept in the run directory.
 Measurements of another kernel are refused unless --from-any is given, because they say nothing about this one.
 
+With --from db, these are the latest runs of the same version of the kernel in the index of runs (tune db), up to four: those on this
+processor first, and the nearest shapes before others.
+
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
 own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
@@ -54,6 +57,7 @@ own kernel has under start follow.`,
   tune run --config treehash-small --json
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
+  tune run gemm-f32 --shape m=640,n=640,k=640 --from db
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
@@ -65,7 +69,7 @@ own kernel has under start follow.`,
 // asRun gives a command the flags and the action of run.
 func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
-	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from; may be given several times, the most similar first")
+	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	asJSON, quiet := a.outputFlags(c)
@@ -139,7 +143,15 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 			return err
 		}
 	}
-	earlier, err := readEarlier(with.from)
+	indexed, err := indexPath(c.Flags(), set)
+	if err != nil {
+		return err
+	}
+	from, err := a.expandFrom(c.Context(), indexed, with.from, k, shape)
+	if err != nil {
+		return err
+	}
+	earlier, err := readEarlier(from)
 	if err != nil {
 		return err
 	}
@@ -180,6 +192,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	if started {
 		d.end()
+		a.remember(c.Context(), indexed, set.dir)
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(c.Context(), err) {
 		err = adviseRun(set.dir, k.Info().Files.Path, err)
@@ -315,13 +328,14 @@ func (a *app) resumeCommand() *cobra.Command {
 budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
 already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
 are measured.
-The other settings are the run's own: of the environment only TUNE_JOBS and TUNE_FINAL are read.` + aboutConsent,
+The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
   tune resume downloaded/my-kernel-20260102-150405-1 --yes`,
 		Args: exactly(1, "the directory of a run"),
 	}
 	addSettings(c.Flags(), "strategy", "budget", "evals", "target", "jobs", "final")
+	addDB(c.Flags())
 	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
@@ -331,11 +345,15 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		environ := slices.DeleteFunc(slices.Clone(a.environ), func(pair string) bool {
-			return !strings.HasPrefix(pair, variable("jobs")+"=") && !strings.HasPrefix(pair, variable("final")+"=")
+			return !slices.ContainsFunc([]string{"jobs", "final", "db"}, func(key string) bool { return strings.HasPrefix(pair, variable(key)+"=") })
 		})
 		set, err := readSettings(c.Flags(), "", environ)
 		if err != nil {
 			return usage(err)
+		}
+		indexed, err := indexPath(c.Flags(), set)
+		if err != nil {
+			return err
 		}
 		dir, found, err := a.runAt(args[0], *yes, true)
 		if err != nil {
@@ -365,6 +383,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS and TUNE
 		})
 		if started {
 			d.end()
+			a.remember(c.Context(), indexed, dir)
 		}
 		if _, busy := errors.AsType[*results.InUseError](err); busy {
 			err = fmt.Errorf("%w: wait for it, or stop it", err)

@@ -38,6 +38,7 @@ type settings struct {
 	final    time.Duration // 0: not set
 	out      string
 	dir      string
+	db       string // the file of the index of runs, or dbOff; "" for the usual one
 	data     string
 	found    string      // which kernel a run is of and why, where no argument, flag or variable names it; otherwise ""
 	preset   user.Preset // of the kernel's file that the run is of; the zero value for none
@@ -131,6 +132,7 @@ var settingTable = []setting{
 	}, false},
 	{"out", "`folder` that run directories are made in", "runs", text(func(s *settings, v string) { s.out = v }), true},
 	{"dir", "run `directory` (default OUT/KERNEL-TIME-SEED)", "", text(func(s *settings, v string) { s.dir = v }), true},
+	{"db", "`file` of the index of runs, or off (default: tune/tune.db in the user's data folder)", "", text(func(s *settings, v string) { s.db = v }), false},
 }
 
 const (

@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"runtime"
 	"strings"
@@ -40,6 +42,12 @@ var Identity = sync.OnceValue(func() string {
 	}
 	return runtime.GOARCH + identity(string(text))
 })
+
+// Fingerprint is a short form of Identity.
+func Fingerprint() string {
+	sum := sha256.Sum256([]byte(Identity()))
+	return hex.EncodeToString(sum[:8])
+}
 
 // identity joins those fields of the first processor that do not change, unlike its clock.
 func identity(info string) string {

@@ -1,0 +1,5 @@
+//go:build stress
+
+package db
+
+func init() { kills = 200 }
