@@ -35,7 +35,7 @@ func addDB(flags *pflag.FlagSet) {
 }
 
 // indexPath returns where the index is; "" where the user wants none, or nothing says where it could be.
-func indexPath(flags *pflag.FlagSet, set settings) (string, error) {
+func (a *app) indexPath(flags *pflag.FlagSet, set settings) (string, error) {
 	no, err := flags.GetBool("no-db")
 	switch {
 	case err != nil:
@@ -45,7 +45,17 @@ func indexPath(flags *pflag.FlagSet, set settings) (string, error) {
 	case no || set.db == dbOff:
 		return "", nil
 	}
-	return cmp.Or(set.db, db.DefaultPath()), nil
+	return cmp.Or(set.db, db.DefaultPath(a.getenv)), nil
+}
+
+// getenv returns the value of a variable of the environment that the command was started with; "" for none.
+func (a *app) getenv(name string) (value string) {
+	for _, pair := range a.environ {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 // remember enters a run into the index. The run directory holds everything, so that a fault is no more than a note. An interrupted run
@@ -167,7 +177,7 @@ one that is proven faster than its baseline comes before others, and then the on
 
 // index opens the index for a command that cannot do without.
 func (a *app) index(c *cobra.Command, set settings) (*db.DB, error) {
-	path, err := indexPath(c.Flags(), set)
+	path, err := a.indexPath(c.Flags(), set)
 	if err != nil {
 		return nil, err
 	}
@@ -320,9 +330,9 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 		Example: "  tune db rebuild runs", Args: cobra.ArbitraryArgs}
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, args []string) error {
 		if len(args) == 0 {
-			return usage(errors.New("tune db rebuild needs a folder that holds runs: tune db rebuild runs"))
+			return usage(errors.New("tune db rebuild DIR... needs a folder that holds runs, such as runs"))
 		}
-		path, err := indexPath(c.Flags(), set)
+		path, err := a.indexPath(c.Flags(), set)
 		if err == nil && path == "" {
 			err = usage(errors.New("the index of runs is switched off, or there is no home folder: name its file by --db"))
 		}
@@ -409,7 +419,7 @@ func (a *app) dbImportCommand() *cobra.Command {
 What is imported is as true as who wrote the file: tune best says of such a run that it is imported.`,
 		Example: "  tune db import colleague.jsonl", Args: exactly(1, "a file that tune db export wrote")}
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, args []string) error {
-		path, err := indexPath(c.Flags(), set)
+		path, err := a.indexPath(c.Flags(), set)
 		if err == nil && path == "" {
 			err = usage(errors.New("the index of runs is switched off, or there is no home folder: name its file by --db"))
 		}

@@ -55,7 +55,7 @@ With --measure it measures again, and keeps the higher ones.`,
 		if err != nil {
 			return usage(err)
 		}
-		indexed, err := indexPath(c.Flags(), set)
+		indexed, err := a.indexPath(c.Flags(), set)
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,9 @@
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
 //	tune peers, tune peers fetch  the libraries that bench compares with; get ggml
 //	tune config                   show each setting of a run, and where it comes from
+//	tune best                     the best point that is known of a kernel at a shape
+//	tune db list, tune db show, tune db rebuild, tune db gc, tune db export, tune db import
+//	                              the index of runs, in which every run enters itself
 //	tune cache, tune cache prune  where compiled kernels are kept, and how to remove them
 //	tune version                  print the version
 //	tune completion SHELL         a script that completes commands, kernels and runs in your shell

@@ -40,7 +40,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		if err != nil {
 			return usage(err)
 		}
-		indexed, err := indexPath(c.Flags(), set)
+		indexed, err := a.indexPath(c.Flags(), set)
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 			return err
 		}
 	}
-	indexed, err := indexPath(c.Flags(), set)
+	indexed, err := a.indexPath(c.Flags(), set)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		if err != nil {
 			return usage(err)
 		}
-		indexed, err := indexPath(c.Flags(), set)
+		indexed, err := a.indexPath(c.Flags(), set)
 		if err != nil {
 			return err
 		}

@@ -81,16 +81,16 @@ CREATE TABLE comparisons (
 ) STRICT, WITHOUT ROWID;
 `}
 
-// DefaultPath returns where the index of this user is: $XDG_DATA_HOME/tune/tune.db, or in ~/.local/share. It is "" where neither is
-// known.
-func DefaultPath() string {
-	data := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) {
-		home, err := os.UserHomeDir()
-		if err != nil || !filepath.IsAbs(home) {
-			return ""
-		}
+// DefaultPath returns where the index of a user is, whose environment getenv reads: $XDG_DATA_HOME/tune/tune.db, or in ~/.local/share. It is
+// "" where neither is known.
+func DefaultPath(getenv func(name string) string) string {
+	data, home := getenv("XDG_DATA_HOME"), getenv("HOME")
+	switch {
+	case filepath.IsAbs(data):
+	case filepath.IsAbs(home):
 		data = filepath.Join(home, ".local", "share")
+	default:
+		return ""
 	}
 	return filepath.Join(data, "tune", "tune.db")
 }
