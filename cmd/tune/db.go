@@ -330,7 +330,7 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 		Example: "  tune db rebuild runs", Args: cobra.ArbitraryArgs}
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, args []string) error {
 		if len(args) == 0 {
-			return usage(errors.New("tune db rebuild DIR... needs a folder that holds runs, such as runs"))
+			return usage(errors.New("a folder that holds runs is missing: 'tune db rebuild runs'"))
 		}
 		path, err := a.indexPath(c.Flags(), set)
 		if err == nil && path == "" {
