@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -33,10 +34,12 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
+	buffer := bufio.NewWriterSize(w, 64<<10)
+	out := csv.NewWriter(buffer) // which writes to this buffer, and adds none of its own
 	if err := out.Write(columns(metrics, params)); err != nil {
 		return err
 	}
+	var line []byte
 	var row []string
 	for r, err := range h.Rounds() {
 		if err != nil {
@@ -52,19 +55,36 @@ func WriteCSV(w io.Writer, h History, end End, params []string, values func(key 
 			if len(point) != len(params) {
 				return fmt.Errorf("trial %d: %d values for %d parameters", e.Number, len(point), len(params))
 			}
-			if row = appendRow(row[:0], batch, e, metrics, point); row == nil {
+			if !known(&e.Outcome, metrics) {
 				return fmt.Errorf("trial %d has a metric that is not among those of the run: remove %s, which only saves time", e.Number, summaryName)
 			}
-			if err := out.Write(row); err != nil {
+			var plainly bool
+			if line, plainly = appendLine(line[:0], batch, e, metrics, point); plainly {
+				_, err = buffer.Write(line)
+			} else {
+				row = appendRow(row[:0], batch, e, metrics, point)
+				err = out.Write(row)
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return buffer.Flush()
 }
 
-// appendRow appends the fields of an outcome. It returns nil where the outcome has a metric that has no column.
+// known reports whether each metric of an outcome has a column. Both lists are sorted.
+func known(o *space.Outcome, metrics []string) bool {
+	found := 0
+	for _, name := range metrics {
+		if found < len(o.Metrics) && o.Metrics[found].Name == name {
+			found++
+		}
+	}
+	return found == len(o.Metrics)
+}
+
+// appendRow appends the fields of an outcome.
 func appendRow(row []string, batch string, e *space.Entry, metrics, point []string) []string {
 	o := &e.Outcome
 	row = append(row, strconv.Itoa(e.Number), batch, strconv.Itoa(o.Fidelity), o.Status.String())
@@ -74,7 +94,7 @@ func appendRow(row []string, batch string, e *space.Entry, metrics, point []stri
 		row = append(row, "")
 	}
 	found := 0
-	for _, name := range metrics { // both are sorted
+	for _, name := range metrics {
 		if found < len(o.Metrics) && o.Metrics[found].Name == name {
 			row = append(row, formatFloat(o.Metrics[found].Value))
 			found++
@@ -82,13 +102,58 @@ func appendRow(row []string, batch string, e *space.Entry, metrics, point []stri
 			row = append(row, "")
 		}
 	}
-	if found < len(o.Metrics) {
-		return nil
-	}
 	for _, v := range point {
 		row = append(row, plain.Line(v))
 	}
 	return append(row, reasonCell(o.Reason))
+}
+
+// appendLine appends the line that csv.Writer makes of appendRow. Nearly every line has only fields that need no more than quotes around
+// them; for any other it reports false, and the line is of no use. A run may have millions of lines.
+func appendLine(line []byte, batch string, e *space.Entry, metrics, point []string) (_ []byte, ok bool) {
+	o := &e.Outcome
+	line = append(strconv.AppendInt(line, int64(e.Number), 10), ',')
+	line = append(append(line, batch...), ',')
+	line = append(strconv.AppendInt(line, int64(o.Fidelity), 10), ',')
+	line = append(append(line, o.Status.String()...), ',')
+	if o.Status == space.OK {
+		line = appendNumber(line, o.Cost)
+	}
+	found := 0
+	for _, name := range metrics {
+		line = append(line, ',')
+		if found < len(o.Metrics) && o.Metrics[found].Name == name {
+			line = appendNumber(line, o.Metrics[found].Value)
+			found++
+		}
+	}
+	for _, v := range point {
+		if line, ok = appendField(append(line, ','), v); !ok {
+			return line, false
+		}
+	}
+	if line, ok = appendField(append(line, ','), reasonCell(o.Reason)); !ok {
+		return line, false
+	}
+	return append(line, '\n'), true
+}
+
+// appendField appends a field of printable ASCII, in quotes where it has a comma. It reports false where more would have to be done.
+func appendField(line []byte, field string) (_ []byte, ok bool) {
+	comma := false
+	for i := range len(field) {
+		switch b := field[i]; {
+		case b == ',':
+			comma = true
+		case b < ' ' || b > '~' || b == '"' || b == '\\' || b == ' ' && i == 0:
+			return line, false
+		}
+	}
+	if !comma {
+		return append(line, field...), true
+	}
+	line = append(append(line, '"'), field...)
+	return append(line, '"'), true
 }
 
 // columns returns the names of the columns, made unique.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,6 +69,55 @@ func TestWriteCSV(t *testing.T) {
 	if got, want := csvOf(t, space.History{}, End{}, "a", "b"), "number,batch,fidelity,status,cost,a,b,reason\n"; got != want {
 		t.Errorf("the CSV of nothing is %q, want %q", got, want)
 	}
+}
+
+// TestLinesAreThoseOfCSV: a line that is written without csv.Writer is the one that it would write.
+func TestLinesAreThoseOfCSV(t *testing.T) {
+	fields := []string{"", "7", "-O3", "a b", " a", "a ", "a,b", ",", `a"b`, `"`, "a\nb", "a\rb", `\.`, `a\b`, "é", "\x1b[31m", "\x7f", "=1", "'"}
+	quick := 0
+	for _, first := range fields {
+		for _, last := range fields {
+			e := space.Entry{Number: 12, Outcome: space.Outcome{Status: space.OK, Cost: 0.25, Reason: last, Metrics: []space.Metric{{Name: "b", Value: 3}}}}
+			var want strings.Builder
+			w := csv.NewWriter(&want)
+			must(t, w.Write(appendRow(nil, "4", &e, []string{"a", "b", "c"}, []string{first, "x"})))
+			w.Flush()
+			got, ok := appendLine(nil, "4", &e, []string{"a", "b", "c"}, []string{first, "x"})
+			if ok && string(got) != want.String() {
+				t.Errorf("%q and %q: %q, want %q", first, last, got, want.String())
+			}
+			if ok {
+				quick++
+			}
+		}
+	}
+	if quick < 50 {
+		t.Errorf("only %d lines were written so", quick)
+	}
+}
+
+// TestDecimal: a number that is read digit by digit is the nearest float, and what is no number of JSON is not read so.
+func TestDecimal(t *testing.T) {
+	for _, text := range []string{"0", "7", "0.1", "0.00864", "123456789.012345", "99999999999999", "1e3", "-1", "01", "1.", ".5", "1.2.3", "", "1234567890123456", "0.30000000000000004"} {
+		c := cursor{text: []byte(text + ",")}
+		v, ok := c.decimal()
+		want, err := strconv.ParseFloat(text, 64)
+		if ok && (err != nil || v != want || c.peek() != ',' || !isNumber([]byte(text))) || !ok && c.at != 0 {
+			t.Errorf("%q: %v, %v, want %v (%v)", text, v, ok, want, err)
+		}
+		if short := len(text) <= 8 && isNumber([]byte(text)) && !strings.ContainsAny(text, "e-"); short && !ok {
+			t.Errorf("%q was not read", text)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := formatFloat(float64(rapid.Uint64Range(0, 1e15).Draw(t, "digits")) / powersOfTen[rapid.IntRange(0, 15).Draw(t, "point")])
+		c := cursor{text: []byte(text)}
+		if v, ok := c.decimal(); ok {
+			if want, err := strconv.ParseFloat(text, 64); v != want || err != nil {
+				t.Fatalf("%s is %v, want %v", text, v, want)
+			}
+		}
+	})
 }
 
 func TestCSVColumnsAreDistinct(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // Points is a set of points of a space, numbered in the order in which they were added. It stores packed points, and finds one by
 // a hash and then a comparison of the point itself, so that two points are never confused. A point takes [space.Space.PackedLen]
-// bytes and 5 to 11 more.
+// bytes and 7 to 13 more.
 type Points struct {
 	space *space.Space
 	width int
@@ -75,13 +75,18 @@ func (p *Points) Add(q space.Point) (i int, fresh bool) {
 }
 
 // Index finds numbers 0, 1, 2, … by the hash of what they stand for. It is a hash table with open addressing that stores no
-// hashes; a large table is half to three quarters full.
+// hashes; a large table is three eighths to three quarters full. Of each hash it has a few bits beside the number: what a number stands
+// for is somewhere else in memory, and is looked at only where these agree.
 type Index struct {
 	hash  func(x *Index, i int) uint64 // of what number i stands for
 	sum   func([]byte) uint64
-	table []uint32 // the number plus 1; 0 is empty
+	table []uint32 // the numbers
+	tags  []uint8  // the tags of their hashes; 0 where there is no number
 	n     int
 }
+
+// tagOf returns seven bits of a hash, which play no part in where its number is, with the eighth set.
+func tagOf(hash uint64) uint8 { return uint8(hash>>56) | 0x80 }
 
 // NewIndex returns an index. hash returns the hash of the item with a number, the same as was given to Add.
 func NewIndex(hash func(x *Index, i int) uint64) *Index {
@@ -97,9 +102,12 @@ func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
 	if len(x.table) == 0 {
 		return 0, false
 	}
-	mask := uint64(len(x.table) - 1)
-	for at := hash & mask; x.table[at] != 0; at = (at + 1) & mask {
-		if i := int(x.table[at] - 1); equal(i) {
+	mask, tag := uint64(len(x.table)-1), tagOf(hash)
+	for at := hash & mask; x.tags[at] != 0; at = (at + 1) & mask {
+		if x.tags[at] != tag {
+			continue
+		}
+		if i := int(x.table[at]); equal(i) {
 			return i, true
 		}
 	}
@@ -109,7 +117,8 @@ func (x *Index) Find(hash uint64, equal func(i int) bool) (i int, ok bool) {
 // Add adds the next number, i.
 func (x *Index) Add(hash uint64, i int) {
 	if 4*x.n >= 3*len(x.table) {
-		x.table = make([]uint32, max(2*len(x.table), 16))
+		size := max(2*len(x.table), 16)
+		x.table, x.tags = make([]uint32, size), make([]uint8, size)
 		for j := range x.n {
 			x.place(x.hash(x, j), j)
 		}
@@ -121,10 +130,10 @@ func (x *Index) Add(hash uint64, i int) {
 func (x *Index) place(hash uint64, i int) {
 	mask := uint64(len(x.table) - 1)
 	at := hash & mask
-	for x.table[at] != 0 {
+	for x.tags[at] != 0 {
 		at = (at + 1) & mask
 	}
-	x.table[at] = uint32(i) + 1
+	x.table[at], x.tags[at] = uint32(i), tagOf(hash)
 }
 
 // Column is a list that grows in chunks, so that growing never copies it. The zero value is empty.

@@ -46,12 +46,8 @@ func (g *gauge) patience() time.Duration {
 // ends. Only the goroutine that times may call it. A failing gauge is not the candidate's fault: the next look starts a new one.
 func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, error) {
 	g := &h.gauge
-	if g.m == nil {
-		m, err := h.newGauge(ctx, o)
-		if err != nil {
-			return false, ctx.Err()
-		}
-		g.m = m
+	if err := h.startGauge(ctx, o); err != nil {
+		return false, ctx.Err()
 	}
 	n := 1
 	if len(g.seen) == 0 {
@@ -60,8 +56,7 @@ func (h *Host) slowed(ctx context.Context, o worker.Options, wait bool) (bool, e
 	take := func(n int) ([]float64, error) {
 		s, err := g.m.takeTurns(ctx, n)
 		if err != nil {
-			h.retire(g.m.w)
-			g.m = nil
+			h.endGauge()
 			return nil, cmp.Or(ctx.Err(), errGauge)
 		}
 		return s, nil
@@ -131,6 +126,24 @@ func (g *gauge) limit() float64 {
 	sorted := slices.Sorted(slices.Values(g.seen))
 	// Not the minimum: the clock may have been wrong there.
 	return gaugeSlow * timing.Quantile(sorted, 0.1)
+}
+
+// startGauge starts the gauge, unless it runs. Only the goroutine that times may call it.
+func (h *Host) startGauge(ctx context.Context, o worker.Options) error {
+	if h.gauge.m != nil {
+		return nil
+	}
+	m, err := h.newGauge(ctx, o)
+	if err == nil {
+		h.gauge.m = m
+	}
+	return err
+}
+
+// endGauge ends the process of the gauge; the next look starts another one.
+func (h *Host) endGauge() {
+	h.retire(h.gauge.m.w)
+	h.gauge.m = nil
 }
 
 func (h *Host) newGauge(ctx context.Context, o worker.Options) (*meter, error) {

@@ -42,9 +42,11 @@ type Host struct {
 	tools *cc.Toolchain
 	idle  map[worker.Options][]runner
 	kept  []runner // further workers for Close to end
-	peak  *Peaks
-	spent map[string]time.Duration
-	done  bool
+	peak  *Peaks   // nil before all rates are measured
+	// glimpse has rates of a few samples; 0 where none were taken.
+	glimpse Peaks
+	spent   map[string]time.Duration
+	done    bool
 
 	// start starts a worker. Tests replace it.
 	start func(context.Context, worker.Options) (runner, error)

@@ -87,6 +87,7 @@ var rateProbes = []rateProbe{
 const (
 	probeIterations = 4096 // of one call
 	peakSamples     = 15
+	glimpseSamples  = 3 // where a rate that is too low does no harm
 )
 
 // Peak measures the peak rates of the core that times, once for a host.
@@ -103,39 +104,16 @@ func (h *Host) Peak(ctx context.Context) (Peaks, error) {
 // peakAgain measures the peak rates once more, and returns the highest ever seen: on a shared machine the core may be slow at the
 // moment.
 func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
-	so, err := h.probe(ctx)
-	if err != nil {
-		return Peaks{}, err
-	}
-	var peaks Peaks
-	h.mu.Lock()
-	if h.peak != nil {
-		peaks = *h.peak
-	}
-	h.mu.Unlock()
-	err = h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
-		return h.borrow(ctx, o, alone, func(w runner) error {
-			mask, err := supportedProbes(ctx, w, so)
-			if err != nil {
+	peaks, err := h.probePeaks(ctx, func(peaks *Peaks, w runner, mask uint32) error {
+		for i := range rateProbes {
+			if err := peaks.raise(ctx, w, h.gauge.so, mask, i, peakSamples); err != nil {
 				return err
 			}
-			for i, probe := range rateProbes {
-				if mask>>probe.id&1 == 0 {
-					continue
-				}
-				rate, err := probeRate(ctx, w, so, probe.id, probe.ops)
-				if err != nil {
-					return err
-				}
-				if known := peaks.rate(probe.unit); rate > *known {
-					*known, peaks.probes[probe.unit] = rate, &rateProbes[i]
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 	if err != nil {
-		return Peaks{}, fmt.Errorf("measuring the peak of this core: %w", err)
+		return Peaks{}, err
 	}
 	h.mu.Lock()
 	h.peak = &peaks
@@ -143,14 +121,94 @@ func (h *Host) peakAgain(ctx context.Context) (Peaks, error) {
 	return peaks, nil
 }
 
-// probeRate returns the operations a second of a probe.
-func probeRate(ctx context.Context, w runner, so string, id int, ops float64) (float64, error) {
-	m, err := newProbe(ctx, w, so, id, timing.SampleSeconds)
+// peakFor returns peak rates for which enough is true, or all of them where it is true of none. Rates only rise when more is measured,
+// and so does what they are enough for: a few samples of the fastest probes usually are.
+func (h *Host) peakFor(ctx context.Context, enough func(Peaks) bool) (Peaks, error) {
+	h.mu.Lock()
+	known, all := h.glimpse, h.peak != nil
+	if all {
+		known = *h.peak
+	}
+	h.mu.Unlock()
+	if all || enough(known) {
+		return known, nil
+	}
+	known, err := h.probePeaks(ctx, func(peaks *Peaks, w runner, mask uint32) error {
+		for _, unit := range []Unit{Floats, loads, Integers, BFloats, Halves} {
+			for i, probe := range slices.Backward(rateProbes) { // the widest of a unit comes last
+				if probe.unit != unit || mask>>probe.id&1 == 0 {
+					continue
+				}
+				if err := peaks.raise(ctx, w, h.gauge.so, mask, i, glimpseSamples); err != nil || enough(*peaks) {
+					return err
+				}
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Peaks{}, err
+	}
+	h.mu.Lock()
+	h.glimpse = known
+	h.mu.Unlock()
+	if enough(known) {
+		return known, nil
+	}
+	return h.Peak(ctx)
+}
+
+// probePeaks calls f with the rates that are known, to raise them, and a worker that has the probes. It is that of the gauge: no candidate
+// runs there. mask has the probes that the processor can run.
+func (h *Host) probePeaks(ctx context.Context, f func(peaks *Peaks, w runner, mask uint32) error) (Peaks, error) {
+	h.mu.Lock()
+	peaks := h.glimpse
+	if h.peak != nil {
+		peaks = *h.peak
+	}
+	h.mu.Unlock()
+	err := h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
+		if err := h.startGauge(ctx, o); err != nil {
+			return err
+		}
+		w := h.gauge.m.w
+		mask, err := supportedProbes(ctx, w, h.gauge.so)
+		if err == nil {
+			err = f(&peaks, w, mask)
+		}
+		if err != nil {
+			h.endGauge()
+		}
+		return err
+	})
+	if err != nil {
+		return Peaks{}, fmt.Errorf("measuring the peak of this core: %w", err)
+	}
+	return peaks, nil
+}
+
+// raise takes n samples of probe i, where the processor can run it, and enters its rate if it is higher than the known one.
+func (p *Peaks) raise(ctx context.Context, w runner, so string, mask uint32, i, n int) error {
+	probe := &rateProbes[i]
+	if mask>>probe.id&1 == 0 {
+		return nil
+	}
+	rate, err := probeRate(ctx, w, so, *probe, n)
+	if known := p.rate(probe.unit); err == nil && rate > *known {
+		*known, p.probes[probe.unit] = rate, probe
+	}
+	return err
+}
+
+// probeRate returns the operations a second of a probe, from n samples.
+func probeRate(ctx context.Context, w runner, so string, p rateProbe, n int) (float64, error) {
+	m, err := newProbe(ctx, w, so, p.id, timing.SampleSeconds)
 	if err != nil {
 		return 0, err
 	}
-	seconds, err := m.fastest(ctx, peakSamples)
-	return ops * probeIterations / seconds, err
+	seconds, err := m.fastest(ctx, n)
+	return p.ops * probeIterations / seconds, err
 }
 
 // fastest returns the second fastest of n samples, in seconds a call, because the clock may be wrong once.

@@ -9,7 +9,7 @@ import (
 	"tune/space"
 )
 
-// Rates that every core is far below, in operations and bytes a second. A time that is possible even at these rates needs no
+// Rates that every core is far above, in operations and bytes a second. A time that is possible even at these rates needs no
 // probe.
 const (
 	lowOps   = 4e9
@@ -31,15 +31,20 @@ func (c *candidate) underRoof(ctx context.Context, cost float64) error {
 	if !p.work.Roof || cost >= p.roofAt(Peaks{F32: lowOps, L1: lowBytes}, 1).seconds {
 		return nil
 	}
-	peaks, err := p.host.Peak(ctx)
+	// Rates that are not known yet are at least the low ones.
+	possible := func(peaks Peaks) bool {
+		peaks.F32, peaks.L1 = max(peaks.F32, lowOps), max(peaks.L1, lowBytes)
+		return cost >= timing.Slack*p.roofAt(peaks, c.threads()).seconds
+	}
+	peaks, err := p.host.peakFor(ctx, possible)
 	for try := 1; ; try++ {
 		if err != nil {
 			return err
 		}
-		r := p.roofAt(peaks, c.threads())
-		if cost >= timing.Slack*r.seconds {
+		if possible(peaks) {
 			return nil
 		}
+		r := p.roofAt(peaks, c.threads())
 		if try == peakTries {
 			return kernels.Reject(space.Invalid, "implausible: a call takes %.3g ns, and %s takes %.3g ns at least on this machine; where the file's work is not done by every call, say trusted: fast",
 				cost*1e9, r.why, r.seconds*1e9)

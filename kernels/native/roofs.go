@@ -176,7 +176,7 @@ func (h *Host) measureRoofs(ctx context.Context, roofs *Roofs, observe func(done
 				if mask>>p.id&1 == 0 {
 					continue
 				}
-				rate, err := probeRate(ctx, w, so, p.id, p.ops)
+				rate, err := probeRate(ctx, w, so, p, peakSamples)
 				if err != nil {
 					return err
 				}

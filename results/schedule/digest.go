@@ -125,6 +125,9 @@ func (d *Digest) add(e space.Entry) {
 // keep inserts an entry into the list of the best if it belongs there.
 func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry {
 	// The order is total, so that the list does not depend on the order of finishing.
+	if len(best) == Kept && (space.Objective{}).Compare(e, best[Kept-1]) > 0 {
+		return best // as nearly all are in a long run
+	}
 	at, _ := slices.BinarySearchFunc(best, e, space.Objective{}.Compare)
 	if at >= Kept || !belongs() {
 		return best

@@ -364,6 +364,9 @@ func writeCSV(names []string, run *results.Run, wrote func(), w io.Writer) error
 	values := make([]string, len(names))
 	return results.WriteCSV(w, run, run.LastEnd(), names, func(key string) ([]string, error) {
 		wrote()
+		if takeValues(values, key, names) {
+			return values, nil
+		}
 		// A key lists the values as the file shows them, mostly in the order of the parameters.
 		clear(values)
 		at, missing := 0, false
@@ -383,4 +386,27 @@ func writeCSV(names []string, run *results.Run, wrote func(), w io.Writer) error
 		}
 		return values, err
 	})
+}
+
+// takeValues takes the values out of a key that has each parameter, in order, and no quotes. It reports whether the key is one; any other
+// has to be read with more care.
+func takeValues(values []string, key string, names []string) bool {
+	for i, name := range names {
+		rest, ok := strings.CutPrefix(key, name)
+		if !ok || rest == "" || rest[0] != '=' {
+			return false
+		}
+		end := 1
+		for end < len(rest) && rest[end] != ' ' {
+			if rest[end] == '"' {
+				return false
+			}
+			end++
+		}
+		if last := i == len(names)-1; last != (end == len(rest)) {
+			return false
+		}
+		values[i], key = rest[1:end], rest[min(end+1, len(rest)):]
+	}
+	return key == ""
 }

@@ -196,8 +196,12 @@ func (w *Worker) Close() error {
 // the process ends.
 func (w *Worker) Unload() { w.unload(w.ctx) }
 
-// Renew makes the next Load use a fresh process, for instance for a final measurement.
-func (w *Worker) Renew() { w.stop() }
+// Renew makes the next Load use a fresh process, for instance for a final measurement. One that has loaded nothing yet is fresh.
+func (w *Worker) Renew() {
+	if w.running != nil && w.running.ran != "" {
+		w.stop()
+	}
+}
 
 // Shared reports whether the last candidate was loaded into a process in which others had run. They may have harmed it unnoticed,
 // for instance by writing past the end of a heap block. So a failure there counts only if it is repeated in a fresh process (see
