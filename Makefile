@@ -85,7 +85,7 @@ IDEAS := reach=3 fuse=false defer_c=false store_copies=0 window_gather=0 spread=
 	madd_first=false load_round=0,vector_round=0,scalar_round=0,flow_round=0
 
 test: cc
-	$(GO) test ./...
+	$(GO) test -vet=off ./...
 
 # The longer suites: many more kills, cuts and random programs.
 stress: cc
@@ -94,7 +94,7 @@ stress: cc
 # What is skipped starts processes by the hundred, in which the race detector sees nothing of tune's own goroutines, or is long
 # arithmetic on one goroutine.
 race: cc
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m \
+	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 20m \
 		-skip 'TestHostile|TestFilesAreBounded|TestFixedBesideRandom|TestFlagsWithoutObject|TestConstantInputs|TestUnwrittenElements|TestSourceForms|TestPackedIntegers|TestCommandStartsAfresh|TestCommandPlaces|TestRecipes|TestScript/(bench-kernel|bench-own|errands|explain|library|examples|unasked|measure|checked|user)|TestContestAlike|TestContestGain|TestSingleElements|TestLarge|TestResume/(auto|surrogate)_to_150' $(CONCURRENT)
 
 lint: race

@@ -133,9 +133,9 @@ type Work struct {
 	Bytes   float64 // minimum memory traffic; 0 where not stated
 	// MinSeconds is a time below which no right call can be on this machine; 0 where there is no such bound.
 	MinSeconds float64
-	// Roof rejects times that the processor cannot reach: below the time for Ops at its peak rate, or for Bytes (without them,
+	// Plausible rejects times that the processor cannot reach: below the time for Ops at its peak rate, or for Bytes (without them,
 	// the buffers of the asked case) at the rate of the first-level cache.
-	Roof bool
+	Plausible bool
 	// Cold asks for timing with the operands out of the caches: calls rotate over copies of the buffers that together exceed the
 	// last-level cache.
 	Cold bool

@@ -466,13 +466,13 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// TestRoof: what is faster than the machine can be is not believed.
-func TestRoof(t *testing.T) {
+// TestMinSeconds: what is faster than the machine can be is not believed.
+func TestMinSeconds(t *testing.T) {
 	spec := newPoly(t, 1000)
 	spec.floor = 0.001
 	p := problem(t, spec, testHost(t))
 	if m := score(t, p, spec.point(t, "plain", 1)); m["unverified"] != 1 || m["cost"] < 1e6 {
-		t.Errorf("times below the roof gave %v", m)
+		t.Errorf("times below the least possible one gave %v", m)
 	}
 }
 

@@ -465,7 +465,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if e.Kept == 0 || !(e.Cost > 0) {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)
 	}
-	if err := c.underRoof(ctx, e.Cost); err != nil {
+	if err := c.plausible(ctx, e.Cost); err != nil {
 		return kernels.Score{}, err
 	}
 	if fidelity == 0 && !e.stopped {

@@ -217,7 +217,7 @@ func (s *source) fixedBuffer(c call, i int) bool {
 
 // work returns what one call does at a shape.
 func (s *source) work(constants map[string]int) (native.Work, error) {
-	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold, Roof: !s.fast}
+	w := native.Work{OpsName: "GFLOP/s", Cold: s.cold, Plausible: !s.fast}
 	v := pointValues(space.Point{}, constants)
 	for _, e := range []struct {
 		expr expr

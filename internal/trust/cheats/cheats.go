@@ -40,7 +40,7 @@ func Run(ctx context.Context, w io.Writer, o Options) (failed int, err error) {
 	}
 	var lines []Line
 	for i, e := range entries {
-		l, err := Try(ctx, e)
+		l, err := Try(ctx, e, measurements)
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", e.Name, err)
 		}
@@ -63,8 +63,9 @@ func Run(ctx context.Context, w io.Writer, o Options) (failed int, err error) {
 // measurements is how often an entry is tried where costs of honest code differ: on a busy machine they do.
 const measurements = 3
 
-// Try tries one entry, as often as it says, until something is wrong.
-func Try(ctx context.Context, e corpus.Entry) (l Line, err error) {
+// Try tries one entry, as often as it says, until something is wrong. Where costs of honest code differ it measures up to the given number
+// of times.
+func Try(ctx context.Context, e corpus.Entry, measurements int) (l Line, err error) {
 	for range max(e.Repeat, 1) {
 		for range measurements {
 			f, err := try(ctx, e)

@@ -37,7 +37,7 @@ func TestQuick(t *testing.T) {
 	}
 	for _, e := range entries {
 		t.Run(e.Name, func(t *testing.T) {
-			l, err := Try(t.Context(), e)
+			l, err := Try(t.Context(), e, 1) // what a busy machine does to times is no error here
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,38 @@
+package native
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestPlausible: what no call can be shorter than.
+func TestPlausible(t *testing.T) {
+	peaks := Peaks{F32: 100e9, I8: 400e9, L1: 200e9}
+	for _, c := range []struct {
+		p       *Problem
+		threads int
+		want    float64
+		why     string
+	}{
+		{&Problem{traffic: 2000}, 1, 10e-9, "reading its inputs"},
+		{&Problem{traffic: 2000}, 2, 5e-9, "reading its inputs"},
+		{&Problem{traffic: 2000, work: Work{Bytes: 8000}}, 1, 20e-9, "stated bytes"},
+		{&Problem{traffic: 2000, work: Work{Ops: 1e6}}, 1, 10e-6, "stated work"},
+		{&Problem{traffic: 2000, integers: true, work: Work{Ops: 1e6}}, 1, 2.5e-6, "stated work"},
+	} {
+		r := c.p.leastAt(peaks, c.threads)
+		if d := r.seconds/c.want - 1; d > 1e-9 || d < -1e-9 || !strings.Contains(r.why, c.why) {
+			t.Errorf("%+v: %g s, %s", c.p.work, r.seconds, r.why)
+		}
+	}
+	host := NewHost(HostOptions{})
+	host.peak = &peaks
+	c := &candidate{problem: &Problem{host: host, traffic: 2000, work: Work{Plausible: true}}}
+	if err := c.plausible(context.Background(), 9.5e-9); err != nil {
+		t.Errorf("within the error of the probe: %v", err)
+	}
+	if err := c.plausible(context.Background(), 1); err != nil {
+		t.Errorf("far above the least time: %v", err)
+	}
+}
