@@ -262,7 +262,7 @@ func (g *generator) file() {
 	}
 	g.vectorPower()
 	g.scalarPower("scale")
-	g.piece("call", "scratch", "take", "weigh")
+	g.piece("call", "worker memory", "take", "weigh")
 	if g.KeyPanels {
 		g.packKeys()
 		g.panelScores()
