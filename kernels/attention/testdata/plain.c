@@ -18,9 +18,16 @@ typedef uint16_t kv; // an element of keys and values, f16
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -37,8 +44,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -81,7 +90,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const kv *restrict k = args[1], *restrict v = args[2];
 	float *restrict out = args[3];
 	const int64_t queries = dims[0], context = dims[1], heads = dims[2];
-	float *restrict w = (float *)reserve(context * sizeof(float));
+	struct scratch_small small;
+	float *restrict w = reserve(&small, context * sizeof(float));
 	for (int64_t h = 0; h < heads; h++) {
 		const kv *restrict kh = k + h / GROUP * context * HEAD, *restrict vh = v + h / GROUP * context * HEAD;
 		for (int64_t i = 0; i < queries; i++) {
@@ -109,5 +119,5 @@ void tune_kernel(void *const *args, const int64_t *dims)
 				to[d] /= sum;
 		}
 	}
-	give_back(w);
+	give_back(&small, w);
 }

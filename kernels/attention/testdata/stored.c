@@ -214,9 +214,16 @@ typedef uint16_t kv; // an element of keys and values, bf16
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -233,8 +240,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -584,13 +593,14 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	struct call c = { .q = args[0], .k = args[1], .v = args[2], .out = args[3], .queries = dims[0], .context = dims[1], .heads = dims[2] };
 	c.row_tiles = (c.queries * TOGETHER + TILE_ROWS - 1) / TILE_ROWS;
 	c.bytes = sizeof(struct scratch);
+	struct scratch_small small;
 	const int64_t keys = (c.context + TILE_KEYS - 1) / TILE_KEYS * TILE_KEYS;
 	c.ld = keys + 16;
 	c.bytes += TILE_ROWS * c.ld * sizeof(float);
 	c.packed = keys * HEAD;
 	c.bytes += 1 * c.packed * sizeof(float);
 	c.bytes = (c.bytes + 4095) / 4096 * 4096;
-	c.memory = reserve(CREW_WORKERS * c.bytes);
+	c.memory = reserve(&small, CREW_WORKERS * c.bytes);
 	parallel(task, &c, c.heads / GROUP);
-	give_back(c.memory);
+	give_back(&small, c.memory);
 }

@@ -76,9 +76,16 @@ struct job {
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -95,8 +102,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -124,7 +133,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->group = j->depth * NR;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -134,7 +143,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	// An odd number of cache lines keeps the rows of a tile out of each other's sets.
 	j->stride = ((j->depth * WORDS + 15) / 16 | 1) * 16;
 	const int64_t rows = (j->tiles * MR * j->stride + 15) / 16 * 16;
-	j->rows = reserve(4 * rows + 0 * j->group * (int64_t)sizeof(cell));
+	j->rows = reserve(small, 4 * rows + 0 * j->group * (int64_t)sizeof(cell));
 	j->packed = args[1];
 }
 
@@ -263,11 +272,12 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t t = 0; t < j->tiles; t++)
 		prepare_tile(j, t);
 	multiply(j, 0, j->tiles, 0, j->groups, j->packed);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const uint16_t *b, int64_t n, int64_t k)

@@ -441,9 +441,16 @@ struct job {
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -460,8 +467,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -490,7 +499,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->group = j->depth * NR;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -502,7 +511,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->stride = ((j->depth * WORDS + 15) / 16 | 1) * 16;
 	j->direct = j->k == j->depth * GROUP;
 	const int64_t rows = (j->tiles * MR * j->stride + 15) / 16 * 16;
-	j->rows = reserve(4 * rows + j->groups * j->group * (int64_t)sizeof(cell));
+	j->rows = reserve(small, 4 * rows + j->groups * j->group * (int64_t)sizeof(cell));
 	j->packed = (cell *)(j->rows + rows);
 }
 
@@ -662,8 +671,9 @@ static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	parallel(prepare, j, j->tiles + j->groups);
 	parallel(chunk, j, CHUNKS);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }

@@ -8,9 +8,16 @@
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -27,8 +34,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -60,7 +69,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	float *restrict c = args[3];
 	const int64_t m = dims[0], n = dims[1], k = dims[2];
 	const float scale = scales[0] * scales[1];
-	int8_t *restrict qa = reserve(m * k + n * k);
+	struct scratch_small small;
+	int8_t *restrict qa = reserve(&small, m * k + n * k);
 	for (int64_t i = 0; i < m * k; i++)
 		qa[i] = (int8_t)image_one(a[i], 1.0f / scales[0]);
 	const float *restrict w = args[1];
@@ -74,5 +84,5 @@ void tune_kernel(void *const *args, const int64_t *dims)
 				s += qa[i * k + l] * qw[j * k + l];
 			c[i * n + j] = (float)s * scale;
 		}
-	give_back(qa);
+	give_back(&small, qa);
 }

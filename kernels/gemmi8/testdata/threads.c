@@ -327,9 +327,16 @@ static inline int64_t whole_lines(int64_t words)
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -346,8 +353,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -364,7 +373,7 @@ __attribute__((destructor)) static void scratch_free(void)
 		free(scratch_kept[i]);
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	const float *scales = args[2];
 	j->a = args[0];
@@ -384,7 +393,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->panel_words = j->groups * NR;
 	const int64_t rows = whole_lines(j->tiles * MR * j->groups), starts = whole_lines(j->tiles * MR);
 	const int64_t packed = 0 * j->panel_words, partial = 0;
-	j->rows = reserve(4 * (rows + starts + packed + partial));
+	j->rows = reserve(small, 4 * (rows + starts + packed + partial));
 	j->start = (int32_t *)j->rows + rows;
 	j->packed = (word *)j->start + starts;
 	j->partial = (int32_t *)j->packed + packed;
@@ -488,10 +497,11 @@ static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	parallel(prepare, j, j->tiles);
 	parallel(chunk, j, CHUNKS);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const int8_t *w, int64_t n, int64_t k)
@@ -500,8 +510,9 @@ void tune_pack(uint8_t *packed, const int8_t *w, int64_t n, int64_t k)
 	void *args[4] = { 0, packed, scales, 0 };
 	int64_t dims[3] = { 0, n, k };
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t p = 0; p < j->panels; p++)
 		pack_panel(j, w + p * NR * k, n - p * NR < NR ? n - p * NR : NR, j->packed + p * j->panel_words);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }

@@ -84,9 +84,16 @@ static inline int64_t whole_lines(int64_t words)
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -103,8 +110,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -133,7 +142,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->panel_bytes = (j->low_bytes + j->high_bytes + j->blocks * 160 + 63) / 64 * 64;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -143,7 +152,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->tiles = (j->m + MR - 1) / MR;
 	const int64_t rows = whole_lines(j->tiles * MR * (j->k / 4)), scales = whole_lines(j->tiles * MR * j->blocks);
 	const int64_t subs = whole_lines(j->tiles * MR * j->blocks * SUBS);
-	j->rows = reserve(4 * (rows + scales + subs));
+	j->rows = reserve(small, 4 * (rows + scales + subs));
 	j->d = (float *)j->rows + rows;
 	j->sums = j->d + scales;
 }
@@ -301,11 +310,12 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t t = 0; t < j->tiles; t++)
 		quantise_tile(j, t);
 	multiply(j, 0, j->tiles, 0, (j->panels + NR - 1) / NR);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const uint8_t *w, int64_t n, int64_t k)

@@ -278,9 +278,16 @@ static inline int64_t whole_lines(int64_t words)
 enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
 static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a page, for give_back. What it holds is arbitrary.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
 	char *block = 0;
 	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
 		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
@@ -297,8 +304,10 @@ static void *reserve(int64_t bytes)
 }
 
 // give_back keeps what reserve returned for a later call.
-static void give_back(void *memory)
+static void give_back(struct scratch_small *small, void *memory)
 {
+	if (memory == small)
+		return;
 	char *block = (char *)memory - SCRATCH_PAGE;
 	for (int i = 0; i < SCRATCH_KEPT; i++) {
 		char *none = 0;
@@ -327,7 +336,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->panel_bytes = (j->low_bytes + j->high_bytes + j->blocks * 144 + 63) / 64 * 64;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -337,7 +346,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->tiles = (j->m + MR - 1) / MR;
 	const int64_t rows = whole_lines(j->tiles * MR * (j->k / 4)), scales = whole_lines(j->tiles * MR * j->blocks);
 	const int64_t subs = whole_lines(j->tiles * MR * j->blocks * SUBS);
-	j->rows = reserve(4 * (rows + scales + subs));
+	j->rows = reserve(small, 4 * (rows + scales + subs));
 	j->d = (float *)j->rows + rows;
 	j->start = (int32_t *)j->d + scales;
 }
@@ -536,10 +545,11 @@ static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	parallel(prepare, j, j->tiles);
 	parallel(chunk, j, CHUNKS);
-	give_back(j->rows);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const uint8_t *w, int64_t n, int64_t k)
