@@ -27,7 +27,7 @@ func generate(c Config, layout string, d Dims) native.Source {
 	flags := cgen.Flags{
 		Opt: c.Opt, Contract: cgen.ContractFast, ISA: c.ISA, MarchNative: true, TuneNative: c.MTune == "native", Threads: c.Workers > 1,
 	}
-	return native.Source{Lang: "c", Text: w.String(), Compiler: c.Compiler, Flags: flags.List(), Threads: max(c.Workers, 1)}
+	return native.Source{Lang: "c", Text: w.String(), Compiler: c.Compiler, Flags: flags.List(), Threads: max(c.Workers, 1), Overlaps: true}
 }
 
 // tiled writes the tiled form.

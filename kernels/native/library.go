@@ -101,16 +101,20 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		Text: strings.TrimRight(text, "\n"), Arguments: b.Call.Arguments, Dims: b.Dims, Own: b.Call.Function != "",
 	}
 	fill.Command = strings.ReplaceAll(commandText(l.Command), "*/", "* /")
+	if fill.Overlaps = b.Overlaps; b.Pack != nil {
+		if !plainText.MatchString(b.Pack.Layout) || !identifier.MatchString(b.Pack.Argument) {
+			return Library{}, errors.New("build.json: pack.layout or pack.argument is no plain text: tune has not written it")
+		}
+		fill.Packed = &packText{*b.Pack, name + "_pack", 0}
+	}
 	for _, s := range b.Symbols {
 		if !identifier.MatchString(s) {
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
 		}
 		if s == packName {
-			m := packText.FindStringSubmatch(text)
-			if m == nil {
-				return Library{}, errors.New("the source does not define tune_pack as tune writes it")
+			if fill.Pack, err = packParameters(text, b.Pack); err != nil {
+				return Library{}, err
 			}
-			fill.Pack = m[1]
 			continue
 		}
 		fill.Symbols = append(fill.Symbols, s)
@@ -137,8 +141,23 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	return l, nil
 }
 
-// packText matches the definition of the function that lays out an operand.
-var packText = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+// packDefinition matches the definition of the function that lays out an operand.
+var packDefinition = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+
+// plainText matches text that a comment of C can hold.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+-]*$`)
+
+// packParameters returns the parameters of the function tune_pack of a text. Files of earlier versions do not describe it.
+func packParameters(text string, described *Pack) (string, error) {
+	m := packDefinition.FindStringSubmatch(text)
+	if m == nil {
+		return "", errors.New("the source does not define tune_pack as tune writes it")
+	}
+	if described != nil && described.Parameters != m[1] {
+		return "", fmt.Errorf("build.json: pack.parameters is %q, and the source has %q: they are of different exports", described.Parameters, m[1])
+	}
+	return m[1], nil
+}
 
 var typeText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
 
@@ -150,7 +169,9 @@ type libraryText struct {
 	CPlusPlus             bool
 	Text                  string
 	Symbols               []string
-	Pack                  string // the parameters of the function that lays out an operand; "" where there is none
+	Pack                  string    // the parameters of the function that lays out an operand; "" where there is none
+	Packed                *packText // about it; nil in files of earlier versions
+	Overlaps              bool
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source
 	Arguments             []Argument
