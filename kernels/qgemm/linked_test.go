@@ -13,17 +13,13 @@ func TestLinked(t *testing.T) {
 	if len(instructionSets(g.machine)) == 0 {
 		t.Skip("this machine has no instructions for panels")
 	}
-	d, err := g.inputs.of(g, 1, keepSeeds)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, p := range g.Presets() {
 		switch p.Name {
 		case "panels":
-			nativetest.Linked(t, g, p.Point, d.w, nativetest.AsProgram)
-			nativetest.Linked(t, g, p.Point, d.w, nativetest.AsLibrary)
+			nativetest.Linked(t, g, p.Point, nativetest.AsProgram)
+			nativetest.Linked(t, g, p.Point, nativetest.AsLibrary)
 		case "rows":
-			nativetest.Linked(t, g, p.Point, nil, nativetest.AsLibrary)
+			nativetest.Linked(t, g, p.Point, nativetest.AsLibrary)
 		}
 	}
 }

@@ -25,9 +25,9 @@ const (
 )
 
 // Linked exports a point and compiles it into a C program, which reads the inputs of the asked case from files. What the point takes in
-// another layout is made by the exported function from raw. Two threads call the kernel at the same time, one with the elements of the
+// another layout is made by the exported function from what the baseline takes. Two threads call the kernel at the same time, one with the elements of the
 // first argument shifted by one, and each has to get what it gets alone. The result without a shift has to pass the case.
-func Linked(t *testing.T, spec native.Spec, p space.Point, raw []byte, as LinkedAs) {
+func Linked(t *testing.T, spec native.Spec, p space.Point, as LinkedAs) {
 	t.Helper()
 	c, err := Problem(t, spec).Build(t.Context(), p)
 	if err != nil {
@@ -40,7 +40,11 @@ func Linked(t *testing.T, spec native.Spec, p space.Point, raw []byte, as Linked
 		t.Fatal(err)
 	}
 	one := cases[0]
-	main := l.program(t, one, raw)
+	plain, err := spec.Cases(t.Context(), spec.Presets()[0].Point, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := l.program(t, one, plain[0].Inputs)
 	l.file(t, "main.c", main)
 	build := exec.CommandContext(t.Context(), "sh", "-c", l.build+" && "+l.command[0]+" -O1 -pthread -o main main.c kernel.o -lm")
 	build.Dir = l.dir
@@ -122,7 +126,7 @@ func (l *linked) write(t *testing.T, c kernels.Candidate) {
 }
 
 // program writes the C of a program that calls the kernel.
-func (l *linked) program(t *testing.T, one native.Case, raw []byte) string {
+func (l *linked) program(t *testing.T, one native.Case, plain [][]byte) string {
 	t.Helper()
 	var setup, names, dims []string
 	for i, b := range one.Buffers {
@@ -132,6 +136,7 @@ func (l *linked) program(t *testing.T, one native.Case, raw []byte) string {
 		}
 		switch {
 		case l.pack != nil && b.Name == l.pack.Argument:
+			raw := plain[i]
 			if int64(len(raw)) != l.pack.Bytes || int64(b.Bytes()) != l.pack.PackedBytes {
 				t.Errorf("pack says %s, and the case has %d and %d bytes", l.pack, len(raw), b.Bytes())
 			}
