@@ -107,6 +107,9 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		}
 		fill.Packed = &packText{*b.Pack, name + "_pack", 0}
 	}
+	if !fill.Own {
+		fill.Needs, fill.Version = needsOf(h.Flags), plainOr(b.Version, "a newer one")
+	}
 	for _, s := range b.Symbols {
 		if !identifier.MatchString(s) {
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
@@ -145,7 +148,33 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 var packDefinition = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
 
 // plainText matches text that a comment of C can hold.
-var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+-]*$`)
+var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+~-]*$`)
+
+// need is a flag of the compiler, and the macro that is defined where it has an effect.
+type need struct{ Flag, Macro string }
+
+// needsOf returns those flags that name features of the processor.
+func needsOf(flags []string) (needs []need) {
+	for _, f := range flags {
+		name, ok := strings.CutPrefix(f, "-m")
+		if !ok || !features.MatchString(name) {
+			continue
+		}
+		needs = append(needs, need{f, "__" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "__"})
+	}
+	return needs
+}
+
+// features are flags whose macros have their names.
+var features = regexp.MustCompile(`^(avx2|fma|f16c|avxvnni|avx512(f|bw|dq|vl|vnni|bf16|fp16)|amx-(tile|int8|bf16))$`)
+
+// plainOr returns a text that a string of C can hold, or else another one.
+func plainOr(text, other string) string {
+	if text == "" || !plainText.MatchString(text) {
+		return other
+	}
+	return text
+}
 
 // packParameters returns the parameters of the function tune_pack of a text. Files of earlier versions do not describe it.
 func packParameters(text string, described *Pack) (string, error) {
@@ -172,6 +201,8 @@ type libraryText struct {
 	Pack                  string    // the parameters of the function that lays out an operand; "" where there is none
 	Packed                *packText // about it; nil in files of earlier versions
 	Overlaps              bool
+	Needs                 []need // that the compiler must be told
+	Version               string // of the compiler that was used
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source
 	Arguments             []Argument
