@@ -57,6 +57,8 @@ type Schedule struct {
 	Closest *Closest `json:"closest,omitempty"`
 	// Search holds what the search measured of the point and of the baseline, at different moments; nil where costs are exact.
 	Search *Seen `json:"seen_by_search,omitempty"`
+	// Repacking says which argument programs have to lay out ahead for the point; nil where they pass all as they are.
+	Repacking *space.Repacking `json:"repacking,omitempty"`
 	// MachineState is how quiet the machine was while the ratio was measured; nil where it was computed.
 	MachineState *MachineState `json:"machine_state,omitempty"`
 
@@ -153,6 +155,8 @@ func (s Schedule) Validate() error {
 		return fmt.Errorf("field pairs is %d", s.Pairs)
 	case s.MachineState != nil && !(space.Finite(s.MachineState.Load) && space.Finite(s.MachineState.Busy) && space.Finite(s.MachineState.Steal) && space.Finite(s.MachineState.Drift)):
 		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
+	case s.Repacking != nil && (s.Repacking.Argument == "" || s.Repacking.Bytes < 0 || s.Repacking.PackedBytes < 0 || s.Repacking.Alignment < 1):
+		return fmt.Errorf("field repacking is %+v: want an argument, sizes from 0 and an alignment from 1", *s.Repacking)
 	case s.Verdict != "" && !s.Verdict.Valid():
 		return fmt.Errorf("field verdict is %q: want one of %q", s.Verdict, space.Verdicts())
 	case s.Search != nil && !(space.Finite(s.Search.Cost) && space.Finite(s.Search.Baseline)):

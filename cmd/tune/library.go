@@ -11,6 +11,7 @@ import (
 
 	"tune"
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/kernels/native"
@@ -73,7 +74,10 @@ func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir strin
 	for _, word := range l.Command {
 		command = append(command, kernels.ShellWord(word))
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%s\nbuild     %s\n", header, source, strings.Join(command, " "))
+	if _, err = fmt.Fprintf(a.stdout, "%s\n%s\nbuild     %s\n", header, source, strings.Join(command, " ")); err != nil || schedule.Repacking == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "repacking %s: call %s_pack, as %s says\n", plain.Line(schedule.Repacking.String()), name, header)
 	return err
 }
 

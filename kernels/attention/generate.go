@@ -16,7 +16,7 @@ import (
 func (a *Spec) Generate(p space.Point) (native.Source, error) {
 	g := &generator{knobs: a.knobs(p), point: p}
 	g.file()
-	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: a.flags(p), Threads: 1}
+	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: a.flags(p), Threads: 1, Overlaps: true}
 	if g.Parallel {
 		src.Threads = p.Int("workers")
 	}
@@ -262,7 +262,7 @@ func (g *generator) file() {
 	}
 	g.vectorPower()
 	g.scalarPower("scale")
-	g.piece("call", "scratch", "take", "weigh")
+	g.piece("call", "worker memory", "take", "weigh")
 	if g.KeyPanels {
 		g.packKeys()
 		g.panelScores()

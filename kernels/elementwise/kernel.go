@@ -49,7 +49,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "elementwise-f32",
 		Doc:     "elementwise work and reductions on arrays of float32, as generated C on this CPU",
-		Version: "3",
+		Version: "4",
 		Unit:    "ns",
 		Shape:   Fields(),
 		Rate:    space.MetricGBS,

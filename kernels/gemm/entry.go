@@ -13,6 +13,7 @@ type entry struct {
 	nt      bool
 	rowUnit int // the rows of a task are a multiple of this
 	colUnit int // and its columns of this
+	scratch int // bytes of the struct scratch, roughly
 	// part writes the statement that computes the part of C with m rows and n columns from row i0 and column j0 on. In the C code
 	// the job is j and the scratch is s; m and n are C expressions.
 	part func(m, n string)
@@ -20,6 +21,12 @@ type entry struct {
 
 func (e *entry) write() {
 	e.Piece(pieces, "job", nil)
+	if !e.stack() {
+		e.Line("#include <stdint.h>")
+		e.Line("#include <stdlib.h>")
+		e.Blank()
+		e.Piece(pieces, "scratch", nil)
+	}
 	e.Comment("Computes rows i0 to i1 and columns j0 to j1 of C.")
 	e.Open("static void part(struct scratch *s, struct job j, i64 i0, i64 i1, i64 j0, i64 j1)")
 	e.part("i1 - i0", "j1 - j0")
@@ -27,9 +34,15 @@ func (e *entry) write() {
 	if e.c.Workers > 1 {
 		e.pool()
 	} else {
-		e.Piece(pieces, "serial", map[string]any{"Job": e.job()})
+		e.Piece(pieces, "serial", map[string]any{"Job": e.job(), "Stack": e.stack()})
 	}
 }
+
+// stackBytes is how much scratch memory a call takes from the stack. Calls that need more take long enough to find it elsewhere.
+const stackBytes = 32 << 10
+
+// stack reports whether the scratch memory of all workers stands on the stack of the caller.
+func (e *entry) stack() bool { return e.scratch*max(e.c.Workers, 1) <= stackBytes }
 
 // job returns the C definition of the job, made from the arguments of tune_kernel.
 func (e *entry) job() string {
@@ -58,5 +71,5 @@ func (e *entry) pool() {
 	}
 	e.Blank()
 	e.Text(crew.Text())
-	e.Piece(pieces, "parallel", map[string]any{"Job": e.job(), "Columns": columns, "Axis": axis, "Share": share})
+	e.Piece(pieces, "parallel", map[string]any{"Job": e.job(), "Columns": columns, "Axis": axis, "Share": share, "Stack": e.stack()})
 }

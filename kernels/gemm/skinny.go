@@ -44,7 +44,7 @@ func skinny(w *writer, c Config, nt bool, d Dims) {
 		e.write()
 		return
 	}
-	s.dot()
+	e.scratch = s.dot()
 	if swapped {
 		e.c.Split = "rows"
 		e.rowUnit = c.NR
@@ -111,14 +111,15 @@ func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 // hold returns the number of rows of X that are copied at once: a multiple of MR.
 func (s *skinnyWriter) hold() int { return ceil(s.small, s.c.MR) * s.c.MR }
 
-// dot writes the form with tiles of MR × NR dot products.
-func (s *skinnyWriter) dot() {
+// dot writes the form with tiles of MR × NR dot products, and returns the size of its scratch memory.
+func (s *skinnyWriter) dot() (scratch int) {
 	c, lanes := s.c, s.c.Lanes()
 	kc := balance(s.d.K, c.KC, lanes)
 	s.Blank()
 	s.Open("struct scratch")
 	if c.PackX {
 		s.Line("float x[%d] __attribute__((aligned(64)));", s.hold()*kc)
+		scratch = 4 * s.hold() * kc
 	} else {
 		s.Line("char none;")
 	}
@@ -163,6 +164,7 @@ func (s *skinnyWriter) dot() {
 	for range 3 {
 		s.Close()
 	}
+	return scratch
 }
 
 // sum writes the function that adds the lanes of a vector.

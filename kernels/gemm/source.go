@@ -27,7 +27,7 @@ func generate(c Config, layout string, d Dims) native.Source {
 	flags := cgen.Flags{
 		Opt: c.Opt, Contract: cgen.ContractFast, ISA: c.ISA, MarchNative: true, TuneNative: c.MTune == "native", Threads: c.Workers > 1,
 	}
-	return native.Source{Lang: "c", Text: w.String(), Compiler: c.Compiler, Flags: flags.List(), Threads: max(c.Workers, 1)}
+	return native.Source{Lang: "c", Text: w.String(), Compiler: c.Compiler, Flags: flags.List(), Threads: max(c.Workers, 1), Overlaps: true}
 }
 
 // tiled writes the tiled form.
@@ -35,7 +35,7 @@ func tiled(w *writer, c Config, nt bool, d Dims) {
 	w.types(c.Vec)
 	t := newTiledWriter(w, c, nt, d)
 	w.Blank()
-	t.scratch()
+	scratch := t.scratch()
 	if c.PackX || c.PackY && nt {
 		w.transpose(c.Lanes())
 	}
@@ -45,7 +45,7 @@ func tiled(w *writer, c Config, nt bool, d Dims) {
 		f.suf, f.fixed = "_fixed", &d
 		f.write()
 	}
-	e := entry{writer: w, c: c, nt: nt, rowUnit: c.MR, colUnit: t.nr()}
+	e := entry{writer: w, c: c, nt: nt, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}
 	if c.Swap {
 		e.rowUnit, e.colUnit = e.colUnit, e.rowUnit
 	}

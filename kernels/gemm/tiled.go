@@ -419,14 +419,14 @@ func (t *tiledWriter) product() {
 	t.Close()
 }
 
-// scratch writes the struct with the buffers of one thread.
-func (t *tiledWriter) scratch() {
+// scratch writes the struct with the buffers of one thread, and returns its size.
+func (t *tiledWriter) scratch() (bytes int) {
 	c := t.c
 	t.Open("struct scratch")
-	empty := true
 	field := func(name string, n int) {
-		t.Line("float %s[%d] __attribute__((aligned(64)));", name, ceil(n, 16)*16)
-		empty = false
+		n = ceil(n, 16) * 16
+		t.Line("float %s[%d] __attribute__((aligned(64)));", name, n)
+		bytes += 4 * n
 	}
 	if c.PackX {
 		field("x", t.mc*t.kc)
@@ -442,8 +442,9 @@ func (t *tiledWriter) scratch() {
 			field("edge_y", t.nr()*t.kc)
 		}
 	}
-	if empty {
+	if bytes == 0 {
 		t.Line("char none;")
 	}
 	t.EndType()
+	return bytes
 }

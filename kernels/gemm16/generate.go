@@ -14,7 +14,9 @@ import (
 func (g *Spec) Generate(p space.Point) (native.Source, error) {
 	w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
 	w.file()
-	return native.Source{Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p)}, nil
+	return native.Source{
+		Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p), Pack: g.packOf(p), Overlaps: true,
+	}, nil
 }
 
 // flags are those of the compiler.
@@ -421,7 +423,7 @@ func (g *generator) multiply() {
 		g.Line("(void)own;")
 	}
 	if g.Tile() {
-		g.Line("tile_release();")
+		g.Line("tile_restore(&callers);")
 	}
 	g.EndFunc()
 }
@@ -429,7 +431,8 @@ func (g *generator) multiply() {
 // configure writes the configuration of the matrix tiles.
 func (g *generator) configure() {
 	mr := g.MR / tileRows
-	g.Line("struct tile_configuration sizes = { .palette = 1 };")
+	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
+	g.Line("tile_save(&callers);")
 	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
 	g.Line("sizes.columns[t] = %d;", tileBytes)
 	g.Comment("Those of C and A have no more rows than A.")

@@ -2,6 +2,7 @@ package gemm16
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
@@ -13,6 +14,9 @@ const (
 	tileRows  = 16
 	tileBytes = 64 // of a row
 )
+
+// lineBytes is the size of a cache line.
+const lineBytes = 64
 
 // layout is the form of packed B: panels of columns, one after the other. A panel has one row for each group of elements along k, in which
 // the elements of a group stand together, column by column. Rows and columns that do not exist are zeros.
@@ -78,4 +82,25 @@ func at(i, j, n, k int, nt bool) int {
 		return j*k + i
 	}
 	return i*n + j
+}
+
+// packOf describes the layout of B that a point wants; nil where it takes B as it is.
+func (g *Spec) packOf(p space.Point) *native.Pack {
+	l, ok := g.layoutOf(p, g.n, g.k)
+	if !ok || g.weights != asPacked {
+		return nil
+	}
+	cells := "one after the other"
+	if l.group > 1 {
+		cells = fmt.Sprintf("%d elements along k together", l.group)
+	}
+	return &native.Pack{
+		Repacking: space.Repacking{
+			Argument: "b", Bytes: 2 * int64(g.n) * int64(g.k), PackedBytes: int64(l.bytes()), Alignment: lineBytes,
+			Layout: fmt.Sprintf("Panels of %d columns of C, of %d bytes each. A panel has %d rows along k, and a row the elements of each column, %s. "+
+				"Rows and columns that do not exist are zeros.", l.columns, l.bytes()/l.panels, l.rows, cells),
+		},
+		Parameters: "uint8_t *packed, const uint16_t *b, int64_t n, int64_t k",
+		Sizes:      []int64{int64(g.n), int64(g.k)},
+	}
 }

@@ -44,6 +44,6 @@
 // # The kernel's interface
 //
 // The buffers are a (m·k floats), w (n·k floats or bytes, or the packed form), scales (sa, sw), and c (m·n
-// floats). The dimensions are m, n, k. Memory for quantised operands is allocated by the first call and reused by
-// later ones, so that calls must not overlap.
+// floats). The dimensions are m, n, k. Memory for quantised operands is kept from call to call. Calls may overlap: each then
+// has memory of its own.
 package gemmi8

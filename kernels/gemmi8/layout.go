@@ -1,6 +1,11 @@
 package gemmi8
 
-import "tune/space"
+import (
+	"fmt"
+
+	"tune/kernels/native"
+	"tune/space"
+)
 
 // line is the size of a cache line in bytes.
 const line = 64
@@ -79,4 +84,28 @@ func (l layout) pack(w []int8, n, k int) []byte {
 		}
 	}
 	return out
+}
+
+// packOf describes the layout of the weights that a point wants; nil where they arrive as they are.
+func (g *Spec) packOf(p space.Point) *native.Pack {
+	if g.weights != weightsPacked || p.Str("form") == formPlain {
+		return nil
+	}
+	l := layoutOf(p, g.n, g.k)
+	elements := "shorts"
+	if l.group == 4 {
+		elements = "bytes with 128 added"
+	}
+	order := "A panel has words of rows that follow each other: first the first of each row"
+	if l.dot {
+		order = fmt.Sprintf("A panel has its rows one after the other, %d bytes apart", 4*l.stride)
+	}
+	return &native.Pack{
+		Repacking: space.Repacking{
+			Argument: "w", Bytes: int64(g.n) * int64(g.k), PackedBytes: int64(l.packedBytes()), Alignment: line,
+			Layout: fmt.Sprintf("Panels of %d rows, of %d bytes each. %s. A word has %d %s. Words and rows that do not exist may hold anything.", l.nr, 4*l.panelWords, order, l.group, elements),
+		},
+		Parameters: "uint8_t *packed, const int8_t *w, int64_t n, int64_t k",
+		Sizes:      []int64{int64(g.n), int64(g.k)},
+	}
 }

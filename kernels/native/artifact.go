@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -177,10 +178,50 @@ func (c *candidate) writeHeader(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return headerText.Execute(w, struct {
-		Case
-		Point string
-	}{one, strings.ReplaceAll(c.point.Key(), "*/", "* /")})
+	fill := headerFill{Case: one, Point: strings.ReplaceAll(c.point.Key(), "*/", "* /"), Overlaps: c.source.Overlaps}
+	if c.source.Pack != nil {
+		fill.Pack = &packText{*c.source.Pack, packName, slices.IndexFunc(one.Buffers, func(b Buffer) bool { return b.Name == c.source.Pack.Argument })}
+	}
+	return headerText.Execute(w, fill)
+}
+
+// headerFill is what the template of a header is filled with.
+type headerFill struct {
+	Case
+	Point    string
+	Overlaps bool
+	Pack     *packText // nil where no argument is repacked
+}
+
+// packText is the text about a repacked argument.
+type packText struct {
+	Pack
+	Function string // that makes the layout
+	Index    int    // of the argument
+}
+
+// Call is the call that makes the layout.
+func (p packText) Call() string {
+	text := p.Function + "(packed, " + p.Argument
+	for _, n := range p.Sizes {
+		text += fmt.Sprintf(", %d", n)
+	}
+	return text + ")"
+}
+
+// LayoutLines is the layout, in lines.
+func (p packText) LayoutLines() []string { return wrapped(p.Layout, 100) }
+
+// wrapped breaks a text at spaces into lines of at most so many bytes, where words allow it.
+func wrapped(text string, most int) (lines []string) {
+	for word := range strings.FieldsSeq(text) {
+		if n := len(lines); n > 0 && len(lines[n-1])+1+len(word) <= most {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 //go:embed kernel.h.tmpl
@@ -204,6 +245,9 @@ type build struct {
 	// Files of earlier versions have neither.
 	Call    *Call    `json:"call,omitempty"`
 	Symbols []string `json:"symbols,omitempty"`
+	// Pack is the layout of an argument that is repacked. Overlaps says that several threads may call the function at once.
+	Pack     *Pack `json:"pack,omitempty"`
+	Overlaps bool  `json:"overlaps,omitempty"`
 }
 
 type buildBuffer struct {
@@ -227,7 +271,7 @@ func (c *candidate) writeBuild(w io.Writer) error {
 		of := callOf(one)
 		call = &of
 	}
-	out.Call = call
+	out.Call, out.Pack, out.Overlaps = call, c.source.Pack, c.source.Overlaps
 	if err := c.compile(context.Background()); err != nil { // it is in the cache as a rule
 		return err
 	}

@@ -101,16 +101,23 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		Text: strings.TrimRight(text, "\n"), Arguments: b.Call.Arguments, Dims: b.Dims, Own: b.Call.Function != "",
 	}
 	fill.Command = strings.ReplaceAll(commandText(l.Command), "*/", "* /")
+	if fill.Overlaps = b.Overlaps; b.Pack != nil {
+		if !plainText.MatchString(b.Pack.Layout) || !identifier.MatchString(b.Pack.Argument) {
+			return Library{}, errors.New("build.json: pack.layout or pack.argument is no plain text: tune has not written it")
+		}
+		fill.Packed = &packText{*b.Pack, name + "_pack", 0}
+	}
+	if !fill.Own {
+		fill.Needs, fill.Version = needsOf(h.Flags), plainOr(b.Version, "a newer one")
+	}
 	for _, s := range b.Symbols {
 		if !identifier.MatchString(s) {
 			return Library{}, fmt.Errorf("build.json: %q is no symbol", s)
 		}
 		if s == packName {
-			m := packText.FindStringSubmatch(text)
-			if m == nil {
-				return Library{}, errors.New("the source does not define tune_pack as tune writes it")
+			if fill.Pack, err = packParameters(text, b.Pack); err != nil {
+				return Library{}, err
 			}
-			fill.Pack = m[1]
 			continue
 		}
 		fill.Symbols = append(fill.Symbols, s)
@@ -137,8 +144,49 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 	return l, nil
 }
 
-// packText matches the definition of the function that lays out an operand.
-var packText = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+// packDefinition matches the definition of the function that lays out an operand.
+var packDefinition = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)\)$`)
+
+// plainText matches text that a comment of C can hold.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+~-]*$`)
+
+// need is a flag of the compiler, and the macro that is defined where it has an effect.
+type need struct{ Flag, Macro string }
+
+// needsOf returns those flags that name features of the processor.
+func needsOf(flags []string) (needs []need) {
+	for _, f := range flags {
+		name, ok := strings.CutPrefix(f, "-m")
+		if !ok || !features.MatchString(name) {
+			continue
+		}
+		needs = append(needs, need{f, "__" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "__"})
+	}
+	return needs
+}
+
+// features are flags whose macros have their names.
+var features = regexp.MustCompile(`^(avx2|fma|f16c|avxvnni|avx512(f|bw|dq|vl|vnni|bf16|fp16)|amx-(tile|int8|bf16))$`)
+
+// plainOr returns a text that a string of C can hold, or else another one.
+func plainOr(text, other string) string {
+	if text == "" || !plainText.MatchString(text) {
+		return other
+	}
+	return text
+}
+
+// packParameters returns the parameters of the function tune_pack of a text. Files of earlier versions do not describe it.
+func packParameters(text string, described *Pack) (string, error) {
+	m := packDefinition.FindStringSubmatch(text)
+	if m == nil {
+		return "", errors.New("the source does not define tune_pack as tune writes it")
+	}
+	if described != nil && described.Parameters != m[1] {
+		return "", fmt.Errorf("build.json: pack.parameters is %q, and the source has %q: they are of different exports", described.Parameters, m[1])
+	}
+	return m[1], nil
+}
 
 var typeText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ]*\**$`)
 
@@ -150,7 +198,11 @@ type libraryText struct {
 	CPlusPlus             bool
 	Text                  string
 	Symbols               []string
-	Pack                  string // the parameters of the function that lays out an operand; "" where there is none
+	Pack                  string    // the parameters of the function that lays out an operand; "" where there is none
+	Packed                *packText // about it; nil in files of earlier versions
+	Overlaps              bool
+	Needs                 []need // that the compiler must be told
+	Version               string // of the compiler that was used
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source
 	Arguments             []Argument

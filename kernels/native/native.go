@@ -95,6 +95,19 @@ type Source struct {
 	Header string
 	// Call says how programs call the function that tune_kernel calls; nil where they call tune_kernel.
 	Call *Call
+	// Pack says that an argument arrives in a layout that the function tune_pack of the text makes; nil where it arrives as it is.
+	Pack *Pack
+	// Overlaps says that several threads may call tune_kernel at once.
+	Overlaps bool
+}
+
+// Pack is the layout of an argument, and how the function tune_pack makes it.
+type Pack struct {
+	space.Repacking
+	// Parameters are those of tune_pack, as the text declares them; their first is the layout, their second what is repacked.
+	Parameters string `json:"parameters"`
+	// Sizes are the values of the other parameters, at the shape that was asked for.
+	Sizes []int64 `json:"sizes"`
 }
 
 // Case is one problem to check a candidate on: the asked shape, or another one that it claims to support.

@@ -51,6 +51,7 @@ type Problem struct {
 var (
 	_ kernels.Problem  = (*Problem)(nil)
 	_ kernels.Deviator = (*candidate)(nil)
+	_ kernels.Repacker = (*candidate)(nil)
 	_ kernels.Isolator = (*candidate)(nil)
 )
 
@@ -183,6 +184,14 @@ func (c *candidate) verify(one Case, buffers [][]byte) error {
 		c.deviation = c.deviation.Or(d)
 	}
 	return err
+}
+
+// Repacking returns the layout that the source takes an argument in.
+func (c *candidate) Repacking() *space.Repacking {
+	if c.source.Pack == nil {
+		return nil
+	}
+	return &c.source.Pack.Repacking
 }
 
 func (c *candidate) threads() int { return max(c.source.Threads, 1) }

@@ -13,7 +13,9 @@ import (
 func (g *Spec) Generate(p space.Point) (native.Source, error) {
 	w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
 	w.file()
-	return native.Source{Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p)}, nil
+	return native.Source{
+		Lang: "c", Text: w.String(), Compiler: p.Str("compiler"), Flags: g.flags(p), Threads: g.workers(p), Pack: g.packOf(p), Overlaps: true,
+	}, nil
 }
 
 // flags are those of the compiler. In the plain loops nothing may be contracted, because the scale of a quant is rounded before it is

@@ -33,7 +33,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "qgemm",
 		Doc:     "product of activations with weights in ggml's block formats, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

@@ -200,3 +200,51 @@ func (g *Spec) packingOf(p space.Point, n, k int) (packing, bool) {
 // signed reports whether the quants are multiplied as signed bytes: unsigned ones of eight bits need an instruction that does not
 // saturate.
 func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && !u.DotBytes }
+
+// packOf describes the layout of the weights that a point wants; nil where it takes ggml's.
+func (g *Spec) packOf(p space.Point) *native.Pack {
+	l, ok := g.packingOf(p, g.n, g.k)
+	if !ok {
+		return nil
+	}
+	return &native.Pack{
+		Repacking: space.Repacking{
+			Argument: "w", Bytes: int64(g.n) * int64(g.rowBytes()), PackedBytes: int64(l.bytes()), Alignment: line, Layout: l.words(),
+		},
+		Parameters: "uint8_t *packed, const uint8_t *w, int64_t n, int64_t k",
+		Sizes:      []int64{int64(g.n), int64(g.k)},
+	}
+}
+
+// words describes the layout. The comment of packing says the same for all formats.
+func (p packing) words() string {
+	text := fmt.Sprintf("Panels of %d rows, of %d bytes each. ", p.lanes, p.panelBytes())
+	stored := ""
+	if p.Center > 0 && !p.signed {
+		stored = fmt.Sprintf(" with %d added", p.Center)
+	}
+	if p.Bits == 8 {
+		text += fmt.Sprintf("First the quants%s, in words of 4 along k, one of each row.", stored)
+	} else {
+		text += fmt.Sprintf("First the low 4 bits of the quants%s: 4 vectors for each 32 along k, a word of a vector for each row; byte b of word r of vector i "+
+			"has the quants 4i+b (low nibble) and 16+4i+b (high nibble) of row r.", stored)
+	}
+	switch p.highBits() {
+	case 1:
+		text += " Then the fifth bits: a vector for each 32 along k; bit g of byte b of word r is of the quant 4g+b."
+	case 2:
+		text += " Then the upper 2 bits: 2 vectors for each 32 along k; bits 2g and 2g+1 of byte b of word r of vector v are of the quant 16v+4g+b."
+	}
+	text += fmt.Sprintf(" Then, for each block of %d, ", p.Weights)
+	switch {
+	case p.Whole && p.Mins:
+		text += "the scales of its sub-blocks, a byte for each row, the minima alike, and the two fp16 that they are multiplied by."
+	case p.Whole:
+		text += "the scales of its sub-blocks, a byte for each row, and the fp16 that they are multiplied by."
+	case p.Mins:
+		text += "its scales and its minima as fp16, one for each row."
+	default:
+		text += "its scales as fp16, one for each row."
+	}
+	return text + " Rows that do not exist are zeros."
+}

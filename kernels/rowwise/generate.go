@@ -19,7 +19,7 @@ const lineFloats = 16
 func (k *Spec) Generate(p space.Point) (native.Source, error) {
 	g := &generator{Spec: k, p: p, knobs: k.knobs(p)}
 	g.file()
-	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1}
+	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1, Overlaps: true}
 	if g.Parallel {
 		src.Threads = p.Int("workers")
 	}

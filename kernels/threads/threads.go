@@ -9,6 +9,9 @@
 // runs it, from 0, the calling thread, to CREW_WORKERS-1: no two tasks run with the same number at once, so that each
 // worker can have memory of its own. Which worker runs which task has no influence on a result as long as each task
 // writes to places of its own, so that the order of results is the order of tasks.
+//
+// Several threads may call it at once. The workers of a pool then serve one call after the other, so that a worker's memory has to
+// belong to the call.
 package threads
 
 import (

@@ -12,37 +12,46 @@ import (
 	"tune/kernels/threads"
 )
 
-// mainText calls parallel with various numbers of tasks, and checks that each runs once before parallel returns, and that
-// no worker runs two at a time.
+// mainText calls parallel with various numbers of tasks, from two threads at once, and checks that each task runs once before parallel
+// returns, and that no worker runs two of a call at a time.
 const mainText = `
 #include <stdio.h>
 
 enum { MOST = 40 };
-static int done[MOST];
-static int busy[CREW_WORKERS];
+struct call { int64_t once; int done[MOST], busy[CREW_WORKERS]; };
 
 static void task(void *context, int64_t i, int worker)
 {
-	if (worker < 0 || worker >= CREW_WORKERS || __atomic_fetch_add(&busy[worker], 1, __ATOMIC_SEQ_CST) != 0)
-		done[i] += 100;
-	done[i] += *(const int64_t *)context;
-	__atomic_fetch_sub(&busy[worker], 1, __ATOMIC_SEQ_CST);
+	struct call *c = context;
+	if (worker < 0 || worker >= CREW_WORKERS || __atomic_fetch_add(&c->busy[worker], 1, __ATOMIC_SEQ_CST) != 0)
+		c->done[i] += 100;
+	c->done[i] += c->once;
+	__atomic_fetch_sub(&c->busy[worker], 1, __ATOMIC_SEQ_CST);
+}
+
+static void *caller(void *p)
+{
+	for (int call = 0; call < 1000; call++) {
+		struct call c = { .once = 1 };
+		const int64_t tasks = call % MOST;
+		parallel(task, &c, tasks);
+		for (int i = 0; i < MOST; i++)
+			if (c.done[i] != (i < tasks)) {
+				printf("call %d of %d tasks: task %d ran %d times\n", call, (int)tasks, i, c.done[i]);
+				return "";
+			}
+	}
+	return p;
 }
 
 int main(void)
 {
-	for (int call = 0; call < 2000; call++) {
-		int64_t once = 1, tasks = call % MOST;
-		for (int i = 0; i < MOST; i++)
-			done[i] = 0;
-		parallel(task, &once, tasks);
-		for (int i = 0; i < MOST; i++)
-			if (done[i] != (i < tasks)) {
-				printf("call %d of %d tasks: task %d ran %d times\n", call, (int)tasks, i, done[i]);
-				return 1;
-			}
-	}
-	return 0;
+	pthread_t other;
+	void *wrong;
+	pthread_create(&other, 0, caller, 0);
+	const int own = caller(0) != 0;
+	pthread_join(other, &wrong);
+	return own || wrong;
 }
 `
 

@@ -177,6 +177,7 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 		Reproduce: append(m.reproduce(e.Number), "tune verify "+Name),
 	}
 	judge(&schedule)
+	schedule.Repacking = kernels.RepackingOf(c)
 	schedule.Metrics = kernels.WithDeviation(schedule.Metrics, c) // of all the fresh inputs
 	if i, ok := m.Kernel.Problem.Space().Index(p); ok {
 		schedule.Index = &i

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/results"
 	"tune/space"
@@ -116,6 +117,7 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 		err = verifyCosts(ctx, k, x.rebuilt, schedule)
 	}
 	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
+	x.repacking()
 	x.origin()
 	x.files()
 	phase = SavedProgram
@@ -174,6 +176,26 @@ func (x *verifier) point(ctx context.Context) {
 	}
 	if x.step(what, err) {
 		x.rebuilt = rebuilt
+	}
+}
+
+// repacking compares what the schedule says of an argument in another layout with what the point builds.
+func (x *verifier) repacking() {
+	claimed := x.Schedule.Repacking
+	if x.rebuilt == nil {
+		return
+	}
+	built := kernels.RepackingOf(x.rebuilt)
+	switch {
+	case claimed == nil && built == nil:
+	case claimed == nil:
+		x.step(built.String(), errors.New("field repacking is missing, and programs have to do this"))
+	case built == nil:
+		x.step("no argument is repacked", fmt.Errorf("field repacking says that %s is", plain.Line(claimed.Argument)))
+	case *claimed != *built:
+		x.step(built.String(), fmt.Errorf("field repacking is %s, and the point has %s", plain.Line(fmt.Sprintf("%+v", *claimed)), fmt.Sprintf("%+v", *built)))
+	default:
+		x.step(built.String(), nil)
 	}
 }
 

@@ -15,26 +15,55 @@ static const float factor = 0x1.715476p-03f;
 
 typedef uint16_t kv; // an element of keys and values, f16
 
-static char *memory;
-static int64_t memory_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes. It is kept between calls, what it holds is not.
-static char *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > memory_bytes) {
-		free(memory);
-		memory_bytes = (bytes + 4095) / 4096 * 4096;
-		memory = aligned_alloc(4096, memory_bytes);
-		if (!memory)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return memory;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(memory);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
 }
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
+}
+
 
 static inline float widen_one(kv x)
 {
@@ -61,7 +90,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const kv *restrict k = args[1], *restrict v = args[2];
 	float *restrict out = args[3];
 	const int64_t queries = dims[0], context = dims[1], heads = dims[2];
-	float *restrict w = (float *)reserve(context * sizeof(float));
+	struct scratch_small small;
+	float *restrict w = reserve(&small, context * sizeof(float));
 	for (int64_t h = 0; h < heads; h++) {
 		const kv *restrict kh = k + h / GROUP * context * HEAD, *restrict vh = v + h / GROUP * context * HEAD;
 		for (int64_t i = 0; i < queries; i++) {
@@ -89,4 +119,5 @@ void tune_kernel(void *const *args, const int64_t *dims)
 				to[d] /= sum;
 		}
 	}
+	give_back(&small, w);
 }

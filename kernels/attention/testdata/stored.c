@@ -23,10 +23,11 @@ static struct {
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
+	pthread_mutex_t turn; // of callers: the workers do one job at a time
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} crew = { .helpers = -1, .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 #define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define CREW_GENERATION(t) ((t) >> 32)
@@ -170,6 +171,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 			task(context, 0, 0);
 		return;
 	}
+	pthread_mutex_lock(&crew.turn);
 	if (crew.helpers < 0)
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
@@ -179,6 +181,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	crew_work(0, CREW_READ(crew.ticket));
 	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
+	pthread_mutex_unlock(&crew.turn);
 }
 
 static void crew_work(int worker, uint64_t mine)
@@ -208,26 +211,55 @@ static const float factor = 0x1.0527dcp-02f;
 
 typedef uint16_t kv; // an element of keys and values, bf16
 
-static char *memory;
-static int64_t memory_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes. It is kept between calls, what it holds is not.
-static char *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > memory_bytes) {
-		free(memory);
-		memory_bytes = (bytes + 4095) / 4096 * 4096;
-		memory = aligned_alloc(4096, memory_bytes);
-		if (!memory)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return memory;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(memory);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
 }
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
+}
+
 
 typedef float vec __attribute__((vector_size(16)));
 typedef int32_t ivec __attribute__((vector_size(16)));
@@ -561,12 +593,14 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	struct call c = { .q = args[0], .k = args[1], .v = args[2], .out = args[3], .queries = dims[0], .context = dims[1], .heads = dims[2] };
 	c.row_tiles = (c.queries * TOGETHER + TILE_ROWS - 1) / TILE_ROWS;
 	c.bytes = sizeof(struct scratch);
+	struct scratch_small small;
 	const int64_t keys = (c.context + TILE_KEYS - 1) / TILE_KEYS * TILE_KEYS;
 	c.ld = keys + 16;
 	c.bytes += TILE_ROWS * c.ld * sizeof(float);
 	c.packed = keys * HEAD;
 	c.bytes += 1 * c.packed * sizeof(float);
 	c.bytes = (c.bytes + 4095) / 4096 * 4096;
-	c.memory = reserve(CREW_WORKERS * c.bytes);
+	c.memory = reserve(&small, CREW_WORKERS * c.bytes);
 	parallel(task, &c, c.heads / GROUP);
+	give_back(&small, c.memory);
 }

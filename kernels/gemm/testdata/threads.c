@@ -285,10 +285,11 @@ static struct {
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
+	pthread_mutex_t turn; // of callers: the workers do one job at a time
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} crew = { .helpers = -1, .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 #define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define CREW_GENERATION(t) ((t) >> 32)
@@ -432,6 +433,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 			task(context, 0, 0);
 		return;
 	}
+	pthread_mutex_lock(&crew.turn);
 	if (crew.helpers < 0)
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
@@ -441,6 +443,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	crew_work(0, CREW_READ(crew.ticket));
 	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
+	pthread_mutex_unlock(&crew.turn);
 }
 
 static void crew_work(int worker, uint64_t mine)
@@ -450,21 +453,21 @@ static void crew_work(int worker, uint64_t mine)
 			crew_task(worker, (int64_t)CREW_TASKS(t) - 1);
 }
 
-static struct scratch scratch[CREW_WORKERS];
-
 struct call {
 	struct job j;
+	struct scratch *scratch; // of each worker
 	i64 share; // rows or columns of a task
 };
 
 static void task(void *context, int64_t number, int worker) {
 	const struct call *c = context;
 	const i64 from = number * c->share;
-	part(&scratch[worker], c->j, 0, c->j.m, from, least(c->j.n, from + c->share));
+	part(c->scratch + worker, c->j, 0, c->j.m, from, least(c->j.n, from + c->share));
 }
 
 void tune_kernel(void *const *args, const i64 *dims) {
 	struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], dims[2]};
-	struct call c = {j, 8};
+	struct scratch scratch[CREW_WORKERS];
+	struct call c = {j, scratch, 8};
 	parallel(task, &c, (j.n + c.share - 1) / c.share);
 }

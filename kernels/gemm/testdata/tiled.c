@@ -347,9 +347,8 @@ static void part(struct scratch *s, struct job j, i64 i0, i64 i1, i64 j0, i64 j1
 	product(s, i1 - i0, j1 - j0, j.k, j.a + i0 * j.lda, j.lda, j.b + j0, j.ldb, j.c + i0 * j.n + j0, j.n);
 }
 
-static struct scratch scratch;
-
 void tune_kernel(void *const *args, const i64 *dims) {
 	struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], dims[1]};
+	struct scratch scratch;
 	part(&scratch, j, 0, j.m, 0, j.n);
 }

@@ -26,10 +26,11 @@ static struct {
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
+	pthread_mutex_t turn; // of callers: the workers do one job at a time
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} crew = { .helpers = -1, .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 #define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define CREW_GENERATION(t) ((t) >> 32)
@@ -173,6 +174,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 			task(context, 0, 0);
 		return;
 	}
+	pthread_mutex_lock(&crew.turn);
 	if (crew.helpers < 0)
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
@@ -182,6 +184,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	crew_work(0, CREW_READ(crew.ticket));
 	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
+	pthread_mutex_unlock(&crew.turn);
 }
 
 static void crew_work(int worker, uint64_t mine)
@@ -218,6 +221,12 @@ static inline void tile_configure(const struct tile_configuration *c)
 	__asm__ volatile("ldtilecfg %0" :: "m"(*c) : "memory");
 }
 
+static inline void tile_save(struct tile_configuration *c)
+{
+	tile_ask();
+	__asm__ volatile("sttilecfg %0" : "=m"(*c) :: "memory");
+}
+
 #define tile_release() __asm__ volatile("tilerelease" ::: "memory")
 #define tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::: "memory")
 #define tile_load(t, from, stride) \
@@ -251,6 +260,11 @@ static inline void tile_need(int holds)
 static inline void tile_release(void)
 {
 	__builtin_memset(&tiles, 0, sizeof tiles);
+}
+
+static inline void tile_save(struct tile_configuration *c)
+{
+	*c = tiles.c; // of zeros where there is none
 }
 
 static inline void tile_configure(const struct tile_configuration *c)
@@ -361,6 +375,15 @@ TILE_DOT_BYTES(tile_dot_uu, uint8_t, uint8_t)
 
 #endif
 
+/* A program may keep a configuration of its own on a thread. What its registers hold is lost, as in any call of a function. */
+static inline void tile_restore(const struct tile_configuration *c)
+{
+	if (c->palette)
+		tile_configure(c);
+	else
+		tile_release();
+}
+
 enum { LANES = 16, MR = 32, NR = 2 * LANES }; // rows and columns of a tile
 enum { PANEL = NR }; // columns of a panel
 enum { GROUP = 2, WORDS = 1 }; // elements of B along k that stand together, a cell, and words of A that they meet
@@ -415,25 +438,53 @@ struct job {
 	int direct;            // whether A can be read as it is
 };
 
-static void *scratch;
-static int64_t scratch_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a cache line.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch_bytes = (bytes + 4095) / 4096 * 4096;
-		scratch = aligned_alloc(4096, scratch_bytes);
-		if (!scratch)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return scratch;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(scratch);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
+}
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
 }
 
 // sides fills in what follows from n and k.
@@ -448,7 +499,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->group = j->depth * NR;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -460,7 +511,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->stride = ((j->depth * WORDS + 15) / 16 | 1) * 16;
 	j->direct = j->k == j->depth * GROUP;
 	const int64_t rows = (j->tiles * MR * j->stride + 15) / 16 * 16;
-	j->rows = reserve(4 * rows + j->groups * j->group * (int64_t)sizeof(cell));
+	j->rows = reserve(small, 4 * rows + j->groups * j->group * (int64_t)sizeof(cell));
 	j->packed = (cell *)(j->rows + rows);
 }
 
@@ -579,7 +630,8 @@ static void tile(const struct job *j, int64_t t, int64_t p, const cell *w, int64
 // multiply does the tiles from t0 to t1 with the groups of panels from p0 to p1; own is room for a group.
 static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, cell *own)
 {
-	struct tile_configuration sizes = { .palette = 1 };
+	struct tile_configuration callers, sizes = { .palette = 1 };
+	tile_save(&callers);
 	for (int t = 0; t < 8; t++) {
 		sizes.columns[t] = 64;
 		// Those of C and A have no more rows than A.
@@ -593,7 +645,7 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 				tile(j, t, p, j->packed + p * j->group, g, end);
 	}
 	(void)own;
-	tile_release();
+	tile_restore(&callers);
 }
 
 enum { CHUNKS = 2 };
@@ -619,7 +671,9 @@ static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	parallel(prepare, j, j->tiles + j->groups);
 	parallel(chunk, j, CHUNKS);
+	give_back(&small, j->rows);
 }

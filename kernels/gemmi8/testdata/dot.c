@@ -101,28 +101,56 @@ static inline int64_t whole_lines(int64_t words)
 
 #include <stdlib.h>
 
-static void *scratch;
-static int64_t scratch_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a cache line.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch_bytes = (bytes + 4095) / 4096 * 4096;
-		scratch = aligned_alloc(4096, scratch_bytes);
-		if (!scratch)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return scratch;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(scratch);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
+}
+
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	const float *scales = args[2];
 	j->a = args[0];
@@ -142,7 +170,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->panel_words = j->stride * NR;
 	const int64_t rows = whole_lines(j->tiles * MR * j->stride), starts = whole_lines(j->tiles * MR);
 	const int64_t packed = 0 * j->panel_words, partial = 0;
-	j->rows = reserve(4 * (rows + starts + packed + partial));
+	j->rows = reserve(small, 4 * (rows + starts + packed + partial));
 	j->start = (int32_t *)j->rows + rows;
 	j->packed = (word *)j->start + starts;
 	j->partial = (int32_t *)j->packed + packed;
@@ -271,8 +299,10 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t t = 0; t < j->tiles; t++)
 		quantise_tile(j, t);
 	multiply(j, 0, j->tiles, 0, j->panels, j->packed);
+	give_back(&small, j->rows);
 }

@@ -25,10 +25,11 @@ static struct {
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
+	pthread_mutex_t turn; // of callers: the workers do one job at a time
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} crew = { .helpers = -1, .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 #define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define CREW_GENERATION(t) ((t) >> 32)
@@ -172,6 +173,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 			task(context, 0, 0);
 		return;
 	}
+	pthread_mutex_lock(&crew.turn);
 	if (crew.helpers < 0)
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
@@ -181,6 +183,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	crew_work(0, CREW_READ(crew.ticket));
 	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
+	pthread_mutex_unlock(&crew.turn);
 }
 
 static void crew_work(int worker, uint64_t mine)
@@ -321,28 +324,56 @@ static inline int64_t whole_lines(int64_t words)
 
 #include <stdlib.h>
 
-static void *scratch;
-static int64_t scratch_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a cache line.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch_bytes = (bytes + 4095) / 4096 * 4096;
-		scratch = aligned_alloc(4096, scratch_bytes);
-		if (!scratch)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return scratch;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(scratch);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
+}
+
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	const float *scales = args[2];
 	j->a = args[0];
@@ -362,7 +393,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->panel_words = j->groups * NR;
 	const int64_t rows = whole_lines(j->tiles * MR * j->groups), starts = whole_lines(j->tiles * MR);
 	const int64_t packed = 0 * j->panel_words, partial = 0;
-	j->rows = reserve(4 * (rows + starts + packed + partial));
+	j->rows = reserve(small, 4 * (rows + starts + packed + partial));
 	j->start = (int32_t *)j->rows + rows;
 	j->packed = (word *)j->start + starts;
 	j->partial = (int32_t *)j->packed + packed;
@@ -466,9 +497,11 @@ static void chunk(void *context, int64_t i, __attribute__((unused)) int worker)
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	parallel(prepare, j, j->tiles);
 	parallel(chunk, j, CHUNKS);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const int8_t *w, int64_t n, int64_t k)
@@ -477,7 +510,9 @@ void tune_pack(uint8_t *packed, const int8_t *w, int64_t n, int64_t k)
 	void *args[4] = { 0, packed, scales, 0 };
 	int64_t dims[3] = { 0, n, k };
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t p = 0; p < j->panels; p++)
 		pack_panel(j, w + p * NR * k, n - p * NR < NR ? n - p * NR : NR, j->packed + p * j->panel_words);
+	give_back(&small, j->rows);
 }

@@ -138,6 +138,7 @@ func TestRejected(t *testing.T) {
 		{"unknown name", "c++", "int g() { return h(); }\n", nil, space.CompileFailed, "kernel.cc:1:"},
 		{"missing header", "c", "#include <no/such/header.h>\n", nil, space.CompileFailed, "no/such/header.h"},
 		{"flag", "c", numbered(1), []string{"-march=nosuchcpu"}, space.CompileFailed, "nosuchcpu"},
+		{"unknown flag", "c", numbered(1), []string{"-O1", "-mnosuchset"}, space.CompileFailed, tc.Compilers()[0].Version + " does not know -mnosuchset: a newer compiler may; install one, or name it in the variable CC)"},
 		{"many errors", "c", strings.Repeat("x;;y z\n", 1000), nil, space.CompileFailed, "more lines"},
 		{"huge object", "c", "char x[1L<<29] = {1};\n", nil, space.CompileFailed, "(tune limits each file that a compiler writes to 256 MiB)"},
 	}
@@ -158,6 +159,24 @@ func TestRejected(t *testing.T) {
 	}
 	if _, err := tc.Build(t.Context(), "fortran", numbered(1), "", nil); err == nil || kernels.AsRejection(err) != nil {
 		t.Errorf("an unknown language gave %v, want an error of the tuner", err)
+	}
+}
+
+// TestLacks: the flags that a compiler does not know are named, whatever the compiler.
+func TestLacks(t *testing.T) {
+	u := unit{flags: []string{"-O2", "-mavxvnni", "-mamx-tile"}, compiler: Compiler{Version: "gcc 9"}}
+	const end = ": a newer compiler may; install one, or name it in the variable CC)"
+	for text, want := range map[string]string{
+		"gcc: error: unrecognized command line option '-mavxvnni'; did you mean '-mavx512vnni'?":                                                     " (gcc 9 does not know -mavxvnni" + end,
+		"gcc: error: unrecognized command-line option ‘-mavxvnni’\ngcc: error: unrecognized command-line option ‘-mamx-tile’; did you mean ‘-mabm’?": " (gcc 9 does not know -mavxvnni, -mamx-tile" + end,
+		"clang: error: unknown argument: '-mamx-tile'":                            " (gcc 9 does not know -mamx-tile" + end,
+		"clang: error: unsupported option '-mavxvnni' for target 'aarch64-linux'": " (gcc 9 does not know -mavxvnni" + end,
+		"gcc: error: unrecognized command-line option ‘-mother’":                  "",
+		"kernel.c:1:1: error: unknown type name '-mavxvnni'":                      "",
+	} {
+		if got := lacks(u, text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -333,12 +333,29 @@ func (t *Toolchain) compile(ctx context.Context, u unit, dir string, args []stri
 		return fmt.Errorf("cannot run %s: %w", u.compiler.Path, err)
 	}
 	if reason := firstErrors(text); reason != "" {
-		return kernels.Reject(space.CompileFailed, "%s: %s%s", u.compiler.Name, reason, limitReached(text))
+		return kernels.Reject(space.CompileFailed, "%s: %s%s%s", u.compiler.Name, reason, limitReached(text), lacks(u, text))
 	}
 	return kernels.Reject(space.CompileFailed, "%s: %v", u.compiler.Name, err)
 }
 
 var errTimeout = errors.New("the time for a compilation is over")
+
+// unknownFlag matches the complaint of a compiler about a flag that it does not know: of gcc with quotes of either kind, and of clang.
+var unknownFlag = regexp.MustCompile("(?:unrecognized command[- ]line option|unknown argument:|unsupported option) *['\"‘`]?(-[^'\"’; ]+)")
+
+// lacks returns the flags of a unit that its compiler does not know, and what to do about it, as the end of a sentence; "" for none.
+func lacks(u unit, text string) string {
+	var unknown []string
+	for _, m := range unknownFlag.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(u.flags, m[1]) && !slices.Contains(unknown, m[1]) {
+			unknown = append(unknown, m[1])
+		}
+	}
+	if len(unknown) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s does not know %s: a newer compiler may; install one, or name it in the variable CC)", u.compiler.Version, strings.Join(unknown, ", "))
+}
 
 // limitReached returns the limit of tune's that a compiler's messages complain of, as the end of a sentence; "" for none.
 func limitReached(text string) string {

@@ -11,9 +11,10 @@ import (
 // Pieces are named templates of C text, in the syntax of the package text/template. The templates may call two further functions,
 // vector and memory, which write types; see Vector and Memory. Beside those of a family there is "scratch", which defines
 //
-//	static void *reserve(int64_t bytes);
+//	static void *reserve(struct scratch_small *small, int64_t bytes);
+//	static void give_back(struct scratch_small *small, void *memory);
 //
-// memory that is kept between calls; it needs <stdint.h> and <stdlib.h>.
+// memory of a call, which is kept between calls unless it is small; it needs <stdint.h> and <stdlib.h>. Calls may overlap.
 type Pieces struct{ t *template.Template }
 
 //go:embed c/*.c.tmpl

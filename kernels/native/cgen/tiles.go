@@ -15,11 +15,14 @@ var tilesText string
 //
 //	tile_configure(const struct tile_configuration *)    asks for the permission of the system first
 //	tile_release()
+//	tile_save(struct tile_configuration *)               the configuration of this thread; of zeros where it has none
+//	tile_restore(const struct tile_configuration *)      what was saved
 //	tile_zero(t)
 //	tile_load(t, from, stride)                           stride is in bytes
 //	tile_store(t, to, stride)
 //	tile_dot_bf16(c, a, b)                               c += a·b, where the words of a row of b belong to columns of c
 //	tile_dot_ss, _su, _us, _uu(c, a, b)                  the same for signed and unsigned bytes of a and of b
 //
-// whose registers t, a, b and c are literals from 0 to 7. A thread has to configure its own tiles, and release them.
+// whose registers t, a, b and c are literals from 0 to 7. A thread has to configure its own tiles. A kernel saves the configuration that it
+// finds before, and restores it at the end, because the thread may be that of a program which uses tiles too.
 func Tiles() string { return tilesText }

@@ -9,10 +9,11 @@ static struct {
 	int helpers; // threads beside the caller; -1 before the first call
 	int stop;
 	struct crew_job job;
+	pthread_mutex_t turn; // of callers: the workers do one job at a time
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t threads[CREW_WORKERS];
-} crew = { .helpers = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} crew = { .helpers = -1, .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 #define CREW_READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define CREW_GENERATION(t) ((t) >> 32)
@@ -156,6 +157,7 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 			task(context, 0, 0);
 		return;
 	}
+	pthread_mutex_lock(&crew.turn);
 	if (crew.helpers < 0)
 		crew_start();
 	crew.job = (struct crew_job){ task, context };
@@ -165,4 +167,5 @@ static void parallel(void (*task)(void *context, int64_t i, int worker), void *c
 	crew_work(0, CREW_READ(crew.ticket));
 	for (int i = 0; CREW_READ(crew.finished) < tasks; i = (i + 1) % CREW_PATIENCE)
 		crew_poll(i);
+	pthread_mutex_unlock(&crew.turn);
 }

@@ -26,6 +26,12 @@ static inline void tile_configure(const struct tile_configuration *c)
 	__asm__ volatile("ldtilecfg %0" :: "m"(*c) : "memory");
 }
 
+static inline void tile_save(struct tile_configuration *c)
+{
+	tile_ask();
+	__asm__ volatile("sttilecfg %0" : "=m"(*c) :: "memory");
+}
+
 #define tile_release() __asm__ volatile("tilerelease" ::: "memory")
 #define tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::: "memory")
 #define tile_load(t, from, stride) \
@@ -59,6 +65,11 @@ static inline void tile_need(int holds)
 static inline void tile_release(void)
 {
 	__builtin_memset(&tiles, 0, sizeof tiles);
+}
+
+static inline void tile_save(struct tile_configuration *c)
+{
+	*c = tiles.c; // of zeros where there is none
 }
 
 static inline void tile_configure(const struct tile_configuration *c)
@@ -168,3 +179,12 @@ TILE_DOT_BYTES(tile_dot_us, uint8_t, int8_t)
 TILE_DOT_BYTES(tile_dot_uu, uint8_t, uint8_t)
 
 #endif
+
+/* A program may keep a configuration of its own on a thread. What its registers hold is lost, as in any call of a function. */
+static inline void tile_restore(const struct tile_configuration *c)
+{
+	if (c->palette)
+		tile_configure(c);
+	else
+		tile_release();
+}
