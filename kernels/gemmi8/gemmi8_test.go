@@ -17,7 +17,7 @@ import (
 )
 
 // fullMachine has everything that the generator knows. Its code can be generated anywhere.
-var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni"}, Cache: 32 << 20}
+var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni", "amxint8"}, Cache: 32 << 20}
 
 func specOn(t *testing.T, m native.Machine, shape string) *Spec {
 	t.Helper()
@@ -34,6 +34,9 @@ func here(t *testing.T, shape string) *Spec {
 func point(t *testing.T, g *Spec, form, isa string) space.Point {
 	t.Helper()
 	values := map[string]any{"form": form, "isa": isa, "mr": 3, "nr": 2}
+	if form == formTile {
+		values["mr"] = 1
+	}
 	if p, _ := g.Space().Parameter("isa"); p.Len() > 0 {
 		if _, ok := p.Ordinal(space.StringValue(isa)); !ok {
 			t.Skipf("this machine has no %s", isa)
@@ -327,13 +330,21 @@ func TestLargeRelu(t *testing.T) {
 
 // TestPack: the packing function of the code does what the inputs of its check have.
 func TestPack(t *testing.T) {
-	g := here(t, "m=3,n=70,k=91,weights=packed")
-	for _, in := range instructionSets(g.machine) {
-		for _, form := range []string{formPacked, formDot} {
-			p := point(t, g, form, in.Name)
+	const shape = "m=3,n=70,k=91,weights=packed"
+	g := here(t, shape)
+	for _, in := range append(instructionSets(g.machine), cgen.Lookup(cgen.AMXInt8)) {
+		for _, form := range []string{formPacked, formDot, formTile} {
+			if (form == formTile) != (in.Name == cgen.AMXInt8) {
+				continue
+			}
+			p := point(t, specOn(t, fullMachine, shape), form, in.Name)
 			src, err := g.Generate(p)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if form == formTile {
+				needAVX512(t)
+				src = emulated(t, g, p)
 			}
 			l := layoutOf(p, g.n, g.k)
 			bytes := native.Buffer{Name: "packed", Elem: native.U8, Len: l.packedBytes(), Mode: native.Out}
