@@ -332,12 +332,19 @@ func TestLargeRelu(t *testing.T) {
 func TestPack(t *testing.T) {
 	const shape = "m=3,n=70,k=91,weights=packed"
 	g := here(t, shape)
-	for _, in := range append(instructionSets(g.machine), cgen.Lookup(cgen.AMXInt8)) {
+	for i, in := range append(instructionSets(g.machine), cgen.Lookup(cgen.AMXInt8)) {
 		for _, form := range []string{formPacked, formDot, formTile} {
 			if (form == formTile) != (in.Name == cgen.AMXInt8) {
 				continue
 			}
-			p := point(t, specOn(t, fullMachine, shape), form, in.Name)
+			full := specOn(t, fullMachine, shape)
+			p := point(t, full, form, in.Name)
+			if form != formDot && i%2 == 1 { // the shorts of AVX2, the bytes of others, and tiles
+				var err error
+				if p, err = full.Space().Make(map[string]any{"form": form, "isa": in.Name, "mr": 1, "nr": 2, "panels": panelsApart}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			src, err := g.Generate(p)
 			if err != nil {
 				t.Fatal(err)
@@ -374,6 +381,27 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			}
 			if err := problem.(*native.Problem).Wrap(src, p).Check(t.Context(), 1); err != nil {
 				t.Errorf("%s, %s: %v", form, in.Name, err)
+			}
+		}
+	}
+}
+
+// TestNext: the shares of the tiles are the whole panel, whatever its width and the rows of A, and no tile asks for what follows it.
+func TestNext(t *testing.T) {
+	for _, isa := range []string{cgen.Generic, cgen.AVX2, cgen.AVX512VNNI} {
+		for _, values := range []map[string]any{{"mr": 4, "nr": 6}, {"mr": 8, "nr": 3}, {"mr": 8, "nr": 1}, {"mr": 1, "nr": 7}, {"mr": 4, "nr": 3, "mc": 32}} {
+			for _, m := range []int{1, 5, 16, 70} {
+				g := specOn(t, fullMachine, fmt.Sprintf("m=%d,weights=packed", m))
+				values["form"], values["isa"], values["next"] = formPacked, isa, yes
+				p, err := g.Space().Make(values)
+				if err != nil {
+					continue // too large for the registers, or a block of more rows than A has
+				}
+				w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
+				lines, tiles := w.nextLines()
+				if all := ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > ceil(m, w.MR) {
+					t.Errorf("m=%d %s: %d tiles ask for %d lines each, of %d in a step", m, p.Key(), tiles, lines, all)
+				}
 			}
 		}
 	}

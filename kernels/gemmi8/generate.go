@@ -39,6 +39,7 @@ type knobs struct {
 	Bytes, Group int
 	Dot, Tile    bool // these forms, not packed
 	MR, NR, KC   int
+	Apart        bool // the vectors of a panel
 	Interleaved  bool // the rows of a tile of A
 	Embedded     bool // a word of A is the operand of a multiplication
 
@@ -64,6 +65,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 	if k.Tile {
 		k.MR *= tileRows
 	}
+	k.Apart = p.Str("panels") == panelsApart
 	k.Interleaved = p.Str("activations") == activationsTiles
 	k.Embedded = in.Name == cgen.AVX512VNNI && !k.Dot && p.Str("broadcast") == broadcastEmbedded
 	if g.weights != weightsPacked {
@@ -251,6 +253,8 @@ func (g *generator) packedTile() {
 		g.Line("const int64_t stride = j->stride;")
 		g.Line("const word *a = j->rows + t * MR * stride;")
 	}
+	g.apart()
+	g.nextPanel()
 	g.packedStart()
 	g.along("to", "", "g++", g.packedStep)
 	if g.KC > 0 {
@@ -289,10 +293,76 @@ func (g *generator) packedStart() {
 	g.Close()
 }
 
+// apart writes where the vectors of a panel are that has them apart.
+func (g *generator) apart() {
+	if g.Apart {
+		for v := range g.NR {
+			g.Line("const word *w_%d = w + %d * j->groups * LANES;", v, v)
+		}
+	}
+}
+
+// weightsAt returns where vector v of a group along k is.
+func (g *generator) weightsAt(v int, group string) string {
+	if g.Apart {
+		return fmt.Sprintf("w_%d + (%s) * LANES", v, group)
+	}
+	return fmt.Sprintf("w + (%s) * NR + %d * LANES", group, v)
+}
+
+// prefetch asks for what follows a place of W, so many bytes of it.
+func (g *generator) prefetch(from string, bytes int) {
+	if ahead := g.p.Int("ahead"); ahead > 0 {
+		for at := 0; at < bytes; at += line {
+			g.Line("__builtin_prefetch((const char *)(%s) + %d);", from, ahead+at)
+		}
+	}
+}
+
+// prefetchGroups asks for what follows so many groups along k.
+func (g *generator) prefetchGroups(group string, count int) {
+	if !g.Apart {
+		g.prefetch(g.weightsAt(0, group), count*g.NR*g.Bytes)
+		return
+	}
+	for v := range g.NR {
+		g.prefetch(g.weightsAt(v, group), count*g.Bytes)
+	}
+}
+
+// nextLines returns how many lines of the next panel a tile asks for in a step, and how many tiles take part.
+func (g *generator) nextLines() (lines, tiles int) {
+	rows := g.m
+	if mc := g.p.Int("mc"); mc > 0 {
+		rows = min(rows, ceil(mc, g.MR)*g.MR)
+	}
+	all := ceil(g.NR*g.Bytes, line) // of a step
+	lines = ceil(all, ceil(rows, g.MR))
+	return lines, ceil(all, lines)
+}
+
+// nextPanel writes where the share of a tile in the next panel is. Tiles without a share ask for what they use themselves.
+func (g *generator) nextPanel() {
+	if g.p.Str("next") != yes {
+		return
+	}
+	lines, tiles := g.nextLines()
+	g.Line("const char *next = (const char *)(w + from * NR);")
+	g.Line("const int64_t share = t %% %d;", max(tiles, ceil(g.m, g.MR)))
+	g.Nested(fmt.Sprintf("if (share < %d)", tiles), fmt.Sprintf("next += 4 * j->panel_words + share * (to - from) * %d;", lines*line))
+}
+
 // packedStep writes the products of a group along k.
 func (g *generator) packedStep(group string) {
+	g.prefetchGroups(group, 1)
+	if g.p.Str("next") == yes {
+		lines, _ := g.nextLines()
+		for i := range lines {
+			g.Line("__builtin_prefetch(next + (%s - from) * %d + %d, 0, 2);", group, lines*line, i*line)
+		}
+	}
 	for v := range g.NR {
-		g.Line("const words w%d = load(w + (%s) * NR + %d * LANES);", v, group, v)
+		g.Line("const words w%d = load(%s);", v, g.weightsAt(v, group))
 	}
 	for r := range g.MR {
 		at := fmt.Sprintf("a + %d * stride + %s", r, group)
@@ -347,6 +417,11 @@ func (g *generator) matrixTile() {
 	g.tile("tile multiplies tile t with panel p, from one group along k to another.")
 	g.Line("const int64_t stride = j->stride;")
 	g.Line("const word *a = j->rows + t * MR * stride;")
+	g.apart()
+	line := "NR"
+	if g.Apart {
+		line = "LANES"
+	}
 	zero := func() { sums(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
 	if g.KC > 0 {
 		g.Line("int32_t *sums = j->partial + (t * j->panels + p) * MR * NR;")
@@ -363,11 +438,12 @@ func (g *generator) matrixTile() {
 	}
 	a, w := mr*g.NR, mr*g.NR+mr
 	g.along("to", fmt.Sprintf(" * %d", tileRows), fmt.Sprintf("g += %d", tileRows), func(group string) {
+		g.prefetchGroups(group, tileRows)
 		for r := range mr {
 			g.Line("tile_load(%d, a + %d * stride + %s, 4 * stride);", a+r, tileRows*r, group)
 		}
 		for v := range g.NR {
-			g.Line("tile_load(%d, w + (%s) * NR + %d * LANES, 4 * NR);", w+v, group, v)
+			g.Line("tile_load(%d, %s, 4 * %s);", w+v, g.weightsAt(v, group), line)
 			for r := range mr {
 				g.Line("tile_dot_ss(%d, %d, %d);", r*g.NR+v, a+r, w+v)
 			}
@@ -418,12 +494,14 @@ func (g *generator) dotTile() {
 		g.Line("const int64_t end = k / STEP * LANES;")
 	}
 	g.along(end, " * LANES", "g += LANES", func(at string) {
-		g.dotStep(at, func(c int) string {
-			if g.Direct {
-				return fmt.Sprintf("load_weights(v%d + (%s) * GROUP)", c, at)
-			}
-			return fmt.Sprintf("load(w + %d * stride + %s)", c, at)
-		})
+		place, load := "w + %d * stride + %s", "load(%s)"
+		if g.Direct {
+			place, load = "v%d + (%s) * GROUP", "load_weights(%s)"
+		}
+		for c := range g.NR {
+			g.prefetch(fmt.Sprintf(place, c, at), g.Bytes)
+		}
+		g.dotStep(at, func(c int) string { return fmt.Sprintf(load, fmt.Sprintf(place, c, at)) })
 	})
 	if g.Direct {
 		g.directTail()

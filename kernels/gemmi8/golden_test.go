@@ -19,8 +19,9 @@ func TestGolden(t *testing.T) {
 	}{
 		{"plain", "m=64,n=64,k=64", map[string]any{"form": formPlain}},
 		{"packed", "m=64,n=64,k=1000,relu=yes", map[string]any{"form": formPacked, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2, "unroll": 2, "kc": 256, "mc": 32, "broadcast": broadcastEmbedded}},
+		{"next", "m=20,n=64,k=1000,weights=packed", map[string]any{"form": formPacked, "isa": cgen.AVX512VNNI, "mr": 2, "nr": 2, "kc": 512, "next": yes, "ahead": 1024}},
 		{"dot", "m=4,n=64,k=1000,weights=int8", map[string]any{"form": formDot, "isa": cgen.AVX2, "mr": 2, "nr": 2, "unroll": 2, "pack": packNone}},
-		{"threads", "m=64,n=64,k=100,weights=packed,threads=4", map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 2, "nr": 1, "activations": activationsTiles, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
+		{"threads", "m=64,n=64,k=100,weights=packed,threads=4", map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 2, "nr": 2, "panels": panelsApart, "activations": activationsTiles, "workers": 3, "split": orderRows, "hand_out": "dynamic"}},
 		{"tile", "m=40,n=64,k=1000,relu=yes,weights=packed", map[string]any{"form": formTile, "isa": cgen.AMXInt8, "mr": 2, "nr": 2, "kc": 256}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "gemm-i8",
 		Doc:     "product of two matrices quantised to int8, as generated C on this CPU",
-		Version: "3",
+		Version: "4",
 		Unit:    "ns",
 		Shape:   Fields(),
 	}

@@ -12,13 +12,14 @@ const tileRows = 16
 type layout struct {
 	instructions
 	dot, tile  bool
-	mr         int // rows of a tile
-	nr         int // rows of W in a panel
-	unit       int // bytes of an element: 1 or 2
-	groups     int // 32-bit words of a quantised row
-	stride     int // words between quantised rows, for A and in form dot for W
-	panels     int // of W
-	panelWords int // of a panel
+	apart      bool // the vectors of a panel
+	mr         int  // rows of a tile
+	nr         int  // rows of W in a panel
+	unit       int  // bytes of an element: 1 or 2
+	groups     int  // 32-bit words of a quantised row
+	stride     int  // words between quantised rows, for A and in form dot for W
+	panels     int  // of W
+	panelWords int  // of a panel
 }
 
 // ceil returns a/b, rounded up.
@@ -27,7 +28,7 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 // layoutOf returns the layout of a tiled point at a size.
 func layoutOf(p space.Point, n, k int) layout {
 	l := layout{
-		instructions: instructionsOf(p.Str("isa")), dot: p.Str("form") == formDot, tile: p.Str("form") == formTile,
+		instructions: instructionsOf(p.Str("isa")), dot: p.Str("form") == formDot, tile: p.Str("form") == formTile, apart: p.Str("panels") == panelsApart,
 		mr: p.Int("mr"), nr: p.Int("nr"),
 	}
 	l.unit = 4 / l.group
@@ -78,8 +79,11 @@ func (l layout) pack(w []int8, n, k int) []byte {
 		row := j % l.nr
 		for i, v := range w[j*k : (j+1)*k] {
 			at := 4*(i/l.group*l.nr+row) + i%l.group*l.unit
-			if l.dot {
+			switch {
+			case l.dot:
 				at = 4*row*l.stride + i*l.unit
+			case l.apart:
+				at = 4*((row/l.Lanes()*l.groups+i/l.group)*l.Lanes()+row%l.Lanes()) + i%l.group*l.unit
 			}
 			switch {
 			case l.tile:

@@ -29,6 +29,11 @@ const (
 	broadcastRegister = "register"
 	broadcastEmbedded = "embedded"
 
+	panelsTogether = "together"
+	panelsApart    = "apart"
+
+	no, yes = "no", "yes"
+
 	activationsRows  = "rows"
 	activationsTiles = "tiles"
 )
@@ -98,6 +103,11 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 		space.Enum("activations", activationsRows, activationsTiles).If(packed).
 			Describe("quantised A: row by row, or the rows of a tile interleaved"),
+		space.Enum("panels", panelsTogether, panelsApart).If(interleaved + " && nr > 1").
+			Describe("the vectors of a panel: side by side, or each in a place of its own"),
+		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(tiled).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
+		space.Enum("next", no, yes).If(packed + " && order == 'columns'").
+			Describe("whether the tiles of A, each in part, prefetch the panel after the one that they use"),
 	}
 	constraints := []string{
 		// Only the plain loops leave the instructions to the compiler.
@@ -123,7 +133,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		}
 		parameters = append(parameters, space.Enum("pack", packs...).If(tiled).
 			Describe("W: rearranged as a whole, panel by panel where it is used, or read as it is"))
-		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0")
+		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0 && next != 'yes'")
 	}
 	if g.threads > 1 {
 		const parallel = "form != 'plain' && workers > 1"
@@ -140,14 +150,31 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	return space.New("gemm-i8", parameters, constraints...)
 }
 
+// packedStart returns the tile to start from in form packed.
+func (g *Spec) packedStart(best cgen.ISA) map[string]any {
+	const fewRows, someRows, keptBytes = 4, 64, 2 << 20
+	switch {
+	case g.m <= fewRows:
+		// Reading the weights is what takes the time: several streams, far ahead.
+		nr := 4
+		if best.Registers < 32 {
+			nr = 2
+		}
+		return map[string]any{"mr": g.m, "nr": nr, "panels": panelsApart, "ahead": 2048}
+	case best.Registers < 32:
+		return map[string]any{"mr": 4, "nr": 2}
+	case g.m <= someRows:
+		return map[string]any{"mr": 8, "nr": 3, "next": yes} // reads a panel while it multiplies by another
+	case g.n*g.k <= keptBytes:
+		return map[string]any{"mr": 14, "nr": 2, "order": orderRows} // a tile of A stays in the nearest cache, and W in a farther one
+	}
+	return map[string]any{"mr": 8, "nr": 3}
+}
+
 // newPresets makes the baseline and the points to start from.
 func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	sets := instructionSets(g.machine)
 	best := sets[len(sets)-1]
-	tile := map[string]any{"mr": 4, "nr": 2}
-	if best.Registers == 32 {
-		tile = map[string]any{"mr": 8, "nr": 3}
-	}
 	with := func(ms ...map[string]any) map[string]any {
 		out := map[string]any{"compiler": g.machine.Compilers[0], "opt": "O3"}
 		for _, m := range ms {
@@ -156,8 +183,8 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		return out
 	}
 	skinny := map[string]any{"form": formDot, "isa": best.Name, "mr": min(g.m, 4), "nr": 2, "unroll": 2}
-	if g.m == 1 {
-		skinny["nr"], skinny["unroll"] = 1, 4 // one stream through the weights
+	if g.m == 1 || best.Registers == 32 {
+		skinny["nr"] = 4 // as many streams through the weights
 	}
 	switch g.weights {
 	case weightsF32:
@@ -171,7 +198,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	}
 	list := []preset{
 		{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain, "isa": cgen.Native})},
-		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(tile, map[string]any{"form": formPacked, "isa": best.Name, "unroll": 2})},
+		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(g.packedStart(best), map[string]any{"form": formPacked, "isa": best.Name, "unroll": 2})},
 		{"dot", "rows of the weights as they are, for few rows of activations", with(skinny)},
 		{"generic", "instructions that every CPU of the architecture has", with(map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 4, "nr": 2})},
 	}
