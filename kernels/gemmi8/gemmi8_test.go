@@ -398,9 +398,13 @@ func TestNext(t *testing.T) {
 					continue // too large for the registers, or a block of more rows than A has
 				}
 				w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
-				lines, tiles := w.nextLines()
-				if all := ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > ceil(m, w.MR) {
-					t.Errorf("m=%d %s: %d tiles ask for %d lines each, of %d in a step", m, p.Key(), tiles, lines, all)
+				lines, tiles, block := w.nextLines()
+				held := m
+				if mc := p.Int("mc"); mc > 0 {
+					held = min(m, mc)
+				}
+				if all := ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > block || block != ceil(held, w.MR) {
+					t.Errorf("m=%d %s: %d of %d tiles ask for %d lines each, of %d in a step", m, p.Key(), tiles, block, lines, all)
 				}
 			}
 		}

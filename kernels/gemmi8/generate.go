@@ -330,15 +330,16 @@ func (g *generator) prefetchGroups(group string, count int) {
 	}
 }
 
-// nextLines returns how many lines of the next panel a tile asks for in a step, and how many tiles take part.
-func (g *generator) nextLines() (lines, tiles int) {
+// nextLines returns how many lines of the next panel a tile asks for in a step, how many tiles take part, and how many a block has.
+func (g *generator) nextLines() (lines, tiles, block int) {
 	rows := g.m
 	if mc := g.p.Int("mc"); mc > 0 {
 		rows = min(rows, ceil(mc, g.MR)*g.MR)
 	}
 	all := ceil(g.NR*g.Bytes, line) // of a step
-	lines = ceil(all, ceil(rows, g.MR))
-	return lines, ceil(all, lines)
+	block = ceil(rows, g.MR)
+	lines = ceil(all, block)
+	return lines, ceil(all, lines), block
 }
 
 // nextPanel writes where the share of a tile in the next panel is. Tiles without a share ask for what they use themselves.
@@ -346,9 +347,9 @@ func (g *generator) nextPanel() {
 	if g.p.Str("next") != yes {
 		return
 	}
-	lines, tiles := g.nextLines()
+	lines, tiles, block := g.nextLines()
 	g.Line("const char *next = (const char *)(w + from * NR);")
-	g.Line("const int64_t share = t %% %d;", max(tiles, ceil(g.m, g.MR)))
+	g.Line("const int64_t share = t %% %d;", block)
 	g.Nested(fmt.Sprintf("if (share < %d)", tiles), fmt.Sprintf("next += 4 * j->panel_words + share * (to - from) * %d;", lines*line))
 }
 
@@ -356,7 +357,7 @@ func (g *generator) nextPanel() {
 func (g *generator) packedStep(group string) {
 	g.prefetchGroups(group, 1)
 	if g.p.Str("next") == yes {
-		lines, _ := g.nextLines()
+		lines, _, _ := g.nextLines()
 		for i := range lines {
 			g.Line("__builtin_prefetch(next + (%s - from) * %d + %d, 0, 2);", group, lines*line, i*line)
 		}
