@@ -23,10 +23,10 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Tune a kernel at several shapes and compare it with libraries, or compare strategies",
 		Long: `bench tunes a kernel with measured costs at each shape. It measures the result in turns with the kernel's baseline and
 with the installed libraries that compute the same, which are loaded at run time: for gemm-f32 OpenBLAS, BLIS and oneDNN (on
-Debian the packages libopenblas0, libblis4 and libdnnl2), and with layout=nt ggml (tune peers fetch); for gemm-i8 oneDNN; for
-qgemm, attention and rowwise ggml. Without --peers, those that are not installed are left out. The file of your own kernel may name
-functions to compare with, as source.peers. A library that has several ways has a column for each.
-The ratio is the median over the pairs, with its 95 % interval.`,
+Debian the packages libopenblas0, libblis4 and libdnnl2), and with layout=nt ggml (tune peers fetch); for gemm-i8 and gemm-bf16
+oneDNN; for qgemm, attention, rowwise and, with layout=nt, gemm-bf16 and gemm-f16 ggml. Without --peers, those that are not
+installed are left out. The file of your own kernel may name functions to compare with, as source.peers. A library that has several
+ways has a column for each. The ratio is the median over the pairs, with its 95 % interval.`,
 		Example: `  tune bench gemm-f32 --shapes "m=128,n=128,k=128;m=512,n=512,k=512" --peers openblas,blis,dnnl --budget 1m
   tune bench gemm-f32 --shapes m=1,n=4096,k=4096,layout=nt --peers ggml
   tune bench elementwise-f32 --shapes op=relu,n=33554432 --json

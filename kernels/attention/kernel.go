@@ -31,7 +31,7 @@ const (
 )
 
 // tolerances are relative to the weighted sum of the absolute values.
-var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3, accuracyPeers: 1e-2}
+var tolerances = map[string]float64{accuracyExact: 1e-4, accuracyFast: 1e-3, accuracyHalves: 2e-3, accuracyPeers: 1e-2}
 
 // Kernel is the kernel attention.
 type Kernel struct {

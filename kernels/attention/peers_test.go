@@ -37,3 +37,13 @@ func TestPeers(t *testing.T) {
 		}
 	}
 }
+
+// TestPeerTolerances: a library has room only for the rounding that its form of attention does.
+func TestPeerTolerances(t *testing.T) {
+	for kv, want := range map[string][2]float64{kvF32: {1e-4, 1e-4}, kvF16: {1e-2, 2e-3}, kvBF16: {1e-2, 1e-2}} {
+		onePass, byScores := (&Spec{kv: kv, accuracy: accuracyFast}).forPeers()
+		if got := [2]float64{tolerances[onePass.accuracy], tolerances[byScores.accuracy]}; got != want {
+			t.Errorf("%s: one pass and all scores are held to %v, want %v", kv, got, want)
+		}
+	}
+}

@@ -75,7 +75,11 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return native.New(spec, native.Options{Host: k.Host})
+	p, err := native.New(spec, native.Options{Host: k.Host})
+	if err != nil {
+		return nil, err
+	}
+	return &problem{p.(*native.Problem), spec, k.Host}, nil
 }
 
 // Fields returns the fields of a shape.

@@ -28,7 +28,7 @@
 // # The points
 //
 // "plain" is quantisation and three loops, left to the compiler; compiled by gcc -O3 -march=native it is the
-// baseline. The other two forms work on panels of rows of W and tiles of rows of A, whose products stay in
+// baseline. The other forms work on panels of rows of W and tiles of rows of A, whose products stay in
 // registers. In a 32-bit word they keep 4 bytes or 2 shorts along k, and an instruction multiplies and adds them
 // into the 32-bit sums:
 //
@@ -36,10 +36,12 @@
 //     with 128 added, and each sum starts from −128·Σₗ a(i,l), which takes the surplus off again.
 //   - vpmaddwd takes signed shorts. Bytes are widened when they are packed: (−128)²·2 fits 32 bits, so nothing
 //     saturates, which vpmaddubsw on bytes does.
+//   - tdpbssd (AMX) takes signed times signed bytes, as they are, of whole tiles: 16 rows of 64 bytes.
 //
 // Form "packed" interleaves the rows of a panel so that a vector holds the same place along k of many outputs,
 // and a word of A is broadcast. Form "dot" leaves rows as they are, and sums the lanes of a vector at the end; it is
-// for few rows of A, where rearranging costs more than it saves, and can read weights of bytes where they are.
+// for few rows of A, where rearranging costs more than it saves, and can read weights of bytes where they are. Form
+// "tile" has the panels of form packed, for matrix tiles, which are configured in each call and released at its end.
 //
 // # The kernel's interface
 //

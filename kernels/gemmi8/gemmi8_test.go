@@ -17,7 +17,7 @@ import (
 )
 
 // fullMachine has everything that the generator knows. Its code can be generated anywhere.
-var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni"}, Cache: 32 << 20}
+var fullMachine = native.Machine{Arch: "amd64", Compilers: []string{"gcc", "clang"}, ISAs: []string{"generic", "avx2", "avx512", "avx512vnni", "avxvnni", "amxint8"}, Cache: 32 << 20}
 
 func specOn(t *testing.T, m native.Machine, shape string) *Spec {
 	t.Helper()
@@ -34,6 +34,9 @@ func here(t *testing.T, shape string) *Spec {
 func point(t *testing.T, g *Spec, form, isa string) space.Point {
 	t.Helper()
 	values := map[string]any{"form": form, "isa": isa, "mr": 3, "nr": 2}
+	if form == formTile {
+		values["mr"] = 1
+	}
 	if p, _ := g.Space().Parameter("isa"); p.Len() > 0 {
 		if _, ok := p.Ordinal(space.StringValue(isa)); !ok {
 			t.Skipf("this machine has no %s", isa)
@@ -327,13 +330,28 @@ func TestLargeRelu(t *testing.T) {
 
 // TestPack: the packing function of the code does what the inputs of its check have.
 func TestPack(t *testing.T) {
-	g := here(t, "m=3,n=70,k=91,weights=packed")
-	for _, in := range instructionSets(g.machine) {
-		for _, form := range []string{formPacked, formDot} {
-			p := point(t, g, form, in.Name)
+	const shape = "m=3,n=70,k=91,weights=packed"
+	g := here(t, shape)
+	for i, in := range append(instructionSets(g.machine), cgen.Lookup(cgen.AMXInt8)) {
+		for _, form := range []string{formPacked, formDot, formTile} {
+			if (form == formTile) != (in.Name == cgen.AMXInt8) {
+				continue
+			}
+			full := specOn(t, fullMachine, shape)
+			p := point(t, full, form, in.Name)
+			if form != formDot && i%2 == 1 { // the shorts of AVX2, the bytes of others, and tiles
+				var err error
+				if p, err = full.Space().Make(map[string]any{"form": form, "isa": in.Name, "mr": 1, "nr": 2, "panels": panelsApart}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			src, err := g.Generate(p)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if form == formTile {
+				needAVX512(t)
+				src = emulated(t, g, p)
 			}
 			l := layoutOf(p, g.n, g.k)
 			bytes := native.Buffer{Name: "packed", Elem: native.U8, Len: l.packedBytes(), Mode: native.Out}
@@ -363,6 +381,31 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			}
 			if err := problem.(*native.Problem).Wrap(src, p).Check(t.Context(), 1); err != nil {
 				t.Errorf("%s, %s: %v", form, in.Name, err)
+			}
+		}
+	}
+}
+
+// TestNext: the shares of the tiles are the whole panel, whatever its width and the rows of A, and no tile asks for what follows it.
+func TestNext(t *testing.T) {
+	for _, isa := range []string{cgen.Generic, cgen.AVX2, cgen.AVX512VNNI} {
+		for _, values := range []map[string]any{{"mr": 4, "nr": 6}, {"mr": 8, "nr": 3}, {"mr": 8, "nr": 1}, {"mr": 1, "nr": 7}, {"mr": 4, "nr": 3, "mc": 32}} {
+			for _, m := range []int{1, 5, 16, 70} {
+				g := specOn(t, fullMachine, fmt.Sprintf("m=%d,weights=packed", m))
+				values["form"], values["isa"], values["next"] = formPacked, isa, yes
+				p, err := g.Space().Make(values)
+				if err != nil {
+					continue // too large for the registers, or a block of more rows than A has
+				}
+				w := &generator{Spec: g, p: p, knobs: g.knobs(p)}
+				lines, tiles, block := w.nextLines()
+				held := m
+				if mc := p.Int("mc"); mc > 0 {
+					held = min(m, mc)
+				}
+				if all := ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > block || block != ceil(held, w.MR) {
+					t.Errorf("m=%d %s: %d of %d tiles ask for %d lines each, of %d in a step", m, p.Key(), tiles, block, lines, all)
+				}
 			}
 		}
 	}

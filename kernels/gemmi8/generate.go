@@ -39,8 +39,9 @@ type knobs struct {
 
 	ISA          string
 	Bytes, Group int
-	Dot          bool // the form dot, not packed
+	Dot, Tile    bool // these forms, not packed
 	MR, NR, KC   int
+	Apart        bool // the vectors of a panel
 	Interleaved  bool // the rows of a tile of A
 	Embedded     bool // a word of A is the operand of a multiplication
 
@@ -61,8 +62,12 @@ func (g *Spec) knobs(p space.Point) knobs {
 	}
 	in := instructionsOf(p.Str("isa"))
 	k.ISA, k.Bytes, k.Group = in.Name, in.Bytes, in.group
-	k.Dot = p.Str("form") == formDot
+	k.Dot, k.Tile = p.Str("form") == formDot, p.Str("form") == formTile
 	k.MR, k.NR, k.KC = p.Int("mr"), p.Int("nr"), p.Int("kc")
+	if k.Tile {
+		k.MR *= tileRows
+	}
+	k.Apart = p.Str("panels") == panelsApart
 	k.Interleaved = p.Str("activations") == activationsTiles
 	k.Embedded = in.Name == cgen.AVX512VNNI && !k.Dot && p.Str("broadcast") == broadcastEmbedded
 	if g.weights != weightsPacked {
@@ -72,6 +77,9 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.SplitColumns = g.workers(p) > 1 && p.Str("split") == orderColumns
 	return k
 }
+
+// Offset reports whether weights are unsigned, with 128 added.
+func (k knobs) Offset() bool { return k.Group == 4 && !k.Tile }
 
 // Lanes is the number of words in a vector.
 func (k knobs) Lanes() int { return k.Bytes / 4 }
@@ -126,6 +134,14 @@ func (k knobs) Buffers() string {
 	return "0"
 }
 
+// Results returns the expression of a vector of results from that of their sums.
+func (k knobs) Results(sums string) string {
+	if k.Relu {
+		sums = fmt.Sprintf("(%s & (%s > 0))", sums, sums)
+	}
+	return fmt.Sprintf("__builtin_convertvector(%s, vec) * scale", sums)
+}
+
 // Result returns the expression of a result from that of its sum.
 func (k knobs) Result(sum string) string {
 	if k.Relu {
@@ -162,6 +178,10 @@ func (g *generator) file() {
 		g.Text(cgen.Crew(g.p).Text())
 		g.Blank()
 	}
+	if g.Tile {
+		g.Text(cgen.Tiles())
+		g.Blank()
+	}
 	g.piece("types", "dot", "image_one", "image", "narrow", "activations")
 	switch {
 	case g.weights == weightsF32:
@@ -175,9 +195,13 @@ func (g *generator) file() {
 	} else {
 		g.piece("pack_panel")
 	}
-	if g.Dot {
+	switch {
+	case g.Dot:
 		g.dotTile()
-	} else {
+	case g.Tile:
+		g.piece("matrix results")
+		g.matrixTile()
+	default:
 		g.packedTile()
 	}
 	g.multiply()
@@ -231,6 +255,8 @@ func (g *generator) packedTile() {
 		g.Line("const int64_t stride = j->stride;")
 		g.Line("const word *a = j->rows + t * MR * stride;")
 	}
+	g.apart()
+	g.nextPanel()
 	g.packedStart()
 	g.along("to", "", "g++", g.packedStep)
 	if g.KC > 0 {
@@ -269,10 +295,77 @@ func (g *generator) packedStart() {
 	g.Close()
 }
 
+// apart writes where the vectors of a panel are that has them apart.
+func (g *generator) apart() {
+	if g.Apart {
+		for v := range g.NR {
+			g.Line("const word *w_%d = w + %d * j->groups * LANES;", v, v)
+		}
+	}
+}
+
+// weightsAt returns where vector v of a group along k is.
+func (g *generator) weightsAt(v int, group string) string {
+	if g.Apart {
+		return fmt.Sprintf("w_%d + (%s) * LANES", v, group)
+	}
+	return fmt.Sprintf("w + (%s) * NR + %d * LANES", group, v)
+}
+
+// prefetch asks for what follows a place of W, so many bytes of it.
+func (g *generator) prefetch(from string, bytes int) {
+	if ahead := g.p.Int("ahead"); ahead > 0 {
+		for at := 0; at < bytes; at += line {
+			g.Line("__builtin_prefetch((const char *)(%s) + %d);", from, ahead+at)
+		}
+	}
+}
+
+// prefetchGroups asks for what follows so many groups along k.
+func (g *generator) prefetchGroups(group string, count int) {
+	if !g.Apart {
+		g.prefetch(g.weightsAt(0, group), count*g.NR*g.Bytes)
+		return
+	}
+	for v := range g.NR {
+		g.prefetch(g.weightsAt(v, group), count*g.Bytes)
+	}
+}
+
+// nextLines returns how many lines of the next panel a tile asks for in a step, how many tiles take part, and how many a block has.
+func (g *generator) nextLines() (lines, tiles, block int) {
+	rows := g.m
+	if mc := g.p.Int("mc"); mc > 0 {
+		rows = min(rows, ceil(mc, g.MR)*g.MR)
+	}
+	all := ceil(g.NR*g.Bytes, line) // of a step
+	block = ceil(rows, g.MR)
+	lines = ceil(all, block)
+	return lines, ceil(all, lines), block
+}
+
+// nextPanel writes where the share of a tile in the next panel is. Tiles without a share ask for what they use themselves.
+func (g *generator) nextPanel() {
+	if g.p.Str("next") != yes {
+		return
+	}
+	lines, tiles, block := g.nextLines()
+	g.Line("const char *next = (const char *)(w + from * NR);")
+	g.Line("const int64_t share = t %% %d;", block)
+	g.Nested(fmt.Sprintf("if (share < %d)", tiles), fmt.Sprintf("next += 4 * j->panel_words + share * (to - from) * %d;", lines*line))
+}
+
 // packedStep writes the products of a group along k.
 func (g *generator) packedStep(group string) {
+	g.prefetchGroups(group, 1)
+	if g.p.Str("next") == yes {
+		lines, _, _ := g.nextLines()
+		for i := range lines {
+			g.Line("__builtin_prefetch(next + (%s - from) * %d + %d, 0, 2);", group, lines*line, i*line)
+		}
+	}
 	for v := range g.NR {
-		g.Line("const words w%d = load(w + (%s) * NR + %d * LANES);", v, group, v)
+		g.Line("const words w%d = load(%s);", v, g.weightsAt(v, group))
 	}
 	for r := range g.MR {
 		at := fmt.Sprintf("a + %d * stride + %s", r, group)
@@ -294,13 +387,7 @@ func (g *generator) packedStep(group string) {
 
 // packedResults writes what becomes of the accumulators: results, those of a tile at the edge by way of a copy.
 func (g *generator) packedResults() {
-	result := func(r, v int) string {
-		s := fmt.Sprintf("s%d_%d", r, v)
-		if g.Relu {
-			s = fmt.Sprintf("(%s & (%s > 0))", s, s)
-		}
-		return fmt.Sprintf("__builtin_convertvector(%s, vec) * scale", s)
-	}
+	result := func(r, v int) string { return g.Results(fmt.Sprintf("s%d_%d", r, v)) }
 	g.place()
 	g.Line("float *c = j->c + t * MR * j->n + p * NR;")
 	g.Open("if (rows >= MR && columns >= NR)")
@@ -317,6 +404,74 @@ func (g *generator) packedResults() {
 		"for (int64_t r = 0; r < MR && r < rows; r++)",
 		"for (int64_t i = 0; i < NR && i < columns; i++)",
 		"c[r * j->n + i] = edge[r * NR + i];")
+}
+
+// matrixTile writes the product of a tile with accumulators in matrix tiles: first they, then the tiles of A, then those of W have the
+// registers.
+func (g *generator) matrixTile() {
+	mr := g.MR / tileRows
+	sums := func(f func(acc int, at string)) {
+		for r := range mr {
+			for v := range g.NR {
+				f(r*g.NR+v, fmt.Sprintf("sums + %d * NR + %d", tileRows*r, tileRows*v))
+			}
+		}
+	}
+	g.tile("tile multiplies tile t with panel p, from one group along k to another.")
+	g.Line("const int64_t stride = j->stride;")
+	g.Line("const word *a = j->rows + t * MR * stride;")
+	g.apart()
+	line := "NR"
+	if g.Apart {
+		line = "LANES"
+	}
+	zero := func() { sums(func(acc int, _ string) { g.Line("tile_zero(%d);", acc) }) }
+	if g.KC > 0 {
+		g.Line("int32_t *sums = j->partial + (t * j->panels + p) * MR * NR;")
+		g.Open("if (from > 0)")
+		sums(func(acc int, at string) { g.Line("tile_load(%d, %s, 4 * NR);", acc, at) })
+		g.Out()
+		g.Line("} else {")
+		g.In()
+		zero()
+		g.Close()
+	} else {
+		g.Line("_Alignas(64) int32_t sums[MR * NR];")
+		zero()
+	}
+	a, w := mr*g.NR, mr*g.NR+mr
+	g.along("to", fmt.Sprintf(" * %d", tileRows), fmt.Sprintf("g += %d", tileRows), func(group string) {
+		g.prefetchGroups(group, tileRows)
+		for r := range mr {
+			g.Line("tile_load(%d, a + %d * stride + %s, 4 * stride);", a+r, tileRows*r, group)
+		}
+		for v := range g.NR {
+			g.Line("tile_load(%d, %s, 4 * %s);", w+v, g.weightsAt(v, group), line)
+			for r := range mr {
+				g.Line("tile_dot_ss(%d, %d, %d);", r*g.NR+v, a+r, w+v)
+			}
+		}
+	})
+	sums(func(acc int, at string) { g.Line("tile_store(%d, %s, 4 * NR);", acc, at) })
+	finish := "finish(j, t, p, sums);"
+	if g.KC > 0 {
+		g.Nested("if (to >= j->groups)", finish)
+	} else {
+		g.Line("%s", finish)
+	}
+	g.EndFunc()
+}
+
+// configure writes the configuration of the matrix tiles.
+func (g *generator) configure() {
+	mr := g.MR / tileRows
+	g.Line("struct tile_configuration sizes = { .palette = 1 };")
+	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
+	g.Line("sizes.columns[t] = 4 * LANES;")
+	g.Comment("Those of sums and of A have no more rows than A.")
+	g.Line("sizes.rows[t] = t < %d && j->m < %d ? (uint8_t)j->m : %d;", mr*g.NR+mr, tileRows, tileRows)
+	g.Close()
+	g.Line("tile_configure(&sizes);")
 }
 
 // place writes where the results of a tile belong.
@@ -342,12 +497,14 @@ func (g *generator) dotTile() {
 		g.Line("const int64_t end = k / STEP * LANES;")
 	}
 	g.along(end, " * LANES", "g += LANES", func(at string) {
-		g.dotStep(at, func(c int) string {
-			if g.Direct {
-				return fmt.Sprintf("load_weights(v%d + (%s) * GROUP)", c, at)
-			}
-			return fmt.Sprintf("load(w + %d * stride + %s)", c, at)
-		})
+		place, load := "w + %d * stride + %s", "load(%s)"
+		if g.Direct {
+			place, load = "v%d + (%s) * GROUP", "load_weights(%s)"
+		}
+		for c := range g.NR {
+			g.prefetch(fmt.Sprintf(place, c, at), g.Bytes)
+		}
+		g.dotStep(at, func(c int) string { return fmt.Sprintf(load, fmt.Sprintf(place, c, at)) })
 	})
 	if g.Direct {
 		g.directTail()
@@ -415,6 +572,9 @@ func (g *generator) dotResults() {
 func (g *generator) multiply() {
 	g.Comment("multiply does the tiles from t0 to t1 with the panels from p0 to p1; own is room for a panel.")
 	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, word *own)")
+	if g.Tile {
+		g.configure()
+	}
 	blocks := 0
 	from, to := "0", "j->groups"
 	if kc := g.KC; kc > 0 {
@@ -437,6 +597,9 @@ func (g *generator) multiply() {
 	}
 	if !g.Panel {
 		g.Line("(void)own;")
+	}
+	if g.Tile {
+		g.Line("tile_release();")
 	}
 	g.EndFunc()
 }

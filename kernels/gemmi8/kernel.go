@@ -160,7 +160,7 @@ func (g *Spec) Sizes() ([]native.Buffer, int64) {
 
 // coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here:
 // times below it are faults of a clock.
-const coreRoof = 3e12
+const coreRoof = 12e12
 
 // Work returns the operations of one call, a multiply-add counted as two, and the memory that it reads and writes
 // at the least.

@@ -10,17 +10,21 @@ import (
 // line is the size of a cache line in bytes.
 const line = 64
 
+// tileRows is the number of rows of a matrix tile of the processor.
+const tileRows = 16
+
 // layout is the form of quantised operands at a point. The generated code computes the same from its dimensions.
 type layout struct {
 	instructions
-	dot        bool
-	mr         int // rows of a tile
-	nr         int // rows of W in a panel
-	unit       int // bytes of an element: 1 or 2
-	groups     int // 32-bit words of a quantised row
-	stride     int // words between quantised rows, for A and in form dot for W
-	panels     int // of W
-	panelWords int // of a panel
+	dot, tile  bool
+	apart      bool // the vectors of a panel
+	mr         int  // rows of a tile
+	nr         int  // rows of W in a panel
+	unit       int  // bytes of an element: 1 or 2
+	groups     int  // 32-bit words of a quantised row
+	stride     int  // words between quantised rows, for A and in form dot for W
+	panels     int  // of W
+	panelWords int  // of a panel
 }
 
 // ceil returns a/b, rounded up.
@@ -28,13 +32,20 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 
 // layoutOf returns the layout of a tiled point at a size.
 func layoutOf(p space.Point, n, k int) layout {
-	l := layout{instructions: instructionsOf(p.Str("isa")), dot: p.Str("form") == formDot, mr: p.Int("mr"), nr: p.Int("nr")}
+	l := layout{
+		instructions: instructionsOf(p.Str("isa")), dot: p.Str("form") == formDot, tile: p.Str("form") == formTile, apart: p.Str("panels") == panelsApart,
+		mr: p.Int("mr"), nr: p.Int("nr"),
+	}
 	l.unit = 4 / l.group
 	l.groups = ceil(k, l.group)
-	if l.dot {
-		l.groups = ceil(l.groups, l.Lanes()) * l.Lanes()
-	} else {
+	if l.dot || l.tile {
+		l.groups = ceil(l.groups, l.Lanes()) * l.Lanes() // whole vectors, or whole matrix tiles
+	}
+	if !l.dot {
 		l.nr *= l.Lanes()
+	}
+	if l.tile {
+		l.mr *= tileRows
 	}
 	// An odd number of lines keeps the rows of a tile out of each other's cache sets.
 	l.stride = (ceil(4*l.groups, line) | 1) * line / 4
@@ -73,12 +84,18 @@ func (l layout) pack(w []int8, n, k int) []byte {
 		row := j % l.nr
 		for i, v := range w[j*k : (j+1)*k] {
 			at := 4*(i/l.group*l.nr+row) + i%l.group*l.unit
-			if l.dot {
+			switch {
+			case l.dot:
 				at = 4*row*l.stride + i*l.unit
+			case l.apart:
+				at = 4*((row/l.Lanes()*l.groups+i/l.group)*l.Lanes()+row%l.Lanes()) + i%l.group*l.unit
 			}
-			if l.group == 4 {
+			switch {
+			case l.tile:
+				panel[at] = uint8(v)
+			case l.group == 4:
 				panel[at] = uint8(v) + 128
-			} else {
+			default:
 				putInt16(panel[at:], int16(v))
 			}
 		}

@@ -17,6 +17,7 @@ const (
 	formPlain  = "plain"
 	formPacked = "packed"
 	formDot    = "dot"
+	formTile   = "tile"
 
 	packAhead = "ahead"
 	packPanel = "panel"
@@ -28,9 +29,17 @@ const (
 	broadcastRegister = "register"
 	broadcastEmbedded = "embedded"
 
+	panelsTogether = "together"
+	panelsApart    = "apart"
+
+	no, yes = "no", "yes"
+
 	activationsRows  = "rows"
 	activationsTiles = "tiles"
 )
+
+// maxTiles is the number of registers of matrix tiles.
+const maxTiles = 8
 
 // instructions describe how an instruction set multiplies.
 type instructions struct {
@@ -52,6 +61,9 @@ func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.Generic, cgen.AVX2, cgen.AVXVNNI, cgen.AVX512, cgen.AVX512VNNI)
 }
 
+// hasTiles reports whether a machine has matrix tiles of bytes.
+func hasTiles(m native.Machine) bool { return len(cgen.Select(m, cgen.AMXInt8)) > 0 }
+
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
 	isas := []string{cgen.Native}
@@ -68,29 +80,47 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	}
 	const tiled = "form != 'plain'"
 	const packed = "form == 'packed'"
+	const interleaved = "form != 'plain' && form != 'dot'"
+	forms, formDoc, rowsDoc := []string{formPlain, formPacked, formDot}, "plain loops, panels interleaved for broadcasts, or rows as they are for dot products", "rows of A in a tile"
+	if hasTiles(g.machine) {
+		forms, isas = append(forms, formTile), append(isas, cgen.AMXInt8)
+		formDoc = "plain loops, panels interleaved for broadcasts, rows as they are for dot products, or panels for matrix tiles"
+		rowsDoc = "rows of A in a tile; of matrix tiles in form tile"
+	}
 	parameters := []space.Parameter{
-		space.Enum("form", formPlain, formPacked, formDot).
-			Describe("plain loops, panels interleaved for broadcasts, or rows as they are for dot products"),
+		space.Enum("form", forms...).Describe(formDoc),
 		space.Enum("compiler", g.machine.Compilers...).Describe("the compiler"),
 		space.Enum("opt", "O2", "O3").WithDefault("O3").Describe("its level of optimisation"),
 		space.Enum("isa", isas...).
 			Describe("instruction set: all that the CPU has, as the compiler knows it, or a named one"),
-		space.Range("mr", 1, 16).WithDefault(4).If(tiled).Describe("rows of A in a tile"),
+		space.Range("mr", 1, 16).WithDefault(4).If(tiled).Describe(rowsDoc),
 		space.Range("nr", 1, 8).WithDefault(2).If(tiled).
-			Describe("rows of W in a panel: vectors of them in form packed, single ones in form dot"),
+			Describe("rows of W in a panel: single ones in form dot, as many as a vector has words otherwise"),
 		space.Ints("unroll", 1, 2, 4, 8).If(tiled).Describe("steps along k in one turn of the inner loop"),
-		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048, 4096)...).If(packed).Describe("elements along k in a block; 0 is all"),
+		space.Ints("kc", cgen.Blocks(g.k, 256, 512, 1024, 2048, 4096)...).If(interleaved).Describe("elements along k in a block; 0 is all"),
 		space.Ints("mc", cgen.Blocks(g.m, 32, 64, 128, 256, 512)...).If(tiled).Describe("rows of A in a block, up to a whole tile; 0 is all"),
 		space.Enum("order", orderColumns, orderRows).If(tiled).
 			Describe("outer loop in a block: over panels, which stay in the cache, or over tiles"),
 		space.Enum("activations", activationsRows, activationsTiles).If(packed).
 			Describe("quantised A: row by row, or the rows of a tile interleaved"),
+		space.Enum("panels", panelsTogether, panelsApart).If(interleaved + " && nr > 1").
+			Describe("the vectors of a panel: side by side, or each in a place of its own"),
+		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(tiled).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
+		space.Enum("next", no, yes).If(packed + " && order == 'columns'").
+			Describe("whether the tiles of A, each in part, prefetch the panel after the one that they use"),
 	}
 	constraints := []string{
 		// Only the plain loops leave the instructions to the compiler.
 		"form == 'plain' || isa != 'native'",
-		"mr * nr + nr + 1 <= " + registers,
 	}
+	vectors := "mr * nr + nr + 1 <= " + registers
+	if hasTiles(g.machine) {
+		constraints = append(constraints,
+			"form != 'tile' || isa == 'amxint8'", "form == 'tile' || isa != 'amxint8'",
+			fmt.Sprintf("form != 'tile' || mr * nr + mr + nr <= %d", maxTiles))
+		vectors = "form == 'tile' || " + vectors
+	}
+	constraints = append(constraints, vectors)
 	if slices.ContainsFunc(sets, func(in cgen.ISA) bool { return in.Name == cgen.AVX512VNNI }) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastRegister, broadcastEmbedded).If(packed+" && isa == 'avx512vnni'").
 			Describe("a word of A: loaded into a register, or operand of each multiplication"))
@@ -103,7 +133,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		}
 		parameters = append(parameters, space.Enum("pack", packs...).If(tiled).
 			Describe("W: rearranged as a whole, panel by panel where it is used, or read as it is"))
-		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0")
+		constraints = append(constraints, "pack != 'panel' || order == 'columns' && mc == 0 && kc == 0 && next != 'yes'")
 	}
 	if g.threads > 1 {
 		const parallel = "form != 'plain' && workers > 1"
@@ -120,14 +150,31 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	return space.New("gemm-i8", parameters, constraints...)
 }
 
+// packedStart returns the tile to start from in form packed.
+func (g *Spec) packedStart(best cgen.ISA) map[string]any {
+	const fewRows, someRows, keptBytes = 4, 64, 2 << 20
+	switch {
+	case g.m <= fewRows:
+		// Reading the weights is what takes the time: several streams, far ahead.
+		nr := 4
+		if best.Registers < 32 {
+			nr = 2
+		}
+		return map[string]any{"mr": g.m, "nr": nr, "panels": panelsApart, "ahead": 2048}
+	case best.Registers < 32:
+		return map[string]any{"mr": 4, "nr": 2}
+	case g.m <= someRows:
+		return map[string]any{"mr": 8, "nr": 3, "next": yes} // reads a panel while it multiplies by another
+	case g.n*g.k <= keptBytes:
+		return map[string]any{"mr": 14, "nr": 2, "order": orderRows} // a tile of A stays in the nearest cache, and W in a farther one
+	}
+	return map[string]any{"mr": 8, "nr": 3}
+}
+
 // newPresets makes the baseline and the points to start from.
 func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	sets := instructionSets(g.machine)
 	best := sets[len(sets)-1]
-	tile := map[string]any{"mr": 4, "nr": 2}
-	if best.Registers == 32 {
-		tile = map[string]any{"mr": 8, "nr": 3}
-	}
 	with := func(ms ...map[string]any) map[string]any {
 		out := map[string]any{"compiler": g.machine.Compilers[0], "opt": "O3"}
 		for _, m := range ms {
@@ -136,8 +183,8 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		return out
 	}
 	skinny := map[string]any{"form": formDot, "isa": best.Name, "mr": min(g.m, 4), "nr": 2, "unroll": 2}
-	if g.m == 1 {
-		skinny["nr"], skinny["unroll"] = 1, 4 // one stream through the weights
+	if g.m == 1 || best.Registers == 32 {
+		skinny["nr"] = 4 // as many streams through the weights
 	}
 	switch g.weights {
 	case weightsF32:
@@ -145,14 +192,22 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	case weightsInt8:
 		skinny["pack"] = packNone
 	}
-	list := []struct {
+	type preset struct {
 		name, doc string
 		values    map[string]any
-	}{
+	}
+	list := []preset{
 		{"baseline", "plain loops, compiled with -O3 for this CPU", with(map[string]any{"form": formPlain, "isa": cgen.Native})},
-		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(tile, map[string]any{"form": formPacked, "isa": best.Name, "unroll": 2})},
+		{"packed", "interleaved panels, a tile that fills the registers of the best instruction set", with(g.packedStart(best), map[string]any{"form": formPacked, "isa": best.Name, "unroll": 2})},
 		{"dot", "rows of the weights as they are, for few rows of activations", with(skinny)},
 		{"generic", "instructions that every CPU of the architecture has", with(map[string]any{"form": formPacked, "isa": cgen.Generic, "mr": 4, "nr": 2})},
+	}
+	if hasTiles(g.machine) {
+		values := map[string]any{"form": formTile, "isa": cgen.AMXInt8, "mr": 2, "nr": 2}
+		if g.m <= tileRows {
+			values["mr"], values["nr"] = 1, 3
+		}
+		list = append(list, preset{"tile", "matrix tiles, four accumulators where A has the rows", with(values)})
 	}
 	var out []kernels.Preset
 	for _, l := range list {
@@ -160,7 +215,7 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("preset %s: %w", l.name, err)
 		}
-		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "packed" || l.name == "dot"})
+		out = append(out, kernels.Preset{Name: l.name, Doc: l.doc, Point: p, Start: l.name == "packed" || l.name == "dot" || l.name == "tile"})
 	}
 	return out, nil
 }

@@ -190,10 +190,14 @@ type Graph struct {
 
 // MulMat is a product of weights of a type, n rows of k, and activations of float32, m rows of k: C = A·Wᵀ in float32, m rows of n.
 // Arguments 0, 1 and 2 are A, W and C, and the dimensions m, n and k.
-func MulMat(t Type) Graph {
+func MulMat(t Type) Graph { return MulMatOf(t, F32) }
+
+// MulMatOf is the same with activations of a type: float32, or F16 or BF16 as the weights.
+func MulMatOf(t, activations Type) Graph {
 	return Graph{
 		Doc: "C = A·Wᵀ with weights in " + t.Name, Dims: 3, Weights: 1,
-		Build: fmt.Sprintf("\ttensor *w = weights(%d, dims[2], dims[1], 1);\n\tresult(product(w, argument(F32, dims[2], dims[0], 1, 0)), 2);", t.Number),
+		Build: fmt.Sprintf("\ttensor *w = weights(%d, dims[2], dims[1], 1);\n\tresult(product(w, argument(%d, dims[2], dims[0], 1, 0)), 2);",
+			t.Number, activations.Number),
 	}
 }
 

@@ -165,15 +165,21 @@ func TestGGMLAttention(t *testing.T) {
 	}
 }
 
-// Threads that ggml starts are allowed, and compute the same.
+// Threads that ggml starts are allowed, and compute the same. They are there before the calls that are timed.
 func TestGGMLThreads(t *testing.T) {
 	g := ggml(t)
 	rng := rand.New(rand.NewPCG(8, 9))
 	const m, n, k = 5, 96, 256
 	a, w := floats(rng, m*k), floats(rng, n*k)
-	got := native.AsFloats(calls(t, g.Source(peers.MulMat(peers.F32), peers.Plain, 2), []int64{m, n, k}, m*n, native.AsBytes(a), native.AsBytes(w)))
-	if worst := worstProduct(got, a, wide(w), m, n, k); !(worst < 1e-6) {
-		t.Errorf("the error is %.2g", worst)
+	for _, threads := range []int{1, 2} {
+		source := g.Source(peers.MulMat(peers.F32), peers.Plain, threads)
+		if !strings.Contains(source.Text, "ggml_backend_cpu_set_threadpool(backend, ggml_threadpool_new(") {
+			t.Errorf("with %d threads a call makes a pool of its own", threads)
+		}
+		got := native.AsFloats(calls(t, source, []int64{m, n, k}, m*n, native.AsBytes(a), native.AsBytes(w)))
+		if worst := worstProduct(got, a, wide(w), m, n, k); !(worst < 1e-6) {
+			t.Errorf("with %d threads the error is %.2g", threads, worst)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ type Product struct {
 	A, W, C    string // types: f32·f32→f32, bf16·bf16→f32, s8·s8→s32, u8·s8→s32
 	Transposed bool   // W is stored n by k, otherwise k by n
 	Packed     bool   // W is in the layout that oneDNN asks for, as Packer makes it
+	// RoundA and RoundW say that an argument of bf16 arrives as float32, and is rounded in the call.
+	RoundA, RoundW bool
 }
 
 // Quantised is a Product of the integers that floats are quantised to, as package gemmi8 defines it. Its arguments are A (floats), W

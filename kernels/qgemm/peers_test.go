@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/peers"
 )
@@ -33,6 +34,40 @@ func TestPeers(t *testing.T) {
 			if err != nil && (i == 0 || !peer.Optional) {
 				t.Errorf("%s: %s: %v", shape, peer.Name, err)
 			}
+		}
+	}
+}
+
+// TestPeerTolerance: ggml's rounding of scales, up to 2⁻¹¹, is let through, and an error of 0.3 % of what is added up is not.
+func TestPeerTolerance(t *testing.T) {
+	s, err := kernels.ParseShape(Fields(), "m=3,n=16,k=64,format=q4_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewSpec(s, fullMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := peerSpec{g}
+	list, err := spec.Cases(t.Context(), g.Presets()[0].Point, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := g.inputs.of(g, 1, keepSeeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for share, want := range map[float64]bool{0x1p-11: true, 3e-3: false} {
+		var c []float32
+		for i := range 3 {
+			for _, r := range d.want.rows[i] {
+				c = append(c, float32(r.want+share*r.size))
+			}
+		}
+		buffers := make([][]byte, len(list[0].Buffers))
+		buffers[len(buffers)-1] = native.AsBytes(c)
+		if _, err := list[0].Verify(buffers); (err == nil) != want {
+			t.Errorf("results that are off by %g of what is added up: %v", share, err)
 		}
 	}
 }

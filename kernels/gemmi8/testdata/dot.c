@@ -1,6 +1,6 @@
-// form=dot compiler=gcc opt=O3 isa=avx2 mr=2 nr=2 unroll=2 mc=0 order=columns pack=none
+// form=dot compiler=gcc opt=O3 isa=avx2 mr=2 nr=2 unroll=2 mc=0 order=columns ahead=0 pack=none
 // gcc -std=gnu11 -O3 -ffp-contract=off -mavx2 -mfma
-// gemm-i8, relu=false, weights=int8: form=dot compiler=gcc opt=O3 isa=avx2 mr=2 nr=2 unroll=2 mc=0 order=columns pack=none
+// gemm-i8, relu=false, weights=int8: form=dot compiler=gcc opt=O3 isa=avx2 mr=2 nr=2 unroll=2 mc=0 order=columns ahead=0 pack=none
 #include <stdint.h>
 
 enum { LANES = 8, GROUP = 2, MR = 2, NR = 2 };

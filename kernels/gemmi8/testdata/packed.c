@@ -1,6 +1,6 @@
-// form=packed compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=2 unroll=2 kc=256 mc=32 order=columns activations=rows broadcast=embedded pack=ahead
+// form=packed compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=2 unroll=2 kc=256 mc=32 order=columns activations=rows panels=together ahead=0 next=no broadcast=embedded pack=ahead
 // gcc -std=gnu11 -O3 -ffp-contract=off -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512 -mavx512vnni
-// gemm-i8, relu=true, weights=f32: form=packed compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=2 unroll=2 kc=256 mc=32 order=columns activations=rows broadcast=embedded pack=ahead
+// gemm-i8, relu=true, weights=f32: form=packed compiler=gcc opt=O3 isa=avx512vnni mr=2 nr=2 unroll=2 kc=256 mc=32 order=columns activations=rows panels=together ahead=0 next=no broadcast=embedded pack=ahead
 #include <stdint.h>
 
 enum { LANES = 16, GROUP = 4, MR = 2, NR = 2 * LANES };

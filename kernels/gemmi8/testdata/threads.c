@@ -1,6 +1,6 @@
-// form=packed compiler=gcc opt=O3 isa=generic mr=2 nr=1 unroll=1 kc=0 mc=0 order=columns activations=tiles workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// form=packed compiler=gcc opt=O3 isa=generic mr=2 nr=2 unroll=1 kc=0 mc=0 order=columns activations=tiles panels=apart ahead=0 next=no workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 // gcc -std=gnu11 -O3 -ffp-contract=off -pthread -D_GNU_SOURCE
-// gemm-i8, relu=false, weights=packed: form=packed compiler=gcc opt=O3 isa=generic mr=2 nr=1 unroll=1 kc=0 mc=0 order=columns activations=tiles workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// gemm-i8, relu=false, weights=packed: form=packed compiler=gcc opt=O3 isa=generic mr=2 nr=2 unroll=1 kc=0 mc=0 order=columns activations=tiles panels=apart ahead=0 next=no workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 #include <stdint.h>
 
 #include <pthread.h>
@@ -193,7 +193,7 @@ static void crew_work(int worker, uint64_t mine)
 			crew_task(worker, (int64_t)CREW_TASKS(t) - 1);
 }
 
-enum { LANES = 4, GROUP = 2, MR = 2, NR = 1 * LANES };
+enum { LANES = 4, GROUP = 2, MR = 2, NR = 2 * LANES };
 typedef uint32_t word __attribute__((may_alias)); // GROUP elements of a row
 typedef int16_t unit __attribute__((may_alias)); // an element
 typedef int32_t words __attribute__((vector_size(16)));
@@ -430,8 +430,9 @@ static void pack_panel(const struct job *j, const int8_t *w, int64_t rows, word 
 			word row[1024 / GROUP];
 			row[groups - 1] = 0;
 			weights((unit *)row, w + r * j->k + l, count, j->inverse_w);
+			word *lane = to + (r / LANES * j->groups + l / GROUP) * LANES + r % LANES;
 			for (int64_t g = 0; g < groups; g++)
-				to[(l / GROUP + g) * NR + r] = row[g];
+				lane[g * LANES] = row[g];
 		}
 	}
 }
@@ -440,27 +441,38 @@ static void pack_panel(const struct job *j, const int8_t *w, int64_t rows, word 
 static void tile(const struct job *j, int64_t t, int64_t p, const word *w, int64_t from, int64_t to)
 {
 	const word *a = j->rows + t * MR * j->groups;
+	const word *w_0 = w + 0 * j->groups * LANES;
+	const word *w_1 = w + 1 * j->groups * LANES;
 	words s0_0 = { 0 };
+	words s0_1 = { 0 };
 	words s1_0 = { 0 };
+	words s1_1 = { 0 };
 	int64_t g = from;
 	for (; g < to; g++) {
-		const words w0 = load(w + (g) * NR + 0 * LANES);
+		const words w0 = load(w_0 + (g) * LANES);
+		const words w1 = load(w_1 + (g) * LANES);
 		const words a0 = splat((int32_t)*(a + (g) * MR + 0));
 		s0_0 = dot(s0_0, w0, a0);
+		s0_1 = dot(s0_1, w1, a0);
 		const words a1 = splat((int32_t)*(a + (g) * MR + 1));
 		s1_0 = dot(s1_0, w0, a1);
+		s1_1 = dot(s1_1, w1, a1);
 	}
 	const float scale = j->scale;
 	const int64_t rows = j->m - t * MR, columns = j->n - p * NR;
 	float *c = j->c + t * MR * j->n + p * NR;
 	if (rows >= MR && columns >= NR) {
 		*(vec_memory *)(c + 0 * j->n + 0 * LANES) = __builtin_convertvector(s0_0, vec) * scale;
+		*(vec_memory *)(c + 0 * j->n + 1 * LANES) = __builtin_convertvector(s0_1, vec) * scale;
 		*(vec_memory *)(c + 1 * j->n + 0 * LANES) = __builtin_convertvector(s1_0, vec) * scale;
+		*(vec_memory *)(c + 1 * j->n + 1 * LANES) = __builtin_convertvector(s1_1, vec) * scale;
 		return;
 	}
 	float edge[MR * NR];
 	*(vec_memory *)(edge + 0 * NR + 0 * LANES) = __builtin_convertvector(s0_0, vec) * scale;
+	*(vec_memory *)(edge + 0 * NR + 1 * LANES) = __builtin_convertvector(s0_1, vec) * scale;
 	*(vec_memory *)(edge + 1 * NR + 0 * LANES) = __builtin_convertvector(s1_0, vec) * scale;
+	*(vec_memory *)(edge + 1 * NR + 1 * LANES) = __builtin_convertvector(s1_1, vec) * scale;
 	for (int64_t r = 0; r < MR && r < rows; r++)
 		for (int64_t i = 0; i < NR && i < columns; i++)
 			c[r * j->n + i] = edge[r * NR + i];
