@@ -74,7 +74,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "rowwise",
 		Doc:     "softmax, norms, rope, activations and argmax of rows of float32, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
 		Rate:    space.MetricGBS,
