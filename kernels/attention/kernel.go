@@ -44,7 +44,7 @@ func (Kernel) Info() kernels.Info {
 	return kernels.Info{
 		Name:    "attention",
 		Doc:     "attention over cached keys and values, decoding or prompts, as generated C on this CPU",
-		Version: "1",
+		Version: "2",
 		Unit:    "ns",
 		Shape:   Fields(),
 		Rate:    space.MetricGFLOPS,
