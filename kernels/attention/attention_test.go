@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/blocks"
 	"tune/kernels/native"
 	"tune/kernels/native/cgen"
 	"tune/kernels/native/nativetest"
@@ -118,6 +120,56 @@ func TestInstructionSets(t *testing.T) {
 		built, err := nativetest.Problem(t, a).Build(t.Context(), p)
 		if err == nil && (c.isa == cgen.Generic || slices.Contains(has, c.isa)) {
 			err = built.Check(t.Context(), 4)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// halves is the family on one key in each head, whose values are all numbers of half precision: so they are the result.
+type halves struct{ *Spec }
+
+func (halves) CaseClass(space.Point) string { return "halves" }
+
+func (h halves) Cases(context.Context, space.Point, uint64) ([]native.Case, error) {
+	heads := 1 << 16 / h.head
+	c := native.Case{
+		Name: "halves", Dims: []int64{1, 1, int64(heads), int64(heads), int64(h.head)}, Buffers: h.buffers(size{1, 1, heads, heads}),
+		Inputs: [][]byte{make([]byte, 4<<16), make([]byte, 2<<16), make([]byte, 2<<16), nil},
+	}
+	for bits := range 1 << 16 {
+		binary.NativeEndian.PutUint16(c.Inputs[2][2*bits:], uint16(bits))
+	}
+	c.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+		for bits, got := range native.AsFloats(buffers[3]) {
+			want := blocks.FromF16(uint16(bits))
+			nan := got != got && want != want
+			if !nan && got != want && !(math.Abs(float64(got-want)) <= 1e-6*math.Abs(float64(want))) {
+				return kernels.Deviation{}, kernels.Reject(space.WrongAnswer, "%#04x becomes %v, want %v", bits, got, want)
+			}
+		}
+		return kernels.Deviation{}, nil
+	}
+	return []native.Case{c}, nil
+}
+
+// TestHalves: each way to widen half precision gives every number, infinities and NaN too.
+func TestHalves(t *testing.T) {
+	m := nativetest.Here(t)
+	a := specOn(t, m, "queries=1,context=1,heads=1,kv_heads=1,head=64,kv=f16")
+	points := []map[string]any{{"form": formPlain}}
+	for _, isa := range instructionSets(m, kvF16) {
+		points = append(points, map[string]any{"form": formOnline, "isa": isa.Name, "lanes": isa.Lanes(), "values": layoutPanels, "opt": "O2"})
+	}
+	for _, values := range points {
+		p, err := a.Space().Make(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := nativetest.Problem(t, halves{a}).Build(t.Context(), p)
+		if err == nil {
+			err = built.Check(t.Context(), 1)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", p, err)

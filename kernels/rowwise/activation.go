@@ -6,6 +6,9 @@ import "fmt"
 // side by side.
 func (g *generator) activation() {
 	g.piece("larger")
+	if g.interleave {
+		g.piece("hold")
+	}
 	switch {
 	case g.form == formTable:
 		g.piece("table")
@@ -17,13 +20,13 @@ func (g *generator) activation() {
 		if !g.Reduce {
 			g.piece("smaller")
 		}
-		g.piece("exponential", "reciprocal", "sigmoid")
+		g.piece("exponential", "sigmoid")
 	}
 	if g.Q8 {
 		g.piece("wider", "quantise")
 	}
 	if g.Together > 1 {
-		g.rowsFunc(g.Together)
+		g.rowsFunc("rows", g.Together)
 		g.activate(g.Together)
 		g.EndFunc()
 	}
@@ -80,14 +83,38 @@ func (g *generator) eachInput(count int) []string {
 // activate writes the loop.
 func (g *generator) activate(count int) {
 	g.sweep("0", "n", g.here(count), func(step []place) {
+		if woven := count * len(step); g.woven(woven) {
+			g.Block(func() { g.activateWoven(count, step) })
+			return
+		}
 		for r := range count {
 			for _, v := range step {
 				value := fmt.Sprintf("activated(%s)", g.load(fmt.Sprintf("%s%d", g.Inputs[0], r), v, "0.f"))
-				if len(g.Inputs) > 1 {
-					value += " * " + g.load(fmt.Sprintf("%s%d", g.Inputs[1], r), v, "0.f")
-				}
-				g.store(fmt.Sprintf("y%d", r), v, value, true)
+				g.store(fmt.Sprintf("y%d", r), v, g.times(value, r, v), true)
 			}
 		}
 	})
+}
+
+// times returns the activated value, multiplied where there is a second input.
+func (g *generator) times(value string, row int, v place) string {
+	if len(g.Inputs) > 1 {
+		value += " * " + g.load(fmt.Sprintf("%s%d", g.Inputs[1], row), v, "0.f")
+	}
+	return value
+}
+
+// activateWoven writes a step whose vectors are computed side by side.
+func (g *generator) activateWoven(count int, step []place) {
+	for r := range count {
+		for u, v := range step {
+			g.Line("vec v_%d = %s;", r*len(step)+u, g.load(fmt.Sprintf("%s%d", g.Inputs[0], r), v, "0.f"))
+		}
+	}
+	g.weaveActivations(count * len(step))
+	for r := range count {
+		for u, v := range step {
+			g.store(fmt.Sprintf("y%d", r), v, g.times(fmt.Sprintf("y_%d", r*len(step)+u), r, v), true)
+		}
+	}
 }

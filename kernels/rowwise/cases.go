@@ -16,7 +16,7 @@ type filling uint8
 
 const (
 	ordinary filling = iota // of the size that they have in a model
-	extremes                // rows of NaN, of infinities, of zeros, of equal and of large elements
+	extremes                // rows of NaN, of infinities, of zeros, of equal, of large and of low elements
 )
 
 // size is the size of one case.
@@ -170,7 +170,7 @@ func spread(data []float32, rng *rand.Rand) {
 }
 
 // extremeRows is the number of kinds of rows in extreme inputs.
-const extremeRows = 9
+const extremeRows = 10
 
 // placeExtremes writes special rows over the ordinary ones.
 func (k *Spec) placeExtremes(data []float32, s size, rng *rand.Rand) {
@@ -213,6 +213,10 @@ func (k *Spec) placeExtremes(data []float32, s size, rng *rand.Rand) {
 		case 8:
 			for i := range row {
 				row[i] = float32(math.Copysign(1e-30, float64(row[i])))
+			}
+		case 9:
+			for i := range row {
+				row[i] -= 85 // exponentials are near the least float
 			}
 		}
 	}

@@ -68,9 +68,16 @@
 // of their own: the passes of softmax and layernorm, the form and the reciprocal of the factor of silu and gelu, how pairs are
 // taken apart, how the place of a maximum is found.
 //
-// With AVX-512 softmax, silu and gelu have the form "table": the argument is cut into 16 segments, with a short polynomial for
-// each. The coefficients of one power fill one register, which is permuted by the numbers of the segments. So the exponential
-// takes two multiply-adds in place of five, and the factor of gelu four in place of a dozen and a reciprocal.
+// With AVX-512 softmax, silu and gelu have the form "table": the argument is cut into 16 or 32 segments, with a short polynomial for
+// each. The coefficients of one power fill one register, or two, which are permuted by the numbers of the segments. So the exponential
+// takes two multiply-adds in place of four, and the factor of gelu three in place of a dozen and a reciprocal.
+//
+// "interleave" writes the vectors of a step operation by operation: each takes a chain of dependent instructions, longer than what a
+// core looks ahead over.
+//
+// Softmax with passes=unshifted takes exponentials of the numbers as they are, and adds them up. Where a sum is not between 2⁻³⁰ and
+// 2⁶⁰ (2³² with the shortest polynomial), its rows are done again from the start with the maximum taken off. So any row is right, and
+// rows whose largest number is not between about −20 and 41 (22) take longer.
 //
 // With several threads each takes chunks of whole rows.
 package rowwise

@@ -67,6 +67,11 @@ type knobs struct {
 	PhiTerms           []string
 	form               string
 	table              table
+	TwoRegisters       bool // for each coefficient of the table
+	Guess              bool // exponentials are taken of numbers above 0 too
+	interleave         bool
+	alternate          bool // every other vector is divided
+	kept               bool // exponentials go to a buffer of their own
 
 	Element  string // of the result of a plain loop
 	Parallel bool
@@ -107,6 +112,11 @@ func (k *Spec) knobs(p space.Point) knobs {
 	if n.Cubic {
 		n.Bound = "9.5f"
 	}
+	n.Guess, n.interleave = n.passes == passesUnshifted, p.Has("interleave") && p.Bool("interleave")
+	n.alternate, n.kept = n.Reciprocal == reciprocalAlternate, text(p, "kept") == keptBuffer
+	if n.alternate {
+		n.Reciprocal = reciprocalNewton // of single vectors, and of the others
+	}
 	if n.Reciprocal == "" {
 		n.Reciprocal = reciprocalDivide
 	}
@@ -126,7 +136,11 @@ func (k *Spec) knobs(p space.Point) knobs {
 	n.ErfScale, n.ErfTerms = erf.scale, erf.terms
 	n.PhiBound, n.PhiScale, n.PhiTerms = phi.bound, phi.scale, phi.terms
 	if n.form == formTable {
-		n.table = tableOf(k.op.name, !k.fast)
+		segments := tableLanes
+		if p.Has("segments") {
+			segments = p.Int("segments")
+		}
+		n.table, n.TwoRegisters = tableOf(k.op.name, segments, !k.fast), segments > tableLanes
 	}
 	if parallel(p) {
 		n.Parallel, n.Chunks = true, p.Int("workers")*p.Int("pieces")
@@ -190,6 +204,9 @@ func (k knobs) order(of func(lane int) int) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// Divides reports whether the factor of an activation is a quotient.
+func (k knobs) Divides() bool { return k.Reciprocal == reciprocalDivide }
 
 // Estimate is the instruction that estimates a reciprocal.
 func (k knobs) Estimate() string {
@@ -272,8 +289,18 @@ func (g *generator) vectorSpan() {
 	}
 	switch g.op.name {
 	case "softmax":
-		g.piece("larger", "highest", map[bool]string{true: "exponential table", false: "exponential"}[g.form == formTable])
+		g.piece("larger", "highest")
+		if g.Guess && !g.Reduce {
+			g.piece("smaller")
+		}
+		if g.interleave {
+			g.piece("hold")
+		}
+		g.piece(map[bool]string{true: "exponential table", false: "exponential"}[g.form == formTable])
 		g.Horizontal("float", "vec", g.Lanes)
+		if g.Guess {
+			g.careful()
+		}
 		g.eachCount(g.softmax)
 	case "rmsnorm", "add-rmsnorm":
 		g.Horizontal("float", "vec", g.Lanes)
@@ -311,19 +338,19 @@ func (g *generator) counts() []int {
 // the row.
 func (g *generator) eachCount(body func(count int)) {
 	for _, count := range g.counts() {
-		g.rowsFunc(count)
+		g.rowsFunc("rows", count)
 		body(count)
 		g.EndFunc()
 	}
 }
 
 // rowsFunc begins the function for a number of rows.
-func (g *generator) rowsFunc(count int) {
+func (g *generator) rowsFunc(name string, count int) {
 	past := ""
 	if g.Past {
 		past = ", int past"
 	}
-	g.Func("static void rows%d(const struct call *c, int64_t row%s)", count, past)
+	g.Func("static void %s%d(const struct call *c, int64_t row%s)", name, count, past)
 	g.Line("const int64_t n = c->cols;")
 	for r := range count {
 		row := "row"

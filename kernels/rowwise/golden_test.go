@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 		values      map[string]any
 	}{
 		{"plain", "op=softmax", map[string]any{"code": codePlain}},
-		{"softmax", "op=softmax,cols=1000", map[string]any{"code": codeVector, "isa": cgen.AVX512, "lanes": 16, "unroll": 2, "together": 2, "scale": scaleScalef, "tail": tailMasked}},
+		{"softmax", "op=softmax,cols=1000", map[string]any{"code": codeVector, "isa": cgen.AVX512, "lanes": 16, "unroll": 2, "passes": passesUnshifted, "kept": keptBuffer, "interleave": true, "scale": scaleScalef, "tail": tailMasked}},
 		{"blocks", "op=rmsnorm-q8,threads=2", map[string]any{"code": codeVector, "isa": cgen.AVX2, "lanes": 8, "unroll": 1, "workers": 2, "start": "spawn"}},
 		{"silu", "op=silu,cols=1000", map[string]any{"code": codeVector, "isa": cgen.Generic, "lanes": 4, "unroll": 2, "reciprocal": reciprocalNewton, "stores": storesNT}},
 		{"rope", "op=rope-pairwise,rows=64,cols=128,heads=4", map[string]any{"code": codeVector, "isa": cgen.AVX2, "lanes": 8, "unroll": 1, "together": 2, "prefetch": 8}},

@@ -84,10 +84,12 @@ func TestVector(t *testing.T) {
 	}{
 		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesTwo, "unroll": 2, "together": 4}},
 		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesTwoRecompute, "unroll": 4}},
-		{"op=softmax,rows=6,cols=2500", map[string]any{"form": formTable, "together": 2}},
+		{"op=softmax,rows=6,cols=2500", map[string]any{"form": formTable, "together": 2, "interleave": true}},
+		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesUnshifted, "together": 2, "interleave": true}},
+		{"op=softmax,rows=6,cols=2500", map[string]any{"passes": passesUnshifted, "scale": scaleReduce, "degree": 4, "kept": keptBuffer, "stores": storesNT}},
 		{"op=softmax,rows=6,cols=2500,accuracy=fast", map[string]any{"form": formTable, "passes": passesTwo, "next": nextL1}},
 		{"op=softmax,rows=6,cols=2500", map[string]any{"scale": scaleReduce}},
-		{"op=swiglu,rows=3,cols=333", map[string]any{"scale": scaleReduce, "degree": 4, "reciprocal": reciprocalNewton}},
+		{"op=swiglu,rows=3,cols=333", map[string]any{"scale": scaleReduce, "degree": 4, "reciprocal": reciprocalAlternate, "interleave": true}},
 		{"op=layernorm,rows=5,cols=2500", map[string]any{"passes": passesTwo, "unroll": 2, "together": 2}},
 		{"op=rope,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4}},
 		{"op=rope-pairwise,rows=24,cols=90,heads=6", map[string]any{"unroll": 2, "together": 4, "pairs": pairsSplit}},
@@ -95,7 +97,7 @@ func TestVector(t *testing.T) {
 		{"op=gelu,rows=3,cols=333", map[string]any{"degree": 4}},
 		{"op=argmax,rows=9,cols=333", map[string]any{"search": searchIndices, "together": 4}},
 		{"op=argmax,rows=9,cols=3000", map[string]any{"search": searchBlocks, "together": 2}},
-		{"op=gelu-erf,rows=3,cols=333", map[string]any{"form": formTable}},
+		{"op=gelu-erf,rows=3,cols=333", map[string]any{"form": formTable, "segments": 32, "interleave": true}},
 		{"op=gelu,rows=3,cols=333,accuracy=fast", map[string]any{"form": formTable}},
 		{"op=swiglu-q8,rows=3,cols=320", map[string]any{"form": formTable}},
 		{"op=rmsnorm-q8,rows=5,cols=96", map[string]any{"unroll": 2, "together": 2}},
@@ -114,6 +116,39 @@ func TestVector(t *testing.T) {
 			}
 			nativetest.Right(t, k, p, 5)
 		})
+	}
+}
+
+// TestUnshifted: softmax without a maximum finds out from its sums which rows need one.
+func TestUnshifted(t *testing.T) {
+	k := here(t, "op=softmax,rows=3,cols=300")
+	p, err := k.Space().Make(map[string]any{"code": codeVector, "isa": cgen.Generic, "lanes": 4, "passes": passesUnshifted, "kept": keptBuffer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := k.Generate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := nativetest.Problem(t, k)
+	for _, m := range []struct {
+		old, new string
+		wrong    bool
+	}{
+		{leastSum, leastSum, false},
+		{"sum0 > " + leastSum, "sum0 > 0", true},                     // sums of numbers near the least float
+		{" && sum0 < " + largestSum, "", true},                       // infinities
+		{"buffer0 : y0", "y0 : buffer0", false},                      // the result is as good a place
+		{"careful1(c, row + 0);", "careful1(c, c->rows - 1);", true}, // not the row that needs it
+	} {
+		src := right
+		if src.Text = strings.ReplaceAll(right.Text, m.old, m.new); !strings.Contains(right.Text, m.old) {
+			t.Fatalf("the code has no %q", m.old)
+		}
+		err := problem.Wrap(src, p).Check(t.Context(), 3)
+		if r := kernels.AsRejection(err); (r != nil) != m.wrong || r == nil && err != nil {
+			t.Errorf("%q for %q: %v", m.new, m.old, err)
+		}
 	}
 }
 
@@ -303,7 +338,7 @@ func TestWrongCode(t *testing.T) {
 
 // TestInputs pins the inputs of a seed: they are the same everywhere.
 func TestInputs(t *testing.T) {
-	for shape, want := range map[string]string{"op=softmax,rows=3,cols=100": "c188d891ede0c80c", "op=swiglu-q8,rows=3,cols=64": "0d894d476a39de2d"} {
+	for shape, want := range map[string]string{"op=softmax,rows=3,cols=100": "9c65891f28fcaddf", "op=swiglu-q8,rows=3,cols=64": "3bd65a75eac3ab99"} {
 		k := specOn(t, fullMachine, shape)
 		h := sha256.New()
 		cases, err := k.Cases(t.Context(), k.Presets()[1].Point, 42)

@@ -1,6 +1,9 @@
 package rowwise
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // lowest is where maxima start. It is finite, so that a lane that has only seen −∞ has exponentials of 0 and not of NaN.
 const lowest = "splat(-0x1.fffffep127f)"
@@ -15,12 +18,83 @@ func (g *generator) softmax(count int) {
 	case passesTwoRecompute:
 		g.softmaxRunning(count)
 		g.softmaxScale(count, false, g.nextRows(count))
+	case passesUnshifted:
+		g.softmaxUnshifted(count)
 	default:
-		keep := g.passes == passesThree
-		g.softmaxPeak(count)
-		g.softmaxSum(count, keep)
-		g.softmaxScale(count, keep, fetch{})
+		g.softmaxThree(count, g.passes == passesThree)
 	}
+}
+
+// softmaxThree writes the three passes: maximum, exponentials, scaling.
+func (g *generator) softmaxThree(count int, keep bool) {
+	g.softmaxKept(count)
+	g.softmaxPeak(count)
+	g.softmaxSum(count, keep)
+	g.softmaxScale(count, keep, fetch{})
+}
+
+// careful writes the function that does a row in three passes, whatever its numbers are.
+func (g *generator) careful() {
+	g.rowsFunc("careful", 1)
+	g.softmaxThree(1, true)
+	g.EndFunc()
+}
+
+// keptCols is how long rows may be whose exponentials are kept in a buffer.
+const keptCols = 8192
+
+// softmaxKept declares where exponentials are kept, kept0 and so on: in a buffer that stays in the first-level cache, or in the result.
+func (g *generator) softmaxKept(count int) {
+	if !g.kept {
+		return
+	}
+	for r := range count {
+		g.Line("float buffer%d[%d] __attribute__((aligned(64)));", r, keptCols)
+		g.Line("float *const kept%d = n <= %d ? buffer%d : y%d;", r, keptCols, r, r)
+	}
+}
+
+// keptIn names the array of a row in which exponentials are kept.
+func (g *generator) keptIn(row int) string {
+	if g.kept {
+		return fmt.Sprintf("kept%d", row)
+	}
+	return fmt.Sprintf("y%d", row)
+}
+
+// Sums of exponentials that were not shifted by the maximum are good between these bounds. From the lower one on, exponentials below
+// the least float are results that may be 0. The upper one bounds the rounding of arguments.
+const (
+	leastSum       = "0x1p-30f"
+	largestSum     = "0x1p60f"
+	largestSumFour = "0x1p32f" // of an exponential that leaves less room in the tolerance
+)
+
+// softmaxUnshifted adds up exponentials without looking for the maximum first. Only the sum shows whether that was right: NaN and
+// infinities end up there too. Where it was not, the row is done again with care.
+func (g *generator) softmaxUnshifted(count int) {
+	g.softmaxKept(count)
+	g.totals("total", count, g.here(count), func(sums [][]string, step []place) { g.addExponentials(sums, step, "", true) })
+	largest := largestSum
+	if g.Reduce && len(g.Polynomial) < 6 {
+		largest = largestSumFour
+	}
+	var good []string
+	for r := range count {
+		g.Line("const float sum%d = horizontal(total%d), scale%d = 1.f / sum%d;", r, r, r, r)
+		good = append(good, fmt.Sprintf("sum%d > %s && sum%d < %s", r, leastSum, r, largest))
+	}
+	past := ""
+	if g.Past {
+		past = ", past"
+	}
+	g.Open("if (!(%s))", strings.Join(good, " && "))
+	for r := range count {
+		g.Line("careful1(c, row + %d%s);", r, past)
+	}
+	g.Line("return;")
+	g.Close()
+	g.softmaxScale(count, true, g.nextRows(count))
 }
 
 // softmaxPeak finds the maxima, top0 and so on.
@@ -52,18 +126,46 @@ func (g *generator) softmaxSum(count int, keep bool) {
 	}
 }
 
-// addExponentials adds the exponentials of a step to sums; top names what is subtracted.
+// addExponentials adds the exponentials of a step to sums; top names what is subtracted, if anything.
 func (g *generator) addExponentials(sums [][]string, step []place, top string, keep bool) {
+	argument := func(r int, v place) string {
+		x := g.load(fmt.Sprintf("x%d", r), v, minusInfinity)
+		if top != "" {
+			x += fmt.Sprintf(" - %s%d", top, r)
+		}
+		return x
+	}
+	woven := len(sums) * len(step)
+	if g.woven(woven) {
+		g.Block(func() {
+			for r := range sums {
+				for u, v := range step {
+					g.Line("vec x_%d = %s;", r*len(step)+u, argument(r, v))
+				}
+			}
+			g.weaveExponentials(woven)
+			for r := range sums {
+				for u, v := range step {
+					e := fmt.Sprintf("e_%d", r*len(step)+u)
+					if keep {
+						g.store(g.keptIn(r), v, e, false)
+					}
+					g.Line("%s += %s;", sums[r][v.sum], e)
+				}
+			}
+		})
+		return
+	}
 	for r := range sums {
 		for _, v := range step {
-			e := fmt.Sprintf("exponential(%s - %s%d)", g.load(fmt.Sprintf("x%d", r), v, minusInfinity), top, r)
+			e := fmt.Sprintf("exponential(%s)", argument(r, v))
 			if !keep {
 				g.Line("%s += %s;", sums[r][v.sum], e)
 				continue
 			}
 			g.Block(func() {
 				g.Line("const vec e = %s;", e)
-				g.store(fmt.Sprintf("y%d", r), v, "e", false)
+				g.store(g.keptIn(r), v, "e", false)
 				g.Line("%s += e;", sums[r][v.sum])
 			})
 		}
@@ -76,7 +178,7 @@ func (g *generator) softmaxScale(count int, kept bool, f fetch) {
 		for r := range count {
 			for _, v := range step {
 				y := fmt.Sprintf("y%d", r)
-				e := g.load(y, v, "0.f")
+				e := g.load(g.keptIn(r), v, "0.f")
 				if !kept {
 					e = fmt.Sprintf("exponential(%s - top%d)", g.load(fmt.Sprintf("x%d", r), v, "0.f"), r)
 				}

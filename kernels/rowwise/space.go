@@ -25,14 +25,19 @@ const (
 	passesThreeRecompute = "three-recompute"
 	passesTwo            = "two"
 	passesTwoRecompute   = "two-recompute"
+	passesUnshifted      = "unshifted"
+
+	keptResult = "result"
+	keptBuffer = "buffer"
 
 	scaleMultiply = "multiply"
 	scaleScalef   = "scalef"
 	scaleReduce   = "reduce"
 
-	reciprocalDivide   = "divide"
-	reciprocalNewton   = "newton"
-	reciprocalEstimate = "estimate"
+	reciprocalDivide    = "divide"
+	reciprocalNewton    = "newton"
+	reciprocalEstimate  = "estimate"
+	reciprocalAlternate = "alternate"
 
 	formExponential = "exponential"
 	formPolynomial  = "polynomial"
@@ -118,6 +123,9 @@ func (k *Spec) newSpace() (*space.Space, error) {
 	for _, isa := range isas {
 		constraints = append(constraints, fmt.Sprintf("isa != '%s' || lanes <= %d", isa.Name, isa.Lanes()))
 	}
+	if k.op.exponential && !k.op.q8 {
+		constraints = append(constraints, k.interleaveConstraints(wide)...)
+	}
 	if masked {
 		constraints = append(constraints, fmt.Sprintf("tail != '%s' || isa == '%s'", tailMasked, cgen.AVX512))
 	}
@@ -134,7 +142,7 @@ func (k *Spec) newSpace() (*space.Space, error) {
 			constraints = append(constraints, fmt.Sprintf("passes != '%s' || degree >= 5", passesTwo))
 			if wide {
 				// That form rounds a product with log₂ e.
-				constraints = append(constraints, fmt.Sprintf("scale != '%s' || degree >= 5", scaleReduce))
+				constraints = append(constraints, fmt.Sprintf("scale != '%s' || degree >= 5 || passes == '%s'", scaleReduce, passesUnshifted))
 			}
 		}
 	}
@@ -160,8 +168,13 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 	var out []space.Parameter
 	switch k.op.name {
 	case "softmax":
-		out = append(out, space.Enum("passes", passesThree, passesThreeRecompute, passesTwo, passesTwoRecompute).If(vector).
-			Describe("maximum, exponentials, scaling: in three passes or in two, block by block or with a running maximum; exponentials are kept or computed again"))
+		out = append(out, space.Enum("passes", passesThree, passesThreeRecompute, passesTwo, passesTwoRecompute, passesUnshifted).If(vector).
+			Describe("maximum, exponentials, scaling: in three passes or in two, block by block or with a running maximum; exponentials are kept or computed again; unshifted looks for no maximum, and does a row again in three passes if its sum shows that one was needed"))
+		if k.size.cols <= keptCols {
+			out = append(out, space.Enum("kept", keptResult, keptBuffer).
+				If(fmt.Sprintf("%s && (passes == '%s' || passes == '%s')", vector, passesThree, passesUnshifted)).
+				Describe("where exponentials are kept: in the result, or in a buffer, so that results are written once"))
+		}
 	case "layernorm":
 		out = append(out, space.Enum("passes", passesThree, passesTwo).If(vector).
 			Describe("mean, variance, result: in three passes, or mean and variance block by block in one"))
@@ -177,11 +190,17 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 	}
 	isas := vectorISAs(k.machine)
 	wide := isas[len(isas)-1].Name == cgen.AVX512
+	explicit := vector
 	if forms := k.forms(wide); len(forms) > 1 {
 		out = append(out, space.Enum("form", forms...).If(vector).
 			Describe("of an activation an exponential and a reciprocal, or one polynomial; table has polynomials of segments, whose coefficients are looked up in registers"))
+		if wide && k.op.flat {
+			out = append(out, space.Ints("segments", tableLanes, 2*tableLanes).If(vector+" && form == '"+formTable+"'").
+				Describe("of the table, each with its polynomial: a coefficient of theirs is one register, or two"))
+		}
 		vector += " && form == '" + forms[0] + "'"
 	}
+	out = append(out, k.interleaveParameters(explicit, wide)...)
 	degrees, standard := []int{4, 5, 6}, 5
 	if k.fast {
 		degrees, standard = []int{3, 4, 5}, 3
@@ -200,10 +219,27 @@ func (k *Spec) ownParameters(vector string) []space.Parameter {
 		if k.fast {
 			reciprocals = append(reciprocals, reciprocalEstimate)
 		}
+		if !k.op.q8 && k.op.name != "gelu-erf" {
+			reciprocals = append(reciprocals, reciprocalAlternate)
+		}
 		out = append(out, space.Enum("reciprocal", reciprocals...).If(vector).
-			Describe("a division, or an estimate with or without a step of Newton's method"))
+			Describe("a division, or an estimate with or without a step of Newton's method; alternate has every other vector divided, so that the units for both are busy"))
 	}
 	return out
+}
+
+// interleaveParameters has the order of operations, for those operations whose vectors can be computed side by side.
+func (k *Spec) interleaveParameters(vector string, wide bool) []space.Parameter {
+	switch {
+	case k.op.q8 || k.op.name == "gelu-erf" && !wide:
+		return nil
+	case k.op.name == "gelu-erf":
+		vector += " && form == '" + formTable + "'"
+	case k.op.name == "softmax":
+		vector += " && passes != '" + passesTwoRecompute + "'"
+	}
+	return []space.Parameter{space.Bool("interleave").If(vector).
+		Describe("the vectors of a step are computed side by side, one operation after the other, rather than one vector after the other")}
 }
 
 // forms returns the forms of the factor of an activation, or of the exponential of softmax. The first has the other choices of the
@@ -218,6 +254,23 @@ func (k *Spec) forms(wide bool) []string {
 	}
 	if wide {
 		out = append(out, formTable)
+	}
+	return out
+}
+
+// interleaveConstraints leave out what is the same as without: a step of one vector, and divisions of every other vector among vectors
+// that follow each other.
+func (k *Spec) interleaveConstraints(wide bool) []string {
+	if k.op.name == "gelu-erf" && !wide {
+		return nil
+	}
+	several := "unroll > 1"
+	if k.together() > 1 {
+		several += " || together > 1"
+	}
+	out := []string{"!interleave || " + several}
+	if k.op.flat && k.op.name != "gelu-erf" && k.machine.Arch == "amd64" {
+		out = append(out, "interleave || reciprocal != '"+reciprocalAlternate+"'")
 	}
 	return out
 }
@@ -244,7 +297,7 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 		vector["unroll"] = 2
 	}
 	if k.has("scale") {
-		vector["scale"] = map[bool]string{true: scaleReduce, false: scaleScalef}[k.op.flat]
+		vector["scale"] = scaleReduce
 	}
 	if k.has("degree") {
 		vector["degree"] = map[bool]int{true: 3, false: 4}[k.fast]
@@ -258,6 +311,12 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 	if k.has("search") {
 		vector["search"] = searchBlocks
 	}
+	if k.has("passes") && k.op.name == "softmax" {
+		vector["passes"] = passesUnshifted
+	}
+	if k.has("interleave") && k.op.name != "gelu-erf" {
+		vector["interleave"] = true
+	}
 	past := maps.Clone(vector)
 	past["unroll"] = 2
 	if k.has("stores") {
@@ -266,9 +325,22 @@ func (k *Spec) newPresets() ([]kernels.Preset, error) {
 	if p, ok := k.space.Parameter("together"); ok {
 		past["together"] = min(4, 1<<(p.Len()-1))
 	}
+	if k.has("kept") {
+		past["kept"] = keptBuffer
+		if k.has("next") {
+			past["next"] = nextL1
+		}
+		delete(past, "together")
+	}
 	looked := maps.Clone(vector)
 	for _, name := range []string{"scale", "degree", "reciprocal"} {
 		delete(looked, name) // of the other form
+	}
+	if k.has("interleave") {
+		looked["interleave"] = true
+	}
+	if k.has("segments") {
+		looked["segments"] = 2 * tableLanes
 	}
 	looked["form"] = formTable
 	generic := map[string]any{"code": codeVector, "isa": cgen.Generic, "lanes": 4, "unroll": 4}

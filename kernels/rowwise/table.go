@@ -3,40 +3,38 @@ package rowwise
 import (
 	"math"
 	"strings"
-	"sync"
 )
 
-// tableLanes is how many segments a table has: a vector of each coefficient is one register, which an instruction permutes by the
-// numbers of the segments.
+// tableLanes is how many segments a table has for each register of a coefficient: an instruction permutes one register, or two, by
+// the numbers of the segments.
 const tableLanes = 16
 
-// table has polynomials for g(a) = a·F(−a), where F is the logistic function or Φ: x·F(x) = max(0, x) − g(|x|). Segment i is
+// table has polynomials for F(−a), a ≥ 0, where F is the logistic function or Φ: x·F(x) = max(0, x) − |x|·F(−|x|). Segment i is
 // around i steps.
 type table struct {
-	bound        float64     // from here on g is 0
+	segments     int
+	bound        float64     // from here on F is 0
 	coefficients [][]float64 // by power, then by segment, of a in steps from the middle of the segment
 }
 
 // step is the length of a segment.
-func (t table) step() float64 { return t.bound / (tableLanes - 1) }
+func (t table) step() float64 { return t.bound / float64(t.segments-1) }
 
-// newTable interpolates g at Chebyshev's points of each segment. In the first segment g(0) is exactly 0, so that small results
-// have small errors; the last one is lowered a little, so that from the bound on g is 0.
-func newTable(factor func(x float64) float64, bound float64, degree int) table {
-	t := table{bound: bound, coefficients: make([][]float64, degree+1)}
-	for segment := range tableLanes {
-		var polynomial []float64
+// newTable interpolates F at Chebyshev's points of each segment. The last one is lowered a little, so that at the bound F is 0.
+func newTable(factor func(x float64) float64, segments int, bound float64, degree int) table {
+	t := table{segments: segments, bound: bound, coefficients: make([][]float64, degree+1)}
+	for segment := range segments {
 		middle := float64(segment) * t.step()
-		g := func(r float64) float64 { a := middle + r*t.step(); return a * factor(-a) }
+		f := func(r float64) float64 { return factor(-(middle + r*t.step())) }
+		var polynomial []float64
 		switch segment {
 		case 0:
-			slope := func(r float64) float64 { return g(r) / r }
-			polynomial = append([]float64{0}, interpolate(slope, 0, 0.5, degree)...)
-		case tableLanes - 1:
-			slope := func(r float64) float64 { return (g(r) - g(0)) / r }
+			polynomial = interpolate(f, 0, 0.5, degree+1)
+		case segments - 1:
+			slope := func(r float64) float64 { return (f(r) - f(0)) / r }
 			polynomial = append([]float64{0}, interpolate(slope, -0.5, 0, degree)...)
 		default:
-			polynomial = interpolate(g, -0.5, 0.5, degree+1)
+			polynomial = interpolate(f, -0.5, 0.5, degree+1)
 		}
 		for power, c := range polynomial {
 			t.coefficients[power] = append(t.coefficients[power], c)
@@ -47,7 +45,7 @@ func newTable(factor func(x float64) float64, bound float64, degree int) table {
 
 // powers has polynomials for 2ᵗ: segment i is around t = i/16, and its argument is what t is above that.
 func powers(degree int) table {
-	t := table{coefficients: make([][]float64, degree+1)}
+	t := table{segments: tableLanes, coefficients: make([][]float64, degree+1)}
 	for segment := range tableLanes {
 		f := func(r float64) float64 { return math.Exp2(float64(segment)/tableLanes + r) }
 		for power, c := range interpolate(f, -0.5/tableLanes, 0.5/tableLanes, degree+1) {
@@ -91,31 +89,37 @@ func cubicLogistic(x float64) float64 {
 // phi is the factor of gelu by erf.
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// tables are those of the factors, by whether they are exact.
-var tables = map[bool]func() map[string]table{
-	true: sync.OnceValue(func() map[string]table {
-		return map[string]table{"silu": newTable(logistic, 15, 5), "gelu": newTable(cubicLogistic, 5, 4), "gelu-erf": newTable(phi, 5, 4), "softmax": powers(2)}
-	}),
-	false: sync.OnceValue(func() map[string]table {
-		return map[string]table{"silu": newTable(logistic, 8, 2), "gelu": newTable(cubicLogistic, 4, 2), "gelu-erf": newTable(phi, 4, 2), "softmax": powers(1)}
-	}),
+// tableShape is what table an operation has: its bound and, by the number of segments, the degree of its polynomials.
+type tableShape struct {
+	factor  func(x float64) float64
+	bound   float64
+	degrees map[int]int
+}
+
+// tableShapes are those of the factors, by whether they are exact. The degrees are the least that keep within the tolerance.
+var tableShapes = map[bool]map[string]tableShape{
+	true: {
+		"silu":     {logistic, 15, map[int]int{16: 5, 32: 4}},
+		"gelu":     {cubicLogistic, 5, map[int]int{16: 4, 32: 3}},
+		"gelu-erf": {phi, 5, map[int]int{16: 4, 32: 3}},
+	},
+	false: {
+		"silu":     {logistic, 8, map[int]int{16: 2, 32: 1}},
+		"gelu":     {cubicLogistic, 4, map[int]int{16: 2, 32: 1}},
+		"gelu-erf": {phi, 4, map[int]int{16: 2, 32: 1}},
+	},
 }
 
 // tableOf returns the table of an operation.
-func tableOf(op string, exact bool) table {
+func tableOf(op string, segments int, exact bool) table {
+	if op == "softmax" {
+		return powers(map[bool]int{true: 2, false: 1}[exact])
+	}
 	if strings.HasPrefix(op, "swiglu") {
 		op = "silu"
 	}
-	return tables[exact]()[op]
-}
-
-// texts returns the coefficients as constants of C, the highest power first.
-func (t table) texts() []string {
-	var out []string
-	for power := len(t.coefficients) - 1; power >= 0; power-- {
-		out = append(out, strings.Join(floats(t.coefficients[power]...), ", "))
-	}
-	return out
+	s := tableShapes[exact][op]
+	return newTable(s.factor, segments, s.bound, s.degrees[segments])
 }
 
 // TableBound is where the table ends.
@@ -124,5 +128,16 @@ func (k knobs) TableBound() string { return floats(k.table.bound)[0] }
 // TableSteps is the number of segments in a unit.
 func (k knobs) TableSteps() string { return floats(1 / k.table.step())[0] }
 
-// TableRows are the coefficients.
-func (k knobs) TableRows() []string { return k.table.texts() }
+// TableRows are the coefficients as constants of C, the highest power first, each by registers.
+func (k knobs) TableRows() [][]string {
+	var out [][]string
+	for power := len(k.table.coefficients) - 1; power >= 0; power-- {
+		texts := floats(k.table.coefficients[power]...)
+		var registers []string
+		for at := 0; at < len(texts); at += tableLanes {
+			registers = append(registers, strings.Join(texts[at:at+tableLanes], ", "))
+		}
+		out = append(out, registers)
+	}
+	return out
+}

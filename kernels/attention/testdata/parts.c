@@ -287,7 +287,7 @@ static inline vec widen(const kv *p)
 	typedef uint32_t uvec __attribute__((vector_size(32)));
 	const uvec x = __builtin_convertvector(*(const half *)p, uvec);
 	const vec y = (vec)((x & 0x7fff) << 13) * 0x1p112f;
-	return (vec)((uvec)y | (x & 0x8000) << 16);
+	return (vec)((uvec)y | ((uvec)(y >= 0x1p16f) & 0x7f800000) | (x & 0x8000) << 16);
 }
 
 // larger returns the larger of two numbers in each lane.

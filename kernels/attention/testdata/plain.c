@@ -69,6 +69,8 @@ static inline float widen_one(kv x)
 {
 	union { uint32_t i; float f; } u = { .i = (uint32_t)(x & 0x7fff) << 13 };
 	u.f *= 0x1p112f;
+	if (u.f >= 0x1p16f)
+		u.i |= 0x7f800000;
 	u.i |= (uint32_t)(x & 0x8000) << 16;
 	return u.f;
 }

@@ -1,6 +1,6 @@
-// code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential degree=5 reciprocal=newton
+// code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential interleave=false degree=5 reciprocal=newton
 // gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno
-// rowwise, silu: code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential degree=5 reciprocal=newton
+// rowwise, silu: code=vector compiler=gcc opt=O3 isa=generic lanes=4 unroll=2 together=1 prefetch=0 stores=nontemporal tail=padded form=exponential interleave=false degree=5 reciprocal=newton
 #include <stdint.h>
 
 struct call {
@@ -78,33 +78,42 @@ static inline vec smaller(vec a, vec b)
 // exponential returns exp x for |x| up to 86.
 static inline vec exponential(vec x)
 {
-	const float round = 0x1.8p23f + 127;
-	const vec c = x;
-	const vec t = c * 0x1.715476p+0f + round; // of n · log₂ e
-	const vec n = t - round;
-	const vec r = (c - n * 0x1.63p-1f) - n * -0x1.bd0106p-13f;
-	vec p = splat(0.00829766504f);
-	p = p * r + 0.0419153869f;
-	p = p * r + 0.166675746f;
-	p = p * r + 0.499988943f;
-	p = p * r + 0.999999702f;
-	p = p * r + 1.0f;
-	return p * (vec)((ivec)t << 23);
-}
-
-// reciprocal returns 1 / d for d between 1 and 2¹²⁶.
-static inline vec reciprocal(vec d)
-{
-	vec r;
-	__asm__("rcpps %1, %0" : "=x"(r) : "x"(d));
-	return r * (2.f - d * r);
+	vec k = x;
+	vec t = k * 0x1.715476p+0f + (0x1.8p23f + 127); // of n · log₂ e
+	vec n = t - (0x1.8p23f + 127);
+	vec r = (k - n * 0x1.63p-1f) - n * -0x1.bd0106p-13f;
+	vec e = 0.00829766504f * r + 0.0419153869f;
+	e = e * r + 0.166675746f;
+	e = e * r + 0.499988943f;
+	e = e * r + 0.999999702f;
+	e = e * r + 1.0f;
+	e = e * (vec)((ivec)t << 23);
+	return e;
 }
 
 // activated returns x times the logistic function of x.
-static inline vec activated(vec x)
+static inline vec activated(vec v)
 {
-	const vec above = larger(splat(-80), x), c = smaller(splat(80), above);
-	return above * reciprocal(1.f + exponential(-c));
+	vec a = larger(splat(-80), v);
+	vec b = smaller(splat(80), a);
+	vec x = -b;
+	vec k = x;
+	vec t = k * 0x1.715476p+0f + (0x1.8p23f + 127); // of n · log₂ e
+	vec n = t - (0x1.8p23f + 127);
+	vec r = (k - n * 0x1.63p-1f) - n * -0x1.bd0106p-13f;
+	vec e = 0.00829766504f * r + 0.0419153869f;
+	e = e * r + 0.166675746f;
+	e = e * r + 0.499988943f;
+	e = e * r + 0.999999702f;
+	e = e * r + 1.0f;
+	e = e * (vec)((ivec)t << 23);
+	vec d = e + 1.f;
+	vec q;
+	__asm__("rcpps %1, %0" : "=x"(q) : "x"(d));
+	vec y = a * q;
+	q = 2.f - d * q;
+	y = y * q;
+	return y;
 }
 
 static void span(const struct call *c, int64_t from, int64_t to)

@@ -1,6 +1,6 @@
-// code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three form=polynomial degree=5 scale=scalef
+// code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=1 prefetch=0 next=no stores=plain tail=masked passes=unshifted kept=buffer form=polynomial interleave=true degree=5 scale=scalef
 // gcc -std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
-// rowwise, softmax: code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=2 prefetch=0 next=no stores=plain tail=masked passes=three form=polynomial degree=5 scale=scalef
+// rowwise, softmax: code=vector compiler=gcc opt=O3 isa=avx512 lanes=16 unroll=2 together=1 prefetch=0 next=no stores=plain tail=masked passes=unshifted kept=buffer form=polynomial interleave=true degree=5 scale=scalef
 #include <stdint.h>
 
 struct call {
@@ -69,22 +69,31 @@ static inline float highest(vec m)
 	return m[0];
 }
 
-// exponential returns exp x for x that are not above 0; below −86.5, about, it is 0.
+// smaller returns the smaller numbers, and b where one is NaN.
+static inline vec smaller(vec a, vec b)
+{
+	__asm__("vminps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b));
+	return a;
+}
+
+// HOLD keeps the compiler from moving the computation of v, so that what does not depend on each other stays side by side.
+#define HOLD(v) __asm__("" : "+v"(v))
+
+// exponential returns exp x for x that are not above 87, what it is at 87 beyond; below −86.5, about, it is 0.
 static inline vec exponential(vec x)
 {
-	const float round = 0x1.8p23f;
-	const vec c = larger(splat(-200), x);
-	const vec t = c * 0x1.715476p+0f + round; // of n · log₂ e
-	const vec n = t - round;
-	const vec r = c - n * 0x1.62e43p-1f;
-	vec p = splat(0.00829766504f);
-	p = p * r + 0.0419153869f;
-	p = p * r + 0.166675746f;
-	p = p * r + 0.499988943f;
-	p = p * r + 0.999999702f;
-	p = p * r + 1.0f;
-	__asm__("vscalefps %2, %1, %0" : "=v"(p) : "v"(p), "v"(n));
-	return p;
+	vec k = larger(splat(-200), x);
+	k = smaller(splat(87), k);
+	vec t = k * 0x1.715476p+0f + 0x1.8p23f; // of n · log₂ e
+	vec n = t - 0x1.8p23f;
+	vec r = k - n * 0x1.62e43p-1f;
+	vec e = 0.00829766504f * r + 0.0419153869f;
+	e = e * r + 0.166675746f;
+	e = e * r + 0.499988943f;
+	e = e * r + 0.999999702f;
+	e = e * r + 1.0f;
+	__asm__("vscalefps %2, %1, %0" : "=v"(e) : "v"(e), "v"(n));
+	return e;
 }
 
 static inline float horizontal(vec s)
@@ -96,105 +105,91 @@ static inline float horizontal(vec s)
 	return (h4[0] + h4[1]) + (h4[2] + h4[3]);
 }
 
-static void rows2(const struct call *c, int64_t row)
+static void careful1(const struct call *c, int64_t row)
 {
 	const int64_t n = c->cols;
 	const float *restrict x0 = c->x + row * n;
 	float *restrict y0 = c->y + row * n;
-	const float *restrict x1 = c->x + (row + 1) * n;
-	float *restrict y1 = c->y + (row + 1) * n;
 	int64_t i;
+	float buffer0[8192] __attribute__((aligned(64)));
+	float *const kept0 = n <= 8192 ? buffer0 : y0;
 	vec m0_0 = splat(-0x1.fffffep127f), m0_1 = splat(-0x1.fffffep127f);
-	vec m1_0 = splat(-0x1.fffffep127f), m1_1 = splat(-0x1.fffffep127f);
 	i = 0;
 	for (; i + 2 * LANES <= n; i += 2 * LANES) {
 		m0_0 = larger(m0_0, load(x0 + i));
 		m0_1 = larger(m0_1, load(x0 + i + 1 * LANES));
-		m1_0 = larger(m1_0, load(x1 + i));
-		m1_1 = larger(m1_1, load(x1 + i + 1 * LANES));
 	}
 	for (; i + LANES <= n; i += LANES) {
 		m0_0 = larger(m0_0, load(x0 + i));
-		m1_0 = larger(m1_0, load(x1 + i));
 	}
 	if (i < n) {
 		m0_0 = larger(m0_0, load_some(x0 + i, n - i, -__builtin_inff()));
-		m1_0 = larger(m1_0, load_some(x1 + i, n - i, -__builtin_inff()));
 	}
 	const float top0 = highest(larger(m0_0, m0_1));
-	const float top1 = highest(larger(m1_0, m1_1));
 	vec total0 = { 0 };
-	vec total1 = { 0 };
 	for (int64_t from = 0; from < n; from += 1024) {
 		const int64_t to = n - from > 1024 ? from + 1024 : n;
 		vec s0_0 = { 0 }, s0_1 = { 0 };
-		vec s1_0 = { 0 }, s1_1 = { 0 };
 		i = from;
 		for (; i + 2 * LANES <= to; i += 2 * LANES) {
 			{
-				const vec e = exponential(load(x0 + i) - top0);
-				store(y0 + i, e);
-				s0_0 += e;
-			}
-			{
-				const vec e = exponential(load(x0 + i + 1 * LANES) - top0);
-				store(y0 + i + 1 * LANES, e);
-				s0_1 += e;
-			}
-			{
-				const vec e = exponential(load(x1 + i) - top1);
-				store(y1 + i, e);
-				s1_0 += e;
-			}
-			{
-				const vec e = exponential(load(x1 + i + 1 * LANES) - top1);
-				store(y1 + i + 1 * LANES, e);
-				s1_1 += e;
+				vec x_0 = load(x0 + i) - top0;
+				vec x_1 = load(x0 + i + 1 * LANES) - top0;
+				vec k_0 = larger(splat(-200), x_0); HOLD(k_0);
+				vec k_1 = larger(splat(-200), x_1); HOLD(k_1);
+				k_0 = smaller(splat(87), k_0); HOLD(k_0);
+				k_1 = smaller(splat(87), k_1); HOLD(k_1);
+				vec t_0 = k_0 * 0x1.715476p+0f + 0x1.8p23f; HOLD(t_0); // of n · log₂ e
+				vec t_1 = k_1 * 0x1.715476p+0f + 0x1.8p23f; HOLD(t_1);
+				vec n_0 = t_0 - 0x1.8p23f; HOLD(n_0);
+				vec n_1 = t_1 - 0x1.8p23f; HOLD(n_1);
+				vec r_0 = k_0 - n_0 * 0x1.62e43p-1f; HOLD(r_0);
+				vec r_1 = k_1 - n_1 * 0x1.62e43p-1f; HOLD(r_1);
+				vec e_0 = 0.00829766504f * r_0 + 0.0419153869f; HOLD(e_0);
+				vec e_1 = 0.00829766504f * r_1 + 0.0419153869f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.166675746f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.166675746f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.499988943f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.499988943f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.999999702f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.999999702f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 1.0f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 1.0f; HOLD(e_1);
+				__asm__("vscalefps %2, %1, %0" : "=v"(e_0) : "v"(e_0), "v"(n_0));
+				__asm__("vscalefps %2, %1, %0" : "=v"(e_1) : "v"(e_1), "v"(n_1));
+				store(kept0 + i, e_0);
+				s0_0 += e_0;
+				store(kept0 + i + 1 * LANES, e_1);
+				s0_1 += e_1;
 			}
 		}
 		for (; i + LANES <= to; i += LANES) {
 			{
 				const vec e = exponential(load(x0 + i) - top0);
-				store(y0 + i, e);
+				store(kept0 + i, e);
 				s0_0 += e;
-			}
-			{
-				const vec e = exponential(load(x1 + i) - top1);
-				store(y1 + i, e);
-				s1_0 += e;
 			}
 		}
 		if (i < to) {
 			{
 				const vec e = exponential(load_some(x0 + i, to - i, -__builtin_inff()) - top0);
-				store_some(y0 + i, e, to - i);
+				store_some(kept0 + i, e, to - i);
 				s0_0 += e;
-			}
-			{
-				const vec e = exponential(load_some(x1 + i, to - i, -__builtin_inff()) - top1);
-				store_some(y1 + i, e, to - i);
-				s1_0 += e;
 			}
 		}
 		total0 += (s0_0 + s0_1);
-		total1 += (s1_0 + s1_1);
 	}
 	const float scale0 = 1.f / horizontal(total0);
-	const float scale1 = 1.f / horizontal(total1);
 	i = 0;
 	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		store(y0 + i, load(y0 + i) * scale0);
-		store(y0 + i + 1 * LANES, load(y0 + i + 1 * LANES) * scale0);
-		store(y1 + i, load(y1 + i) * scale1);
-		store(y1 + i + 1 * LANES, load(y1 + i + 1 * LANES) * scale1);
+		store(y0 + i, load(kept0 + i) * scale0);
+		store(y0 + i + 1 * LANES, load(kept0 + i + 1 * LANES) * scale0);
 	}
 	for (; i + LANES <= n; i += LANES) {
-		store(y0 + i, load(y0 + i) * scale0);
-		store(y1 + i, load(y1 + i) * scale1);
+		store(y0 + i, load(kept0 + i) * scale0);
 	}
 	if (i < n) {
-		store_some(y0 + i, load_some(y0 + i, n - i, 0.f) * scale0, n - i);
-		store_some(y1 + i, load_some(y1 + i, n - i, 0.f) * scale1, n - i);
+		store_some(y0 + i, load_some(kept0 + i, n - i, 0.f) * scale0, n - i);
 	}
 }
 
@@ -204,19 +199,8 @@ static void rows1(const struct call *c, int64_t row)
 	const float *restrict x0 = c->x + row * n;
 	float *restrict y0 = c->y + row * n;
 	int64_t i;
-	vec m0_0 = splat(-0x1.fffffep127f), m0_1 = splat(-0x1.fffffep127f);
-	i = 0;
-	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		m0_0 = larger(m0_0, load(x0 + i));
-		m0_1 = larger(m0_1, load(x0 + i + 1 * LANES));
-	}
-	for (; i + LANES <= n; i += LANES) {
-		m0_0 = larger(m0_0, load(x0 + i));
-	}
-	if (i < n) {
-		m0_0 = larger(m0_0, load_some(x0 + i, n - i, -__builtin_inff()));
-	}
-	const float top0 = highest(larger(m0_0, m0_1));
+	float buffer0[8192] __attribute__((aligned(64)));
+	float *const kept0 = n <= 8192 ? buffer0 : y0;
 	vec total0 = { 0 };
 	for (int64_t from = 0; from < n; from += 1024) {
 		const int64_t to = n - from > 1024 ? from + 1024 : n;
@@ -224,51 +208,73 @@ static void rows1(const struct call *c, int64_t row)
 		i = from;
 		for (; i + 2 * LANES <= to; i += 2 * LANES) {
 			{
-				const vec e = exponential(load(x0 + i) - top0);
-				store(y0 + i, e);
-				s0_0 += e;
-			}
-			{
-				const vec e = exponential(load(x0 + i + 1 * LANES) - top0);
-				store(y0 + i + 1 * LANES, e);
-				s0_1 += e;
+				vec x_0 = load(x0 + i);
+				vec x_1 = load(x0 + i + 1 * LANES);
+				vec k_0 = larger(splat(-200), x_0); HOLD(k_0);
+				vec k_1 = larger(splat(-200), x_1); HOLD(k_1);
+				k_0 = smaller(splat(87), k_0); HOLD(k_0);
+				k_1 = smaller(splat(87), k_1); HOLD(k_1);
+				vec t_0 = k_0 * 0x1.715476p+0f + 0x1.8p23f; HOLD(t_0); // of n · log₂ e
+				vec t_1 = k_1 * 0x1.715476p+0f + 0x1.8p23f; HOLD(t_1);
+				vec n_0 = t_0 - 0x1.8p23f; HOLD(n_0);
+				vec n_1 = t_1 - 0x1.8p23f; HOLD(n_1);
+				vec r_0 = k_0 - n_0 * 0x1.62e43p-1f; HOLD(r_0);
+				vec r_1 = k_1 - n_1 * 0x1.62e43p-1f; HOLD(r_1);
+				vec e_0 = 0.00829766504f * r_0 + 0.0419153869f; HOLD(e_0);
+				vec e_1 = 0.00829766504f * r_1 + 0.0419153869f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.166675746f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.166675746f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.499988943f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.499988943f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 0.999999702f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 0.999999702f; HOLD(e_1);
+				e_0 = e_0 * r_0 + 1.0f; HOLD(e_0);
+				e_1 = e_1 * r_1 + 1.0f; HOLD(e_1);
+				__asm__("vscalefps %2, %1, %0" : "=v"(e_0) : "v"(e_0), "v"(n_0));
+				__asm__("vscalefps %2, %1, %0" : "=v"(e_1) : "v"(e_1), "v"(n_1));
+				store(kept0 + i, e_0);
+				s0_0 += e_0;
+				store(kept0 + i + 1 * LANES, e_1);
+				s0_1 += e_1;
 			}
 		}
 		for (; i + LANES <= to; i += LANES) {
 			{
-				const vec e = exponential(load(x0 + i) - top0);
-				store(y0 + i, e);
+				const vec e = exponential(load(x0 + i));
+				store(kept0 + i, e);
 				s0_0 += e;
 			}
 		}
 		if (i < to) {
 			{
-				const vec e = exponential(load_some(x0 + i, to - i, -__builtin_inff()) - top0);
-				store_some(y0 + i, e, to - i);
+				const vec e = exponential(load_some(x0 + i, to - i, -__builtin_inff()));
+				store_some(kept0 + i, e, to - i);
 				s0_0 += e;
 			}
 		}
 		total0 += (s0_0 + s0_1);
 	}
-	const float scale0 = 1.f / horizontal(total0);
+	const float sum0 = horizontal(total0), scale0 = 1.f / sum0;
+	if (!(sum0 > 0x1p-30f && sum0 < 0x1p60f)) {
+		careful1(c, row + 0);
+		return;
+	}
 	i = 0;
 	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		store(y0 + i, load(y0 + i) * scale0);
-		store(y0 + i + 1 * LANES, load(y0 + i + 1 * LANES) * scale0);
+		store(y0 + i, load(kept0 + i) * scale0);
+		store(y0 + i + 1 * LANES, load(kept0 + i + 1 * LANES) * scale0);
 	}
 	for (; i + LANES <= n; i += LANES) {
-		store(y0 + i, load(y0 + i) * scale0);
+		store(y0 + i, load(kept0 + i) * scale0);
 	}
 	if (i < n) {
-		store_some(y0 + i, load_some(y0 + i, n - i, 0.f) * scale0, n - i);
+		store_some(y0 + i, load_some(kept0 + i, n - i, 0.f) * scale0, n - i);
 	}
 }
 
 static void span(const struct call *c, int64_t from, int64_t to)
 {
 	int64_t row = from;
-	for (; row + 2 <= to; row += 2)
-		rows2(c, row);
 	for (; row < to; row++)
 		rows1(c, row);
 }
