@@ -31,7 +31,7 @@ type Peaks struct {
 	F32  float64 // multiply-adds of single precision
 	F16  float64 // multiply-adds of half precision
 	BF16 float64 // dot products of bfloat16, or products of tiles of it
-	I8   float64 // dot products of unsigned with signed bytes, or products of tiles of them
+	I8   float64 // dot products of unsigned with signed bytes, in steps where there is no instruction for them; or products of tiles of them
 	L1   float64 // bytes a second that are read from the nearest cache
 
 	probes [units]*rateProbe // those that reached the rates
@@ -77,6 +77,10 @@ var rateProbes = []rateProbe{
 	{9, 24 * 32 * 2, BFloats, "bf16", "bf16 dot product, 512 bits"},
 	{4, 12 * 32 * 2, Integers, "int8", "int8 dot product, 256 bits"},
 	{5, 24 * 64 * 2, Integers, "int8", "int8 dot product, 512 bits"},
+	// Those of processors without dot products of bytes.
+	{17, 12 * 8 * 2, Integers, "int8", "int16 multiply-add, 128 bits"},
+	{18, 12 * 32 * 2, Integers, "int8", "int8 products added in 16 and 32 bits, 256 bits"},
+	{19, 24 * 64 * 2, Integers, "int8", "int8 products added in 16 and 32 bits, 512 bits"},
 	{11, 4 * 16 * 16 * 64 * 2, Integers, "int8 tiles", "int8 tiles"},
 	{12, 4 * 16 * 16 * 32 * 2, BFloats, "bf16 tiles", "bf16 tiles"},
 	{6, 4096, loads, "read", "read L1, 128 bits"},

@@ -115,3 +115,46 @@ func TestYardstick(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegers: every processor has a roof of products of bytes. Those that have no instruction for it have the one of the instructions that
+// together do the same, which take longer.
+func TestIntegers(t *testing.T) {
+	h := NewHost(HostOptions{CacheDir: t.TempDir()})
+	defer h.Close()
+	const dots, steps = 1<<4 | 1<<5 | 1<<11, 1<<17 | 1<<18 | 1<<19
+	_, err := h.probePeaks(t.Context(), func(_ *Peaks, w runner, mask uint32) error {
+		if (mask&dots == 0) != (mask&steps != 0) {
+			t.Errorf("the probes of this processor are %#x", mask)
+		}
+		can := mask | 1<<17
+		if mask>>2&1 == 1 {
+			can |= 1 << 18
+		}
+		if cpu.Has("AVX512BW") {
+			can |= 1 << 19
+		}
+		rates := map[int]float64{}
+		for _, p := range rateProbes {
+			if p.unit != Integers || can>>p.id&1 == 0 {
+				continue
+			}
+			var err error
+			if rates[p.id], err = probeRate(t.Context(), w, h.gauge.so, p, glimpseSamples); err != nil {
+				return err
+			}
+			t.Logf("%s: %.1f GOP/s", p.name, rates[p.id]/1e9)
+			if rates[p.id] < 1e9 {
+				t.Errorf("%s: %g operations a second", p.name, rates[p.id])
+			}
+		}
+		for dot, step := range map[int]int{4: 18, 5: 19} {
+			if rates[dot] > 0 && rates[step] > rates[dot] {
+				t.Errorf("bytes are multiplied at %g in steps, and at %g at once", rates[step], rates[dot])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

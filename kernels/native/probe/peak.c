@@ -32,6 +32,7 @@ static void issue(uint32_t *sink, int64_t n)
 }
 
 typedef float v4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
 
 static void generic(uint32_t *sink, int64_t n)
 {
@@ -39,6 +40,30 @@ static void generic(uint32_t *sink, int64_t n)
 #define DECLARE(k) v4 a##k = y + k;
 #define STEP(k) a##k = a##k * x + y;
 #define STORE(k) ((volatile v4 *)sink)[k] = a##k;
+	TWELVE(DECLARE)
+	for (int64_t i = 0; i < n; i++) {
+		TWELVE(STEP)
+	}
+	TWELVE(STORE)
+#undef DECLARE
+#undef STEP
+#undef STORE
+}
+
+/* Products of integers of 16 bits with sums of 32, which every processor has. */
+static void shorts(uint32_t *sink, int64_t n)
+{
+	const i4 x = (i4){0} + bytes, y = (i4){0} + bytes;
+#if defined(__x86_64__)
+#define DECLARE(k) i4 a##k = x + k;
+#define STEP(k) __asm__ volatile("movdqa %2, %1\n\tpmaddwd %3, %1\n\tpaddd %1, %0" : "+x"(a##k), "=&x"(t) : "x"(x), "x"(y));
+	i4 t;
+#else
+	/* Lanes of 32 bits: as many products at once as of 16 bits with sums of 32. */
+#define DECLARE(k) i4 a##k = x + k;
+#define STEP(k) a##k = a##k * x + y; a##k = a##k * y + x;
+#endif
+#define STORE(k) ((volatile i4 *)sink)[k] = a##k;
 	TWELVE(DECLARE)
 	for (int64_t i = 0; i < n; i++) {
 		TWELVE(STEP)
@@ -222,6 +247,33 @@ __attribute__((target("avx512f"))) static void avx512(uint32_t *sink, int64_t n)
 #undef STORE
 }
 
+/* Products of bytes where no instruction adds four of them to a sum of 32 bits: pairs are added in 16 bits, then in 32. */
+#define BYTES(name, type, features, chains, constraint) \
+__attribute__((target(features))) static void name(uint32_t *sink, int64_t n) \
+{ \
+	typedef int32_t ints __attribute__((vector_size(sizeof(type)))); \
+	const ints x = (ints){0} + bytes, y = (ints){0} + bytes, ones = (ints){0} + (bytes & 0x00010001); \
+	ints t; \
+	chains(DECLARE) \
+	for (int64_t i = 0; i < n; i++) { \
+		chains(STEP_##constraint) \
+	} \
+	chains(STORE) \
+}
+#define DECLARE(k) ints a##k = x + k;
+#define STEP(k, constraint) \
+	__asm__ volatile("vpmaddubsw %2, %3, %1\n\tvpmaddwd %4, %1, %1\n\tvpaddd %1, %0, %0" : "+" constraint(a##k), "=&" constraint(t) \
+		: constraint(x), constraint(y), constraint(ones));
+#define STEP_x(k) STEP(k, "x")
+#define STEP_v(k) STEP(k, "v")
+#define STORE(k) ((volatile ints *)sink)[k] = a##k;
+#define ALL(f) TWELVE(f) MORE(f)
+BYTES(bytes256, __m256i, "avx2", TWELVE, x)
+BYTES(bytes512, __m512i, "avx512f,avx512bw", ALL, v)
+#undef DECLARE
+#undef STEP
+#undef STORE
+
 /* The encoding of AVX-VNNI is newer than some assemblers, and the processors that have it alone are few. */
 #if defined(__clang_major__) ? __clang_major__ >= 12 : __GNUC__ >= 11
 #define HAVE_AVXVNNI 1
@@ -381,10 +433,12 @@ static uint32_t supported(void)
 	if (mask >> 3 & 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
 		mask |= (a >> 5 & 1) << 9;
 #endif
+	if (!(mask & (1u << 4 | 1u << 5 | 1u << 11)))
+		mask |= 1u << (__builtin_cpu_supports("avx512bw") && mask >> 3 & 1 ? 19 : mask >> 2 & 1 ? 18 : 17);
 	return mask;
 }
 #else
-static uint32_t supported(void) { return 1u << 0 | 1u << 1 | 1u << 6 | STREAMS; }
+static uint32_t supported(void) { return 1u << 0 | 1u << 1 | 1u << 6 | 1u << 17 | STREAMS; }
 #endif
 
 void tune_kernel(void *const *args, const int64_t *dims)
@@ -409,6 +463,9 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	case 6:
 		load(sink, dims[1]);
 		break;
+	case 17:
+		shorts(sink, dims[1]);
+		break;
 #if defined(__x86_64__)
 	case 2:
 		avx2(sink, dims[1]);
@@ -418,6 +475,12 @@ void tune_kernel(void *const *args, const int64_t *dims)
 		break;
 	case 7:
 		load2(sink, dims[1]);
+		break;
+	case 18:
+		bytes256(sink, dims[1]);
+		break;
+	case 19:
+		bytes512(sink, dims[1]);
 		break;
 	case 8:
 		load512(sink, dims[1]);
