@@ -172,11 +172,19 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 	}
 	d.found = set.found
+	glanced := func() ([]user.Fault, error) { return nil, nil }
+	if isOwn && !say.quiet {
+		ctx, cancel := context.WithCancel(c.Context())
+		// The baseline is checked at the same time.
+		glanced = meanwhile(func() ([]user.Fault, error) { return glance(ctx, own, shape) })
+		defer func() { cancel(); _, _ = glanced() }()
+	}
 	started := false
 	start := func(s tune.Start) {
 		started = true
 		if isOwn && !say.quiet {
-			d.warnings = slices.Concat(own.Warnings(), own.LeftOut(shape), glance(c.Context(), own, shape))
+			odd, _ := glanced()
+			d.warnings = slices.Concat(own.Warnings(), own.LeftOut(shape), odd)
 		}
 		d.start(s)
 	}

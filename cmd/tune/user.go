@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"tune/internal/files"
+	"tune/internal/guard"
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native/cc"
@@ -304,19 +306,27 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 			return nil, err
 		}
 	}
-	if err := tryBaseline(c.Context(), p, source, path, report); err != nil {
+	// Trying the reference takes about as long as checking the baseline, and nothing is timed before both are done. Where much memory is
+	// needed, it comes last.
+	tried := func() ([]checkFault, error) { return nil, nil }
+	if source != nil {
+		tried = func() ([]checkFault, error) { return probe(c.Context(), source, path) }
+		if source.Small() {
+			tried = meanwhile(tried)
+		}
+	}
+	err = tryBaseline(c.Context(), p, source, path, report)
+	odd, probed := tried()
+	if err != nil {
 		if setup, failed := errors.AsType[*user.SetupError](err); failed {
 			err = setup // it is no trial's
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if source != nil {
-		odd, err := probe(c.Context(), source, path)
-		if err != nil && report.OK {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		report.Warnings = append(report.Warnings, odd...)
+	if probed != nil && report.OK {
+		return nil, fmt.Errorf("%s: %w", path, probed)
 	}
+	report.Warnings = append(report.Warnings, odd...)
 	if !report.OK {
 		return report, &exitError{exitFailed, fmt.Errorf("%s: the baseline failed", path)}
 	}
@@ -386,6 +396,23 @@ func (a *app) builtIn(k *user.Kernel) error {
 	return presetNames(k)
 }
 
+// meanwhile calls f on another goroutine. The function that it returns waits for the result; a panic of f is an error.
+func meanwhile[T any](f func() (T, error)) func() (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		if err := guard.Call(func() error { r.value, r.err = f(); return nil }); err != nil {
+			r.err = err
+		}
+		done <- r
+	}()
+	return sync.OnceValues(func() (T, error) { r := <-done; return r.value, r.err })
+}
+
 // probeTime is how long the reference is tried on inputs.
 const probeTime = 20 * time.Second
 
@@ -405,19 +432,19 @@ const glanceTime = 2 * time.Second
 
 // glance returns what is odd about the results of the reference of a kernel at a shape, as far as that is seen at once. What
 // fails here says nothing about the run.
-func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) []user.Fault {
-	limited, cancel := context.WithTimeout(ctx, glanceTime)
-	defer cancel()
+func glance(ctx context.Context, k *user.Kernel, shape kernels.Shape) ([]user.Fault, error) {
 	p, err := k.Problem(shape)
 	source, ok := p.(*user.SourceProblem)
 	if err != nil || !ok {
-		return nil
+		return nil, err
 	}
-	odd, err := source.Glance(limited)
-	if err != nil {
-		return nil
+	// Before anything is compiled, the compilers of the file have to show that they are some.
+	if err := source.Examine(ctx); err != nil {
+		return nil, err
 	}
-	return odd
+	limited, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	return source.Glance(limited)
 }
 
 func faultsError(path string, n int) error {

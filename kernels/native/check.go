@@ -143,7 +143,8 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	if err := c.compile(ctx); err != nil {
 		return err
 	}
-	return p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
+	end := c.varyBeside(ctx)
+	err := p.host.check(ctx, c.threads(), p.limits, c.company(), func(w runner) error {
 		cases, err := p.cases.of(ctx, p.spec, c.point, seed)
 		if err != nil {
 			return err
@@ -178,6 +179,8 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 		}
 		return nil
 	})
+	end(err)
+	return err
 }
 
 // checkCase calls the loaded candidate on a case and verifies what it wrote. It returns how many seconds the first call took. A

@@ -808,6 +808,60 @@ func (v *variants) Generate(p space.Point) (native.Source, error) {
 	return s, err
 }
 
+// batched is poly with variants that are made several at once.
+type batched struct {
+	*poly
+	calls, made atomic.Int64
+}
+
+func (b *batched) VariantClass(space.Point) string { return "" }
+
+func (b *batched) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
+	cases, err := b.Variants(ctx, p, []uint64{seed})
+	return cases[0], err
+}
+
+func (b *batched) Variants(ctx context.Context, p space.Point, seeds []uint64) (out []native.Case, err error) {
+	b.calls.Add(1)
+	for _, seed := range seeds {
+		b.made.Add(1)
+		cases, err := b.Cases(ctx, p, seed)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, cases[0])
+	}
+	return out, nil
+}
+
+func (b *batched) Sizes() ([]native.Buffer, int64) {
+	return []native.Buffer{{Name: "x", Elem: native.F32, Len: b.n, Mode: native.In}, {Name: "y", Elem: native.F32, Len: b.n, Mode: native.Out}}, int64(8 * b.n)
+}
+
+// TestVariantsBesideCheck: the variants of the baseline are made at once, and while it is checked; those of another candidate when it is
+// timed.
+func TestVariantsBesideCheck(t *testing.T) {
+	for form, beside := range map[string]int64{"plain": 1, "repeat": 0} {
+		spec := &batched{poly: newPoly(t, 1000)}
+		c, err := problem(t, spec, testHost(t)).Build(t.Context(), spec.point(t, form, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if spec.calls.Load() != beside {
+			t.Errorf("%s: %d calls beside the check, want %d", form, spec.calls.Load(), beside)
+		}
+		if _, err := c.Score(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if spec.calls.Load() != 1 || spec.made.Load() != 3 {
+			t.Errorf("%s: %d variants in %d calls, want 3 in one", form, spec.made.Load(), spec.calls.Load())
+		}
+	}
+}
+
 // TestDamagedHeap: a candidate that damages the heap of its process is the only one to suffer, whoever comes next.
 func TestDamagedHeap(t *testing.T) {
 	spec := newPoly(t, 100)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"tune/kernels/native/worker"
 )
 
 // TestPlausible: what no call can be shorter than.
@@ -34,5 +36,33 @@ func TestPlausible(t *testing.T) {
 	}
 	if err := c.plausible(context.Background(), 1); err != nil {
 		t.Errorf("far above the least time: %v", err)
+	}
+}
+
+// TestGlimpse: a time that a few samples show to be possible needs no complete measurement of the peaks, and the gauge goes on after it.
+func TestGlimpse(t *testing.T) {
+	h := NewHost(HostOptions{CacheDir: t.TempDir()})
+	defer h.Close()
+	if _, err := h.Toolchain(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	// 5 GFLOP/s is above what needs no probe at all.
+	c := &candidate{problem: &Problem{host: h, traffic: 2000, work: Work{Plausible: true, Ops: 1e6}}}
+	if err := c.plausible(t.Context(), 200e-6); err != nil {
+		t.Fatal(err)
+	}
+	if h.peak != nil || h.glimpse.F32 < 4e9 || h.glimpse.probes[Floats] == nil || h.glimpse.I8 != 0 {
+		t.Errorf("measured: %+v, all: %+v", h.glimpse, h.peak)
+	}
+	known := h.glimpse
+	if err := c.plausible(t.Context(), 210e-6); err != nil || h.glimpse != known {
+		t.Errorf("what is known is measured again: %v, %+v", err, h.glimpse)
+	}
+	err := h.timed(t.Context(), 1, worker.Limits{}, func(o worker.Options) error {
+		_, err := h.slowed(t.Context(), o, false)
+		return err
+	})
+	if err != nil || h.gauge.m == nil || len(h.gauge.seen) == 0 {
+		t.Errorf("the gauge: %v, %d turns", err, len(h.gauge.seen))
 	}
 }

@@ -26,6 +26,12 @@ type Varier interface {
 	VariantClass(p space.Point) string
 }
 
+// Batcher is implemented by a Varier for which several variants at once cost less than one by one.
+type Batcher interface {
+	// Variants returns what Variant returns for each of the seeds.
+	Variants(ctx context.Context, p space.Point, seeds []uint64) ([]Case, error)
+}
+
 // Drawer is implemented by a Varier that can draw the inputs of a variant without its reference. Calls are then timed on many
 // more contents than those with a known reference, so that neither a table of results nor branch prediction can learn them.
 type Drawer interface {
@@ -58,6 +64,8 @@ const (
 	// Mixing tolerant inputs needs three contents, so that no part stays as it is and none of the contents comes again. Inputs up to
 	// this size have a third one without a reference.
 	mixedContents = 256 << 20
+	// Up to this many bytes of buffers, variants are made beside a check.
+	besideBytes = 64 << 20
 	// Small inputs may be the same for two seeds by chance: so many more are tried, within contentsBytes.
 	mostTries = 16
 )
@@ -99,6 +107,9 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	} else if v, ok := p.spec.(CaseClasser); ok {
 		class, classed = v.CaseClass(c.point), true
 	}
+	if b, ok := p.spec.(Batcher); ok {
+		variant = p.atOnce(vc.seed, variant, func(seeds []uint64) ([]Case, error) { return b.Variants(ctx, c.point, seeds) })
+	}
 	if i := slices.IndexFunc(vc.kept, func(k keptVariants) bool { return classed && k.class == class }); i >= 0 {
 		k := vc.kept[i]
 		vc.kept = slices.Insert(slices.Delete(vc.kept, i, i+1), 0, k)
@@ -115,6 +126,59 @@ func (vc *variantCache) of(ctx context.Context, p *Problem, c *candidate) (*vari
 	vc.kept = slices.Insert(vc.kept, 0, keptVariants{class, made})
 	vc.kept = vc.kept[:min(len(vc.kept), variantClasses)]
 	return made, nil
+}
+
+// atOnce returns a function like variant that makes those variants at once that are nearly always all that are asked for.
+func (p *Problem) atOnce(seed uint64, variant func(seed uint64) (Case, error), several func(seeds []uint64) ([]Case, error)) func(seed uint64) (Case, error) {
+	n := fewVariants
+	if p.read > 0 && p.read <= smallVariants {
+		n = manyVariants
+	}
+	var made map[uint64]Case
+	return func(asked uint64) (Case, error) {
+		if made == nil {
+			seeds := make([]uint64, n)
+			for i := range seeds {
+				seeds[i] = variantSeed(seed, i)
+			}
+			cases, err := several(seeds)
+			if err != nil {
+				return Case{}, err
+			}
+			made = map[uint64]Case{}
+			for i, one := range cases {
+				made[seeds[i]] = one
+			}
+		}
+		if one, ok := made[asked]; ok {
+			return one, nil
+		}
+		return variant(asked)
+	}
+}
+
+// varyBeside makes the variants of the baseline on another goroutine: its check leaves a core free, and a run cannot begin before the
+// baseline is timed. Where buffers are large, that waits until the check is over. Errors come again when the candidate is scored. The
+// caller calls end with the outcome of the check.
+func (c *candidate) varyBeside(ctx context.Context) (end func(error)) {
+	p := c.problem
+	if _, ok := p.spec.(Batcher); !ok || !c.isBaseline() || c.alone == alone || p.traffic == 0 || p.traffic > besideBytes {
+		return func(error) {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // a panic comes again too, where it is caught and told
+		_ = c.vary(ctx)
+	}()
+	return func(err error) {
+		if err != nil {
+			cancel()
+		}
+		<-done
+		cancel()
+	}
 }
 
 // vary makes the variants for timing a candidate before its turn comes: their references may have to be compiled, and may take

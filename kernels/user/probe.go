@@ -30,11 +30,18 @@ const probePoints = 2
 // Probe tries the reference on some inputs at the asked shape, and reports anything that makes a check prove less than it seems
 // to: results of which all or nearly all are the same for all inputs, that are not numbers, not written, no larger than their
 // tolerance, or that depend on parameters. An error is one of the reference, or of ctx.
+//
+// Nothing is timed at the same time, but candidates may be checked.
 func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 	s := p.spec
 	if s.s.reference.outputs != nil {
 		return nil, nil
 	}
+	release, err := s.host.Beside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	seeds := p.probeSeeds()
 	r := &reader{file: s.path}
 	if one := 2 * s.asked.kept(); one > probeBytes/2 {
@@ -60,15 +67,23 @@ func (p *SourceProblem) Probe(ctx context.Context) (Faults, error) {
 // glanceBytes limits the buffers of a call of Glance.
 const glanceBytes = 16 << 20
 
+// Small reports whether the buffers of a call are so small that the reference may be tried while candidates are checked.
+func (p *SourceProblem) Small() bool { return p.spec.asked.kept() <= glanceBytes }
+
 // Glance is Probe as far as it costs no more than some calls of the reference with small buffers: it builds the reference at no
 // other point. Of larger buffers it reports nothing.
 func (p *SourceProblem) Glance(ctx context.Context) (Faults, error) {
 	s := p.spec
-	if s.s.reference.outputs != nil || s.asked.kept() > glanceBytes {
+	if s.s.reference.outputs != nil || !p.Small() {
 		return nil, nil
 	}
+	release, err := s.host.Beside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	r := &reader{file: s.path}
-	_, _, err := s.attempt(ctx, r, p.probeSeeds())
+	_, _, err = s.attempt(ctx, r, p.probeSeeds())
 	return r.warnings.sorted(s.path), err
 }
 
@@ -235,16 +250,16 @@ func (s *sourceSpec) probeVariation(ctx context.Context, r *reader, took time.Du
 	var cases []native.Case // those of the file and varied ones in turns
 	var varied []string
 	for seed := range uint64(variationTries) {
-		file, err := s.s.inputs(s.asked, seed, true)
-		if err != nil {
-			return s.s.explain(err)
-		}
 		inputs, names, err := s.draw(s.asked, seed)
 		if err != nil {
 			return err
 		}
 		if varied = names; varied == nil {
 			return nil
+		}
+		file, err := s.s.inputs(s.asked, seed, true)
+		if err != nil {
+			return s.s.explain(err)
 		}
 		for _, in := range [][][]byte{file, inputs} {
 			cases = append(cases, native.Case{Name: s.asked.label, Dims: s.asked.dims, Buffers: s.asked.buffers, Inputs: in})

@@ -1,6 +1,7 @@
 package user
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type checkShape struct {
 var (
 	_ native.Spec        = (*sourceSpec)(nil)
 	_ native.Varier      = (*sourceSpec)(nil)
+	_ native.Batcher     = (*sourceSpec)(nil)
 	_ native.CaseClasser = (*sourceSpec)(nil)
 	_ native.Sizer       = (*sourceSpec)(nil)
 )
@@ -345,44 +347,66 @@ func (s *sourceSpec) Cases(ctx context.Context, p space.Point, seed uint64) ([]n
 // constants and files, may vary (variationOf). The outputs stated in the file do not apply then; only two calls of a candidate on
 // the same inputs can be compared.
 func (s *sourceSpec) Variant(ctx context.Context, p space.Point, seed uint64) (native.Case, error) {
-	c, err := s.s.shapeCase(p, s.constants)
-	if err != nil {
-		return native.Case{}, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
-	}
-	inputs, varied, err := s.draw(c, seed)
+	cases, err := s.Variants(ctx, p, []uint64{seed})
 	if err != nil {
 		return native.Case{}, err
 	}
-	one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
-	one.Tolerant = true
-	one.Agree = func(_ int, got, want [][]byte) error {
-		_, err := s.s.compareAll(c, got, want)
-		return err
+	return cases[0], nil
+}
+
+// Variants returns the variants of several seeds. One process calls the reference on all of them, and only once on inputs that come again.
+func (s *sourceSpec) Variants(ctx context.Context, p space.Point, seeds []uint64) ([]native.Case, error) {
+	c, err := s.s.shapeCase(p, s.constants)
+	if err != nil {
+		return nil, kernels.Reject(space.Invalid, "%v", s.s.explain(err))
 	}
-	one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
-	if varied != nil && s.s.reference.outputs != nil {
-		return one, nil
+	cases := make([]native.Case, len(seeds))
+	same := make([]int, len(seeds)) // which of distinct has the inputs
+	var distinct []native.Case
+	varied := make([][]string, len(seeds))
+	for k, seed := range seeds {
+		var inputs [][]byte
+		if inputs, varied[k], err = s.draw(c, seed); err != nil {
+			return nil, err
+		}
+		one := native.Case{Name: c.label, Dims: c.dims, Buffers: c.buffers, Inputs: inputs}
+		if same[k] = slices.IndexFunc(distinct, func(d native.Case) bool { return slices.EqualFunc(d.Inputs, inputs, bytes.Equal) }); same[k] < 0 {
+			same[k], distinct = len(distinct), append(distinct, one)
+		}
+		one.Tolerant = true
+		one.Agree = func(_ int, got, want [][]byte) error {
+			_, err := s.s.compareAll(c, got, want)
+			return err
+		}
+		one.Verify = func([][]byte) (kernels.Deviation, error) { return kernels.Deviation{}, nil }
+		cases[k] = one
 	}
-	want, err := s.expected(ctx, []call{c}, []native.Case{one})
+	want, err := s.expected(ctx, slices.Repeat([]call{c}, len(distinct)), distinct)
 	if ended := ctx.Err(); err != nil && ended != nil {
-		return native.Case{}, ended
+		return nil, ended
 	}
-	if err != nil && varied != nil {
-		return native.Case{}, s.variedError(varied, err)
+	if i := slices.IndexFunc(varied, func(names []string) bool { return names != nil }); err != nil && i >= 0 {
+		return nil, s.variedError(varied[i], err)
 	}
 	if err != nil {
-		return native.Case{}, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
+		return nil, fmt.Errorf("the reference of kernel %s: %v", s.info.Name, err)
 	}
-	one.Unwritten = want[0].lacks()
-	one.Verify = func(buffers [][]byte) (kernels.Deviation, error) {
-		d, err := s.s.verify(c, buffers, want[0])
-		if r := kernels.AsRejection(err); r != nil && varied != nil {
-			err = kernels.Reject(r.Status, "%s. In timed calls %s: write vary: false if the function is right only for exactly these numbers",
-				r.Reason, variedText(varied))
+	for k := range cases {
+		if varied[k] != nil && s.s.reference.outputs != nil {
+			continue // the stated outputs are of other inputs
 		}
-		return d, err
+		expect := want[same[k]]
+		cases[k].Unwritten = expect.lacks()
+		cases[k].Verify = func(buffers [][]byte) (kernels.Deviation, error) {
+			d, err := s.s.verify(c, buffers, expect)
+			if r := kernels.AsRejection(err); r != nil && varied[k] != nil {
+				err = kernels.Reject(r.Status, "%s. In timed calls %s: write vary: false if the function is right only for exactly these numbers",
+					r.Reason, variedText(varied[k]))
+			}
+			return d, err
+		}
 	}
-	return one, nil
+	return cases, nil
 }
 
 // variedError says that the reference fails where inputs vary.

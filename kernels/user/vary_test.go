@@ -2,6 +2,7 @@ package user
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -363,6 +364,36 @@ func TestVaryRemedy(t *testing.T) {
 		r := kernels.AsRejection(err)
 		if r == nil || r.Status != space.WrongAnswer || !strings.HasPrefix(r.Reason, "y[") || !strings.HasSuffix(r.Reason, "4 of 4 elements are wrong"+test.want) {
 			t.Errorf("%q: %v, want …%q", test.vary, err, test.want)
+		}
+	}
+}
+
+// TestVariantsAtOnce: several variants are those that are made one by one, each with the results of its own inputs.
+func TestVariantsAtOnce(t *testing.T) {
+	needCompiler(t)
+	k, _ := load(t, probeYAML, "f.c", "void g(const float *x, float *y, int *z, int n) { for (int i = 0; i < n; i++) y[i] = x[i]; *z += 1; }\n"+
+		"void f(const float *x, float *y, int *z, int n) { g(x, y, z, n); }\n")
+	p := problem(t, k, "").(*SourceProblem)
+	point := p.Space().Default()
+	seeds := []uint64{5, 6, 5}
+	all, err := p.spec.Variants(t.Context(), point, seeds)
+	if err != nil || len(all) != len(seeds) {
+		t.Fatalf("%d variants, %v", len(all), err)
+	}
+	result := func(k int) [][]byte {
+		z := bytes.Clone(all[k].Inputs[2])
+		binary.NativeEndian.PutUint32(z, binary.NativeEndian.Uint32(z)+1)
+		return [][]byte{all[k].Inputs[0], all[k].Inputs[0], z}
+	}
+	for i, one := range all {
+		alone, err := p.spec.Variant(t.Context(), point, seeds[i])
+		if err != nil || !slices.EqualFunc(alone.Inputs, one.Inputs, bytes.Equal) || !one.Tolerant || one.Agree == nil {
+			t.Errorf("variant %d is %+v, alone %+v, %v", i, one, alone, err)
+		}
+		for k := range all {
+			if _, err := one.Verify(result(k)); (err == nil) != (seeds[i] == seeds[k]) {
+				t.Errorf("the results of seed %d on the inputs of seed %d: %v", seeds[k], seeds[i], err)
+			}
 		}
 	}
 }

@@ -669,3 +669,24 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// TestRenew: a process that has loaded nothing is fresh, and is not replaced by another one; one that has loaded something is.
+func TestRenew(t *testing.T) {
+	so := compile(t, "good.c")
+	w := start(t, Options{Core: -1})
+	first := w.running.pid
+	w.Renew()
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if w.running.pid != first {
+		t.Error("a fresh process was replaced")
+	}
+	w.Renew()
+	if err := w.Load(so); err != nil {
+		t.Fatal(err)
+	}
+	if w.running.pid == first || w.Shared() {
+		t.Error("the process that has run something is used again")
+	}
+}
