@@ -17,8 +17,12 @@ type table struct {
 	coefficients [][]float64 // by power, then by segment, of a in steps from the middle of the segment
 }
 
+// last is the number of the segment at the bound: 15, or 30 of two registers. By those the bounds have quotients that are exact as floats,
+// so that F is exactly 0 at the bound; 31 is a prime.
+func (t table) last() int { return t.segments / tableLanes * (tableLanes - 1) }
+
 // step is the length of a segment.
-func (t table) step() float64 { return t.bound / float64(t.segments-1) }
+func (t table) step() float64 { return t.bound / float64(t.last()) }
 
 // newTable interpolates F at Chebyshev's points of each segment. The last one is lowered a little, so that at the bound F is 0.
 func newTable(factor func(x float64) float64, segments int, bound float64, degree int) table {
@@ -27,10 +31,12 @@ func newTable(factor func(x float64) float64, segments int, bound float64, degre
 		middle := float64(segment) * t.step()
 		f := func(r float64) float64 { return factor(-(middle + r*t.step())) }
 		var polynomial []float64
-		switch segment {
-		case 0:
+		switch {
+		case segment == 0:
 			polynomial = interpolate(f, 0, 0.5, degree+1)
-		case segments - 1:
+		case segment > t.last():
+			polynomial = make([]float64, degree+1) // never looked up
+		case segment == t.last():
 			slope := func(r float64) float64 { return (f(r) - f(0)) / r }
 			polynomial = append([]float64{0}, interpolate(slope, -0.5, 0, degree)...)
 		default:

@@ -20,6 +20,9 @@ func TestTables(t *testing.T) {
 				for power := len(tab.coefficients) - 1; power >= 0; power-- {
 					p = float32(math.FMA(float64(p), float64(r), float64(float32(tab.coefficients[power][int(n)]))))
 				}
+				if -float64(x) >= tab.bound && p != 0 {
+					t.Fatalf("%s, %d segments, exact %v: the factor of %v is %v, want exactly 0", op, tab.segments, exact, x, p)
+				}
 				w := f.activated(float64(x))
 				if off := math.Abs(float64(float32(math.FMA(-float64(a), float64(p), float64(max(x, 0)))))-w.value) / (w.tolerance + least); off > worst {
 					worst, at = off, float64(x)
