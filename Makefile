@@ -84,6 +84,7 @@ IDEAS := reach=3 fuse=false defer_c=false store_copies=0 window_gather=0 spread=
 	madd_1=0,madd_2=0,madd_3=0 first_flow=0,next_flow=0,chain_flow=0 derive_constants=0 constant_flow=0,address_flow=0 \
 	madd_first=false load_round=0,vector_round=0,scalar_round=0,flow_round=0
 
+# Without vet, which would check all packages again with each build: lint does it once.
 test: cc
 	$(GO) test -vet=off ./...
 

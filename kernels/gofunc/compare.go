@@ -95,7 +95,8 @@ func (c *candidate) renew(anew bool) error {
 }
 
 // watch looks at the machine between the rounds of a comparison. Functions may use all cores and are timed by wall clock, so that a
-// round counts only where nothing else ran before and after it.
+// round counts only where nothing else ran before and after it. It is apart from the watch of kernels/native, which finds slow phases of the
+// core with a loop in a worker of C and then counts other rounds: all that both would share is the list of quiet rounds.
 type watch struct {
 	before timing.Load
 	calm   bool      // whether nothing else ran after the last round

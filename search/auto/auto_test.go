@@ -90,7 +90,7 @@ func TestPace(t *testing.T) {
 		{"no time", space.Progress{Told: 100, Left: 0}, 1},
 		{"more counted than there is time for", space.Progress{Told: 100, Left: 0.05, Evaluations: 50}, 1},
 	} {
-		a, err := New(plane(t), 1, Config{})
+		a, err := New(plane(t), 1, Config{Pool: 60, Samples: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
