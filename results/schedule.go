@@ -156,7 +156,7 @@ func (s Schedule) Validate() error {
 	case s.MachineState != nil && !(space.Finite(s.MachineState.Load) && space.Finite(s.MachineState.Busy) && space.Finite(s.MachineState.Steal) && space.Finite(s.MachineState.Drift)):
 		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
 	case s.Repacking != nil && (s.Repacking.Argument == "" || s.Repacking.Bytes < 0 || s.Repacking.PackedBytes < 0 || s.Repacking.Alignment < 1):
-		return fmt.Errorf("field repacking is %+v: want an argument, sizes from 0 and an alignment from 1", *s.Repacking)
+		return fmt.Errorf("field repacking: want an argument, bytes and packed_bytes from 0, and an alignment from 1")
 	case s.Verdict != "" && !s.Verdict.Valid():
 		return fmt.Errorf("field verdict is %q: want one of %q", s.Verdict, space.Verdicts())
 	case s.Search != nil && !(space.Finite(s.Search.Cost) && space.Finite(s.Search.Baseline)):

@@ -22,6 +22,7 @@
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
 //	tune peers, tune peers fetch  the libraries that bench compares with; get ggml
+//	tune gguf FILE                list the tensors of a model file
 //	tune config                   show each setting of a run, and where it comes from
 //	tune best                     the best point that is known of a kernel at a shape
 //	tune db list, tune db show, tune db rebuild, tune db gc, tune db export, tune db import
@@ -266,7 +267,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
-		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.configCommand(),
+		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
 	a.complete(root)
 	return root

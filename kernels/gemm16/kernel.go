@@ -1,8 +1,6 @@
 package gemm16
 
 import (
-	"fmt"
-
 	"tune/kernels"
 	"tune/kernels/blocks"
 	"tune/kernels/native"
@@ -125,7 +123,7 @@ func NewSpec(t *Type, s kernels.Shape, m native.Machine) (*Spec, error) {
 	}
 	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
 		if size > maxElements {
-			return nil, fmt.Errorf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
+			return nil, kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
 		}
 	}
 	var err error

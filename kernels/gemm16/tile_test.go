@@ -108,40 +108,9 @@ func TestWrongTiles(t *testing.T) {
 	}
 }
 
-// callersTiles calls the kernel with a configuration of the caller's own, and with none, and aborts where it is another afterwards.
-const callersTiles = `
-void tune_kernel(void *const *args, const int64_t *dims)
-{
-	struct tile_configuration own = { .palette = 1 }, after;
-	own.columns[3] = 48;
-	own.rows[3] = 5;
-	tile_configure(&own);
-	multiply_all(args, dims);
-	tile_save(&after);
-	if (__builtin_memcmp(&own, &after, sizeof own) != 0)
-		abort();
-	tile_release();
-	multiply_all(args, dims);
-	tile_save(&after);
-	if (after.palette != 0)
-		abort();
-}
-`
-
 // TestCallersTiles: a thread finds its configuration of tiles as it was.
 func TestCallersTiles(t *testing.T) {
 	g := specOn(t, BFloat16, fullMachine, "m=20,n=40,k=100")
 	p := made(t, g, map[string]any{"unit": unitTile, "mr": 2, "nr": 2})
-	problem := nativetest.Problem(t, g)
-	for _, restore := range []string{"tile_restore(&callers);", "tile_release();", ""} {
-		src := emulated(t, g, p)
-		src.Text = strings.ReplaceAll(src.Text, "tile_restore(&callers);", restore)
-		src.Text = strings.ReplaceAll(src.Text, "void tune_kernel(", "static void multiply_all(") + callersTiles
-		err := problem.Wrap(src, p).Check(t.Context(), 1)
-		if right := strings.Contains(restore, "restore"); (err == nil) != right {
-			t.Errorf("%q: %v", restore, err)
-		} else if r := kernels.AsRejection(err); !right && (r == nil || r.Status != space.Crashed) {
-			t.Errorf("%q: %v, want a crash", restore, err)
-		}
-	}
+	nativetest.KeepsTiles(t, g, p, emulated(t, g, p))
 }

@@ -465,7 +465,8 @@ func (g *generator) matrixTile() {
 // configure writes the configuration of the matrix tiles.
 func (g *generator) configure() {
 	mr := g.MR / tileRows
-	g.Line("struct tile_configuration sizes = { .palette = 1 };")
+	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
+	g.Line("tile_save(&callers);")
 	g.Open("for (int t = 0; t < %d; t++)", mr*g.NR+mr+g.NR)
 	g.Line("sizes.columns[t] = 4 * LANES;")
 	g.Comment("Those of sums and of A have no more rows than A.")
@@ -599,7 +600,7 @@ func (g *generator) multiply() {
 		g.Line("(void)own;")
 	}
 	if g.Tile {
-		g.Line("tile_release();")
+		g.Line("tile_restore(&callers);")
 	}
 	g.EndFunc()
 }

@@ -110,12 +110,18 @@ func (g *Spec) packOf(p space.Point) *native.Pack {
 	}
 	l := layoutOf(p, g.n, g.k)
 	elements := "shorts"
-	if l.group == 4 {
+	switch {
+	case l.tile:
+		elements = "bytes"
+	case l.group == 4:
 		elements = "bytes with 128 added"
 	}
 	order := "A panel has words of rows that follow each other: first the first of each row"
-	if l.dot {
+	switch {
+	case l.dot:
 		order = fmt.Sprintf("A panel has its rows one after the other, %d bytes apart", 4*l.stride)
+	case l.apart:
+		order = fmt.Sprintf("A panel has parts of %d rows, one after the other, and a part words of rows that follow each other: first the first of each row", l.Lanes())
 	}
 	return &native.Pack{
 		Repacking: space.Repacking{

@@ -133,3 +133,11 @@ func TestTilesCompile(t *testing.T) {
 		t.Error("the form tile is in the space of a machine without tiles")
 	}
 }
+
+// TestCallersTiles: a thread finds its configuration of tiles as it was.
+func TestCallersTiles(t *testing.T) {
+	needAVX512(t)
+	g := specOn(t, fullMachine, "m=20,n=40,k=100")
+	p := tilePoint(t, g, rand.New(rand.NewPCG(1, 2)), 2, 2)
+	nativetest.KeepsTiles(t, g, p, emulated(t, g, p))
+}

@@ -84,10 +84,11 @@ const weightsRandom = "random"
 
 // openTensor checks that a tensor of a model, FILE:TENSOR, has the n, k and format of a spec, and returns what reads it.
 func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
-	path, name, ok := strings.Cut(text, ":")
-	if !ok || path == "" || name == "" {
+	colon := strings.LastIndexByte(text, ':') // a path may have others
+	if colon < 1 || colon == len(text)-1 {
 		return nil, errors.New("want random, or FILE.gguf:TENSOR")
 	}
+	path, name := text[:colon], text[colon+1:]
 	f, err := gguf.Open(path)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
 	defer f.Close()
 	t, err := f.Tensor(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w ('tune gguf %s' lists the tensors)", err, kernels.ShellWord(path))
 	}
 	format, err := t.Format()
 	if err != nil {
@@ -166,16 +167,16 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	}
 	g.weights = formatOf(f)
 	if _, err := f.RowBytes(g.k); err != nil {
-		return nil, fmt.Errorf("shape: %w", err)
+		return nil, kernels.BadShape("%v", err)
 	}
 	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
 		if size > maxElements {
-			return nil, fmt.Errorf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
+			return nil, kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
 		}
 	}
 	if text := s.Text("weights"); text != weightsRandom {
 		if g.tensor, err = openTensor(text, g); err != nil {
-			return nil, fmt.Errorf("shape: weights=%s: %w", plain.Line(text), err)
+			return nil, kernels.BadShape("weights=%s: %v", plain.Line(text), err)
 		}
 	}
 	if g.space, err = g.newSpace(); err != nil {

@@ -391,10 +391,20 @@ func TestModel(t *testing.T) {
 			t.Errorf("%s: the activations do not vary", p.Name)
 		}
 	}
+	colon := filepath.Join(t.TempDir(), "a:b.gguf")
+	if err := os.Rename(path, colon); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := here(t, "m=2,n=19,k=512,format=q5_k,weights="+colon+":blk.0.weight").tensor(); err != nil || !slices.Equal(w, data) {
+		t.Errorf("a path with a colon: %v", err)
+	}
+	if err := os.Rename(colon, path); err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]string{
 		"m=2,n=20,k=512,format=q5_k,weights=" + path + ":blk.0.weight":  "the tensor has n=19,k=512,format=q5_k: say so in the shape, which has n=20,k=512,format=q5_k",
 		"m=2,n=19,k=512,format=q4_k,weights=" + path + ":blk.0.weight":  "format=q5_k: say so",
-		"m=2,n=19,k=512,format=q5_k,weights=" + path + ":blk.1.weight":  "blk.0.weight",
+		"m=2,n=19,k=512,format=q5_k,weights=" + path + ":blk.1.weight":  "did you mean \"blk.0.weight\"? ('tune gguf " + path + "' lists the tensors)",
 		"m=2,n=19,k=512,format=q5_k,weights=" + path:                    "want random, or FILE.gguf:TENSOR",
 		"m=2,n=19,k=512,format=q5_k,weights=":                           "weights=",
 		"m=2,n=19,k=512,format=q5_k,weights=missing.gguf:blk.0.weight":  "missing.gguf",

@@ -192,11 +192,28 @@ func (x *verifier) repacking() {
 		x.step(built.String(), errors.New("field repacking is missing, and programs have to do this"))
 	case built == nil:
 		x.step("no argument is repacked", fmt.Errorf("field repacking says that %s is", plain.Line(claimed.Argument)))
-	case *claimed != *built:
-		x.step(built.String(), fmt.Errorf("field repacking is %s, and the point has %s", plain.Line(fmt.Sprintf("%+v", *claimed)), fmt.Sprintf("%+v", *built)))
 	default:
-		x.step(built.String(), nil)
+		x.step(built.String(), sameRepacking(*claimed, *built))
 	}
+}
+
+// sameRepacking compares what a schedule says of a layout with what the point builds.
+func sameRepacking(claimed, built space.Repacking) error {
+	for _, f := range []struct {
+		name           string
+		claimed, built any
+	}{
+		{"argument", claimed.Argument, built.Argument},
+		{"bytes", claimed.Bytes, built.Bytes},
+		{"packed_bytes", claimed.PackedBytes, built.PackedBytes},
+		{"alignment", claimed.Alignment, built.Alignment},
+		{"layout", claimed.Layout, built.Layout},
+	} {
+		if f.claimed != f.built {
+			return fmt.Errorf("field repacking.%s is %s, and the point has %v", f.name, plain.Line(fmt.Sprint(f.claimed)), f.built)
+		}
+	}
+	return nil
 }
 
 // origin compares what the schedule says of its run with the run in its directory, if there is one.

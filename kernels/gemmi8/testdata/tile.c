@@ -441,7 +441,8 @@ static void tile(const struct job *j, int64_t t, int64_t p, const word *w, int64
 // multiply does the tiles from t0 to t1 with the panels from p0 to p1; own is room for a panel.
 static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1, word *own)
 {
-	struct tile_configuration sizes = { .palette = 1 };
+	struct tile_configuration callers, sizes = { .palette = 1 };
+	tile_save(&callers);
 	for (int t = 0; t < 8; t++) {
 		sizes.columns[t] = 4 * LANES;
 		// Those of sums and of A have no more rows than A.
@@ -455,7 +456,7 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 				tile(j, t, p, j->packed + p * j->panel_words, g, end);
 	}
 	(void)own;
-	tile_release();
+	tile_restore(&callers);
 }
 
 void tune_kernel(void *const *args, const int64_t *dims)
