@@ -1,6 +1,7 @@
 package qgemm
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"tune/kernels/blocks"
@@ -126,28 +127,49 @@ func (p packing) pack(w []byte) []byte {
 	return out
 }
 
-// packQuants writes the quants of a row's block that begins at a weight.
+// packQuants writes the quants of a row's block that begins at a weight, four of them at a time.
 func (p packing) packQuants(panel []byte, row, from int, quants []int8) {
-	center := p.Center
+	center := byte(p.Center)
 	if p.signed {
 		center = 0
 	}
-	for i, q := range quants {
-		u := byte(int(q) + center)
-		at := from + i
-		if p.Bits == 8 {
-			panel[at/4*4*p.lanes+4*row+at%4] = u
-			continue
+	const each = 4
+	var groups [256 / each]uint32
+	for i := range len(quants) / each {
+		q := quants[each*i:][:each]
+		groups[i] = uint32(byte(q[0])+center) | uint32(byte(q[1])+center)<<8 | uint32(byte(q[2])+center)<<16 | uint32(byte(q[3])+center)<<24
+	}
+	put := func(plane []byte, vector int, word uint32) {
+		binary.LittleEndian.PutUint32(plane[(vector*p.lanes+row)*each:], word)
+	}
+	if p.Bits == 8 {
+		for i := range len(quants) / each {
+			put(panel, from/each+i, groups[i])
 		}
-		chunk, group := at/32, at%32/4
-		low := panel[chunk*16*p.lanes+group%4*4*p.lanes+4*row+at%4:]
-		low[0] |= u & 15 << (group / 4 * 4)
-		high := panel[p.lowBytes()+chunk*4*p.lanes*p.highBits():]
+		return
+	}
+	const low = 0x0f0f0f0f
+	for chunk := range len(quants) / 32 {
+		g, at := groups[8*chunk:][:8], from/32+chunk
+		for i := range 4 {
+			put(panel, 4*at+i, g[i]&low|g[i+4]&low<<4)
+		}
+		high := panel[p.lowBytes():]
 		switch p.highBits() {
 		case 1:
-			high[4*row+at%4] |= u >> 4 << group
+			var bits uint32
+			for i, u := range g {
+				bits |= u >> 4 & 0x01010101 << i
+			}
+			put(high, at, bits)
 		case 2:
-			high[group/4*4*p.lanes+4*row+at%4] |= u >> 4 << (group % 4 * 2)
+			for half := range 2 {
+				var bits uint32
+				for i, u := range g[4*half:][:4] {
+					bits |= u >> 4 & 0x03030303 << (2 * i)
+				}
+				put(high, 2*at+half, bits)
+			}
 		}
 	}
 }

@@ -7,53 +7,25 @@
 
 enum { BLOCK = 256, SUB = 32, SUBS = BLOCK / SUB, BLOCK_BYTES = 144 }; // of q4_k
 
-enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
-static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
+static void *scratch;
+static int64_t scratch_bytes;
 
-// What is small is on the stack of a call.
-struct scratch_small {
-	char bytes[4096] __attribute__((aligned(64)));
-};
-
-// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
-static void *reserve(struct scratch_small *small, int64_t bytes)
+// reserve returns memory of at least so many bytes, aligned to a cache line.
+static void *reserve(int64_t bytes)
 {
-	if (small && bytes <= (int64_t)sizeof *small)
-		return small;
-	char *block = 0;
-	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
-		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
-			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
-	if (!block || *(int64_t *)block < bytes) {
-		free(block);
-		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
-		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
-		if (!block)
+	if (bytes > scratch_bytes) {
+		free(scratch);
+		scratch_bytes = (bytes + 4095) / 4096 * 4096;
+		scratch = aligned_alloc(4096, scratch_bytes);
+		if (!scratch)
 			abort();
-		*(int64_t *)block = size;
 	}
-	return block + SCRATCH_PAGE;
+	return scratch;
 }
 
-// give_back keeps what reserve returned for a later call.
-static void give_back(struct scratch_small *small, void *memory)
+__attribute__((destructor)) static void release(void)
 {
-	if (memory == small)
-		return;
-	char *block = (char *)memory - SCRATCH_PAGE;
-	for (int i = 0; i < SCRATCH_KEPT; i++) {
-		char *none = 0;
-		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
-			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			return;
-	}
-	free(block);
-}
-
-__attribute__((destructor)) static void scratch_free(void)
-{
-	for (int i = 0; i < SCRATCH_KEPT; i++)
-		free(scratch_kept[i]);
+	free(scratch);
 }
 
 // quantise quantises a block of activations, and returns its scale.
@@ -126,39 +98,42 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const float *restrict a = args[0];
 	const uint8_t *restrict w = args[1];
 	float *restrict c = args[2];
-	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK;
-	struct scratch_small small;
-	float *restrict d = reserve(&small, m * (4 * blocks + 4 + k)), *restrict sums = d + m * blocks;
-	int8_t *restrict qa = (int8_t *)(sums + m);
-	for (int64_t i = 0; i < m * blocks; i++)
-		d[i] = quantise(qa + i * BLOCK, a + i * BLOCK);
+	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK, subs = blocks * SUBS;
+	float *restrict d = reserve(4 * (m * (blocks + subs) + 2 * subs) + (m + 1) * k);
+	int32_t *restrict sums = (int32_t *)(d + m * blocks);
+	float *restrict scale = (float *)(sums + m * subs), *restrict min = scale + subs;
+	int8_t *restrict x = (int8_t *)(min + subs);
+	uint8_t *restrict u = (uint8_t *)(x + m * k); // the quants of a row of w, with a centre added
+	for (int64_t b = 0; b < m * blocks; b++)
+		d[b] = quantise(x + b * BLOCK, a + b * BLOCK);
+	for (int64_t s = 0; s < m * subs; s++) {
+		sums[s] = 0;
+		for (int l = 0; l < SUB; l++)
+			sums[s] += x[s * SUB + l];
+	}
 	for (int64_t j = 0; j < n; j++) {
-		for (int64_t i = 0; i < m; i++)
-			sums[i] = 0;
 		for (int64_t b = 0; b < blocks; b++) {
 			int8_t q[BLOCK];
-			float scale[SUBS], min[SUBS];
 			quants_of(q, w);
-			scales_of(scale, min, w);
+			for (int l = 0; l < BLOCK; l++)
+				u[b * BLOCK + l] = (uint8_t)(q[l] + 0);
+			scales_of(scale + b * SUBS, min + b * SUBS, w);
 			w += BLOCK_BYTES;
-			for (int64_t i = 0; i < m; i++) {
-				const int8_t *x = qa + (i * blocks + b) * BLOCK;
+		}
+		for (int64_t i = 0; i < m; i++) {
+			float sum = 0;
+			for (int64_t b = 0; b < blocks; b++) {
 				float part = 0;
-				for (int s = 0; s < SUBS; s++) {
+				for (int64_t s = b * SUBS; s < (b + 1) * SUBS; s++) {
 					int32_t dot = 0;
 					for (int l = 0; l < SUB; l++)
-						dot += q[s * SUB + l] * x[s * SUB + l];
-					part += scale[s] * (float)dot;
-					int32_t sum = 0;
-					for (int l = 0; l < SUB; l++)
-						sum += x[s * SUB + l];
-					part -= min[s] * (float)sum;
+						dot += u[s * SUB + l] * x[i * k + s * SUB + l];
+					part += scale[s] * (float)(dot - 0 * sums[i * subs + s]);
+					part -= min[s] * (float)sums[i * subs + s];
 				}
-				sums[i] += d[i * blocks + b] * part;
+				sum += d[i * blocks + b] * part;
 			}
+			c[i * n + j] = sum;
 		}
-		for (int64_t i = 0; i < m; i++)
-			c[i * n + j] = sums[i];
 	}
-	give_back(&small, d);
 }
