@@ -3,6 +3,7 @@ package qgemm
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"tune/kernels/blocks"
 	"tune/kernels/native"
@@ -219,9 +220,43 @@ func (g *Spec) packingOf(p space.Point, n, k int) (packing, bool) {
 	return packing{format: g.weights, lanes: u.Bytes / 4, signed: signed(g.weights, u), n: n, k: k}, true
 }
 
-// signed reports whether the quants are multiplied as signed bytes: unsigned ones of eight bits need an instruction that does not
-// saturate.
-func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && !u.DotBytes }
+// signed reports whether quants of eight bits are stored as signed bytes: unsigned ones need an instruction that does not saturate, and
+// matrix tiles multiply signed ones.
+func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && (!u.DotBytes || u.Name == cgen.AMXInt8) }
+
+// layouts returns those that the points of this machine want.
+func (g *Spec) layouts() (list []packing) {
+	if !g.repack {
+		return nil
+	}
+	sets := instructionSets(g.machine)
+	if g.hasTiles() {
+		sets = append(sets, cgen.Lookup(cgen.AMXInt8))
+	}
+	for _, u := range sets {
+		layout := packing{format: g.weights, lanes: u.Bytes / 4, signed: signed(g.weights, u), n: g.n, k: g.k}
+		if !slices.Contains(list, layout) {
+			list = append(list, layout)
+		}
+	}
+	return list
+}
+
+// usable refuses weights, rows of k, with a block whose scale is no finite number: no product with it is one.
+func (f format) usable(w []byte, k int) error {
+	isOdd := func(v float32) bool { return v-v != 0 }
+	for at := 0; at < len(w); at += f.Bytes {
+		parts, err := f.Split(w[at:][:f.Bytes])
+		if err != nil {
+			return err
+		}
+		if isOdd(parts.D) || f.Mins && isOdd(parts.Min) {
+			row := at / (k / f.Weights * f.Bytes)
+			return fmt.Errorf("the block of %s at byte %d of the tensor, in row %d, has a scale that is infinite or not a number: such weights have no product; take another file", f.Name, at, row)
+		}
+	}
+	return nil
+}
 
 // packOf describes the layout of the weights that a point wants; nil where it takes ggml's.
 func (g *Spec) packOf(p space.Point) *native.Pack {

@@ -199,7 +199,7 @@ var mutations = []struct{ name, format, form, old, new string }{
 	{"toward zero", "q8_0", formPlain, "u = { .f = t + 12582912.0f };\n\t\tq[l] = (int8_t)(u.i - 0x4B400000)", "u = { .f = t };\n\t\tq[l] = (int8_t)u.f"},
 	{"last block forgotten", "q8_0", formPlain, "b < blocks; b++", "b < blocks - (blocks > 1); b++"},
 	{"a row of NaN taken for zeros", "q5_0", formPlain, "(usable ? d : 0) + odd", "usable ? d : 0"},
-	{"six bits without the upper two", "q4_k", formPlain, "| b[s] >> 6 << 4", ""},
+	{"six bits without the upper two", "q4_k", formPlain, "| (u[0] >> 2 & 0x30303030)", ""},
 	{"subnormal scales lost", "q8_0", formPlain, "u.f *= 0x1p112f", "u.f = rest < 0x400 ? 0 : u.f * 0x1p112f"},
 }
 
@@ -274,7 +274,7 @@ func TestLarge(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	small := native.Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
 	middle := native.Machine{Arch: "amd64", Compilers: []string{"gcc"}, ISAs: []string{"generic", "avx2", "f16c"}, Cache: 1 << 20}
-	for _, m := range []native.Machine{fullMachine, small, middle} {
+	for _, m := range []native.Machine{tileMachine, fullMachine, small, middle} {
 		for _, shape := range []string{"", "m=512,format=q4_k", "m=4,repack=no,format=q6_k", "m=33,n=1000,k=1024,threads=8,format=q5_1"} {
 			g := specOn(t, m, shape)
 			for _, p := range g.Presets() {

@@ -39,6 +39,9 @@ func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.F16C, cgen.AVXVNNI, cgen.AVX512VNNI)
 }
 
+// hasTiles reports whether code for matrix tiles is generated: for interleaved rows, on a machine that has them.
+func (g *Spec) hasTiles() bool { return g.repack && slices.Contains(g.machine.ISAs, cgen.AMXInt8) }
+
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
 	parameters := []space.Parameter{
@@ -65,14 +68,24 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			dots = append(dots, in.Name)
 		}
 	}
+	vectorPanels := "form == 'panels'"
+	if g.hasTiles() {
+		isas = append(isas, cgen.AMXInt8)
+		wide = append(wide, "isa == 'amxint8'")
+		vectorPanels += " && isa != 'amxint8'"
+	}
 	registers := "16"
 	if len(wide) > 0 {
 		registers = fmt.Sprintf("(%s ? 32 : 16)", strings.Join(wide, " || "))
 	}
 	const vectors, panels = "form != 'plain'", "form == 'panels'"
+	rowsOfTile := "rows of A in a tile"
+	if g.hasTiles() {
+		rowsOfTile += "; with amxint8 matrix tiles of up to 16 rows"
+	}
 	parameters = append(parameters,
 		space.Enum("isa", isas...).If(vectors).Describe("instruction set; of interleaved rows 8 or 16 fill a vector"),
-		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe("rows of A in a tile"),
+		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe(rowsOfTile),
 		space.Range("nr", 1, 6).If(vectors).Describe("panels, or rows, of W that are read side by side"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(vectors).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
 		space.Ints("mc", cgen.Blocks(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
@@ -82,15 +95,18 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	constraints := []string{fmt.Sprintf("form != 'rows' || mr * nr + 6 <= %s", registers)}
 	if g.repack {
 		parameters = append(parameters,
-			space.Enum("nest", nestPanels, nestGroups).If(panels+" && nr > 1").
+			space.Enum("nest", nestPanels, nestGroups).If(vectorPanels+" && nr > 1").
 				Describe("order of the products of a sub-block: panel by panel, or all panels for each word of A"),
-			space.Ints("chains", 1, 2, 4).If(panels).Describe("sums that each product of a sub-block is spread over"),
+			space.Ints("chains", 1, 2, 4).If(vectorPanels).Describe("sums that each product of a sub-block is spread over"),
 		)
 		constraints = append(constraints,
 			// Accumulators, sums of a sub-block, and the operands.
 			fmt.Sprintf("form != 'panels' || mr * nr + mr * chains * (nest == 'groups' ? nr : 1) + 2 <= %s", registers),
 			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
 		)
+	}
+	if g.hasTiles() {
+		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
 	}
 	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
@@ -138,6 +154,10 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 		}
 		maps.Copy(tile, map[string]any{"form": formPanels, "isa": best.Name})
 		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})
+	}
+	if g.hasTiles() {
+		tile := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2}
+		list = append(list, preset{"tiles", "interleaved rows, products by matrix tiles", with(tile)})
 	}
 	var out []kernels.Preset
 	for _, l := range list {
