@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -320,6 +321,58 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestLargestShapes: the heads of language models are no larger than what is admitted.
+func TestLargestShapes(t *testing.T) {
+	for shape, want := range map[string]bool{"n=128256,k=4096,format=q4_0": true, "n=262144,k=8192,format=q6_k": true, "n=262144,k=8224": false, "m=262144,n=8193,k=32": false} {
+		s, err := kernels.ParseShape(Fields(), shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := NewSpec(s, fullMachine)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", shape, err)
+		}
+		if err != nil {
+			continue
+		}
+		buffers, kept := g.Sizes()
+		weights := int64(g.n) * int64(g.k)
+		if int64(buffers[1].Len) < weights/2 || kept < 2*weights {
+			t.Errorf("%s: %d bytes of weights, %d bytes are kept", shape, buffers[1].Len, kept)
+		}
+	}
+}
+
+// TestMemory: what is kept of a seed is as much as the estimate says.
+func TestMemory(t *testing.T) {
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC() // The first one leaves what finalizers and pools hold.
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, shape := range []string{"m=256,n=1024,k=1024,format=q8_0", "m=2,n=1024,k=2048,format=q4_k", "m=2,n=2048,k=1024,format=q6_k,repack=no"} {
+		g := specOn(t, tileMachine, shape)
+		before := heap()
+		d, err := g.inputs.of(g, 1, keepSeeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, layout := range g.layouts() {
+			d.packedAs(layout)
+		}
+		if !d.want.whole {
+			d.want.product()
+		}
+		got := heap() - before
+		runtime.KeepAlive(d)
+		if _, kept := g.Sizes(); float64(got) > 1.05*float64(kept) || float64(got) < 0.9*float64(kept) {
+			t.Errorf("%s: %d bytes are kept, and %d are expected", shape, got, kept)
+		}
+	}
+}
+
 func TestWork(t *testing.T) {
 	for shape, cold := range map[string]bool{"": true, "n=64,k=64": false, "m=64": false, "cache=warm": false, "n=64,k=64,cache=cold": true} {
 		g := specOn(t, fullMachine, shape)
@@ -389,6 +442,19 @@ func TestModel(t *testing.T) {
 		}
 		if slices.Equal(one.Inputs[0], inputs[0]) {
 			t.Errorf("%s: the activations do not vary", p.Name)
+		}
+	}
+	// A block with a scale that is no number is refused by its place.
+	const block = 19*2 - 1
+	for at, wrong := range map[int]uint16{0: 0x7c00, 2: 0x7e01} {
+		broken := slices.Clone(data)
+		binary.LittleEndian.PutUint16(broken[block*f.Bytes+at:], wrong)
+		bad := modelFile(t, "blk.0.weight", 512, 19, f, broken)
+		_, err := here(t, "m=2,n=19,k=512,format=q5_k,weights="+bad+":blk.0.weight").Cases(t.Context(), g.Presets()[0].Point, 1)
+		for _, want := range []string{bad, "blk.0.weight", fmt.Sprintf("at byte %d of the tensor, in row 18,", block*f.Bytes), "infinite or not a number"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a scale of %#x at %d: %v, want an error with %q", wrong, at, err, want)
+			}
 		}
 	}
 	for text, want := range map[string]string{
