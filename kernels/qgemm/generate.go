@@ -50,6 +50,7 @@ type knobs struct {
 	// Stored is what is added to quants before they are stored.
 	Stored int
 	Tile   bool // matrix tiles multiply
+	Late   bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
 
 	Chunks       int
 	SplitColumns bool
@@ -66,6 +67,7 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
+		k.Late = g.weights.Whole && p.Str("scaling") == scalingBlocks
 		k.ScaleBytes, k.HighBits = layout.scaleBytes(), layout.highBits()
 	} else {
 		k.Rows, k.Bytes = true, rowBytes
@@ -150,6 +152,24 @@ func (g *generator) each(f func(v int)) {
 	}
 }
 
+// eachResult calls f for each row of a tile and each panel.
+func (g *generator) eachResult(f func(r, v int)) {
+	g.each(func(v int) {
+		for r := range g.MR {
+			f(r, v)
+		}
+	})
+}
+
+// addBlock adds the sums of a block to the results.
+func (g *generator) addBlock(r, v int) {
+	if g.Mins {
+		g.Line("c%d_%d += b%d_%d * d[%d];", r, v, r, v, r)
+	} else {
+		g.Line("c%d_%d += b%d_%d * (d%d * d[%d]);", r, v, r, v, v, r)
+	}
+}
+
 // tile writes the product of a tile of activations and NR panels.
 func (g *generator) tile() {
 	g.Comment("tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.")
@@ -182,10 +202,16 @@ func (g *generator) tile() {
 	g.Open("for (int64_t b = 0; b < j->blocks; b++)")
 	if g.Whole {
 		g.blockScales()
+		if g.Late {
+			g.eachResult(func(r, v int) { g.Line("vec b%d_%d = { 0 };", r, v) })
+		}
 		g.Open("for (int part = 0; part < BLOCK / 32; part++)")
 		g.part()
 		g.advance()
 		g.Close()
+		if g.Late {
+			g.eachResult(g.addBlock)
+		}
 	} else {
 		g.part()
 		g.advance()
@@ -330,6 +356,10 @@ func (g *generator) end(sub int) func(v int) {
 // scales reads the scales of a sub-block.
 func (g *generator) scales(v, sub int) {
 	if g.Whole {
+		if g.Late && !g.Mins {
+			g.Line("const vec scale%d = factors(f%d + %d * LANES);", v, v, sub)
+			return
+		}
 		g.Line("const vec scale%d = factors(f%d + %d * LANES) * d%d;", v, v, sub, v)
 		if g.Mins {
 			g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES) * m%d;", v, v, sub, v)
@@ -344,9 +374,15 @@ func (g *generator) scales(v, sub int) {
 
 // add adds the sums of a row and a panel to the results.
 func (g *generator) add(r, v, sub int, sum string) {
-	g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
+	to := "c"
+	if g.Late {
+		to = "b"
+		g.Line("b%d_%d += __builtin_convertvector(%s, vec) * scale%d;", r, v, sum, v)
+	} else {
+		g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
+	}
 	if g.Mins {
-		g.Line("c%d_%d -= min%d * sums[%d];", r, v, v, sub*g.MR+r)
+		g.Line("%s%d_%d -= min%d * sums[%d];", to, r, v, v, sub*g.MR+r)
 	}
 }
 

@@ -60,6 +60,9 @@ func TestFormats(t *testing.T) {
 		for j, in := range instructionSets(g.machine) {
 			panels := maps.Clone(turns[(i+j)%len(turns)])
 			panels["form"] = formPanels
+			if g.weights.Whole && (i+j)%2 == 0 {
+				panels["scaling"] = scalingBlocks
+			}
 			if in.Name == cgen.AVX512VNNI && i%2 == 0 {
 				panels["broadcast"] = broadcastRegister
 			}
@@ -296,6 +299,15 @@ func TestSpaces(t *testing.T) {
 					t.Errorf("%s: avx512vnni is in the space: %v", m.Arch, ok)
 				}
 			}
+		}
+	}
+}
+
+// TestEvenRows: the tiles of the start leave few rows empty.
+func TestEvenRows(t *testing.T) {
+	for m, want := range map[int]int{5: 5, 12: 12, 13: 7, 32: 8, 33: 11, 512: 8, 26: 9} {
+		if got := evenRows(m, 7, 12); got != want {
+			t.Errorf("%d rows: %d in a tile, want %d", m, got, want)
 		}
 	}
 }

@@ -24,6 +24,9 @@ const (
 	broadcastRegister = "register"
 	broadcastEmbedded = "embedded"
 
+	scalingParts  = "parts"
+	scalingBlocks = "blocks"
+
 	nestPanels = "panels"
 	nestGroups = "groups"
 )
@@ -105,6 +108,10 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
 		)
 	}
+	if g.repack && g.weights.Whole {
+		parameters = append(parameters, space.Enum("scaling", scalingParts, scalingBlocks).If(panels).
+			Describe("when sums are multiplied with the scales of a block of A: with each sub-block, or once for the block"))
+	}
 	if g.hasTiles() {
 		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
 	}
@@ -122,6 +129,21 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, cgen.CrewParameters(parallel)...)
 	}
 	return space.New("qgemm", parameters, constraints...)
+}
+
+// streamRows is up to how many rows of A the weights take longer to read than to multiply.
+const streamRows = 4
+
+// evenRows returns the size of a tile, from least to most rows, with which the fewest rows are left empty in the last tile of m rows; the
+// largest of these.
+func evenRows(m, least, most int) int {
+	best := min(m, most)
+	for rows := best - 1; rows >= least; rows-- {
+		if ceil(m, rows)*rows < ceil(m, best)*best {
+			best = rows
+		}
+	}
+	return best
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -146,11 +168,21 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	if g.repack && len(sets) > 0 {
 		best := sets[len(sets)-1]
 		tile := map[string]any{"mr": min(g.m, 4), "nr": 1}
-		if best.Registers == 32 {
-			tile = map[string]any{"mr": min(g.m, 12), "nr": 1}
+		switch {
+		case g.m <= streamRows:
+			// Reading the weights takes longest: two panels side by side, and what comes next ahead.
+			tile["nr"], tile["ahead"] = 2, 2048
+			if best.Registers < 32 {
+				tile["mr"] = min(g.m, 2)
+			}
+			if g.m == 1 {
+				tile["chains"] = 2
+			}
+		case best.Registers == 32:
+			tile["mr"] = evenRows(g.m, 8, 12)
 		}
-		if g.m == 1 {
-			tile["nr"] = 2 // streams through the weights
+		if g.weights.Whole && g.m > streamRows {
+			tile["scaling"] = scalingBlocks
 		}
 		maps.Copy(tile, map[string]any{"form": formPanels, "isa": best.Name})
 		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})

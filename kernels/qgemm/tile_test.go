@@ -2,6 +2,7 @@ package qgemm
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	sizes := []map[string]any{{"mr": 1, "nr": 1}, {"mr": 2, "nr": 2, "mc": 32}, {"mr": 1, "nr": 3, "order": orderRows}, {"mr": 3, "nr": 1, "ahead": 512}, {"mr": 2, "nr": 1}}
 	for i, format := range formatNames() {
-		values := sizes[i%len(sizes)]
+		values := maps.Clone(sizes[i%len(sizes)])
 		m := 1 + rng.IntN(12)
 		if values["mr"] != 1 {
 			m = 33 + rng.IntN(30)
@@ -59,12 +60,14 @@ func TestTiles(t *testing.T) {
 		if i%2 == 1 {
 			values["workers"] = 2
 		}
+		if g.weights.Whole && i%2 == 1 {
+			values["scaling"] = scalingBlocks
+		}
 		p := tilePoint(t, g, values)
 		t.Run(format, func(t *testing.T) {
 			if err := nativetest.Problem(t, g).Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
 				t.Errorf("%s: %v", p.Key(), err)
 			}
-			delete(values, "workers")
 		})
 	}
 }

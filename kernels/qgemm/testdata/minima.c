@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2
+// form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2 scaling=parts
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma -mavxvnni
-// qgemm, format=q5_k: form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2
+// qgemm, format=q5_k: form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2 scaling=parts
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
