@@ -51,6 +51,8 @@ type knobs struct {
 	Stored int
 	Tile   bool // matrix tiles multiply
 	Late   bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
+	Apart  bool // so are those of weights and minima, whose sums stay apart
+	Placed bool // upper nibbles are multiplied where they are, and their sums shifted
 
 	Chunks       int
 	SplitColumns bool
@@ -67,7 +69,9 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
-		k.Late = g.weights.Whole && p.Str("scaling") == scalingBlocks
+		k.Late = g.weights.Whole && p.Str("scaling") != scalingParts
+		k.Apart = k.Late && p.Str("scaling") == scalingAll
+		k.Placed = g.weights.Bits == 4 && u.DotBytes && p.Int("chains") == 2 && p.Str("nibbles") == nibblesPlaced
 		k.ScaleBytes, k.HighBits = layout.scaleBytes(), layout.highBits()
 	} else {
 		k.Rows, k.Bytes = true, rowBytes
@@ -163,9 +167,12 @@ func (g *generator) eachResult(f func(r, v int)) {
 
 // addBlock adds the sums of a block to the results.
 func (g *generator) addBlock(r, v int) {
-	if g.Mins {
+	switch {
+	case g.Apart:
+		g.Line("c%d_%d += (b%d_%d * d%d - m%d_%d * m%d) * d[%d];", r, v, r, v, v, r, v, v, r)
+	case g.Mins:
 		g.Line("c%d_%d += b%d_%d * d[%d];", r, v, r, v, r)
-	} else {
+	default:
 		g.Line("c%d_%d += b%d_%d * (d%d * d[%d]);", r, v, r, v, v, r)
 	}
 }
@@ -203,7 +210,12 @@ func (g *generator) tile() {
 	if g.Whole {
 		g.blockScales()
 		if g.Late {
-			g.eachResult(func(r, v int) { g.Line("vec b%d_%d = { 0 };", r, v) })
+			g.eachResult(func(r, v int) {
+				g.Line("vec b%d_%d = { 0 };", r, v)
+				if g.Apart {
+					g.Line("vec m%d_%d = { 0 };", r, v)
+				}
+			})
 		}
 		g.Open("for (int part = 0; part < BLOCK / 32; part++)")
 		g.part()
@@ -307,7 +319,11 @@ func (g *generator) begin(sub int) func(v int) {
 func (g *generator) products(v, i, group int) {
 	g.Line("const words u%d_%d = %s;", v, group, g.group(v, group))
 	for r := range g.MR {
-		sum := fmt.Sprintf("i%d_%d_%d", r, v, i%g.chains())
+		chain := i % g.chains()
+		if g.Placed {
+			chain = group / 4
+		}
+		sum := fmt.Sprintf("i%d_%d_%d", r, v, chain)
 		g.Line("%s = dot(%s, u%d_%d, a + %d);", sum, sum, v, group, group*g.MR+r)
 	}
 }
@@ -318,6 +334,9 @@ func (g *generator) group(v, group int) string {
 		return fmt.Sprintf("load(w%d + %d)", v, group*g.Bytes)
 	}
 	low := fmt.Sprintf("load(w%d + %d)", v, group%4*g.Bytes)
+	if group >= 4 && g.Placed {
+		return fmt.Sprintf("(%s & (int32_t)0xf0f0f0f0)", low)
+	}
 	if group >= 4 {
 		low += " >> 4"
 	}
@@ -348,6 +367,9 @@ func (g *generator) end(sub int) func(v int) {
 			for c := 1; c < g.chains(); c++ {
 				sum += fmt.Sprintf(" + i%d_%d_%d", r, v, c)
 			}
+			if g.Placed {
+				sum = fmt.Sprintf("i%d_%d_0 + (i%d_%d_1 >> 4)", r, v, r, v)
+			}
 			g.add(r, v, sub, sum)
 		}
 	}
@@ -356,8 +378,11 @@ func (g *generator) end(sub int) func(v int) {
 // scales reads the scales of a sub-block.
 func (g *generator) scales(v, sub int) {
 	if g.Whole {
-		if g.Late && !g.Mins {
+		if g.Late && (g.Apart || !g.Mins) {
 			g.Line("const vec scale%d = factors(f%d + %d * LANES);", v, v, sub)
+			if g.Apart {
+				g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES);", v, v, sub)
+			}
 			return
 		}
 		g.Line("const vec scale%d = factors(f%d + %d * LANES) * d%d;", v, v, sub, v)
@@ -381,7 +406,10 @@ func (g *generator) add(r, v, sub int, sum string) {
 	} else {
 		g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
 	}
-	if g.Mins {
+	switch {
+	case g.Apart:
+		g.Line("m%d_%d += min%d * sums[%d];", r, v, v, sub*g.MR+r)
+	case g.Mins:
 		g.Line("%s%d_%d -= min%d * sums[%d];", to, r, v, v, sub*g.MR+r)
 	}
 }

@@ -60,8 +60,14 @@ func TestFormats(t *testing.T) {
 		for j, in := range instructionSets(g.machine) {
 			panels := maps.Clone(turns[(i+j)%len(turns)])
 			panels["form"] = formPanels
-			if g.weights.Whole && (i+j)%2 == 0 {
+			if g.weights.Whole {
 				panels["scaling"] = scalingBlocks
+				if g.weights.Mins && j%2 == 0 {
+					panels["scaling"] = scalingAll
+				}
+			}
+			if g.weights.Bits == 4 && in.DotBytes && (i+j)%len(turns) != 1 {
+				panels["chains"], panels["nibbles"] = 2, nibblesPlaced
 			}
 			if in.Name == cgen.AVX512VNNI && i%2 == 0 {
 				panels["broadcast"] = broadcastRegister
@@ -187,6 +193,9 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// formLate says that panels multiply scales in as late as they can.
+const formLate = "late"
+
 // mutations are mistakes that this kernel invites: format, text and what replaces it.
 var mutations = []struct{ name, format, form, old, new string }{
 	{"centre forgotten", "q4_0", formPanels, "splat(start[0])", "splat(0)"},
@@ -196,6 +205,11 @@ var mutations = []struct{ name, format, form, old, new string }{
 	{"minimum with the wrong sign", "q4_k", formPanels, "c0_0 -= min0", "c0_0 += min0"},
 	{"scale of the first sub-block for all", "q5_k", formPanels, "f0 += 1 * LANES", "f0 += 0"},
 	{"unsigned scales", "q6_k", formPanels, "vpmovsxbd", "vpmovzxbd"},
+	{"upper nibbles not shifted", "q4_k", formLate, "i0_0_1 >> 4", "i0_0_1"},
+	{"upper nibbles in the other sum", "q4_k", formLate, "i1_0_1 = dot(i1_0_1", "i1_0_0 = dot(i1_0_0"},
+	{"minima with the scale", "q4_k", formLate, "- m0_0 * m0)", "- m0_0 * d0)"},
+	{"scale of another row of A", "q4_k", formLate, "* d[1]", "* d[0]"},
+	{"scale of the weights forgotten", "q6_k", formLate, "(d0 * d[1])", "d[1]"},
 	{"halves swapped", "q5_0", formRows, "half = { 0, 0, 0, 0, -1, -1, -1, -1 }", "half = { -1, -1, -1, -1, 0, 0, 0, 0 }"},
 	{"fifth bits of another quant", "q5_1", formRows, "{ 1, 2, 4, 8, 16, 32, 64, 128 }", "{ 1, 2, 4, 8, 16, 32, 128, 64 }"},
 	{"second scale forgotten", "q6_k", formRows, "scale[3]", "scale[2]"},
@@ -218,8 +232,15 @@ func TestWrongCode(t *testing.T) {
 				if len(sets) == 0 || !sets[len(sets)-1].DotBytes {
 					t.Skip("this machine has no dot products of bytes")
 				}
+				values := map[string]any{"form": m.form, "isa": sets[len(sets)-1].Name, "mr": 2, "opt": "O2"}
+				if m.form == formLate {
+					values["form"], values["scaling"] = formPanels, scalingBlocks
+					if g.weights.Mins {
+						values["scaling"], values["chains"], values["nibbles"] = scalingAll, 2, nibblesPlaced
+					}
+				}
 				var err error
-				if p, err = g.Space().Make(map[string]any{"form": m.form, "isa": sets[len(sets)-1].Name, "mr": 2, "opt": "O2"}); err != nil {
+				if p, err = g.Space().Make(values); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -26,6 +26,10 @@ const (
 
 	scalingParts  = "parts"
 	scalingBlocks = "blocks"
+	scalingAll    = "all"
+
+	nibblesShifted = "shifted"
+	nibblesPlaced  = "placed"
 
 	nestPanels = "panels"
 	nestGroups = "groups"
@@ -109,8 +113,20 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		)
 	}
 	if g.repack && g.weights.Whole {
-		parameters = append(parameters, space.Enum("scaling", scalingParts, scalingBlocks).If(panels).
-			Describe("when sums are multiplied with the scales of a block of A: with each sub-block, or once for the block"))
+		scaling := []string{scalingParts, scalingBlocks}
+		if g.weights.Mins {
+			scaling = append(scaling, scalingAll)
+		}
+		parameters = append(parameters, space.Enum("scaling", scaling...).If(panels).
+			Describe("the scales of a block are multiplied in with each sub-block, or once: those of A, or all, with sums of the minima apart"))
+	}
+	if g.repack && g.weights.Bits == 4 && len(dots) > 0 {
+		var with []string
+		for _, name := range dots {
+			with = append(with, fmt.Sprintf("isa == '%s'", name))
+		}
+		parameters = append(parameters, space.Enum("nibbles", nibblesShifted, nibblesPlaced).If(vectorPanels+" && chains == 2 && ("+strings.Join(with, " || ")+")").
+			Describe("upper nibbles: shifted down, or multiplied where they are, as a sum of their own that is shifted"))
 	}
 	if g.hasTiles() {
 		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
@@ -177,12 +193,18 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 			}
 			if g.m == 1 {
 				tile["chains"] = 2
+				if g.weights.Bits == 4 && best.DotBytes {
+					tile["nibbles"] = nibblesPlaced
+				}
 			}
 		case best.Registers == 32:
 			tile["mr"] = evenRows(g.m, 8, 12)
 		}
-		if g.weights.Whole && g.m > streamRows {
+		if g.weights.Whole {
 			tile["scaling"] = scalingBlocks
+			if g.weights.Mins && g.m == 1 {
+				tile["scaling"] = scalingAll
+			}
 		}
 		maps.Copy(tile, map[string]any{"form": formPanels, "isa": best.Name})
 		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})
