@@ -497,7 +497,7 @@ func (g *generator) multiply() {
 		g.Close()
 	}
 	if g.Tile {
-		g.Line("tile_release();")
+		g.Line("tile_restore(&callers);")
 	}
 	g.EndFunc()
 }

@@ -112,22 +112,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
 		)
 	}
-	if g.repack && g.weights.Whole {
-		scaling := []string{scalingParts, scalingBlocks}
-		if g.weights.Mins {
-			scaling = append(scaling, scalingAll)
-		}
-		parameters = append(parameters, space.Enum("scaling", scaling...).If(panels).
-			Describe("the scales of a block are multiplied in with each sub-block, or once: those of A, or all, with sums of the minima apart"))
-	}
-	if g.repack && g.weights.Bits == 4 && len(dots) > 0 {
-		var with []string
-		for _, name := range dots {
-			with = append(with, fmt.Sprintf("isa == '%s'", name))
-		}
-		parameters = append(parameters, space.Enum("nibbles", nibblesShifted, nibblesPlaced).If(vectorPanels+" && chains == 2 && ("+strings.Join(with, " || ")+")").
-			Describe("upper nibbles: shifted down, or multiplied where they are, as a sum of their own that is shifted"))
-	}
+	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
 	if g.hasTiles() {
 		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
 	}
@@ -145,6 +130,28 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, cgen.CrewParameters(parallel)...)
 	}
 	return space.New("qgemm", parameters, constraints...)
+}
+
+// lateParameters say what is done once for several sums. The others are the conditions of panels, and of those without matrix tiles, and the
+// instruction sets with a product of bytes that does not saturate.
+func (g *Spec) lateParameters(panels, vectorPanels string, dots []string) (out []space.Parameter) {
+	if g.repack && g.weights.Whole {
+		scaling := []string{scalingParts, scalingBlocks}
+		if g.weights.Mins {
+			scaling = append(scaling, scalingAll)
+		}
+		out = append(out, space.Enum("scaling", scaling...).If(panels).
+			Describe("the scales of a block are multiplied in with each sub-block, or once: those of A, or all, with sums of the minima apart"))
+	}
+	if g.repack && g.weights.Bits == 4 && len(dots) > 0 {
+		var with []string
+		for _, name := range dots {
+			with = append(with, fmt.Sprintf("isa == '%s'", name))
+		}
+		out = append(out, space.Enum("nibbles", nibblesShifted, nibblesPlaced).If(vectorPanels+" && chains == 2 && ("+strings.Join(with, " || ")+")").
+			Describe("upper nibbles: shifted down, or multiplied where they are, as a sum of their own that is shifted"))
+	}
+	return out
 }
 
 // streamRows is up to how many rows of A the weights take longer to read than to multiply.

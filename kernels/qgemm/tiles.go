@@ -21,7 +21,8 @@ func (g *generator) tileOfPanel(v int) int   { return g.tileCount()*(g.NR+1) + v
 // configure writes the configuration of the matrix tiles. A product is of a sub-block, whose sums share a scale.
 func (g *generator) configure() {
 	tiles := g.tileCount()
-	g.Line("struct tile_configuration sizes = { .palette = 1 };")
+	g.Line("struct tile_configuration callers, sizes = { .palette = 1 };")
+	g.Line("tile_save(&callers);")
 	g.Open("for (int t = 0; t < %d; t++)", g.tileOfPanel(g.NR))
 	g.Line("sizes.columns[t] = t >= %d && t < %d ? SUB : %d;", g.tileOfRows(0), g.tileOfRows(tiles), tileBytes)
 	g.Line("sizes.rows[t] = t >= %d ? SUB / 4 : j->m < %d ? (uint8_t)j->m : %d;", g.tileOfPanel(0), tileRows, tileRows)

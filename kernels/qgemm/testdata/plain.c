@@ -7,25 +7,53 @@
 
 enum { BLOCK = 256, SUB = 32, SUBS = BLOCK / SUB, BLOCK_BYTES = 144 }; // of q4_k
 
-static void *scratch;
-static int64_t scratch_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a cache line.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch_bytes = (bytes + 4095) / 4096 * 4096;
-		scratch = aligned_alloc(4096, scratch_bytes);
-		if (!scratch)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return scratch;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(scratch);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
+}
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
 }
 
 // quantise quantises a block of activations, and returns its scale.
@@ -99,7 +127,8 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const uint8_t *restrict w = args[1];
 	float *restrict c = args[2];
 	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK, subs = blocks * SUBS;
-	float *restrict d = reserve(4 * (m * (blocks + subs) + 2 * subs) + (m + 1) * k);
+	struct scratch_small small;
+	float *restrict d = reserve(&small, 4 * (m * (blocks + subs) + 2 * subs) + (m + 1) * k);
 	int32_t *restrict sums = (int32_t *)(d + m * blocks);
 	float *restrict scale = (float *)(sums + m * subs), *restrict min = scale + subs;
 	int8_t *restrict x = (int8_t *)(min + subs);
@@ -136,4 +165,5 @@ void tune_kernel(void *const *args, const int64_t *dims)
 			c[i * n + j] = sum;
 		}
 	}
+	give_back(&small, d);
 }

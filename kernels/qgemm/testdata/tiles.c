@@ -33,6 +33,12 @@ static inline void tile_configure(const struct tile_configuration *c)
 	__asm__ volatile("ldtilecfg %0" :: "m"(*c) : "memory");
 }
 
+static inline void tile_save(struct tile_configuration *c)
+{
+	tile_ask();
+	__asm__ volatile("sttilecfg %0" : "=m"(*c) :: "memory");
+}
+
 #define tile_release() __asm__ volatile("tilerelease" ::: "memory")
 #define tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::: "memory")
 #define tile_load(t, from, stride) \
@@ -66,6 +72,11 @@ static inline void tile_need(int holds)
 static inline void tile_release(void)
 {
 	__builtin_memset(&tiles, 0, sizeof tiles);
+}
+
+static inline void tile_save(struct tile_configuration *c)
+{
+	*c = tiles.c; // of zeros where there is none
 }
 
 static inline void tile_configure(const struct tile_configuration *c)
@@ -175,6 +186,15 @@ TILE_DOT_BYTES(tile_dot_us, uint8_t, int8_t)
 TILE_DOT_BYTES(tile_dot_uu, uint8_t, uint8_t)
 
 #endif
+
+/* A program may keep a configuration of its own on a thread. What its registers hold is lost, as in any call of a function. */
+static inline void tile_restore(const struct tile_configuration *c)
+{
+	if (c->palette)
+		tile_configure(c);
+	else
+		tile_release();
+}
 enum { BLOCK = 256, SUB = 16, SUBS = BLOCK / SUB, BLOCK_BYTES = 210 }; // of q6_k
 
 enum { LANES = 16, MR = 16, NR = 1 };
@@ -244,25 +264,53 @@ static inline int64_t whole_lines(int64_t words)
 	return (words + 15) / 16 * 16;
 }
 
-static void *scratch;
-static int64_t scratch_bytes;
+enum { SCRATCH_PAGE = 4096, SCRATCH_KEPT = 64 };
+static char *scratch_kept[SCRATCH_KEPT]; // blocks that no call has; the size of each stands in a page before it
 
-// reserve returns memory of at least so many bytes, aligned to a cache line.
-static void *reserve(int64_t bytes)
+// What is small is on the stack of a call.
+struct scratch_small {
+	char bytes[4096] __attribute__((aligned(64)));
+};
+
+// reserve returns memory of at least so many bytes, aligned to a cache line, for give_back. What it holds is arbitrary. small may be 0.
+static void *reserve(struct scratch_small *small, int64_t bytes)
 {
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch_bytes = (bytes + 4095) / 4096 * 4096;
-		scratch = aligned_alloc(4096, scratch_bytes);
-		if (!scratch)
+	if (small && bytes <= (int64_t)sizeof *small)
+		return small;
+	char *block = 0;
+	for (int i = 0; i < SCRATCH_KEPT && !block; i++)
+		if (__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED))
+			block = __atomic_exchange_n(&scratch_kept[i], (char *)0, __ATOMIC_ACQUIRE);
+	if (!block || *(int64_t *)block < bytes) {
+		free(block);
+		const int64_t size = (bytes + SCRATCH_PAGE - 1) / SCRATCH_PAGE * SCRATCH_PAGE;
+		block = aligned_alloc(SCRATCH_PAGE, SCRATCH_PAGE + size);
+		if (!block)
 			abort();
+		*(int64_t *)block = size;
 	}
-	return scratch;
+	return block + SCRATCH_PAGE;
 }
 
-__attribute__((destructor)) static void release(void)
+// give_back keeps what reserve returned for a later call.
+static void give_back(struct scratch_small *small, void *memory)
 {
-	free(scratch);
+	if (memory == small)
+		return;
+	char *block = (char *)memory - SCRATCH_PAGE;
+	for (int i = 0; i < SCRATCH_KEPT; i++) {
+		char *none = 0;
+		if (!__atomic_load_n(&scratch_kept[i], __ATOMIC_RELAXED) &&
+			__atomic_compare_exchange_n(&scratch_kept[i], &none, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	free(block);
+}
+
+__attribute__((destructor)) static void scratch_free(void)
+{
+	for (int i = 0; i < SCRATCH_KEPT; i++)
+		free(scratch_kept[i]);
 }
 
 // sides fills in what follows from n and k.
@@ -277,7 +325,7 @@ static void sides(struct job *j, int64_t n, int64_t k)
 	j->panel_bytes = (j->low_bytes + j->high_bytes + j->blocks * 288 + 63) / 64 * 64;
 }
 
-static void describe(struct job *j, void *const *args, const int64_t *dims)
+static void describe(struct job *j, struct scratch_small *small, void *const *args, const int64_t *dims)
 {
 	sides(j, dims[1], dims[2]);
 	j->a = args[0];
@@ -287,7 +335,7 @@ static void describe(struct job *j, void *const *args, const int64_t *dims)
 	j->tiles = (j->m + MR - 1) / MR;
 	const int64_t rows = whole_lines(j->tiles * MR * (j->k / 4)), scales = whole_lines(j->tiles * MR * j->blocks);
 	const int64_t subs = 0;
-	j->rows = reserve(4 * (rows + scales + subs));
+	j->rows = reserve(small, 4 * (rows + scales + subs));
 	j->d = (float *)j->rows + rows;
 }
 
@@ -506,7 +554,8 @@ static void tile(const struct job *j, int64_t t, int64_t p)
 // multiply does the tiles from t0 to t1 with the groups of NR panels from p0 to p1.
 static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)
 {
-	struct tile_configuration sizes = { .palette = 1 };
+	struct tile_configuration callers, sizes = { .palette = 1 };
+	tile_save(&callers);
 	for (int t = 0; t < 3; t++) {
 		sizes.columns[t] = t >= 1 && t < 2 ? SUB : 64;
 		sizes.rows[t] = t >= 2 ? SUB / 4 : j->m < 16 ? (uint8_t)j->m : 16;
@@ -515,16 +564,18 @@ static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, in
 	for (int64_t p = p0; p < p1; p++)
 		for (int64_t t = t0; t < t1; t++)
 			tile(j, t, p * NR);
-	tile_release();
+	tile_restore(&callers);
 }
 
 void tune_kernel(void *const *args, const int64_t *dims)
 {
 	struct job job, *j = &job;
-	describe(j, args, dims);
+	struct scratch_small small;
+	describe(j, &small, args, dims);
 	for (int64_t t = 0; t < j->tiles; t++)
 		quantise_tile(j, t);
 	multiply(j, 0, j->tiles, 0, (j->panels + NR - 1) / NR);
+	give_back(&small, j->rows);
 }
 
 void tune_pack(uint8_t *packed, const uint8_t *w, int64_t n, int64_t k)
