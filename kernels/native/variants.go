@@ -336,8 +336,12 @@ func (e *evidence) keepFast(one worker.Evidence, seconds float64) {
 	if at >= most || size > mostKeptBytes/mostFast {
 		return
 	}
-	e.fast = slices.Insert(e.fast, at, fastCall{clone(one), seconds})
-	e.fast = e.fast[:min(len(e.fast), most)]
+	var old worker.Evidence
+	if len(e.fast) >= most {
+		old = e.fast[most-1].Evidence
+		e.fast = e.fast[:most-1]
+	}
+	e.fast = slices.Insert(e.fast, at, fastCall{cloneTo(old, one), seconds})
 }
 
 // sizeOf returns the bytes of a call.
@@ -348,8 +352,9 @@ func sizeOf(one worker.Evidence) (size int) {
 	return size
 }
 
-func clone(one worker.Evidence) worker.Evidence {
-	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAll(one.Given), Wrote: cloneAll(one.Wrote)}
+// cloneTo copies a call to the memory of another one, which is not needed any more and may be empty.
+func cloneTo(old, one worker.Evidence) worker.Evidence {
+	return worker.Evidence{Variant: -1, Sample: -1, Given: cloneAllTo(old.Given, one.Given), Wrote: cloneAllTo(old.Wrote, one.Wrote)}
 }
 
 // keep keeps a call, perhaps in place of another one, so that each has the same chance.
@@ -372,13 +377,21 @@ func (e *evidence) keep(one worker.Evidence, draw func(n int) int) {
 		e.kept = append(e.kept, worker.Evidence{})
 		e.bytes += size
 	}
-	e.kept[at] = clone(one)
+	e.kept[at] = cloneTo(e.kept[at], one)
 }
 
-func cloneAll(list [][]byte) [][]byte {
+func cloneAll(list [][]byte) [][]byte { return cloneAllTo(nil, list) }
+
+// cloneAllTo copies a list of buffers to the memory of others of the same sizes, or to new memory.
+func cloneAllTo(old, list [][]byte) [][]byte {
 	out := make([][]byte, len(list))
 	for i, b := range list {
-		out[i] = slices.Clone(b)
+		if i < len(old) && len(old[i]) == len(b) && b != nil {
+			out[i] = old[i]
+			copy(out[i], b)
+		} else {
+			out[i] = slices.Clone(b)
+		}
 	}
 	return out
 }

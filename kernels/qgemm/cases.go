@@ -42,7 +42,7 @@ type operands struct {
 	sums  []int32          // of q, m × subs
 	w     []int8           // n × k
 	scale []float32        // of its sub-blocks, D·sc, which is exact
-	min   []float32        // of its sub-blocks, Min·m
+	min   []float32        // of its sub-blocks, Min·m; nil where the format has no minima
 	rows  map[int][]result // of C, that are known
 	cols  map[int][]result
 	whole bool // whether rows has all of C
@@ -53,6 +53,9 @@ type operands struct {
 
 // result is what an element has to be, and the sum of the sizes of what is added up.
 type result struct{ want, size float64 }
+
+// sizeOfResult is its size in bytes.
+const sizeOfResult = 16
 
 // drawn is a case as it is for every point.
 type drawn struct {
@@ -114,7 +117,11 @@ func (g *Spec) Variant(_ context.Context, p space.Point, seed uint64) (native.Ca
 	if err != nil {
 		return native.Case{}, err
 	}
-	return g.newCase(p, d), nil
+	w := d.w
+	if layout, ok := g.packingOf(p, d.n, d.k); ok {
+		w = layout.pack(w) // The variants of a layout are kept where calls are timed.
+	}
+	return d.newCase(w), nil
 }
 
 // VariantClass names the layout of the weights that a point wants.
@@ -182,6 +189,11 @@ func (g *Spec) newCase(p space.Point, d *drawn) native.Case {
 	if layout, ok := g.packingOf(p, d.n, d.k); ok {
 		w = d.packedAs(layout)
 	}
+	return d.newCase(w)
+}
+
+// newCase makes the case of weights in some layout.
+func (d *drawn) newCase(w []byte) native.Case {
 	const result = 2
 	return native.Case{
 		Name: fmt.Sprintf("m=%d n=%d k=%d", d.m, d.n, d.k),
@@ -374,7 +386,10 @@ func (o *operands) quantise(a []float32) {
 // split takes the weights apart.
 func (o *operands) split(w []byte) {
 	count, subs := o.n*o.k/o.Weights, o.Weights/o.Sub
-	o.w, o.scale, o.min = make([]int8, o.n*o.k), make([]float32, count*subs), make([]float32, count*subs)
+	o.w, o.scale = make([]int8, o.n*o.k), make([]float32, count*subs)
+	if o.Mins {
+		o.min = make([]float32, count*subs)
+	}
 	native.InParts(count, func(from, to int) {
 		for b := from; b < to; b++ {
 			parts, err := o.Split(w[b*o.Bytes:][:o.Bytes])
@@ -384,7 +399,9 @@ func (o *operands) split(w []byte) {
 			copy(o.w[b*o.Weights:], parts.Quants[:o.Weights])
 			for s := range subs {
 				o.scale[b*subs+s] = parts.D * float32(parts.Scales[s])
-				o.min[b*subs+s] = parts.Min * float32(parts.Mins[s])
+				if o.Mins {
+					o.min[b*subs+s] = parts.Min * float32(parts.Mins[s])
+				}
 			}
 		}
 	})
@@ -396,6 +413,9 @@ const wholeLimit = 1 << 26
 
 // someLines is how many rows, and columns, are compared of a large product.
 const someLines = 16
+
+// someRows is how many rows are drawn to be compared: each costs as much as all weights.
+func someRows(limit, n, k int) int { return min(someLines, 1+limit/(n*k)) }
 
 // compute fills in the reference: whole up to so many multiply-adds.
 func (o *operands) compute(rng *rand.Rand, limit int) {
@@ -412,8 +432,7 @@ func (o *operands) compute(rng *rand.Rand, limit int) {
 		for range someLines {
 			cols = append(cols, rng.IntN(o.n))
 		}
-		// A row costs as much as all weights.
-		for range min(someLines, 1+limit/(o.n*o.k)) {
+		for range someRows(limit, o.n, o.k) {
 			rows = append(rows, rng.IntN(o.m))
 		}
 		slices.Sort(rows)
@@ -458,7 +477,10 @@ func (o *operands) result(i, j int) result {
 			size += max(four, -four)
 		}
 		d, scale := float64(o.d[(i*subs+s)/perBlock]), float64(o.scale[j*subs+s])
-		offset := d * float64(o.min[j*subs+s]) * float64(o.sums[i*subs+s])
+		offset := 0.0
+		if o.Mins {
+			offset = d * float64(o.min[j*subs+s]) * float64(o.sums[i*subs+s])
+		}
 		r.want += d*scale*float64(dot) - offset
 		r.size += d*math.Abs(scale)*float64(size) + math.Abs(offset)
 	}
@@ -531,6 +553,9 @@ func (o *operands) signed() *product {
 				for l, v := range o.w[j*o.k+s*o.Sub:][:o.Sub] {
 					p.quants[s*o.Sub+l] += x * scale * float64(v)
 					p.sizes[s*o.Sub+l] += math.Abs(scale * float64(v))
+				}
+				if !o.Mins {
+					continue
 				}
 				min := float64(o.min[j*subs+s])
 				p.mins[s] += x * min

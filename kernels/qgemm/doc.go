@@ -31,6 +31,7 @@
 // and [PackedBytes] is the size.
 //
 // With weights=FILE.gguf:TENSOR the weights of the asked shape are those of a model; n, k and format have to be the tensor's.
+// A tensor with a block whose scale is infinite or not a number is refused.
 //
 // # Arguments
 //

@@ -47,8 +47,12 @@ type knobs struct {
 	Signed     bool // quants are multiplied as signed bytes
 	ScaleBytes int  // of the scales of a block of a panel
 	HighBits   int
-	// Stored is what is added to quants before they are multiplied.
+	// Stored is what is added to quants before they are stored.
 	Stored int
+	Tile   bool // matrix tiles multiply
+	Late   bool // scales of blocks of activations are multiplied once for a block, and not with each sub-block
+	Apart  bool // so are those of weights and minima, whose sums stay apart
+	Placed bool // upper nibbles are multiplied where they are, and their sums shifted
 
 	Chunks       int
 	SplitColumns bool
@@ -65,9 +69,15 @@ func (g *Spec) knobs(p space.Point) knobs {
 	k.MR, k.NR = p.Int("mr"), p.Int("nr")
 	if layout, ok := g.packingOf(p, g.n, g.k); ok {
 		k.Embedded = p.Str("isa") == cgen.AVX512VNNI && p.Str("broadcast") == broadcastEmbedded
+		k.Late = g.weights.Whole && p.Str("scaling") != scalingParts
+		k.Apart = k.Late && p.Str("scaling") == scalingAll
+		k.Placed = g.weights.Bits == 4 && u.DotBytes && p.Int("chains") == 2 && p.Str("nibbles") == nibblesPlaced
 		k.ScaleBytes, k.HighBits = layout.scaleBytes(), layout.highBits()
 	} else {
 		k.Rows, k.Bytes = true, rowBytes
+	}
+	if k.Tile = u.Name == cgen.AMXInt8; k.Tile {
+		k.MR *= tileRows
 	}
 	if k.Signed = signed(g.weights, u); !k.Signed {
 		k.Stored = g.weights.Center
@@ -81,6 +91,9 @@ func (g *Spec) knobs(p space.Point) knobs {
 
 // Lanes is the number of words in a vector.
 func (k knobs) Lanes() int { return k.Bytes / 4 }
+
+// Starts reports whether sums start from what takes the centre of stored quants off. Matrix tiles get quants without it.
+func (k knobs) Starts() bool { return !k.Mins && !k.Tile }
 
 // HalfBytes is the size of as many fp16.
 func (k knobs) HalfBytes() int { return k.Bytes / 2 }
@@ -119,6 +132,9 @@ func (g *generator) file() {
 		g.piece("sizes", "types", "rows dot", "bytes_of", "narrow", "quantise block", "scratch", "rows job")
 		g.rowsTile()
 	} else {
+		if g.Tile {
+			g.Text(cgen.Tiles())
+		}
 		g.piece("sizes", "types", "dot", "narrow", "job", "scratch", "sides", "describe", "quantise block", "quantise_tile", "quants_of", "bytes_of")
 		g.tile()
 	}
@@ -140,16 +156,41 @@ func (g *generator) each(f func(v int)) {
 	}
 }
 
+// eachResult calls f for each row of a tile and each panel.
+func (g *generator) eachResult(f func(r, v int)) {
+	g.each(func(v int) {
+		for r := range g.MR {
+			f(r, v)
+		}
+	})
+}
+
+// addBlock adds the sums of a block to the results.
+func (g *generator) addBlock(r, v int) {
+	switch {
+	case g.Apart:
+		g.Line("c%d_%d += (b%d_%d * d%d - m%d_%d * m%d) * d[%d];", r, v, r, v, v, r, v, v, r)
+	case g.Mins:
+		g.Line("c%d_%d += b%d_%d * d[%d];", r, v, r, v, r)
+	default:
+		g.Line("c%d_%d += b%d_%d * (d%d * d[%d]);", r, v, r, v, v, r)
+	}
+}
+
 // tile writes the product of a tile of activations and NR panels.
 func (g *generator) tile() {
 	g.Comment("tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.")
 	g.Func("static void tile(const struct job *j, int64_t t, int64_t p)")
 	g.Line("const word *a = j->rows + t * MR * (j->k / 4);")
 	g.Line("const float *d = j->d + t * MR * j->blocks;")
-	if g.Mins {
+	switch {
+	case g.Mins:
 		g.Line("const float *sums = j->sums + t * MR * j->blocks * SUBS;")
-	} else {
+	case g.Starts():
 		g.Line("const int32_t *start = j->start + t * MR * j->blocks * SUBS;")
+	}
+	if g.Tile {
+		g.tileBuffers()
 	}
 	g.each(func(v int) {
 		at := "p"
@@ -168,10 +209,21 @@ func (g *generator) tile() {
 	g.Open("for (int64_t b = 0; b < j->blocks; b++)")
 	if g.Whole {
 		g.blockScales()
+		if g.Late {
+			g.eachResult(func(r, v int) {
+				g.Line("vec b%d_%d = { 0 };", r, v)
+				if g.Apart {
+					g.Line("vec m%d_%d = { 0 };", r, v)
+				}
+			})
+		}
 		g.Open("for (int part = 0; part < BLOCK / 32; part++)")
 		g.part()
 		g.advance()
 		g.Close()
+		if g.Late {
+			g.eachResult(g.addBlock)
+		}
 	} else {
 		g.part()
 		g.advance()
@@ -203,6 +255,22 @@ func (g *generator) subs() int { return 32 / g.Sub }
 
 // part writes the products of 32 weights along k.
 func (g *generator) part() {
+	if g.Tile {
+		g.tilePart()
+	} else {
+		g.vectorPart()
+	}
+	if ahead := g.p.Int("ahead"); ahead > 0 {
+		g.each(func(v int) {
+			for at := 0; at < g.lowStep(); at += 64 {
+				g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
+			}
+		})
+	}
+}
+
+// vectorPart writes those products with vectors.
+func (g *generator) vectorPart() {
 	groups := g.p.Str("nest") == nestGroups
 	for sub := range g.subs() {
 		g.Line("{")
@@ -226,13 +294,6 @@ func (g *generator) part() {
 			})
 		}
 		g.Close()
-	}
-	if ahead := g.p.Int("ahead"); ahead > 0 {
-		g.each(func(v int) {
-			for at := 0; at < g.lowStep(); at += 64 {
-				g.Line("__builtin_prefetch(w%d + %d);", v, ahead+at)
-			}
-		})
 	}
 }
 
@@ -258,7 +319,11 @@ func (g *generator) begin(sub int) func(v int) {
 func (g *generator) products(v, i, group int) {
 	g.Line("const words u%d_%d = %s;", v, group, g.group(v, group))
 	for r := range g.MR {
-		sum := fmt.Sprintf("i%d_%d_%d", r, v, i%g.chains())
+		chain := i % g.chains()
+		if g.Placed {
+			chain = group / 4
+		}
+		sum := fmt.Sprintf("i%d_%d_%d", r, v, chain)
 		g.Line("%s = dot(%s, u%d_%d, a + %d);", sum, sum, v, group, group*g.MR+r)
 	}
 }
@@ -269,6 +334,9 @@ func (g *generator) group(v, group int) string {
 		return fmt.Sprintf("load(w%d + %d)", v, group*g.Bytes)
 	}
 	low := fmt.Sprintf("load(w%d + %d)", v, group%4*g.Bytes)
+	if group >= 4 && g.Placed {
+		return fmt.Sprintf("(%s & (int32_t)0xf0f0f0f0)", low)
+	}
 	if group >= 4 {
 		low += " >> 4"
 	}
@@ -293,27 +361,56 @@ func (g *generator) group(v, group int) string {
 // end adds the sums of a sub-block to the results.
 func (g *generator) end(sub int) func(v int) {
 	return func(v int) {
-		if g.Whole {
-			g.Line("const vec scale%d = factors(f%d + %d * LANES) * d%d;", v, v, sub, v)
-			if g.Mins {
-				g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES) * m%d;", v, v, sub, v)
-			}
-		} else {
-			g.Line("const vec scale%d = halves(s%d);", v, v)
-			if g.Mins {
-				g.Line("const vec min%d = -halves(s%d + 2 * LANES);", v, v)
-			}
-		}
+		g.scales(v, sub)
 		for r := range g.MR {
 			sum := fmt.Sprintf("i%d_%d_0", r, v)
 			for c := 1; c < g.chains(); c++ {
 				sum += fmt.Sprintf(" + i%d_%d_%d", r, v, c)
 			}
-			g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
-			if g.Mins {
-				g.Line("c%d_%d -= min%d * sums[%d];", r, v, v, sub*g.MR+r)
+			if g.Placed {
+				sum = fmt.Sprintf("i%d_%d_0 + (i%d_%d_1 >> 4)", r, v, r, v)
 			}
+			g.add(r, v, sub, sum)
 		}
+	}
+}
+
+// scales reads the scales of a sub-block.
+func (g *generator) scales(v, sub int) {
+	if g.Whole {
+		if g.Late && (g.Apart || !g.Mins) {
+			g.Line("const vec scale%d = factors(f%d + %d * LANES);", v, v, sub)
+			if g.Apart {
+				g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES);", v, v, sub)
+			}
+			return
+		}
+		g.Line("const vec scale%d = factors(f%d + %d * LANES) * d%d;", v, v, sub, v)
+		if g.Mins {
+			g.Line("const vec min%d = factors(f%d + (SUBS + %d) * LANES) * m%d;", v, v, sub, v)
+		}
+		return
+	}
+	g.Line("const vec scale%d = halves(s%d);", v, v)
+	if g.Mins {
+		g.Line("const vec min%d = -halves(s%d + 2 * LANES);", v, v)
+	}
+}
+
+// add adds the sums of a row and a panel to the results.
+func (g *generator) add(r, v, sub int, sum string) {
+	to := "c"
+	if g.Late {
+		to = "b"
+		g.Line("b%d_%d += __builtin_convertvector(%s, vec) * scale%d;", r, v, sum, v)
+	} else {
+		g.Line("c%d_%d += __builtin_convertvector(%s, vec) * (scale%d * d[%d]);", r, v, sum, v, r)
+	}
+	switch {
+	case g.Apart:
+		g.Line("m%d_%d += min%d * sums[%d];", r, v, v, sub*g.MR+r)
+	case g.Mins:
+		g.Line("%s%d_%d -= min%d * sums[%d];", to, r, v, v, sub*g.MR+r)
 	}
 }
 
@@ -337,9 +434,10 @@ func (g *generator) advance() {
 		}
 	})
 	g.Line("a += 8 * MR;")
-	if g.Mins {
+	switch {
+	case g.Mins:
 		g.Line("sums += %d * MR;", g.subs())
-	} else {
+	case g.Starts():
 		g.Line("start += %d * MR;", g.subs())
 	}
 }
@@ -373,6 +471,9 @@ func (g *generator) store() {
 func (g *generator) multiply() {
 	g.Comment("multiply does the tiles from t0 to t1 with the groups of NR %s from p0 to p1.", map[bool]string{false: "panels", true: "rows of w"}[g.Rows])
 	g.Func("static void multiply(const struct job *j, int64_t t0, int64_t t1, int64_t p0, int64_t p1)")
+	if g.Tile {
+		g.configure()
+	}
 	first, last := "t0", "t1"
 	mc := g.p.Int("mc")
 	if mc > 0 {
@@ -394,6 +495,9 @@ func (g *generator) multiply() {
 	}
 	if mc > 0 {
 		g.Close()
+	}
+	if g.Tile {
+		g.Line("tile_restore(&callers);")
 	}
 	g.EndFunc()
 }

@@ -3,6 +3,7 @@ package qgemm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,11 +17,15 @@ import (
 	"tune/space"
 )
 
-// Bounds of a shape. Sums of products of maxK pairs stay far from the limits of 32 bits, because each is of a sub-block.
+// Bounds of a shape. Sums of products stay far from the limits of 32 bits, because each is of a sub-block. The head of a language model has
+// up to some 2³¹ weights; whether this machine has the memory for that is asked when the problem is made.
 const (
 	maxSide     = 1 << 18
-	maxElements = 1 << 28
+	maxElements = int64(1) << 31
 )
+
+// largestElement is more bytes than any element takes in a buffer, in a layout or in a reference.
+const largestElement = 16
 
 // Kernel is the kernel qgemm.
 type Kernel struct {
@@ -114,7 +119,13 @@ func openTensor(text string, g *Spec) (func() ([]byte, error), error) {
 	return sync.OnceValues(func() ([]byte, error) {
 		w, err := readTensor(path, name)
 		if err == nil && len(w) != g.n*g.rowBytes() {
-			err = fmt.Errorf("%s has changed: %s has %d bytes now, and had %d", path, plain.Line(name), len(w), g.n*g.rowBytes())
+			err = fmt.Errorf("the file has changed: it has %d bytes now, and had %d", len(w), g.n*g.rowBytes())
+		}
+		if err == nil {
+			err = g.weights.usable(w, g.k)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: tensor %s: %w", path, plain.Line(name), err)
 		}
 		return w, err
 	}), nil
@@ -169,8 +180,9 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	if _, err := f.RowBytes(g.k); err != nil {
 		return nil, kernels.BadShape("%v", err)
 	}
-	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
-		if size > maxElements {
+	m64, n64, k64 := int64(g.m), int64(g.n), int64(g.k)
+	for _, size := range []int64{m64 * k64, n64 * k64, m64 * n64} {
+		if size > min(maxElements, math.MaxInt/largestElement) {
 			return nil, kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
 		}
 	}
@@ -194,13 +206,23 @@ func (g *Spec) Space() *space.Space { return g.space }
 // Presets returns the baseline and the documented points to start from.
 func (g *Spec) Presets() []kernels.Preset { return g.presets }
 
-// Sizes returns the operands, the weights in the largest layout, and what is kept of them for a seed: the quants of both, and the
-// reference of what is compared one by one.
+// Sizes returns the operands, the weights in the largest layout, and what is kept of them for a seed: the operands, the weights in each
+// layout, their quants, scales and sums, and the reference of what is compared one by one.
 func (g *Spec) Sizes() ([]native.Buffer, int64) {
-	m, n, k := int64(g.m), int64(g.n), int64(g.k)
-	kept := 5*m*k + 2*n*k + 8*(someLines+1)*(m+n)
+	m, n, k, f := int64(g.m), int64(g.n), int64(g.k), g.weights
+	subs := k / int64(f.Sub)
+	kept := 5*m*k + 4*m*(k/int64(f.Weights)+subs)
+	kept += int64(g.rowBytes())*n + n*k + 4*n*subs
+	if f.Mins {
+		kept += 4 * n * subs
+	}
+	for _, layout := range g.layouts() {
+		kept += int64(layout.bytes())
+	}
 	if m*n*k <= wholeLimit {
-		kept += 8 * m * n
+		kept += sizeOfResult * m * n
+	} else {
+		kept += sizeOfResult*(someLines+1)*m + sizeOfResult*int64(1+someRows(wholeLimit, g.n, g.k))*n + 8*(n+2*k+2*subs)
 	}
 	return []native.Buffer{
 		{Name: "a", Elem: native.F32, Len: g.m * g.k, Mode: native.In},
@@ -226,7 +248,7 @@ func (g *Spec) Work() native.Work {
 
 // coreRoof is a rate in operations a second that no core of today reaches with the instructions generated here: times below it are
 // faults of a clock.
-const coreRoof = 6e12
+const coreRoof = 10e12
 
 // Few rows of activations find their weights in memory, because the rest of a model has gone through the caches since they were
 // there last.

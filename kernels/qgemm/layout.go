@@ -1,7 +1,9 @@
 package qgemm
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"tune/kernels/blocks"
 	"tune/kernels/native"
@@ -126,28 +128,49 @@ func (p packing) pack(w []byte) []byte {
 	return out
 }
 
-// packQuants writes the quants of a row's block that begins at a weight.
+// packQuants writes the quants of a row's block that begins at a weight, four of them at a time.
 func (p packing) packQuants(panel []byte, row, from int, quants []int8) {
-	center := p.Center
+	center := byte(p.Center)
 	if p.signed {
 		center = 0
 	}
-	for i, q := range quants {
-		u := byte(int(q) + center)
-		at := from + i
-		if p.Bits == 8 {
-			panel[at/4*4*p.lanes+4*row+at%4] = u
-			continue
+	const each = 4
+	var groups [256 / each]uint32
+	for i := range len(quants) / each {
+		q := quants[each*i:][:each]
+		groups[i] = uint32(byte(q[0])+center) | uint32(byte(q[1])+center)<<8 | uint32(byte(q[2])+center)<<16 | uint32(byte(q[3])+center)<<24
+	}
+	put := func(plane []byte, vector int, word uint32) {
+		binary.LittleEndian.PutUint32(plane[(vector*p.lanes+row)*each:], word)
+	}
+	if p.Bits == 8 {
+		for i := range len(quants) / each {
+			put(panel, from/each+i, groups[i])
 		}
-		chunk, group := at/32, at%32/4
-		low := panel[chunk*16*p.lanes+group%4*4*p.lanes+4*row+at%4:]
-		low[0] |= u & 15 << (group / 4 * 4)
-		high := panel[p.lowBytes()+chunk*4*p.lanes*p.highBits():]
+		return
+	}
+	const low = 0x0f0f0f0f
+	for chunk := range len(quants) / 32 {
+		g, at := groups[8*chunk:][:8], from/32+chunk
+		for i := range 4 {
+			put(panel, 4*at+i, g[i]&low|g[i+4]&low<<4)
+		}
+		high := panel[p.lowBytes():]
 		switch p.highBits() {
 		case 1:
-			high[4*row+at%4] |= u >> 4 << group
+			var bits uint32
+			for i, u := range g {
+				bits |= u >> 4 & 0x01010101 << i
+			}
+			put(high, at, bits)
 		case 2:
-			high[group/4*4*p.lanes+4*row+at%4] |= u >> 4 << (group % 4 * 2)
+			for half := range 2 {
+				var bits uint32
+				for i, u := range g[4*half:][:4] {
+					bits |= u >> 4 & 0x03030303 << (2 * i)
+				}
+				put(high, 2*at+half, bits)
+			}
 		}
 	}
 }
@@ -197,9 +220,43 @@ func (g *Spec) packingOf(p space.Point, n, k int) (packing, bool) {
 	return packing{format: g.weights, lanes: u.Bytes / 4, signed: signed(g.weights, u), n: n, k: k}, true
 }
 
-// signed reports whether the quants are multiplied as signed bytes: unsigned ones of eight bits need an instruction that does not
-// saturate.
-func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && !u.DotBytes }
+// signed reports whether quants of eight bits are stored as signed bytes: unsigned ones need an instruction that does not saturate, and
+// matrix tiles multiply signed ones.
+func signed(f format, u cgen.ISA) bool { return f.Bits == 8 && (!u.DotBytes || u.Name == cgen.AMXInt8) }
+
+// layouts returns those that the points of this machine want.
+func (g *Spec) layouts() (list []packing) {
+	if !g.repack {
+		return nil
+	}
+	sets := instructionSets(g.machine)
+	if g.hasTiles() {
+		sets = append(sets, cgen.Lookup(cgen.AMXInt8))
+	}
+	for _, u := range sets {
+		layout := packing{format: g.weights, lanes: u.Bytes / 4, signed: signed(g.weights, u), n: g.n, k: g.k}
+		if !slices.Contains(list, layout) {
+			list = append(list, layout)
+		}
+	}
+	return list
+}
+
+// usable refuses weights, rows of k, with a block whose scale is no finite number: no product with it is one.
+func (f format) usable(w []byte, k int) error {
+	isOdd := func(v float32) bool { return v-v != 0 }
+	for at := 0; at < len(w); at += f.Bytes {
+		parts, err := f.Split(w[at:][:f.Bytes])
+		if err != nil {
+			return err
+		}
+		if isOdd(parts.D) || f.Mins && isOdd(parts.Min) {
+			row := at / (k / f.Weights * f.Bytes)
+			return fmt.Errorf("the block of %s at byte %d of the tensor, in row %d, has a scale that is infinite or not a number: such weights have no product; take another file", f.Name, at, row)
+		}
+	}
+	return nil
+}
 
 // packOf describes the layout of the weights that a point wants; nil where it takes ggml's.
 func (g *Spec) packOf(p space.Point) *native.Pack {

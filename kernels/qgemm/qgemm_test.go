@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,15 @@ func TestFormats(t *testing.T) {
 		for j, in := range instructionSets(g.machine) {
 			panels := maps.Clone(turns[(i+j)%len(turns)])
 			panels["form"] = formPanels
+			if g.weights.Whole {
+				panels["scaling"] = scalingBlocks
+				if g.weights.Mins && j%2 == 0 {
+					panels["scaling"] = scalingAll
+				}
+			}
+			if g.weights.Bits == 4 && in.DotBytes && (i+j)%len(turns) != 1 {
+				panels["chains"], panels["nibbles"] = 2, nibblesPlaced
+			}
 			if in.Name == cgen.AVX512VNNI && i%2 == 0 {
 				panels["broadcast"] = broadcastRegister
 			}
@@ -183,6 +193,9 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// formLate says that panels multiply scales in as late as they can.
+const formLate = "late"
+
 // mutations are mistakes that this kernel invites: format, text and what replaces it.
 var mutations = []struct{ name, format, form, old, new string }{
 	{"centre forgotten", "q4_0", formPanels, "splat(start[0])", "splat(0)"},
@@ -192,6 +205,11 @@ var mutations = []struct{ name, format, form, old, new string }{
 	{"minimum with the wrong sign", "q4_k", formPanels, "c0_0 -= min0", "c0_0 += min0"},
 	{"scale of the first sub-block for all", "q5_k", formPanels, "f0 += 1 * LANES", "f0 += 0"},
 	{"unsigned scales", "q6_k", formPanels, "vpmovsxbd", "vpmovzxbd"},
+	{"upper nibbles not shifted", "q4_k", formLate, "i0_0_1 >> 4", "i0_0_1"},
+	{"upper nibbles in the other sum", "q4_k", formLate, "i1_0_1 = dot(i1_0_1", "i1_0_0 = dot(i1_0_0"},
+	{"minima with the scale", "q4_k", formLate, "- m0_0 * m0)", "- m0_0 * d0)"},
+	{"scale of another row of A", "q4_k", formLate, "* d[1]", "* d[0]"},
+	{"scale of the weights forgotten", "q6_k", formLate, "(d0 * d[1])", "d[1]"},
 	{"halves swapped", "q5_0", formRows, "half = { 0, 0, 0, 0, -1, -1, -1, -1 }", "half = { -1, -1, -1, -1, 0, 0, 0, 0 }"},
 	{"fifth bits of another quant", "q5_1", formRows, "{ 1, 2, 4, 8, 16, 32, 64, 128 }", "{ 1, 2, 4, 8, 16, 32, 128, 64 }"},
 	{"second scale forgotten", "q6_k", formRows, "scale[3]", "scale[2]"},
@@ -199,7 +217,7 @@ var mutations = []struct{ name, format, form, old, new string }{
 	{"toward zero", "q8_0", formPlain, "u = { .f = t + 12582912.0f };\n\t\tq[l] = (int8_t)(u.i - 0x4B400000)", "u = { .f = t };\n\t\tq[l] = (int8_t)u.f"},
 	{"last block forgotten", "q8_0", formPlain, "b < blocks; b++", "b < blocks - (blocks > 1); b++"},
 	{"a row of NaN taken for zeros", "q5_0", formPlain, "(usable ? d : 0) + odd", "usable ? d : 0"},
-	{"six bits without the upper two", "q4_k", formPlain, "| b[s] >> 6 << 4", ""},
+	{"six bits without the upper two", "q4_k", formPlain, "| (u[0] >> 2 & 0x30303030)", ""},
 	{"subnormal scales lost", "q8_0", formPlain, "u.f *= 0x1p112f", "u.f = rest < 0x400 ? 0 : u.f * 0x1p112f"},
 }
 
@@ -214,8 +232,15 @@ func TestWrongCode(t *testing.T) {
 				if len(sets) == 0 || !sets[len(sets)-1].DotBytes {
 					t.Skip("this machine has no dot products of bytes")
 				}
+				values := map[string]any{"form": m.form, "isa": sets[len(sets)-1].Name, "mr": 2, "opt": "O2"}
+				if m.form == formLate {
+					values["form"], values["scaling"] = formPanels, scalingBlocks
+					if g.weights.Mins {
+						values["scaling"], values["chains"], values["nibbles"] = scalingAll, 2, nibblesPlaced
+					}
+				}
 				var err error
-				if p, err = g.Space().Make(map[string]any{"form": m.form, "isa": sets[len(sets)-1].Name, "mr": 2, "opt": "O2"}); err != nil {
+				if p, err = g.Space().Make(values); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -274,7 +299,7 @@ func TestLarge(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	small := native.Machine{Arch: "arm64", Compilers: []string{"cc"}, ISAs: []string{"generic"}, Cache: 1 << 20}
 	middle := native.Machine{Arch: "amd64", Compilers: []string{"gcc"}, ISAs: []string{"generic", "avx2", "f16c"}, Cache: 1 << 20}
-	for _, m := range []native.Machine{fullMachine, small, middle} {
+	for _, m := range []native.Machine{tileMachine, fullMachine, small, middle} {
 		for _, shape := range []string{"", "m=512,format=q4_k", "m=4,repack=no,format=q6_k", "m=33,n=1000,k=1024,threads=8,format=q5_1"} {
 			g := specOn(t, m, shape)
 			for _, p := range g.Presets() {
@@ -299,6 +324,15 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
+// TestEvenRows: the tiles of the start leave few rows empty.
+func TestEvenRows(t *testing.T) {
+	for m, want := range map[int]int{5: 5, 12: 12, 13: 7, 32: 8, 33: 11, 512: 8, 26: 9} {
+		if got := evenRows(m, 7, 12); got != want {
+			t.Errorf("%d rows: %d in a tile, want %d", m, got, want)
+		}
+	}
+}
+
 func TestShapes(t *testing.T) {
 	for shape, want := range map[string]string{
 		"k=100":               "k=100 is not a multiple of 32, the block of q8_0",
@@ -316,6 +350,58 @@ func TestShapes(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", shape, err, want)
+		}
+	}
+}
+
+// TestLargestShapes: the heads of language models are no larger than what is admitted.
+func TestLargestShapes(t *testing.T) {
+	for shape, want := range map[string]bool{"n=128256,k=4096,format=q4_0": true, "n=262144,k=8192,format=q6_k": true, "n=262144,k=8224": false, "m=262144,n=8193,k=32": false} {
+		s, err := kernels.ParseShape(Fields(), shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := NewSpec(s, fullMachine)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", shape, err)
+		}
+		if err != nil {
+			continue
+		}
+		buffers, kept := g.Sizes()
+		weights := int64(g.n) * int64(g.k)
+		if int64(buffers[1].Len) < weights/2 || kept < 2*weights {
+			t.Errorf("%s: %d bytes of weights, %d bytes are kept", shape, buffers[1].Len, kept)
+		}
+	}
+}
+
+// TestMemory: what is kept of a seed is as much as the estimate says.
+func TestMemory(t *testing.T) {
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC() // The first one leaves what finalizers and pools hold.
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, shape := range []string{"m=256,n=1024,k=1024,format=q8_0", "m=2,n=1024,k=2048,format=q4_k", "m=2,n=2048,k=1024,format=q6_k,repack=no"} {
+		g := specOn(t, tileMachine, shape)
+		before := heap()
+		d, err := g.inputs.of(g, 1, keepSeeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, layout := range g.layouts() {
+			d.packedAs(layout)
+		}
+		if !d.want.whole {
+			d.want.product()
+		}
+		got := heap() - before
+		runtime.KeepAlive(d)
+		if _, kept := g.Sizes(); float64(got) > 1.05*float64(kept) || float64(got) < 0.9*float64(kept) {
+			t.Errorf("%s: %d bytes are kept, and %d are expected", shape, got, kept)
 		}
 	}
 }
@@ -400,6 +486,19 @@ func TestModel(t *testing.T) {
 	}
 	if err := os.Rename(colon, path); err != nil {
 		t.Fatal(err)
+	}
+	// A block with a scale that is no number is refused by its place.
+	const block = 19*2 - 1
+	for at, wrong := range map[int]uint16{0: 0x7c00, 2: 0x7e01} {
+		broken := slices.Clone(data)
+		binary.LittleEndian.PutUint16(broken[block*f.Bytes+at:], wrong)
+		bad := modelFile(t, "blk.0.weight", 512, 19, f, broken)
+		_, err := here(t, "m=2,n=19,k=512,format=q5_k,weights="+bad+":blk.0.weight").Cases(t.Context(), g.Presets()[0].Point, 1)
+		for _, want := range []string{bad, "blk.0.weight", fmt.Sprintf("at byte %d of the tensor, in row 18,", block*f.Bytes), "infinite or not a number"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a scale of %#x at %d: %v, want an error with %q", wrong, at, err, want)
+			}
+		}
 	}
 	for text, want := range map[string]string{
 		"m=2,n=20,k=512,format=q5_k,weights=" + path + ":blk.0.weight":  "the tensor has n=19,k=512,format=q5_k: say so in the shape, which has n=20,k=512,format=q5_k",

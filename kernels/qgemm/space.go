@@ -24,6 +24,13 @@ const (
 	broadcastRegister = "register"
 	broadcastEmbedded = "embedded"
 
+	scalingParts  = "parts"
+	scalingBlocks = "blocks"
+	scalingAll    = "all"
+
+	nibblesShifted = "shifted"
+	nibblesPlaced  = "placed"
+
 	nestPanels = "panels"
 	nestGroups = "groups"
 )
@@ -38,6 +45,9 @@ func unitOf(p space.Point) cgen.ISA { return cgen.Lookup(p.Str("isa")) }
 func instructionSets(m native.Machine) []cgen.ISA {
 	return cgen.Select(m, cgen.F16C, cgen.AVXVNNI, cgen.AVX512VNNI)
 }
+
+// hasTiles reports whether code for matrix tiles is generated: for interleaved rows, on a machine that has them.
+func (g *Spec) hasTiles() bool { return g.repack && slices.Contains(g.machine.ISAs, cgen.AMXInt8) }
 
 func (g *Spec) newSpace() (*space.Space, error) {
 	sets := instructionSets(g.machine)
@@ -65,14 +75,24 @@ func (g *Spec) newSpace() (*space.Space, error) {
 			dots = append(dots, in.Name)
 		}
 	}
+	vectorPanels := "form == 'panels'"
+	if g.hasTiles() {
+		isas = append(isas, cgen.AMXInt8)
+		wide = append(wide, "isa == 'amxint8'")
+		vectorPanels += " && isa != 'amxint8'"
+	}
 	registers := "16"
 	if len(wide) > 0 {
 		registers = fmt.Sprintf("(%s ? 32 : 16)", strings.Join(wide, " || "))
 	}
 	const vectors, panels = "form != 'plain'", "form == 'panels'"
+	rowsOfTile := "rows of A in a tile"
+	if g.hasTiles() {
+		rowsOfTile += "; with amxint8 matrix tiles of up to 16 rows"
+	}
 	parameters = append(parameters,
 		space.Enum("isa", isas...).If(vectors).Describe("instruction set; of interleaved rows 8 or 16 fill a vector"),
-		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe("rows of A in a tile"),
+		space.Range("mr", 1, min(16, max(g.m, 1))).If(vectors).Describe(rowsOfTile),
 		space.Range("nr", 1, 6).If(vectors).Describe("panels, or rows, of W that are read side by side"),
 		space.Ints("ahead", 0, 512, 1024, 2048, 4096).If(vectors).Describe("bytes of W between what is used and what is prefetched; 0 is no prefetch"),
 		space.Ints("mc", cgen.Blocks(g.m, 16, 32, 64, 128, 256)...).If(vectors).Describe("rows of A in a block, up to a whole tile; 0 is all"),
@@ -82,15 +102,19 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	constraints := []string{fmt.Sprintf("form != 'rows' || mr * nr + 6 <= %s", registers)}
 	if g.repack {
 		parameters = append(parameters,
-			space.Enum("nest", nestPanels, nestGroups).If(panels+" && nr > 1").
+			space.Enum("nest", nestPanels, nestGroups).If(vectorPanels+" && nr > 1").
 				Describe("order of the products of a sub-block: panel by panel, or all panels for each word of A"),
-			space.Ints("chains", 1, 2, 4).If(panels).Describe("sums that each product of a sub-block is spread over"),
+			space.Ints("chains", 1, 2, 4).If(vectorPanels).Describe("sums that each product of a sub-block is spread over"),
 		)
 		constraints = append(constraints,
 			// Accumulators, sums of a sub-block, and the operands.
 			fmt.Sprintf("form != 'panels' || mr * nr + mr * chains * (nest == 'groups' ? nr : 1) + 2 <= %s", registers),
 			"chains == 1 || mr * (nest == 'groups' ? nr : 1) <= 4",
 		)
+	}
+	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
+	if g.hasTiles() {
+		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
 	}
 	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
@@ -106,6 +130,43 @@ func (g *Spec) newSpace() (*space.Space, error) {
 		parameters = append(parameters, cgen.CrewParameters(parallel)...)
 	}
 	return space.New("qgemm", parameters, constraints...)
+}
+
+// lateParameters say what is done once for several sums. The others are the conditions of panels, and of those without matrix tiles, and the
+// instruction sets with a product of bytes that does not saturate.
+func (g *Spec) lateParameters(panels, vectorPanels string, dots []string) (out []space.Parameter) {
+	if g.repack && g.weights.Whole {
+		scaling := []string{scalingParts, scalingBlocks}
+		if g.weights.Mins {
+			scaling = append(scaling, scalingAll)
+		}
+		out = append(out, space.Enum("scaling", scaling...).If(panels).
+			Describe("the scales of a block are multiplied in with each sub-block, or once: those of A, or all, with sums of the minima apart"))
+	}
+	if g.repack && g.weights.Bits == 4 && len(dots) > 0 {
+		var with []string
+		for _, name := range dots {
+			with = append(with, fmt.Sprintf("isa == '%s'", name))
+		}
+		out = append(out, space.Enum("nibbles", nibblesShifted, nibblesPlaced).If(vectorPanels+" && chains == 2 && ("+strings.Join(with, " || ")+")").
+			Describe("upper nibbles: shifted down, or multiplied where they are, as a sum of their own that is shifted"))
+	}
+	return out
+}
+
+// streamRows is up to how many rows of A the weights take longer to read than to multiply.
+const streamRows = 4
+
+// evenRows returns the size of a tile, from least to most rows, with which the fewest rows are left empty in the last tile of m rows; the
+// largest of these.
+func evenRows(m, least, most int) int {
+	best := min(m, most)
+	for rows := best - 1; rows >= least; rows-- {
+		if ceil(m, rows)*rows < ceil(m, best)*best {
+			best = rows
+		}
+	}
+	return best
 }
 
 // newPresets makes the baseline and the points to start from.
@@ -130,14 +191,34 @@ func (g *Spec) newPresets() ([]kernels.Preset, error) {
 	if g.repack && len(sets) > 0 {
 		best := sets[len(sets)-1]
 		tile := map[string]any{"mr": min(g.m, 4), "nr": 1}
-		if best.Registers == 32 {
-			tile = map[string]any{"mr": min(g.m, 12), "nr": 1}
+		switch {
+		case g.m <= streamRows:
+			// Reading the weights takes longest: two panels side by side, and what comes next ahead.
+			tile["nr"], tile["ahead"] = 2, 2048
+			if best.Registers < 32 {
+				tile["mr"] = min(g.m, 2)
+			}
+			if g.m == 1 {
+				tile["chains"] = 2
+				if g.weights.Bits == 4 && best.DotBytes {
+					tile["nibbles"] = nibblesPlaced
+				}
+			}
+		case best.Registers == 32:
+			tile["mr"] = evenRows(g.m, 8, 12)
 		}
-		if g.m == 1 {
-			tile["nr"] = 2 // streams through the weights
+		if g.weights.Whole {
+			tile["scaling"] = scalingBlocks
+			if g.weights.Mins && g.m == 1 {
+				tile["scaling"] = scalingAll
+			}
 		}
 		maps.Copy(tile, map[string]any{"form": formPanels, "isa": best.Name})
 		list = append(list, preset{"panels", "interleaved rows, a tile that fills the registers of the best instruction set", with(tile)})
+	}
+	if g.hasTiles() {
+		tile := map[string]any{"form": formPanels, "isa": cgen.AMXInt8, "mr": 1, "nr": 2}
+		list = append(list, preset{"tiles", "interleaved rows, products by matrix tiles", with(tile)})
 	}
 	var out []kernels.Preset
 	for _, l := range list {

@@ -32,6 +32,7 @@ type stretchOf struct {
 	variant int // the variant that it works on; -1 where it is mixed
 	calls   int
 	anew    bool // whether its inputs are mixed anew, part by part, so that no call before had nearly the same
+	fill    bool // whether all copies get new content before it, and not only those that it calls on
 }
 
 // The amount of changes.
@@ -117,7 +118,13 @@ func (p *planner) draw() {
 	place := (a.place + 1) % a.places
 	if !t.Warm {
 		// One call on each copy brings it into the caches, and allocates the candidate's own pages.
-		p.of = append(p.of, stretchOf{sample: -1, place: place, variant: p.variant(), calls: a.copies})
+		first := stretchOf{sample: -1, place: place, variant: p.variant(), calls: a.copies}
+		if t.Cold {
+			// Nothing is to be in the caches, so that one call is enough. Copies that have no content get it now, because what was just
+			// written may be in the caches.
+			first.calls, first.fill = 1, slices.Contains(a.variants, -1)
+		}
+		p.of = append(p.of, first)
 	}
 	forced := -1 // the sample that has a whole stretch in any case
 	if t.Whole && len(p.w.pool) > 1 {
@@ -230,13 +237,20 @@ func (p *planner) stretch(of stretchOf, slot int) {
 		last = sets[p.rng.IntN(of.calls)] // each call has its own buffers, so that any of them can be examined
 	}
 	touch := false
-	for _, set := range sets {
+	renewed := sets
+	if of.fill {
+		renewed = nil
+		for i := range a.copies {
+			renewed = append(renewed, first+i)
+		}
+	}
+	for _, set := range renewed {
 		if set != last {
-			touch = p.renew(of, set, len(sets)) || touch
+			touch = p.renew(of, set, len(renewed)) || touch
 		}
 	}
 	p.given = p.given[:0]
-	touch = p.renew(of, last, len(sets)) || touch
+	touch = p.renew(of, last, len(renewed)) || touch
 	if touch && p.t.Touch {
 		for _, set := range sets {
 			p.touch(set)

@@ -191,6 +191,37 @@ func TestTimeEvidence(t *testing.T) {
 	}
 }
 
+// TestColdCalls: what is timed out of the caches is called once to warm up, however many copies of its operands there are.
+func TestColdCalls(t *testing.T) {
+	const counts = `
+#include <stdint.h>
+void tune_kernel(void *const *args, const int64_t *dims)
+{
+	static float calls;
+	float *C = args[1];
+	calls++;
+	for (int64_t i = 0; i < dims[0]; i++)
+		C[i] = calls;
+}`
+	const size, copies, requests = 4096, 100, 3
+	w := startTimer(t, Options{})
+	loadVaried(t, w, counts, size, variants(3, size), Out)
+	calls := float32(0)
+	for range requests {
+		got, err := w.Time(t.Context(), TimeRequest{Calls: 1, Samples: 1, Clock: CPU, Window: 1, Copies: copies, Cold: true, Dims: []int64{size / 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.Evidence {
+			calls = max(calls, asFloats(e.Wrote[1])[0])
+		}
+	}
+	// A sample may be followed by a call on a whole variant.
+	if calls < requests || calls > 3*requests {
+		t.Errorf("%d requests of a call made %g calls", requests, calls)
+	}
+}
+
 // TestSealedArena: a timed candidate cannot close or move the memory of its calls, and tune can still make more of it.
 func TestSealedArena(t *testing.T) {
 	const text = `#define _GNU_SOURCE

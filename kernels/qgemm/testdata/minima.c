@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2
+// form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2 scaling=parts
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma -mavxvnni
-// qgemm, format=q5_k: form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2
+// qgemm, format=q5_k: form=panels compiler=gcc opt=O3 isa=avxvnni mr=1 nr=1 ahead=0 mc=16 order=rows chains=2 scaling=parts
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -226,13 +226,13 @@ static inline void quants_of(int8_t *q, const uint8_t *b)
 // bytes_of takes the scales and minima of the sub-blocks out of a block, which have six bits each.
 static inline void bytes_of(uint8_t *scales, uint8_t *mins, const uint8_t *b)
 {
-	b += 4;
-	for (int s = 0; s < 4; s++) {
-		scales[s] = b[s] & 63;
-		mins[s] = b[4 + s] & 63;
-		scales[4 + s] = (uint8_t)((b[8 + s] & 15) | b[s] >> 6 << 4);
-		mins[4 + s] = (uint8_t)(b[8 + s] >> 4 | b[4 + s] >> 6 << 4);
-	}
+	uint32_t u[3];
+	__builtin_memcpy(u, b + 4, 12);
+	const uint32_t upper = (u[2] & 0x0f0f0f0f) | (u[0] >> 2 & 0x30303030), least = (u[2] >> 4 & 0x0f0f0f0f) | (u[1] >> 2 & 0x30303030);
+	// One store each, because loads of eight bytes wait for the last of several stores.
+	const uint64_t all = (u[0] & 0x3f3f3f3f) | (uint64_t)upper << 32, all_mins = (u[1] & 0x3f3f3f3f) | (uint64_t)least << 32;
+	__builtin_memcpy(scales, &all, 8);
+	__builtin_memcpy(mins, &all_mins, 8);
 }
 
 // tile multiplies tile t with the panels from p on. Panels that do not exist are the last one, and are not stored.

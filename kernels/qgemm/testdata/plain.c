@@ -100,13 +100,13 @@ static inline void quants_of(int8_t *q, const uint8_t *b)
 // bytes_of takes the scales and minima of the sub-blocks out of a block, which have six bits each.
 static inline void bytes_of(uint8_t *scales, uint8_t *mins, const uint8_t *b)
 {
-	b += 4;
-	for (int s = 0; s < 4; s++) {
-		scales[s] = b[s] & 63;
-		mins[s] = b[4 + s] & 63;
-		scales[4 + s] = (uint8_t)((b[8 + s] & 15) | b[s] >> 6 << 4);
-		mins[4 + s] = (uint8_t)(b[8 + s] >> 4 | b[4 + s] >> 6 << 4);
-	}
+	uint32_t u[3];
+	__builtin_memcpy(u, b + 4, 12);
+	const uint32_t upper = (u[2] & 0x0f0f0f0f) | (u[0] >> 2 & 0x30303030), least = (u[2] >> 4 & 0x0f0f0f0f) | (u[1] >> 2 & 0x30303030);
+	// One store each, because loads of eight bytes wait for the last of several stores.
+	const uint64_t all = (u[0] & 0x3f3f3f3f) | (uint64_t)upper << 32, all_mins = (u[1] & 0x3f3f3f3f) | (uint64_t)least << 32;
+	__builtin_memcpy(scales, &all, 8);
+	__builtin_memcpy(mins, &all_mins, 8);
 }
 
 // scales_of returns the scales of the sub-blocks of a block, and what is taken off for each quant of the activations.
@@ -126,39 +126,44 @@ void tune_kernel(void *const *args, const int64_t *dims)
 	const float *restrict a = args[0];
 	const uint8_t *restrict w = args[1];
 	float *restrict c = args[2];
-	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK;
+	const int64_t m = dims[0], n = dims[1], k = dims[2], blocks = k / BLOCK, subs = blocks * SUBS;
 	struct scratch_small small;
-	float *restrict d = reserve(&small, m * (4 * blocks + 4 + k)), *restrict sums = d + m * blocks;
-	int8_t *restrict qa = (int8_t *)(sums + m);
-	for (int64_t i = 0; i < m * blocks; i++)
-		d[i] = quantise(qa + i * BLOCK, a + i * BLOCK);
+	float *restrict d = reserve(&small, 4 * (m * (blocks + subs) + 2 * subs) + (m + 1) * k);
+	int32_t *restrict sums = (int32_t *)(d + m * blocks);
+	float *restrict scale = (float *)(sums + m * subs), *restrict min = scale + subs;
+	int8_t *restrict x = (int8_t *)(min + subs);
+	uint8_t *restrict u = (uint8_t *)(x + m * k); // the quants of a row of w, with a centre added
+	for (int64_t b = 0; b < m * blocks; b++)
+		d[b] = quantise(x + b * BLOCK, a + b * BLOCK);
+	for (int64_t s = 0; s < m * subs; s++) {
+		sums[s] = 0;
+		for (int l = 0; l < SUB; l++)
+			sums[s] += x[s * SUB + l];
+	}
 	for (int64_t j = 0; j < n; j++) {
-		for (int64_t i = 0; i < m; i++)
-			sums[i] = 0;
 		for (int64_t b = 0; b < blocks; b++) {
 			int8_t q[BLOCK];
-			float scale[SUBS], min[SUBS];
 			quants_of(q, w);
-			scales_of(scale, min, w);
+			for (int l = 0; l < BLOCK; l++)
+				u[b * BLOCK + l] = (uint8_t)(q[l] + 0);
+			scales_of(scale + b * SUBS, min + b * SUBS, w);
 			w += BLOCK_BYTES;
-			for (int64_t i = 0; i < m; i++) {
-				const int8_t *x = qa + (i * blocks + b) * BLOCK;
+		}
+		for (int64_t i = 0; i < m; i++) {
+			float sum = 0;
+			for (int64_t b = 0; b < blocks; b++) {
 				float part = 0;
-				for (int s = 0; s < SUBS; s++) {
+				for (int64_t s = b * SUBS; s < (b + 1) * SUBS; s++) {
 					int32_t dot = 0;
 					for (int l = 0; l < SUB; l++)
-						dot += q[s * SUB + l] * x[s * SUB + l];
-					part += scale[s] * (float)dot;
-					int32_t sum = 0;
-					for (int l = 0; l < SUB; l++)
-						sum += x[s * SUB + l];
-					part -= min[s] * (float)sum;
+						dot += u[s * SUB + l] * x[i * k + s * SUB + l];
+					part += scale[s] * (float)(dot - 0 * sums[i * subs + s]);
+					part -= min[s] * (float)sums[i * subs + s];
 				}
-				sums[i] += d[i * blocks + b] * part;
+				sum += d[i * blocks + b] * part;
 			}
+			c[i * n + j] = sum;
 		}
-		for (int64_t i = 0; i < m; i++)
-			c[i * n + j] = sums[i];
 	}
 	give_back(&small, d);
 }

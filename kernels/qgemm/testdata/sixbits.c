@@ -1,6 +1,6 @@
-// form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 // gcc -std=gnu11 -O3 -ffp-contract=fast -mavx2 -mfma -mf16c -pthread -D_GNU_SOURCE
-// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
+// qgemm, format=q6_k: form=panels compiler=gcc opt=O3 isa=f16c mr=1 nr=2 ahead=0 mc=0 order=columns nest=groups chains=1 scaling=blocks workers=3 split=rows pieces=1 hand_out=dynamic start=pool spin=1000
 #include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -439,6 +439,8 @@ static void tile(const struct job *j, int64_t t, int64_t p)
 		const uint8_t *f0 = s0;
 		const vec d1 = halves(s1 + SUBS * LANES);
 		const uint8_t *f1 = s1;
+		vec b0_0 = { 0 };
+		vec b0_1 = { 0 };
 		for (int part = 0; part < BLOCK / 32; part++) {
 			{
 				words i0_0_0 = splat(start[0]);
@@ -459,10 +461,10 @@ static void tile(const struct job *j, int64_t t, int64_t p)
 				i0_0_0 = dot(i0_0_0, u0_3, a + 3);
 				const words u1_3 = (load(w1 + 96) & 0x0f0f0f0f) | (load(h1 + 0) >> 2 & 0x30303030);
 				i0_1_0 = dot(i0_1_0, u1_3, a + 3);
-				const vec scale0 = factors(f0 + 0 * LANES) * d0;
-				c0_0 += __builtin_convertvector(i0_0_0, vec) * (scale0 * d[0]);
-				const vec scale1 = factors(f1 + 0 * LANES) * d1;
-				c0_1 += __builtin_convertvector(i0_1_0, vec) * (scale1 * d[0]);
+				const vec scale0 = factors(f0 + 0 * LANES);
+				b0_0 += __builtin_convertvector(i0_0_0, vec) * scale0;
+				const vec scale1 = factors(f1 + 0 * LANES);
+				b0_1 += __builtin_convertvector(i0_1_0, vec) * scale1;
 			}
 			{
 				words i0_0_0 = splat(start[1]);
@@ -483,10 +485,10 @@ static void tile(const struct job *j, int64_t t, int64_t p)
 				i0_0_0 = dot(i0_0_0, u0_7, a + 7);
 				const words u1_7 = (load(w1 + 96) >> 4 & 0x0f0f0f0f) | (load(h1 + 32) >> 2 & 0x30303030);
 				i0_1_0 = dot(i0_1_0, u1_7, a + 7);
-				const vec scale0 = factors(f0 + 1 * LANES) * d0;
-				c0_0 += __builtin_convertvector(i0_0_0, vec) * (scale0 * d[0]);
-				const vec scale1 = factors(f1 + 1 * LANES) * d1;
-				c0_1 += __builtin_convertvector(i0_1_0, vec) * (scale1 * d[0]);
+				const vec scale0 = factors(f0 + 1 * LANES);
+				b0_0 += __builtin_convertvector(i0_0_0, vec) * scale0;
+				const vec scale1 = factors(f1 + 1 * LANES);
+				b0_1 += __builtin_convertvector(i0_1_0, vec) * scale1;
 			}
 			w0 += 128;
 			h0 += 64;
@@ -497,6 +499,8 @@ static void tile(const struct job *j, int64_t t, int64_t p)
 			a += 8 * MR;
 			start += 2 * MR;
 		}
+		c0_0 += b0_0 * (d0 * d[0]);
+		c0_1 += b0_1 * (d1 * d[0]);
 		s0 += 144;
 		s1 += 144;
 		d += MR;

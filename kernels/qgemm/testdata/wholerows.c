@@ -60,13 +60,13 @@ static inline vec every(const uint8_t *p)
 // bytes_of takes the scales and minima of the sub-blocks out of a block, which have six bits each.
 static inline void bytes_of(uint8_t *scales, uint8_t *mins, const uint8_t *b)
 {
-	b += 4;
-	for (int s = 0; s < 4; s++) {
-		scales[s] = b[s] & 63;
-		mins[s] = b[4 + s] & 63;
-		scales[4 + s] = (uint8_t)((b[8 + s] & 15) | b[s] >> 6 << 4);
-		mins[4 + s] = (uint8_t)(b[8 + s] >> 4 | b[4 + s] >> 6 << 4);
-	}
+	uint32_t u[3];
+	__builtin_memcpy(u, b + 4, 12);
+	const uint32_t upper = (u[2] & 0x0f0f0f0f) | (u[0] >> 2 & 0x30303030), least = (u[2] >> 4 & 0x0f0f0f0f) | (u[1] >> 2 & 0x30303030);
+	// One store each, because loads of eight bytes wait for the last of several stores.
+	const uint64_t all = (u[0] & 0x3f3f3f3f) | (uint64_t)upper << 32, all_mins = (u[1] & 0x3f3f3f3f) | (uint64_t)least << 32;
+	__builtin_memcpy(scales, &all, 8);
+	__builtin_memcpy(mins, &all_mins, 8);
 }
 
 // narrow stores the low bytes of the words.

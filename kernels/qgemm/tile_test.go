@@ -1,0 +1,121 @@
+package qgemm
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/kernels/native/nativetest"
+	"tune/space"
+)
+
+// tileMachine has matrix tiles too.
+var tileMachine = native.Machine{Arch: "amd64", Compilers: fullMachine.Compilers, ISAs: append(slices.Clone(fullMachine.ISAs), cgen.AMXInt8), Cache: 32 << 20}
+
+// emulated returns the code of a point for matrix tiles that does without them. It is otherwise the same.
+func emulated(t *testing.T, g *Spec, p space.Point) native.Source {
+	t.Helper()
+	here := nativetest.Here(t)
+	if !slices.Contains(here.ISAs, cgen.AVX512VNNI) {
+		t.Skip("this machine has no " + cgen.AVX512VNNI + ", which the code around matrix tiles uses")
+	}
+	src, err := g.Generate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.Compiler = here.Compilers[0]
+	f := cgen.Flags{Arch: here.Arch, Std: "gnu11", Opt: "O1", ISA: cgen.AVX512VNNI, Threads: g.workers(p) > 1, Contract: cgen.ContractFast, Wide: true}
+	src.Flags = append(f.List(), cgen.TilesEmulated)
+	return src
+}
+
+// tilePoint makes a point for matrix tiles.
+func tilePoint(t *testing.T, g *Spec, values map[string]any) space.Point {
+	t.Helper()
+	values["form"], values["isa"] = formPanels, cgen.AMXInt8
+	p, err := g.Space().Make(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestTiles: the code for matrix tiles is right in an emulation, for each format and size of a tile.
+func TestTiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	sizes := []map[string]any{{"mr": 1, "nr": 1}, {"mr": 2, "nr": 2, "mc": 32}, {"mr": 1, "nr": 3, "order": orderRows}, {"mr": 3, "nr": 1, "ahead": 512}, {"mr": 2, "nr": 1}}
+	for i, format := range formatNames() {
+		values := maps.Clone(sizes[i%len(sizes)])
+		m := 1 + rng.IntN(12)
+		if values["mr"] != 1 {
+			m = 33 + rng.IntN(30)
+		}
+		g := specOn(t, tileMachine, fmt.Sprintf("m=%d,n=%d,k=512,format=%s,threads=%d", m, 20+rng.IntN(60), format, 1+i%2))
+		if i%2 == 1 {
+			values["workers"] = 2
+		}
+		if g.weights.Whole && i%2 == 1 {
+			values["scaling"] = scalingBlocks
+		}
+		p := tilePoint(t, g, values)
+		t.Run(format, func(t *testing.T) {
+			if err := nativetest.Problem(t, g).Wrap(emulated(t, g, p), p).Check(t.Context(), 1); err != nil {
+				t.Errorf("%s: %v", p.Key(), err)
+			}
+		})
+	}
+}
+
+// tileMutations are mistakes that tiles invite: format, text and what replaces it.
+var tileMutations = []struct{ name, format, old, new string }{
+	{"a row of A too long", "q4_0", "tile_load(4, a + 0, 32)", "tile_load(4, a + 0, 36)"},
+	{"the first rows twice", "q4_0", "tile_load(5, a + 128, 32)", "tile_load(5, a + 0, 32)"},
+	{"the panel before", "q4_0", "tile_load(7, quants[1] + 0, 64)", "tile_load(7, quants[0] + 0, 64)"},
+	{"the sums of another tile", "q4_0", "tile_dot_ss(3, 5, 7)", "tile_dot_ss(3, 5, 6)"},
+	{"the centre left in", "q4_0", "(quants)u - 8", "(quants)u"},
+	{"sums that are not cleared", "q4_0", "tile_zero(0);", ""},
+	{"sums of another row", "q4_0", "load(products[0] + 16)", "load(products[0] + 0)"},
+	{"more rows than A has", "q4_0", "j->m < 16 ? (uint8_t)j->m : 16", "j->m < 16 ? 15 : 15"},
+	{"tiles that are not configured", "q4_0", "t < 8; t++", "t < 7; t++"},
+	{"words of another row", "q4_0", "* MR + r) * 8 + g % 8", "* MR + r) * 8 + (g ^ 1) % 8"},
+	{"the first half of 32 weights twice", "q6_k", "tile_load(4, a + 4, 32)", "tile_load(4, a + 0, 32)"},
+	{"a sub-block of 32", "q6_k", "? SUB / 4 :", "? 8 :"},
+}
+
+// TestWrongTiles: the mistakes are found by the check in the emulation: wrong answers, or the abort of an instruction that would fault.
+func TestWrongTiles(t *testing.T) {
+	specs := map[string]*Spec{}
+	for _, m := range tileMutations {
+		g := specs[m.format]
+		if g == nil {
+			g = specOn(t, tileMachine, "m=40,n=50,k=512,format="+m.format)
+			specs[m.format] = g
+		}
+		p := tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})
+		t.Run(m.name, func(t *testing.T) {
+			src := emulated(t, g, p)
+			if !strings.Contains(src.Text, m.old) {
+				t.Fatalf("the code has no %q:\n%s", m.old, src.Text)
+			}
+			src.Text = strings.ReplaceAll(src.Text, m.old, m.new)
+			err := nativetest.Problem(t, g).Wrap(src, p).Check(t.Context(), 5)
+			if r := kernels.AsRejection(err); r == nil || r.Status != space.WrongAnswer && r.Status != space.Crashed {
+				t.Errorf("%v, want a wrong answer or a crash", err)
+			}
+		})
+	}
+}
+
+// TestTilesCompile: the code compiles for the instructions themselves.
+func TestTilesCompile(t *testing.T) {
+	for _, format := range []string{"q8_0", "q5_k"} {
+		g := specOn(t, tileMachine, "m=40,n=64,k=256,format="+format)
+		nativetest.Compiles(t, g, []space.Point{tilePoint(t, g, map[string]any{"mr": 2, "nr": 2})})
+	}
+}
