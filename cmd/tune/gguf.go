@@ -19,7 +19,7 @@ func (a *app) ggufCommand() *cobra.Command {
 		Long: `gguf lists the tensors of a model file: name, type, dimensions and bytes. The first dimension is the length of a row, the
 second the number of rows: k and n of the kernel qgemm, which takes a tensor by weights=FILE:NAME. Nothing but the header of the
 file is read.`,
-		Example: "  tune gguf model.gguf\n  tune gguf model.gguf --json\n  tune run qgemm --shape m=1,n=4096,k=4096,format=q4_k,weights=model.gguf:blk.0.attn_q.weight",
+		Example: "  tune gguf model.gguf\n  tune gguf model.gguf --json",
 		Args:    exactly(1, "a model file"),
 	}
 	asJSON := c.Flags().Bool("json", false, "print the list as JSON")

@@ -200,7 +200,9 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	if started {
 		d.end()
-		a.remember(c.Context(), indexed, set.dir)
+		if err == nil {
+			a.remember(c.Context(), indexed, set.dir)
+		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(c.Context(), err) {
 		err = adviseRun(set.dir, k.Info().Files.Path, err)
@@ -391,7 +393,9 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		})
 		if started {
 			d.end()
-			a.remember(c.Context(), indexed, dir)
+			if err == nil {
+				a.remember(c.Context(), indexed, dir)
+			}
 		}
 		if _, busy := errors.AsType[*results.InUseError](err); busy {
 			err = fmt.Errorf("%w: wait for it, or stop it", err)

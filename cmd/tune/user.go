@@ -306,16 +306,21 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 			return nil, err
 		}
 	}
+	return tryAll(c.Context(), p, source, path, report)
+}
+
+// tryAll tries the baseline and, where the kernel has a source, its reference, and adds what it finds to a report.
+func tryAll(ctx context.Context, p kernels.Problem, source *user.SourceProblem, path string, report *checkReport) (*checkReport, error) {
 	// Trying the reference takes about as long as checking the baseline, and nothing is timed before both are done. Where much memory is
 	// needed, it comes last.
 	tried := func() ([]checkFault, error) { return nil, nil }
 	if source != nil {
-		tried = func() ([]checkFault, error) { return probe(c.Context(), source, path) }
+		tried = func() ([]checkFault, error) { return probe(ctx, source, path) }
 		if source.Small() {
 			tried = meanwhile(tried)
 		}
 	}
-	err = tryBaseline(c.Context(), p, source, path, report)
+	err := tryBaseline(ctx, p, source, path, report)
 	odd, probed := tried()
 	if err != nil {
 		if setup, failed := errors.AsType[*user.SetupError](err); failed {
