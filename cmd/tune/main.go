@@ -67,7 +67,6 @@ import (
 	"tune/kernels"
 	"tune/kernels/all"
 	"tune/kernels/native"
-	"tune/kernels/native/worker"
 	"tune/kernels/user"
 	"tune/space"
 )
@@ -82,9 +81,6 @@ const (
 )
 
 func main() {
-	if worker.IsChild() {
-		worker.Main()
-	}
 	began := time.Now()
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -20,7 +20,6 @@ import (
 
 	"tune/kernels/all"
 	"tune/kernels/native"
-	"tune/kernels/native/worker"
 )
 
 // gorace keeps the race detector, which would sleep for a second at the end of every process, from doing so.
@@ -28,9 +27,6 @@ const gorace = "atexit_sleep_ms=0"
 
 // TestMain puts this binary on the path as tune, for scripts and for the tests that start processes.
 func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
 	if filepath.Base(os.Args[0]) != "tune" {
 		for key := range variables(os.Environ()) {
 			os.Unsetenv(variable(key))

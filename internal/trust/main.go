@@ -27,13 +27,9 @@ import (
 	"tune/internal/trust/cheats"
 	"tune/internal/trust/memcurve"
 	"tune/internal/trust/power"
-	"tune/kernels/native/worker"
 )
 
 func main() {
-	if worker.IsChild() {
-		worker.Main()
-	}
 	if cheats.IsChild() {
 		cheats.Main()
 	}

@@ -34,8 +34,6 @@ func here(t *testing.T, shape string) *Spec {
 	return specOn(t, nativetest.Here(t), shape)
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{
 		"context=150,heads=8,kv_heads=2,head=64",

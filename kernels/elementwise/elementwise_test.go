@@ -31,8 +31,6 @@ func here(t *testing.T, shape string) *Spec {
 	return specOn(t, nativetest.Here(t), shape)
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"op=relu,n=5000", "op=sqdiff,n=1999,arrays=3,threads=4", "op=distance,n=777,arrays=11,threads=4"} {
 		t.Run(shape, func(t *testing.T) { nativetest.Run(t, here(t, shape), nativetest.Options{Points: 3}) })

@@ -14,8 +14,6 @@ import (
 	"tune/space"
 )
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 // wide is a machine with all instruction sets that code is generated for, whatever this machine has.
 var wide = native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: []string{"gcc", "clang"}}
 

@@ -30,8 +30,6 @@ func here(t testing.TB, kind *Type, shape string) *Spec {
 	return specOn(t, kind, nativetest.Here(t), shape)
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 // made returns a point of a spec.
 func made(t testing.TB, g *Spec, values map[string]any) space.Point {
 	t.Helper()

@@ -49,8 +49,6 @@ func point(t *testing.T, g *Spec, form, isa string) space.Point {
 	return p
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"m=70,n=90,k=130", "m=37,n=41,k=5,relu=yes,weights=packed,threads=3"} {
 		t.Run(shape, func(t *testing.T) {

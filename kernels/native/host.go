@@ -22,7 +22,7 @@ type HostOptions struct {
 	CacheDir string
 	// Compilers to use; nil searches for installed ones.
 	Compilers []cc.Compiler
-	// Executable is the binary that workers start; "" means this one, whose main must call worker.Main.
+	// Executable is the binary that workers start; "" means this one.
 	Executable string
 }
 

@@ -26,8 +26,6 @@ import (
 	"tune/space"
 )
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 // testHost returns a host with a cache of its own.
 func testHost(t testing.TB) *native.Host {
 	t.Helper()

@@ -9,8 +9,6 @@ import (
 	"tune/kernels/peers"
 )
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 // A library that is installed computes what the generated kernels do, in both layouts.
 func TestPeersAreRight(t *testing.T) {
 	m := nativetest.Here(t)

@@ -37,8 +37,6 @@ func here(t testing.TB, shape string) *Spec {
 	return specOn(t, nativetest.Here(t), shape)
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"m=7,n=90,k=96,format=q5_0", "m=3,n=41,k=512,format=q6_k,threads=3"} {
 		t.Run(shape, func(t *testing.T) {

@@ -32,8 +32,6 @@ func here(t *testing.T, shape string) *Spec {
 	return specOn(t, nativetest.Here(t), shape)
 }
 
-func TestMain(m *testing.M) { nativetest.Main(m) }
-
 func TestConformance(t *testing.T) {
 	for _, shape := range []string{"op=softmax,rows=5,cols=1300", "op=add-rmsnorm,rows=9,cols=100,threads=3", "op=swiglu-q8,rows=3,cols=96"} {
 		t.Run(shape, func(t *testing.T) { nativetest.Run(t, here(t, shape), nativetest.Options{Points: 2}) })

@@ -20,14 +20,10 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
 
 func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
 	if path := os.Getenv(childKernel); path != "" {
 		evaluateChild(path)
 		return

@@ -4,9 +4,6 @@
 //
 // A program that uses it begins with
 //
-//	if worker.IsChild() {
-//		worker.Main()
-//	}
 //	if cheats.IsChild() {
 //		cheats.Main()
 //	}

@@ -9,14 +9,10 @@ import (
 	"tune"
 	"tune/internal/trust/corpus"
 	"tune/kernels/native/cc"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
 
 func TestMain(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
 	if IsChild() {
 		Main()
 	}

@@ -7,12 +7,9 @@ import (
 
 	"tune/internal/cpu"
 	"tune/kernels/native"
-	"tune/kernels/native/nativetest"
 	"tune/kernels/threads"
 	"tune/space"
 )
-
-func TestMain(m *testing.M) { nativetest.Main(m) }
 
 func TestWriter(t *testing.T) {
 	var w Writer

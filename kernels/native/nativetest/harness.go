@@ -1,7 +1,6 @@
 package nativetest
 
 import (
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,17 +9,8 @@ import (
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/kernels/native/cc"
-	"tune/kernels/native/worker"
 	"tune/space"
 )
-
-// Main is the TestMain of a package that runs candidates: the workers are its own binary.
-func Main(m *testing.M) {
-	if worker.IsChild() {
-		worker.Main()
-	}
-	os.Exit(m.Run())
-}
 
 // Host is the host of a test binary.
 var Host = sync.OnceValue(func() *native.Host { return native.NewHost(native.HostOptions{}) })

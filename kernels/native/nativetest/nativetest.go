@@ -35,8 +35,8 @@ const (
 // Seeds of the inputs that points are checked on.
 var Seeds = []uint64{1, 2}
 
-// Run checks a spec. The test binary must call worker.Main where worker.IsChild says so. Random points are drawn from
-// a fixed seed, so that a failure is the same every time.
+// Run checks a spec. Random points are drawn from a
+// fixed seed, so that a failure is the same every time.
 func Run(t *testing.T, spec native.Spec, o Options) {
 	t.Helper()
 	if o.Points == 0 {

@@ -62,14 +62,6 @@ type child struct {
 	planner  planner
 }
 
-// The main goroutine of a child stays on the main thread. The candidates of a worker run on other threads, which can end; the
-// child of a supervisor ends with the thread that started it.
-func init() {
-	if IsChild() {
-		runtime.LockOSThread()
-	}
-}
-
 // serve is the worker's loop: it answers requests until tune closes the connection.
 func serve(o order) {
 	// A collection in the background would disturb measurements, and there is almost no garbage.

@@ -39,13 +39,8 @@
 // candidate: package native repeats it once in a fresh process. What is exported, the baseline, and the probes of the machine
 // always run alone.
 //
-// A binary that uses workers begins with
-//
-//	if worker.IsChild() {
-//		worker.Main()
-//	}
-//
-// in main, and in the TestMain of each test that starts one.
+// A worker is the binary of the program itself, started again. This package turns such a process into a worker when it is
+// initialised, so that no main has to.
 //
 // # What is not defended
 //

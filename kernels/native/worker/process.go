@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errNoWorker = errors.New("the program did not become a worker: its main must begin with worker.IsChild and worker.Main")
+var errNoWorker = errors.New("the program did not become a worker: it must import package worker")
 
 // process is a supervised process.
 type process struct {

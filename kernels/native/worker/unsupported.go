@@ -14,12 +14,6 @@ var errUnsupported = errors.New("native kernels need Linux on amd64 or arm64: el
 // Worker cannot be started on this system.
 type Worker struct{}
 
-// IsChild returns false: nothing is started on this system.
-func IsChild() bool { return false }
-
-// Main is never called.
-func Main() {}
-
 // Start returns an error that says why.
 func Start(context.Context, Options) (*Worker, error) { return nil, errUnsupported }
 

@@ -79,9 +79,6 @@ func Start(ctx context.Context, options Options) (*Worker, error) {
 	if err := options.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	if IsChild() {
-		return nil, errNoWorker // it would otherwise start itself again and again
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

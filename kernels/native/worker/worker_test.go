@@ -28,9 +28,6 @@ import (
 const holdEnv = "WORKER_TEST_HOLD"
 
 func TestMain(m *testing.M) {
-	if IsChild() {
-		Main()
-	}
 	if so := os.Getenv(holdEnv); so != "" {
 		hold(so)
 	}
