@@ -399,22 +399,33 @@ func TestRebuild(t *testing.T) {
 	check("cut", true)
 }
 
-// TestMigrate: a file of each earlier version is brought to this one.
+// TestMigrate: a later version brings the file to its tables and keeps what it holds; this version then refuses it.
 func TestMigrate(t *testing.T) {
-	for version := range migrations {
-		path := filepath.Join(t.TempDir(), "tune.db")
-		all := migrations
-		migrations = all[:version]
-		d, err := Open(t.Context(), path)
-		migrations = all
-		if version == 0 {
-			continue // an empty file is a new one
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Close()
-		openAt(t, path)
+	path := filepath.Join(t.TempDir(), "tune.db")
+	dir := filepath.Join(t.TempDir(), "run")
+	makeRun(t, dir, made{"1", "m=512", here, 100, space.Faster, false}, 0)
+	d := openAt(t, path)
+	if err := d.Add(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	now := migrations
+	t.Cleanup(func() { migrations = now })
+	migrations = append(slices.Clone(now), "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
+	later := openAt(t, path)
+	var note string
+	if err := later.sql.QueryRowContext(t.Context(), "SELECT note FROM runs").Scan(&note); err != nil || note != "none" {
+		t.Errorf("%q, %v", note, err)
+	}
+	if rows, err := later.List(t.Context(), Filter{}); err != nil || len(rows) != 1 || *rows[0].Cost != 100 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	migrations = now
+	_, err := Open(t.Context(), path)
+	if newer, ok := errors.AsType[*NewerError](err); !ok || newer.Version != len(now)+1 {
+		t.Error(err)
 	}
 }
 
