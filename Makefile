@@ -96,7 +96,7 @@ stress: cc
 # arithmetic on one goroutine.
 race: cc
 	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 20m \
-		-skip 'TestHostile|TestFilesAreBounded|TestFixedBesideRandom|TestFlagsWithoutObject|TestConstantInputs|TestUnwrittenElements|TestSourceForms|TestPackedIntegers|TestCommandStartsAfresh|TestCommandPlaces|TestRecipes|TestScript/(bench-kernel|bench-own|errands|explain|library|examples|unasked|measure|checked|user)|TestContestAlike|TestContestGain|TestSingleElements|TestLarge|TestResume/(auto|surrogate)_to_150' $(CONCURRENT)
+		-skip 'TestHostile|TestFilesAreBounded|TestFixedBesideRandom|TestFlagsWithoutObject|TestConstantInputs|TestUnwrittenElements|TestSourceForms|TestPackedIntegers|TestCommandStartsAfresh|TestCommandPlaces|TestRecipes|TestScript/(attention|bench-kernel|repacked|steady|found|machine|presets|gguf|bench-own|errands|explain|library|examples|unasked|measure|checked|user)|TestContestAlike|TestContestGain|TestSingleElements|TestLarge|TestResume/(auto|surrogate)_to_150' $(CONCURRENT)
 
 lint: race
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
