@@ -1,0 +1,47 @@
+package native
+
+import "tune/space"
+
+// Linkage says how programs call the code of a family at any shape, as a function of a library of kernels.
+type Linkage struct {
+	// Dims are the dimensions that a function takes, in the order of dims of tune_kernel.
+	Dims []Dim
+	// Buffers are the arrays that it takes, in the order of args of tune_kernel. About says how many elements an array has, in terms
+	// of the dimensions.
+	Buffers []Argument
+	// Plain is a form of the kernel that is right for all dimensions, also for empty ones, on every processor.
+	Plain Source
+}
+
+// Dim is a dimension of a function that works at any shape.
+type Dim struct {
+	Name  string // of a field of the kernel's shape, or of what the shape does not have, such as lda
+	About string // "rows of A and C"
+	// Dense is the name of the dimension that this one equals where arrays are dense; "" for a field of the shape.
+	Dense string
+}
+
+// Linker is implemented by a Spec whose code can be called at any shape.
+type Linker interface {
+	Linkage() Linkage
+	// Linked returns a spec with the same points and cases, whose code takes the dimensions of the linkage. Those beyond the fields
+	// of the shape need not be dense.
+	Linked() Spec
+}
+
+// Linked returns the problem whose code takes the dimensions of a linkage, at the same shape; ok is false for a family whose code
+// programs cannot call at any shape.
+func (p *Problem) Linked() (linked *Problem, l Linkage, ok bool, err error) {
+	linker, ok := p.spec.(Linker)
+	if !ok {
+		return nil, Linkage{}, false, nil
+	}
+	made, err := New(linker.Linked(), Options{Host: p.host, Limits: p.limits, CompileTime: p.compileTime})
+	if err != nil {
+		return nil, Linkage{}, true, err
+	}
+	return made.(*Problem), linker.Linkage(), true, nil
+}
+
+// Source returns the code of a point. Wrap makes a candidate of it, also at another shape.
+func (p *Problem) Source(point space.Point) (Source, error) { return p.spec.Generate(point) }
