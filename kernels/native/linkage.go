@@ -60,3 +60,6 @@ func (p *Problem) Linked() (linked *Problem, l Linkage, ok bool, err error) {
 
 // Source returns the code of a point. Wrap makes a candidate of it, also at another shape.
 func (p *Problem) Source(point space.Point) (Source, error) { return p.spec.Generate(point) }
+
+// Work describes one call at the asked shape.
+func (p *Problem) Work() Work { return p.work }

@@ -72,6 +72,9 @@ type Work struct {
 	Start     func(Start)
 	Measuring func(kernels.ContestProgress)
 	Final     time.Duration
+	// SearchOnly leaves out the final measurement and the export, and evaluates the baseline in the first sitting only: the caller
+	// measures what the search found.
+	SearchOnly bool
 }
 
 // Session is a run together with the kernel that it tunes.
@@ -200,7 +203,10 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if o.Evaluator != nil {
 		s.evaluator = o.Evaluator
 	}
-	found, err := s.baselineWithin(ctx, o)
+	var found kernels.Baseline
+	if !o.SearchOnly || s.run.Outcomes == 0 {
+		found, err = s.baselineWithin(ctx, o)
+	}
 	if _, failed := errors.AsType[*kernels.BaselineError](err); failed {
 		// Otherwise the run would look like one that was cut off.
 		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
@@ -216,7 +222,9 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		o.Start(s.start(o, baseline))
 	}
 	budget := o.Budget
-	budget.Wall -= s.reserve(o.Budget.Wall, found)
+	if !o.SearchOnly {
+		budget.Wall -= s.reserve(o.Budget.Wall, found)
+	}
 	journal := schedule.NewDigest(s.run, s.kernel.Serial())
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
@@ -233,8 +241,8 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		return nil, err
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
-	if report.Failures, err = journal.Failures(end); err != nil {
-		return nil, err
+	if report.Failures, err = journal.Failures(end); err != nil || o.SearchOnly {
+		return report, err
 	}
 	return report, s.export(ctx, o, report, journal, end)
 }

@@ -1,0 +1,11 @@
+// Package choice decides which variants of a kernel a library holds, and which of them a call of a given shape takes.
+//
+// It is arithmetic on a matrix of costs, which someone else measured: it reads no clock and no file, and the same matrix
+// gives the same result, whatever the order of its rows.
+//
+//	matrix ──► Choose ──► Grow ──► Evaluate ──► Certificate
+//
+// Choose takes the few variants with the least regret, Grow makes a decision tree that finds the right one of them, and
+// Evaluate says what the tree costs at shapes that played no part. The simpler rules in use elsewhere are Rules too, so that
+// they are judged by the same function on the same matrix.
+package choice
