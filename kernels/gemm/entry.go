@@ -11,16 +11,17 @@ type entry struct {
 	*writer
 	c       Config
 	nt      bool
-	rowUnit int // the rows of a task are a multiple of this
-	colUnit int // and its columns of this
-	scratch int // bytes of the struct scratch, roughly
+	linked  bool // the leading dimensions are arguments
+	rowUnit int  // the rows of a task are a multiple of this
+	colUnit int  // and its columns of this
+	scratch int  // bytes of the struct scratch, roughly
 	// part writes the statement that computes the part of C with m rows and n columns from row i0 and column j0 on. In the C code
 	// the job is j and the scratch is s; m and n are C expressions.
 	part func(m, n string)
 }
 
 func (e *entry) write() {
-	e.Piece(pieces, "job", nil)
+	e.Piece(pieces, "job", map[string]any{"Linked": e.linked})
 	if !e.stack() {
 		e.Line("#include <stdint.h>")
 		e.Line("#include <stdlib.h>")
@@ -50,7 +51,19 @@ func (e *entry) job() string {
 	if e.nt {
 		ldb = "dims[2]"
 	}
+	if e.linked {
+		return "struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[3], dims[4], dims[5]};"
+	}
 	return fmt.Sprintf("struct job j = {args[0], args[1], args[2], dims[0], dims[1], dims[2], dims[2], %s};", ldb)
+}
+
+// result returns the C expressions of the part of C that the job of a task begins at, and of its leading dimension.
+func (e *entry) result() string {
+	ldc := "j.n"
+	if e.linked {
+		ldc = "j.ldc"
+	}
+	return fmt.Sprintf("j.c + i0 * %s + j0, %s", ldc, ldc)
 }
 
 // pool writes the version for several workers. It divides the product into tasks of Chunk tiles along one axis, or into one task

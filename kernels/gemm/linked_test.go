@@ -1,6 +1,9 @@
 package gemm
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"tune/kernels/native/nativetest"
@@ -20,5 +23,65 @@ func TestLinked(t *testing.T) {
 			t.Fatal(err)
 		}
 		nativetest.Linked(t, s, p, nativetest.AsLibrary)
+	}
+}
+
+// TestLinkage: linked code of every form is right where rows are padded, also at exactly the shape that it has a copy of its own for.
+func TestLinkage(t *testing.T) {
+	m := host(t)
+	n := 4
+	if testing.Short() {
+		n = 2
+	}
+	for i, test := range []struct {
+		layout, form string
+		d            Dims
+	}{
+		{LayoutNN, FormNaive, Dims{20, 30, 40}},
+		{LayoutNT, FormBlocked, Dims{20, 30, 40}},
+		{LayoutNN, FormTiled, Dims{40, 37, 50}},
+		{LayoutNT, FormTiled, Dims{40, 37, 50}},
+		{LayoutNN, FormSkinny, Dims{3, 70, 33}}, // sums of rows
+		{LayoutNN, FormSkinny, Dims{70, 3, 33}},
+		{LayoutNT, FormSkinny, Dims{3, 70, 33}},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			t.Parallel()
+			s := newTestSpec(t, m, test.layout, test.d, 2)
+			r := rand.New(rand.NewPCG(5, uint64(i)))
+			for range n {
+				if p, ok := sampleForm(t, s, test.form, r); ok {
+					nativetest.Right(t, s.Linked(), p, 3)
+				}
+			}
+		})
+	}
+}
+
+// TestLinkageFaults: the cases of linked code notice stores between the rows of C, and rows that are taken to be dense.
+func TestLinkageFaults(t *testing.T) {
+	s := newTestSpec(t, host(t), LayoutNN, Dims{4, 5, 6}, 1)
+	problem := nativetest.Problem(t, s.Linked())
+	for _, test := range []struct{ name, old, new, want string }{
+		{"right", "", "", ""},
+		{"beyond the last column", "ldc + j] = 0;", "ldc + j] = c[ldc - 1] = 0;", "beyond the last column"},
+		{"dense C", "c[i * ldc + j]", "c[i * n + j]", "C["},
+		{"dense A", "a[i * lda + p]", "a[i * k + p]", "C["},
+		{"B by the stride of C", "b[p * ldb + j]", "b[p * ldc + j]", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			src := s.Linkage().Plain
+			text := strings.ReplaceAll(src.Text, test.old, test.new)
+			if test.old != "" && text == src.Text {
+				t.Fatalf("no %q in %s", test.old, src.Text)
+			}
+			if test.old != "" {
+				src.Text = text
+			}
+			err := problem.Wrap(src, s.Presets()[0].Point).Check(t.Context(), 1)
+			if (err == nil) != (test.name == "right") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the check says %v, want %q", err, test.want)
+			}
+		})
 	}
 }

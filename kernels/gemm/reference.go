@@ -438,6 +438,9 @@ func (s *Spec) Variant(ctx context.Context, _ space.Point, seed uint64) (native.
 		return native.Case{}, err
 	}
 	c := o.asCase()
+	if s.linked {
+		c = o.asLinked(0)
+	}
 	// Libraries may split the sums among threads as it comes.
 	c.Agree = native.AgreeF32(2, 2*absTolerance*math.Sqrt(float64(s.dims.K)), 2*relTolerance)
 	return c, nil
@@ -461,6 +464,12 @@ func (s *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 		return nil, err
 	}
 	out := []native.Case{first.asCase()}
+	if s.linked {
+		out[0] = first.asLinked(0)
+		if first.full {
+			out = append(out, first.asLinked(linkedPadding))
+		}
+	}
 	shapes := oddShapes
 	if kc := p.Int("kc"); kc > 0 {
 		shapes = append(slices.Clone(shapes), deepShape(kc))
@@ -470,7 +479,11 @@ func (s *Spec) Cases(ctx context.Context, p space.Point, seed uint64) ([]native.
 		if err := o.prepare(ctx); err != nil {
 			return nil, err
 		}
-		out = append(out, o.asCase())
+		if s.linked {
+			out = append(out, o.asLinked(0), o.asLinked(linkedPadding))
+		} else {
+			out = append(out, o.asCase())
+		}
 	}
 	return out, nil
 }

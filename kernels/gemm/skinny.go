@@ -26,20 +26,20 @@ func skinnyMethod(nt bool, d Dims) (method string, swapped bool) {
 }
 
 // skinny writes the form for few rows or few columns.
-func skinny(w *writer, c Config, nt bool, d Dims) {
+func skinny(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
 	method, swapped := skinnyMethod(nt, d)
 	s := &skinnyWriter{writer: w, c: c, nt: nt, swapped: swapped, d: d, small: d.M, large: d.N}
 	if swapped {
 		s.small, s.large = d.N, d.M
 	}
-	e := entry{writer: w, c: c, nt: nt, rowUnit: 1, colUnit: 1}
+	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: 1, colUnit: 1}
 	e.c.Split = "columns"
 	if method == skinnyAxpy {
 		s.axpy()
 		e.colUnit = c.Lanes() * 4
 		e.part = func(m, n string) {
-			w.Line("product(%s, %s, j.k, j.a + i0 * j.lda, j.lda, j.b + j0, j.ldb, j.c + i0 * j.n + j0, j.n);", m, n)
+			w.Line("product(%s, %s, j.k, j.a + i0 * j.lda, j.lda, j.b + j0, j.ldb, %s);", m, n, e.result())
 		}
 		e.write()
 		return
@@ -60,7 +60,7 @@ func skinny(w *writer, c Config, nt bool, d Dims) {
 		if swapped {
 			x, y, ldx, ldy, m, n = y, x, ldy, ldx, n, m
 		}
-		w.Line("product(s, %s, %s, j.k, %s, %s, %s, %s, j.c + i0 * j.n + j0, j.n);", m, n, x, ldx, y, ldy)
+		w.Line("product(s, %s, %s, j.k, %s, %s, %s, %s, %s);", m, n, x, ldx, y, ldy, e.result())
 	}
 	e.write()
 }

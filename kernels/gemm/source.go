@@ -7,20 +7,31 @@ import (
 	"tune/kernels/native/cgen"
 )
 
-// generate returns the source of a configuration.
-func generate(c Config, layout string, d Dims) native.Source {
+// formulas say what is computed.
+var formulas = map[string]string{LayoutNN: "A·B", LayoutNT: "A·Bᵀ"}
+
+// generate returns the source of a configuration; the plain forms need no dimensions to be asked for. Linked code takes the leading dimensions too.
+func generate(c Config, layout string, d Dims, linked bool) native.Source {
 	w := &writer{}
-	w.Comment("C = %s, asked for M=%d N=%d K=%d and right for any: args are A, B, C and dims M, N, K.", map[string]string{LayoutNN: "A·B", LayoutNT: "A·Bᵀ"}[layout], d.M, d.N, d.K)
+	dims := "M, N, K"
+	if linked {
+		dims += ", LDA, LDB, LDC"
+	}
+	asked := "right for any shape"
+	if d != (Dims{}) {
+		asked = fmt.Sprintf("asked for M=%d N=%d K=%d and right for any", d.M, d.N, d.K)
+	}
+	w.Comment("C = %s, %s: args are A, B, C and dims %s.", formulas[layout], asked, dims)
 	nt := layout == LayoutNT
 	switch c.Form {
 	case FormNaive:
-		naive(w, c, nt)
+		naive(w, c, nt, linked)
 	case FormBlocked:
-		blocked(w, c, nt)
+		blocked(w, c, nt, linked)
 	case FormTiled:
-		tiled(w, c, nt, d)
+		tiled(w, c, nt, d, linked)
 	case FormSkinny:
-		skinny(w, c, nt, d)
+		skinny(w, c, nt, d, linked)
 	default:
 		panic("gemm: no form " + c.Form)
 	}
@@ -31,7 +42,7 @@ func generate(c Config, layout string, d Dims) native.Source {
 }
 
 // tiled writes the tiled form.
-func tiled(w *writer, c Config, nt bool, d Dims) {
+func tiled(w *writer, c Config, nt bool, d Dims, linked bool) {
 	w.types(c.Vec)
 	t := newTiledWriter(w, c, nt, d)
 	w.Blank()
@@ -45,7 +56,7 @@ func tiled(w *writer, c Config, nt bool, d Dims) {
 		f.suf, f.fixed = "_fixed", &d
 		f.write()
 	}
-	e := entry{writer: w, c: c, nt: nt, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}
+	e := entry{writer: w, c: c, nt: nt, linked: linked, rowUnit: c.MR, colUnit: t.nr(), scratch: scratch}
 	if c.Swap {
 		e.rowUnit, e.colUnit = e.colUnit, e.rowUnit
 	}
@@ -59,10 +70,15 @@ func tiled(w *writer, c Config, nt bool, d Dims) {
 			if c.Swap {
 				x, y, ldx, ldy, rows, cols = y, x, ldy, ldx, cols, rows
 			}
-			return fmt.Sprintf("product%s(s, %s, %s, j.k, %s, %s, %s, %s, j.c + i0 * j.n + j0, j.n);", suf, rows, cols, x, ldx, y, ldy)
+			return fmt.Sprintf("product%s(s, %s, %s, j.k, %s, %s, %s, %s, %s);", suf, rows, cols, x, ldx, y, ldy, e.result())
 		}
 		if c.Fixed {
-			w.Nested(fmt.Sprintf("if (j.m == %d && j.n == %d && j.k == %d)", d.M, d.N, d.K), call("_fixed"))
+			asked := fmt.Sprintf("j.m == %d && j.n == %d && j.k == %d", d.M, d.N, d.K)
+			if linked {
+				lda, ldb, ldc := denseStrides(nt, d)
+				asked += fmt.Sprintf(" && j.lda == %d && j.ldb == %d && j.ldc == %d", lda, ldb, ldc)
+			}
+			w.Nested("if ("+asked+")", call("_fixed"))
 			w.Nested("else", call(""))
 		} else {
 			w.Line("%s", call(""))

@@ -17,7 +17,8 @@ type Spec struct {
 	space   *space.Space
 	presets []kernels.Preset
 	machine native.Machine
-	asked   asked
+	asked   *asked
+	linked  bool // the code takes the leading dimensions
 }
 
 // maxElements bounds each matrix, to 1 GiB.
@@ -36,7 +37,7 @@ func NewSpec(m native.Machine, layout string, d Dims, threads int) (*Spec, error
 	case len(m.Compilers) == 0:
 		return nil, fmt.Errorf("gemm: the machine has no C compiler")
 	}
-	s := &Spec{layout: layout, dims: d, threads: threads, machine: m}
+	s := &Spec{layout: layout, dims: d, threads: threads, machine: m, asked: new(asked)}
 	var err error
 	if s.space, err = newSpace(m, layout, d, threads); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Spec) Presets() []kernels.Preset { return s.presets }
 
 // Generate writes the C source of a point.
 func (s *Spec) Generate(p space.Point) (native.Source, error) {
-	return generate(configOf(p, s.layout), s.layout, s.dims), nil
+	return generate(configOf(p, s.layout), s.layout, s.dims, s.linked), nil
 }
 
 // Sizes returns the operands and, of what is kept for a seed, those and the reference.

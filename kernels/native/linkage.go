@@ -9,6 +9,10 @@ type Linkage struct {
 	// Buffers are the arrays that it takes, in the order of args of tune_kernel. About says how many elements an array has, in terms
 	// of the dimensions.
 	Buffers []Argument
+	// Extents are the extents of the buffers, in their order.
+	Extents []Extent
+	// Tolerance is how far results of two forms of the kernel may be apart.
+	Tolerance Tolerance
 	// Plain is a form of the kernel that is right for all dimensions, also for empty ones, on every processor.
 	Plain Source
 }
@@ -19,6 +23,17 @@ type Dim struct {
 	About string // "rows of A and C"
 	// Dense is the name of the dimension that this one equals where arrays are dense; "" for a field of the shape.
 	Dense string
+}
+
+// Extent says which dimensions give the size of an array: rows of so many columns, a stride of elements apart. The last row may end
+// with its last column.
+type Extent struct{ Rows, Cols, Stride string } // Rows and Stride are "" for an array of one row
+
+// Tolerance bounds the difference of two results of an element, by Absolute times the root of a dimension, if one is named, and by
+// Relative of their size. The zero value asks for the same bits.
+type Tolerance struct {
+	Absolute, Relative float64
+	Root               string
 }
 
 // Linker is implemented by a Spec whose code can be called at any shape.
