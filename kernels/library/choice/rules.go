@@ -1,6 +1,9 @@
 package choice
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Rule makes a chooser of a matrix.
 type Rule struct {
@@ -33,4 +36,14 @@ func Library(k int, s Search, g Growth) Rule {
 		}
 		return Grow(m, slices.Clone(c.Variants), g)
 	}}
+}
+
+// logDistance is the distance of two shapes where each doubling of a field counts the same. 0 counts as a half.
+func logDistance(a, b []int64) float64 {
+	sum := 0.0
+	for f := range a {
+		d := math.Log2(max(float64(a[f]), 0.5)) - math.Log2(max(float64(b[f]), 0.5))
+		sum += d * d
+	}
+	return math.Sqrt(sum)
 }

@@ -177,6 +177,6 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 		return nil, err
 	}
 	t := newTerms(m)
-	best := t.greedy(1, nil)
+	best := t.greedy(1, nil, variants)
 	return &Tree{g.Features, &Node{Variant: best[0]}}, nil
 }
