@@ -3,21 +3,22 @@ package library
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/library"
 	"tune/kernels/library/choice"
-	"tune/kernels/native"
 	"tune/results"
-
-	"os"
-	"path/filepath"
 )
 
 // Report is what a library came to. It stands in its manifest.
@@ -98,13 +99,12 @@ type settled struct {
 // settle chooses the variants of a task and grows its tree from what was measured at training shapes.
 func (t *task) settle(seed uint64) (*settled, error) {
 	s := &settled{task: t, matrix: t.matrixOf(training)}
-	var must []int
 	var err error
 	if t.Tolerated > 0 {
-		s.chosen, err = choice.Fewest(s.matrix, t.Tolerated, choice.Search{Must: must})
+		s.chosen, err = choice.Fewest(s.matrix, t.Tolerated, choice.Search{})
 	}
 	if err == nil && (t.Tolerated == 0 || len(s.chosen.Variants) > t.Variants) {
-		s.chosen, err = choice.Choose(s.matrix, t.Variants, choice.Search{Must: must})
+		s.chosen, err = choice.Choose(s.matrix, t.Variants, choice.Search{})
 	}
 	if err == nil {
 		s.tree, err = choice.Grow(s.matrix, s.chosen.Variants, choice.Growth{Seed: kernels.Derive(seed, "tree of "+t.Function)})
@@ -273,7 +273,7 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 		return fmt.Errorf("%s: the certificate: %w", s.Function, err)
 	}
 	f.Certificate = &Certificate{Shapes: c.Shapes, Mean: triple(c.Mean), P95: triple(c.P95), Worst: triple(c.Worst), Unverified: unverified}
-	for _, r := range rules(s.TaskPlan, seed) {
+	for _, r := range s.rules(seed) {
 		chooser, err := r.Train(s.matrix)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.Function, r.Name, err)
@@ -285,6 +285,12 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 		f.Rules = append(f.Rules, RuleResult{r.Name, c.Variants, c.Mean.Value, c.P95.Value, c.Worst.Value})
 	}
 	return nil
+}
+
+// rules are the library's own, and simpler ones to hold it against, all trained on the same matrix.
+func (s *settled) rules(seed uint64) []choice.Rule {
+	growth := choice.Growth{Seed: kernels.Derive(seed, "tree of "+s.Function)}
+	return []choice.Rule{choice.Library(s.Variants, choice.Search{}, growth), choice.OneForAll()}
 }
 
 func triple(e choice.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.High} }
@@ -323,12 +329,11 @@ func (m *maker) write(all []*settled, report *Report) error {
 
 // function is the function of the library that a task becomes.
 func (s *settled) function() (library.Function, error) {
-	p, linkage, err := openLinked(s.kernel, s.Fixed, s.Called(s.Training[0].Fields))
+	_, linkage, err := openLinked(s.kernel, s.Fixed, s.Called(s.Training[0].Fields))
 	if err != nil {
 		return library.Function{}, err
 	}
-	_ = p
-	f := library.Function{Name: s.Function, About: s.kernel.Info().Doc, Linkage: linkage}
+	f := library.Function{Name: s.Function, About: s.kernel.Info().Doc, Linkage: linkage, Tree: treeText{s}}
 	for _, v := range s.used {
 		one := s.variants[v]
 		f.Variants = append(f.Variants, library.Variant{Source: one.source, Point: one.Key, Tuned: s.Called(one.Tuned)})
@@ -336,4 +341,53 @@ func (s *settled) function() (library.Function, error) {
 	return f, nil
 }
 
-var _ native.Linkage
+// treeText writes the tree of a task in C.
+type treeText struct{ *settled }
+
+// C returns the questions of the tree as if statements. dims are those of the shape, in the order of the linkage, of which a call may
+// fix some.
+func (t treeText) C(dims []string) string {
+	fields := make([]string, len(t.Fields))
+	for i, f := range t.Fields {
+		fields[i] = dims[slices.Index(dims, f)]
+	}
+	var text strings.Builder
+	t.node(&text, t.tree.Root, fields, "\t")
+	return text.String()
+}
+
+func (t treeText) node(w *strings.Builder, n *choice.Node, fields []string, indent string) {
+	if n.Leaf() {
+		fmt.Fprintf(w, "%sreturn %d; /* tuned at %s */\n", indent, slices.Index(t.used, n.Variant), t.Called(t.variants[n.Variant].Tuned))
+		return
+	}
+	fmt.Fprintf(w, "%sif (%s <= %s) {\n", indent, t.product(n.Feature, fields), strconv.FormatFloat(n.Threshold, 'f', -1, 64))
+	t.node(w, n.Left, fields, indent+"\t")
+	fmt.Fprintf(w, "%s}\n", indent)
+	t.node(w, n.Right, fields, indent)
+}
+
+// product is the value of a feature in C: (double)m * n.
+func (t treeText) product(feature int, fields []string) string {
+	factors := t.tree.Features[feature].Factors
+	text := fields[factors[0]]
+	if len(factors) > 1 {
+		text = "(double)" + text
+	}
+	for _, f := range factors[1:] {
+		text += " * " + fields[f]
+	}
+	return text
+}
+
+// manifestName is the file that says what the library came to.
+const manifestName = "manifest.json"
+
+// sums returns the SHA-256 of each file.
+func sums(made map[string][]byte) map[string]string {
+	out := map[string]string{}
+	for name, content := range made {
+		out[name] = fmt.Sprintf("%x", sha256.Sum256(content))
+	}
+	return out
+}
