@@ -142,7 +142,7 @@ func (g *Spec) Presets() []kernels.Preset { return g.presets }
 // compared one by one.
 func (g *Spec) Sizes() ([]native.Buffer, int64) {
 	m, n, k := int64(g.m), int64(g.n), int64(g.k)
-	kept := 8*(m+n)*k + 16*(someLines+1)*(m+n)
+	kept := 8*(m+n)*k + 16*(native.SampledLines+1)*(m+n)
 	if m*n*k <= wholeLimit {
 		kept += 16 * m * n
 	}
