@@ -42,6 +42,7 @@ Today gemm-f32 can be called at any shape.`,
 	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 10m, 1h30m (default 10m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each shape that is searched, in place of a budget; then every shape is measured"
 	out := c.Flags().StringP("out", "o", "", "`folder` of the library; it is made (default: the name in the file)")
+	update := c.Flags().Bool("update", false, "take the tasks and shapes of the file into the library that the folder holds; what it has is kept, and the budget is that of the update")
 	asJSON, quiet := a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
@@ -58,7 +59,7 @@ Today gemm-f32 can be called at any shape.`,
 		}
 		o := library.Options{
 			Plan: plan, Dir: *out, Find: a.catalog(false).Lookup, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
-			Version: tune.Version(), Began: time.Now(),
+			Update: *update, Version: tune.Version(), Began: time.Now(),
 		}
 		if o.Dir == "" {
 			o.Dir = f.Name

@@ -131,12 +131,10 @@ func (t *task) matrixOf(role string) choice.Matrix {
 			bad[r.Variant] = true
 		}
 	}
-	weights := map[string]float64{}
-	for _, s := range append(slices.Clone(t.Training), t.HeldOut...) {
-		weights[fmt.Sprint(s.Fields)] = s.Weight
-	}
-	for _, one := range t.measured {
-		if one.Role != role {
+	shapes := map[string][]PlannedShape{training: t.Training, heldOut: t.HeldOut}[role]
+	for _, shape := range shapes {
+		one := t.at(role, shape.Fields)
+		if one == nil {
 			continue
 		}
 		costs := slices.Repeat([]float64{choice.Missing}, len(t.variants))
@@ -145,7 +143,7 @@ func (t *task) matrixOf(role string) choice.Matrix {
 				costs[i] = c.Cost * 1e-9
 			}
 		}
-		weight := weights[fmt.Sprint(one.Fields)]
+		weight := shape.Weight
 		if best := slices.Min(costs); t.Counted && !math.IsInf(best, 1) {
 			weight *= best
 		}
@@ -186,7 +184,8 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 // certify measures the variants at held-out shapes.
 func (m *maker) certify(ctx context.Context, s *settled) error {
 	for n, h := range s.HeldOut {
-		if s.at(heldOut, h.Fields) != nil {
+		choice := s.variants[s.tree.At(h.Fields)].Name
+		if one := s.at(heldOut, h.Fields); one != nil && one.Choice == choice {
 			continue
 		}
 		if m.Evaluations == 0 && n >= leastMeasured && !m.left(certifyUntil) {
@@ -199,7 +198,7 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 		if err != nil {
 			return err
 		}
-		choice := s.variants[s.tree.At(h.Fields)].Name
+		one.Choice = choice
 		if best := bestBeside(one.Costs, choice); best != "" {
 			var doubtful bool
 			if one.Confirmed, doubtful, err = field.confirm(ctx, s.task, h.Fields, choice, best, limit); err != nil {
@@ -257,9 +256,12 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 	boot := choice.Bootstrap{Seed: kernels.Derive(seed, "certificate of "+s.Function)}
 	var pairs []choice.Pair
 	unverified := 0
-	for i, shape := range held.Shapes {
+	for _, shape := range held.Shapes {
 		one := s.at(heldOut, shape.Fields)
-		p := choice.Pair{Weight: held.Shapes[i].Weight, Ratio: 1, Low: 1, High: 1, Variant: s.tree.At(shape.Fields)}
+		p := choice.Pair{Weight: shape.Weight, Ratio: 1, Low: 1, High: 1, Variant: s.tree.At(shape.Fields)}
+		if one.Choice != s.variants[p.Variant].Name {
+			continue // the budget ended before it was measured for this tree
+		}
 		if c := one.Confirmed; c != nil {
 			p.Ratio, p.Low, p.High = c.Ratio, c.Low, c.High
 		}
@@ -267,6 +269,9 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 			unverified++
 		}
 		pairs = append(pairs, p)
+	}
+	if len(pairs) == 0 {
+		return nil
 	}
 	c, err := choice.Certify(pairs, boot)
 	if err != nil {

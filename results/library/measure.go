@@ -40,6 +40,8 @@ type measurement struct {
 	Fields  []int64    `json:"fields"`
 	Costs   []measured `json:"costs"`
 	Refused []refused  `json:"refused,omitempty"`
+	// Choice is the variant that the library took at a held-out shape.
+	Choice string `json:"choice,omitempty"`
 	// Confirmed compares the variant that the library takes there with the best other one, in a series of their own; nil where the
 	// first series had no better one than that which the library takes, and for training shapes.
 	Confirmed *confirmed `json:"confirmed,omitempty"`
@@ -74,20 +76,43 @@ type confirmed struct {
 	Pairs  int     `json:"pairs"`
 }
 
-// gather settles the variants of a task: the best points of its representatives.
-func (m *maker) gather(t *task) error {
+// readVariants reads the variants that earlier sittings have settled.
+func (t *task) readVariants() error {
 	path := filepath.Join(t.dir, variantsName)
 	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err == nil {
-		if err := json.Unmarshal(text, &t.variants); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		err = json.Unmarshal(text, &t.variants)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, v := range t.variants {
+		if len(v.Tuned) != len(t.Fields) || v.Name != t.name(v.Tuned) {
+			return fmt.Errorf("%s: the variant %q does not fit the fields %v", path, v.Name, t.Fields)
 		}
-		return m.sources(t)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	return nil
+}
+
+// variantOf returns the variant of a representative; nil while there is none.
+func (t *task) variantOf(shape int) *variant {
+	i := slices.IndexFunc(t.variants, func(v variant) bool { return slices.Equal(v.Tuned, t.Training[shape].Fields) })
+	if i < 0 {
+		return nil
 	}
+	return &t.variants[i]
+}
+
+// gather settles the variants of a task: the best points of its representatives. They stay, so that what is measured of them counts.
+func (m *maker) gather(t *task) error {
+	known := len(t.variants)
 	for _, r := range t.Representatives {
+		if t.variantOf(r) != nil {
+			continue
+		}
 		run, err := results.Read(t.runDir(r))
 		if begun(err) {
 			continue
@@ -107,13 +132,14 @@ func (m *maker) gather(t *task) error {
 	if len(t.variants) == 0 {
 		return fmt.Errorf("%s: no candidate was right at any of the searched shapes of %s: give it a longer --budget", m.Dir, t.Function)
 	}
-	if err := m.sources(t); err != nil {
+	if err := m.sources(t); err != nil || len(t.variants) == known {
 		return err
 	}
-	if text, err = json.MarshalIndent(t.variants, "", "  "); err != nil {
+	text, err := json.MarshalIndent(t.variants, "", "  ")
+	if err != nil {
 		return err
 	}
-	return files.Write(path, append(text, '\n'))
+	return files.Write(filepath.Join(t.dir, variantsName), append(text, '\n'))
 }
 
 // sources generates the code of the variants.
@@ -138,9 +164,6 @@ func (m *maker) sources(t *task) error {
 // measureAll measures the variants at the training shapes, the representatives first.
 func (m *maker) measureAll(ctx context.Context) error {
 	for _, t := range m.tasks {
-		if t.has(heldOut) {
-			continue // the choice is settled
-		}
 		order := slices.Clone(t.Representatives)
 		for i := range t.Training {
 			if !slices.Contains(order, i) {
@@ -334,19 +357,25 @@ func (f *field) confirm(ctx context.Context, t *task, fields []int64, choice, be
 	return &confirmed{Choice: choice, Best: best, Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs}, c.Unverified, nil
 }
 
-// has reports whether a shape of a role has been measured.
-func (t *task) has(role string) bool {
-	return slices.ContainsFunc(t.measured, func(m measurement) bool { return m.Role == role })
-}
-
-// at returns the measurement of a shape in a role; nil where there is none.
+// at returns the last measurement of all variants at a shape in a role; nil where there is none.
 func (t *task) at(role string, fields []int64) *measurement {
-	for i, m := range t.measured {
-		if m.Role == role && slices.Equal(m.Fields, fields) {
+	for i, m := range slices.Backward(t.measured) {
+		if m.Role == role && slices.Equal(m.Fields, fields) && t.covers(m) {
 			return &t.measured[i]
 		}
 	}
 	return nil
+}
+
+// covers reports whether a measurement has all variants.
+func (t *task) covers(m measurement) bool {
+	for _, v := range t.variants {
+		if !slices.ContainsFunc(m.Costs, func(c measured) bool { return c.Variant == v.Name }) &&
+			!slices.ContainsFunc(m.Refused, func(r refused) bool { return r.Variant == v.Name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // keep appends a measurement to the file of the task, and syncs it.

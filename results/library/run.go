@@ -35,9 +35,11 @@ type Options struct {
 	Budget      time.Duration
 	Evaluations int
 	Jobs        int
-	Version     string // of tune
-	Observe     func(Progress)
-	Began       time.Time
+	// Update takes the plan into the library that the directory holds; the budget is then that of the update.
+	Update  bool
+	Version string // of tune
+	Observe func(Progress)
+	Began   time.Time
 }
 
 // Progress says how far a library is.
@@ -69,13 +71,14 @@ const (
 type OtherPlanError struct{ Dir string }
 
 func (e *OtherPlanError) Error() string {
-	return fmt.Sprintf("%s: it was begun for other tasks, shapes or another machine: give another --out, or remove it", e.Dir)
+	return fmt.Sprintf("%s: it was begun for other tasks, shapes or another machine: give another --out, or take the file into it by --update", e.Dir)
 }
 
 // maker makes a library.
 type maker struct {
 	Options
 	spent   float64 // seconds of earlier sittings
+	before  float64 // those of them that do not count against the budget
 	tasks   []*task
 	machine results.Machine
 }
@@ -138,6 +141,9 @@ func (m *maker) open() (release func(), err error) {
 		if v := t.kernel.Info().Version; v != p.Version {
 			return nil, fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, p.Kernel, v, p.Version)
 		}
+		if err = t.readVariants(); err != nil {
+			return nil, err
+		}
 		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
 			return nil, err
 		}
@@ -154,6 +160,9 @@ func (m *maker) open() (release func(), err error) {
 			}
 		}
 		m.tasks = append(m.tasks, t)
+	}
+	if m.Update {
+		m.before = m.spent
 	}
 	return func() { lock.Close() }, nil
 }
@@ -173,6 +182,9 @@ func (m *maker) claim(dir string) error {
 	path := filepath.Join(dir, planName)
 	old, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
+		if m.Update {
+			return fmt.Errorf("%s: there is no library that tune has begun, which could be updated: leave out --update", m.Dir)
+		}
 		if err := m.empty(); err != nil {
 			return err
 		}
@@ -192,10 +204,19 @@ func (m *maker) claim(dir string) error {
 	if err != nil {
 		return err
 	}
-	if string(again) != string(text) {
+	if string(again) == string(text) {
+		return nil
+	}
+	if !m.Update {
 		return &OtherPlanError{m.Dir}
 	}
-	return nil
+	if m.Plan, err = p.Extend(m.Plan); err != nil {
+		return fmt.Errorf("%s: %w", m.Dir, err)
+	}
+	if text, err = json.MarshalIndent(m.Plan, "", "  "); err != nil {
+		return err
+	}
+	return files.Write(path, append(text, '\n'))
 }
 
 const mostPlan = 64 << 20
@@ -222,7 +243,7 @@ func (m *maker) elapsed() time.Duration { return space.Duration(m.spent) + time.
 
 // left reports whether a step that ends at a share of the budget has time left.
 func (m *maker) left(share float64) bool {
-	return m.Budget == 0 || m.elapsed().Seconds() < share*m.Budget.Seconds()
+	return m.Budget == 0 || m.elapsed().Seconds()-m.before < share*m.Budget.Seconds()
 }
 
 func (m *maker) tell(p Progress) {
@@ -257,15 +278,15 @@ type searched struct {
 	best  string  // the key of its best point; "" while there is none
 }
 
-// search hands out the search time among the representatives of all tasks. A task whose variants are settled is not searched again.
+// search hands out the search time among the representatives of all tasks that have no variant yet.
 func (m *maker) search(ctx context.Context) error {
 	var all []*searched
 	for _, t := range m.tasks {
-		if _, err := os.Stat(filepath.Join(t.dir, variantsName)); err == nil {
-			continue
-		}
 		share := t.Weight / totalWeight(t.Training)
 		for _, r := range t.Representatives {
+			if t.variantOf(r) != nil {
+				continue
+			}
 			s := &searched{task: t, shape: r}
 			s.state.Weight = share * t.groupWeight(r)
 			if err := s.read(); err != nil {
@@ -274,7 +295,7 @@ func (m *maker) search(ctx context.Context) error {
 			all = append(all, s)
 		}
 	}
-	for len(all) > 0 && (m.Evaluations > 0 || m.left(searchUntil) || slices.ContainsFunc(all, func(s *searched) bool { return s.best == "" && len(s.state.Slices) == 0 })) {
+	for len(all) > 0 && (m.Evaluations > 0 || m.left(searchUntil) || nothing(all)) {
 		states := make([]tasks.Task, len(all))
 		for i, s := range all {
 			states[i] = s.state
@@ -292,6 +313,11 @@ func (m *maker) search(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// nothing reports whether there is no variant yet, and none of the representatives has had time.
+func nothing(all []*searched) bool {
+	return done(all) == 0 && !slices.ContainsFunc(all, func(s *searched) bool { return len(s.task.variants) > 0 })
 }
 
 // done counts the representatives that have had time.
