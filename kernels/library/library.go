@@ -1,6 +1,14 @@
 package library
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tune/kernels/library/choice"
 	"tune/kernels/native"
 )
 
@@ -8,6 +16,7 @@ import (
 type Library struct {
 	Name      string // the prefix of every symbol, and of the names of files
 	About     string // a line about where it comes from
+	Version   string // for pkg-config; "" is 1
 	Functions []Function
 	// Manifest is written as manifest.json as it stands; nil writes none.
 	Manifest []byte
@@ -19,8 +28,9 @@ type Function struct {
 	About    string // a line: C = A·B
 	Linkage  native.Linkage
 	Variants []Variant
-	// Tree chooses among the variants, by the dimensions of the shape: those of the linkage that have no dense one.
-	Tree Tree
+	// Tree chooses among the variants, by the dimensions of the shape: those of the linkage that have no dense one, in their order. Its
+	// leaves are indices of Variants.
+	Tree *choice.Tree
 	// Shapes are dimensions of the shape at which the self-test checks each variant too, such as those that a variant is tuned for.
 	Shapes [][]int64
 }
@@ -32,9 +42,187 @@ type Variant struct {
 	Tuned  string // what it was tuned for, in a line
 }
 
-// Tree chooses a variant by the dimensions of a shape.
-type Tree interface {
-	// C returns statements of C, each line indented by one tab, in which the dimensions are variables of type int64_t. They return the
-	// number of a variant for all dimensions from 1 on.
-	C(dims []string) string
+// flag matches the flags that files of make and CMake can hold as they are.
+var flag = regexp.MustCompile(`^-[A-Za-z0-9_=.,+-]+$`)
+
+// check returns an error where the library cannot be written.
+func (l Library) check() error {
+	if err := native.CheckName(l.Name); err != nil {
+		return fmt.Errorf("the library's name: %w", err)
+	}
+	if !regexp.MustCompile(`^[A-Za-z0-9.+~-]*$`).MatchString(l.Version) {
+		return fmt.Errorf("the library's version %q: want letters, digits and .+~-", l.Version)
+	}
+	if len(l.Functions) == 0 {
+		return errors.New("the library has no function")
+	}
+	var symbols []string
+	for _, f := range l.Functions {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("function %s: %w", f.Name, err)
+		}
+		for _, s := range append([]string{"", "_choice", "_plain", "_variants"}, f.numbered()...) {
+			if slices.Contains(symbols, f.Name+s) {
+				return fmt.Errorf("function %s: the symbol %s_%s%s would be there twice: choose another name", f.Name, l.Name, f.Name, s)
+			}
+			symbols = append(symbols, f.Name+s)
+		}
+	}
+	return nil
+}
+
+// numbered returns the suffixes of the variants' symbols.
+func (f Function) numbered() []string {
+	var out []string
+	for i := range f.Variants {
+		out = append(out, fmt.Sprintf("_v%d", i))
+	}
+	return out
+}
+
+func (f Function) check() error {
+	if err := native.CheckName(f.Name); err != nil {
+		return err
+	}
+	if len(f.Variants) == 0 || f.Tree == nil {
+		return errors.New("it has no variants, or no tree that chooses among them")
+	}
+	if err := f.checkLinkage(); err != nil {
+		return err
+	}
+	if err := f.checkTree(); err != nil {
+		return err
+	}
+	if err := checkSource(f.Linkage.Plain); err != nil {
+		return fmt.Errorf("the plain form: %w", err)
+	}
+	if needs := native.NeedsOf(f.Linkage.Plain.Flags); len(needs) > 0 {
+		return fmt.Errorf("the plain form is compiled with %s: it has to run on every processor", needs[0].Flag)
+	}
+	for i, v := range f.Variants {
+		if err := checkSource(v.Source); err != nil {
+			return fmt.Errorf("variant %d: %w", i, err)
+		}
+	}
+	for _, s := range f.Shapes {
+		if len(s) != len(f.shape()) {
+			return fmt.Errorf("the shape %v has %d dimensions: want %d", s, len(s), len(f.shape()))
+		}
+	}
+	return nil
+}
+
+// checkLinkage returns an error where the dimensions and the buffers do not go together.
+func (f Function) checkLinkage() error {
+	l := f.Linkage
+	var names []string
+	for _, d := range l.Dims {
+		names = append(names, d.Name)
+	}
+	dims := names
+	for _, b := range l.Buffers {
+		names = append(names, b.Name)
+		if _, ok := kinds[element(b)]; !ok || !strings.HasSuffix(b.Type, "*") {
+			return fmt.Errorf("%s is of type %s: want a pointer to one of float, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t and uint64_t", b.Name, b.Type)
+		}
+	}
+	for i, name := range names {
+		if err := native.CheckName(name); err != nil {
+			return err
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("two parameters have the name %s", name)
+		}
+	}
+	known := func(name string) bool { return slices.Contains(dims, name) }
+	for _, d := range l.Dims {
+		if d.Dense != "" && !slices.Contains(f.shape(), d.Dense) {
+			return fmt.Errorf("%s equals %q where arrays are dense: that is no dimension of the shape", d.Name, d.Dense)
+		}
+	}
+	if len(l.Extents) != len(l.Buffers) {
+		return fmt.Errorf("it has %d buffers and the extents of %d", len(l.Buffers), len(l.Extents))
+	}
+	written := false
+	for i, e := range l.Extents {
+		if !known(e.Cols) || e.Rows != "" && !known(e.Rows) || e.Stride != "" && !known(e.Stride) {
+			return fmt.Errorf("%s has %q rows of %q columns, %q apart: want names of dimensions", l.Buffers[i].Name, e.Rows, e.Cols, e.Stride)
+		}
+		written = written || !strings.HasPrefix(l.Buffers[i].Type, "const ")
+	}
+	if !written {
+		return errors.New("no buffer is written: want one whose type is not const")
+	}
+	if root := l.Tolerance.Root; root != "" && !known(root) {
+		return fmt.Errorf("the tolerance grows with %q, which is no dimension", root)
+	}
+	return nil
+}
+
+// checkTree returns an error where the tree asks for what a call does not know, or chooses what is not there.
+func (f Function) checkTree() (err error) {
+	f.Tree.Walk(func(n *choice.Node, _ int) {
+		switch {
+		case n.Leaf() && (n.Variant < 0 || n.Variant >= len(f.Variants)):
+			err = fmt.Errorf("the tree chooses variant %d of %d", n.Variant, len(f.Variants))
+		case !n.Leaf() && (n.Feature < 0 || n.Feature >= len(f.Tree.Features)):
+			err = fmt.Errorf("the tree asks for feature %d of %d", n.Feature, len(f.Tree.Features))
+		case !n.Leaf() && (math.IsNaN(n.Threshold) || math.Abs(n.Threshold) >= 1<<62 || n.Threshold != math.Trunc(n.Threshold)):
+			err = fmt.Errorf("the tree compares with %v: want a whole number below 2^62", n.Threshold)
+		}
+	})
+	for _, feature := range f.Tree.Features {
+		for _, at := range feature.Factors {
+			if at < 0 || at >= len(f.shape()) {
+				return fmt.Errorf("the tree asks for dimension %d of %d", at, len(f.shape()))
+			}
+		}
+	}
+	return err
+}
+
+// checkSource returns an error for code that a library cannot have.
+func checkSource(s native.Source) error {
+	switch {
+	case s.Lang != "c":
+		return fmt.Errorf("its language is %q: want c", s.Lang)
+	case s.Pack != nil || s.Call != nil:
+		return errors.New("it takes an operand that is laid out ahead, or calls a function of the user's: a library has no such kernels")
+	}
+	for _, f := range s.Flags {
+		if !flag.MatchString(f) {
+			return fmt.Errorf("the flag %q: want letters, digits and _=.,+- after -", f)
+		}
+		if strings.HasPrefix(f, "-march=") || strings.HasPrefix(f, "-mcpu=") {
+			return fmt.Errorf("the flag %s does not say which features the processor needs: take a kernel whose instruction set is named", f)
+		}
+	}
+	for _, n := range native.NeedsOf(s.Flags) {
+		if _, ok := cpuid[n.Feature()]; !ok {
+			return fmt.Errorf("the flag %s: no function of a library finds out whether the processor has that", n.Flag)
+		}
+	}
+	return nil
+}
+
+// shape returns the names of the dimensions that the tree chooses by.
+func (f Function) shape() []string {
+	var names []string
+	for _, d := range f.Linkage.Dims {
+		if d.Dense == "" {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// element returns the type of an array's elements, in C.
+func element(b native.Argument) string {
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(b.Type, "const "), "*"))
+}
+
+// kinds are the types of elements, by how the self-test compares them: floats within the tolerance, integers exactly.
+var kinds = map[string]string{
+	"float": "FLOAT", "int8_t": "INTEGER", "uint8_t": "INTEGER", "int16_t": "INTEGER", "uint16_t": "INTEGER",
+	"int32_t": "INTEGER", "uint32_t": "INTEGER", "int64_t": "INTEGER", "uint64_t": "INTEGER",
 }

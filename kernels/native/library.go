@@ -68,15 +68,23 @@ var reserved = strings.Fields(`alignas alignof and asm auto bool break case catc
 	noexcept not nullptr operator or private protected public register requires restrict return short signed sizeof static struct switch
 	template this throw true try typedef typeid typename typeof union unsigned using virtual void volatile while xor`)
 
+// CheckName returns an error where a name cannot be that of a function in C and C++.
+func CheckName(name string) error {
+	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
+		return fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
+	}
+	if slices.Contains(reserved, name) {
+		return fmt.Errorf("%q cannot be the name of a function: it is a word of C or C++", name)
+	}
+	return nil
+}
+
 // NewLibrary makes a library with the function name from an exported program and its build.json. All other symbols get the name
 // as a prefix, so that libraries of different names link into one program. about is a line about where the kernel comes from.
 // Nothing is compiled.
 func NewLibrary(program, buildFile []byte, name, about string) (Library, error) {
-	if !identifier.MatchString(name) || strings.HasPrefix(name, "tune_") {
-		return Library{}, fmt.Errorf("%q cannot be the name of a function: want letters, digits and _, beginning with a letter and not with tune_", name)
-	}
-	if slices.Contains(reserved, name) {
-		return Library{}, fmt.Errorf("%q cannot be the name of a function: it is a word of C or C++", name)
+	if err := CheckName(name); err != nil {
+		return Library{}, err
 	}
 	h, _, text, err := splitProgram(string(program))
 	if err != nil {
@@ -108,7 +116,7 @@ func NewLibrary(program, buildFile []byte, name, about string) (Library, error) 
 		fill.Packed = &packText{*b.Pack, name + "_pack", 0}
 	}
 	if !fill.Own {
-		fill.Needs, fill.Version = needsOf(h.Flags), plainOr(b.Version, "a newer one")
+		fill.Needs, fill.Version = NeedsOf(h.Flags), plainOr(b.Version, "a newer one")
 	}
 	for _, s := range b.Symbols {
 		if !identifier.MatchString(s) {
@@ -150,17 +158,20 @@ var packDefinition = regexp.MustCompile(`(?m)^void tune_pack\(([A-Za-z0-9_*, ]+)
 // plainText matches text that a comment of C can hold.
 var plainText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()+~-]*$`)
 
-// need is a flag of the compiler, and the macro that is defined where it has an effect.
-type need struct{ Flag, Macro string }
+// Need is a flag of the compiler that names a feature of the processor, and the macro that is defined where it has an effect.
+type Need struct{ Flag, Macro string }
 
-// needsOf returns those flags that name features of the processor.
-func needsOf(flags []string) (needs []need) {
+// Feature returns the name of the feature: avx2.
+func (n Need) Feature() string { return strings.TrimPrefix(n.Flag, "-m") }
+
+// NeedsOf returns those flags that name features of the processor.
+func NeedsOf(flags []string) (needs []Need) {
 	for _, f := range flags {
 		name, ok := strings.CutPrefix(f, "-m")
 		if !ok || !features.MatchString(name) {
 			continue
 		}
-		needs = append(needs, need{f, "__" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "__"})
+		needs = append(needs, Need{f, "__" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "__"})
 	}
 	return needs
 }
@@ -201,7 +212,7 @@ type libraryText struct {
 	Pack                  string    // the parameters of the function that lays out an operand; "" where there is none
 	Packed                *packText // about it; nil in files of earlier versions
 	Overlaps              bool
-	Needs                 []need // that the compiler must be told
+	Needs                 []Need // that the compiler must be told
 	Version               string // of the compiler that was used
 	Own                   bool   // whether a function of the user's own is called
 	Callee                string // its name in this source

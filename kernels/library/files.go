@@ -1,0 +1,83 @@
+package library
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed files/*.tmpl
+var templateFiles embed.FS
+
+// templates are the files of a library. The text of users goes through comment, line or string.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"comment": func(text string) string { return strings.ReplaceAll(oneLine(text), "*/", "* /") },
+	"line":    oneLine,
+	"string":  quote,
+	"plural": func(n int, word string) string {
+		if n == 1 {
+			return word
+		}
+		return word + "s"
+	},
+}).ParseFS(templateFiles, "files/*.tmpl"))
+
+// oneLine returns a text without line breaks and other control characters, which would end a comment of make. A backslash at the end
+// would continue it.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.TrimRight(text, `\ `)
+}
+
+// quote returns a text as a string of C.
+func quote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `??`, `?\?`).Replace(oneLine(text)) + `"`
+}
+
+// Files returns the files of the library, by their paths with slashes.
+func (l Library) Files() (map[string][]byte, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	text := newLibraryText(l)
+	files := map[string][]byte{}
+	write := func(name, from string, fill any) error {
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, from+".tmpl", fill); err != nil {
+			return err
+		}
+		files[name] = b.Bytes()
+		return nil
+	}
+	for name, from := range map[string]string{
+		"include/" + l.Name + ".h": "header.h",
+		"src/variants.h":           "variants.h",
+		"src/dispatch.c":           "dispatch.c",
+		"selftest.c":               "selftest.c",
+		"bench.c":                  "bench.c",
+		"Makefile":                 "Makefile",
+		"CMakeLists.txt":           "CMakeLists.txt",
+		l.Name + ".pc.in":          "pc.in",
+		"README.md":                "README.md",
+	} {
+		if err := write(name, from, text); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range text.Compiled {
+		if err := write(fmt.Sprintf("src/%s.c", k.File), "kernel.c", k); err != nil {
+			return nil, err
+		}
+	}
+	if l.Manifest != nil {
+		files["manifest.json"] = l.Manifest
+	}
+	return files, nil
+}

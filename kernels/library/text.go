@@ -1,0 +1,489 @@
+package library
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tune/kernels/library/choice"
+	"tune/kernels/native"
+)
+
+// libraryText is what the templates are filled with.
+type libraryText struct {
+	Name, Upper, About, Version string
+	Functions                   []*functionText
+	Features                    []featureText
+	Compiled                    []kernelText // the plain forms and the variants
+	OneCompiler                 string       // "" where they were tuned with several
+	Libs                        string       // that the linker needs
+	Threads, Manifest           bool
+}
+
+// kernelText is a file with a kernel.
+type kernelText struct {
+	File, Symbol, About, Point, Tuned string
+	Compiler, Flags, Options, Text    string // Options are the flags as CMake separates them
+	Needs                             []native.Need
+	NeedsBits                         string
+}
+
+// arrayText is an array of a function.
+type arrayText struct {
+	native.Argument
+	Element                           string // float
+	Kind                              string
+	RowsIndex, ColsIndex, StrideIndex int // of dimensions; -1 for none
+	Written                           int
+	Variable                          string // its name in Go and Python
+	Go, Python                        string // the type of an element there
+	SampleLength                      int64
+}
+
+// functionText is a function.
+type functionText struct {
+	Library, Name, Symbol, About string
+	Dims                         []native.Dim
+	Arrays                       []arrayText
+	Kernels                      []kernelText // the variants
+	Shapes                       [][]int64
+	Threads                      int
+	Overlaps                     bool
+	tree                         *choice.Tree
+	shape                        []string // the names of its dimensions
+	outputs                      []native.Extent
+	tolerance                    native.Tolerance
+}
+
+func newLibraryText(l Library) libraryText {
+	t := libraryText{
+		Name: l.Name, Upper: strings.ToUpper(l.Name), About: l.About, Version: l.Version, Features: l.features(), Libs: "-lm", Manifest: l.Manifest != nil,
+	}
+	if t.Version == "" {
+		t.Version = "1"
+	}
+	compilers := map[string]bool{}
+	for _, f := range l.Functions {
+		made := newFunctionText(l, f)
+		t.Functions = append(t.Functions, made)
+		plain := newKernelText(l, f, "plain", Variant{Source: f.Linkage.Plain, Point: "the plain form, for every shape and processor"})
+		t.Compiled = append(append(t.Compiled, plain), made.Kernels...)
+		t.Threads = t.Threads || made.Threads > 1
+	}
+	for _, k := range t.Compiled {
+		if k.Compiler != "" {
+			t.OneCompiler = k.Compiler
+			compilers[k.Compiler] = true
+		}
+	}
+	switch len(compilers) {
+	case 0:
+		t.OneCompiler = "cc"
+	case 1:
+	default:
+		t.OneCompiler = ""
+	}
+	if t.Threads {
+		t.Libs += " -pthread"
+	}
+	return t
+}
+
+// newKernelText describes the file of a kernel: f_plain, or f_v0.
+func newKernelText(l Library, f Function, which string, v Variant) kernelText {
+	var bits []string
+	for _, name := range featuresOf(v.Source.Flags) {
+		bits = append(bits, l.macro(name))
+	}
+	if bits == nil {
+		bits = []string{"0"}
+	}
+	file := f.Name + "_" + which
+	return kernelText{
+		File: file, Symbol: l.Name + "_" + file, About: l.About, Point: v.Point, Tuned: v.Tuned,
+		Compiler: v.Source.Compiler, Flags: strings.Join(v.Source.Flags, " "), Options: strings.Join(v.Source.Flags, ";"),
+		Text: strings.TrimRight(v.Source.Text, "\n"), Needs: native.NeedsOf(v.Source.Flags), NeedsBits: strings.Join(bits, " | "),
+	}
+}
+
+func newFunctionText(l Library, f Function) *functionText {
+	t := &functionText{
+		Library: l.Name, Name: f.Name, Symbol: l.Name + "_" + f.Name, About: f.About, Dims: f.Linkage.Dims, Shapes: f.Shapes, Threads: 1,
+		Overlaps: f.Linkage.Plain.Overlaps, tree: f.Tree, shape: f.shape(), tolerance: f.Linkage.Tolerance,
+	}
+	for i, v := range f.Variants {
+		t.Kernels = append(t.Kernels, newKernelText(l, f, fmt.Sprintf("v%d", i), v))
+		t.Threads = max(t.Threads, v.Source.Threads)
+		t.Overlaps = t.Overlaps && v.Source.Overlaps
+	}
+	for i, b := range f.Linkage.Buffers {
+		e := f.Linkage.Extents[i]
+		a := arrayText{Argument: b, Element: element(b), Variable: strings.ToLower(b.Name), RowsIndex: t.index(e.Rows), ColsIndex: t.index(e.Cols), StrideIndex: t.index(e.Stride)}
+		a.Kind = kinds[a.Element]
+		a.Go, a.Python = "float32", "ctypes.c_float"
+		if a.Kind == "INTEGER" {
+			a.Go = strings.TrimSuffix(a.Element, "_t")
+			a.Python = "ctypes.c_" + a.Go
+		}
+		a.SampleLength = t.sample(e.Cols)
+		if e.Rows != "" {
+			a.SampleLength *= t.sample(e.Rows)
+		}
+		if !strings.HasPrefix(b.Type, "const ") {
+			a.Written = 1
+			t.outputs = append(t.outputs, e)
+		}
+		t.Arrays = append(t.Arrays, a)
+	}
+	return t
+}
+
+// index returns the index of a dimension, -1 for "".
+func (t *functionText) index(name string) int {
+	return slices.IndexFunc(t.Dims, func(d native.Dim) bool { return d.Name == name })
+}
+
+// sample returns a dimension of the examples: 2, 3, 4 and so on, with dense arrays.
+func (t *functionText) sample(name string) int64 {
+	if d := t.Dims[t.index(name)]; d.Dense != "" {
+		name = d.Dense
+	}
+	return int64(2 + slices.Index(t.shape, name))
+}
+
+// parameter is a parameter of a function: a dimension or an array.
+type parameter struct {
+	dim   int // its index; -1 for an array
+	array int
+}
+
+// parameters lists those of the function: the dimensions of the shape, and each array with how far its rows are apart.
+func (t *functionText) parameters() []parameter {
+	var out []parameter
+	dim := func(i int) {
+		if i >= 0 && !slices.Contains(out, parameter{dim: i}) {
+			out = append(out, parameter{dim: i})
+		}
+	}
+	for _, name := range t.shape {
+		dim(t.index(name))
+	}
+	for i, a := range t.Arrays {
+		out = append(out, parameter{-1, i})
+		dim(a.StrideIndex)
+	}
+	for i := range t.Dims {
+		dim(i)
+	}
+	return out
+}
+
+// list writes the parameters, each dimension and each array by a function.
+func (t *functionText) list(dim func(i int) string, array func(i int, a arrayText) string) string {
+	var words []string
+	for _, p := range t.parameters() {
+		if p.dim >= 0 {
+			words = append(words, dim(p.dim))
+		} else {
+			words = append(words, array(p.array, t.Arrays[p.array]))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (t *functionText) sampleAt(i int) string { return fmt.Sprint(t.sample(t.Dims[i].Name)) }
+
+// Parameters are those of the function, as they are declared.
+func (t *functionText) Parameters() string {
+	return t.list(func(i int) string { return "int64_t " + t.Dims[i].Name }, func(_ int, a arrayText) string { return a.Declared() })
+}
+
+// ParameterNames are their names.
+func (t *functionText) ParameterNames() string {
+	return t.list(func(i int) string { return t.Dims[i].Name }, func(_ int, a arrayText) string { return a.Name })
+}
+
+// TableArguments are arguments that come from arrays of arguments and dimensions, as a kernel takes them.
+func (t *functionText) TableArguments() string {
+	return t.list(func(i int) string { return fmt.Sprintf("dims[%d]", i) }, func(i int, _ arrayText) string { return fmt.Sprintf("args[%d]", i) })
+}
+
+// SampleArguments, SampleVectors, SampleCgo, SamplePurego and SamplePython are arguments of the examples.
+func (t *functionText) SampleArguments() string {
+	return t.list(t.sampleAt, func(_ int, a arrayText) string { return a.Name })
+}
+
+// SampleVectors are those of C++.
+func (t *functionText) SampleVectors() string {
+	return t.list(t.sampleAt, func(_ int, a arrayText) string { return a.Name + ".data()" })
+}
+
+// SampleCgo are those of Go with cgo.
+func (t *functionText) SampleCgo() string {
+	return t.list(t.sampleAt, func(_ int, a arrayText) string { return fmt.Sprintf("(*C.%s)(&%s[0])", a.Element, a.Variable) })
+}
+
+// SamplePurego are those of Go without it.
+func (t *functionText) SamplePurego() string {
+	return t.list(t.sampleAt, func(_ int, a arrayText) string { return "&" + a.Variable + "[0]" })
+}
+
+// SamplePython are those of Python.
+func (t *functionText) SamplePython() string {
+	return t.list(t.sampleAt, func(_ int, a arrayText) string { return a.Variable })
+}
+
+// GoTypes and PythonTypes are the types of the parameters.
+func (t *functionText) GoTypes() string {
+	return t.list(func(int) string { return "int64" }, func(_ int, a arrayText) string { return "*" + a.Go })
+}
+
+// PythonTypes are those of ctypes.
+func (t *functionText) PythonTypes() string {
+	return t.list(func(int) string { return "ctypes.c_int64" }, func(_ int, a arrayText) string { return "ctypes.POINTER(" + a.Python + ")" })
+}
+
+// result returns the first array that is written.
+func (t *functionText) result() arrayText {
+	return t.Arrays[slices.IndexFunc(t.Arrays, func(a arrayText) bool { return a.Written == 1 })]
+}
+
+// Result is its name in C.
+func (t *functionText) Result() string { return t.result().Name }
+
+// ResultVariable is its name in Go and Python.
+func (t *functionText) ResultVariable() string { return t.result().Variable }
+
+// each writes the dimensions of the shape, each with what stands before and after, and what stands between.
+func (t *functionText) each(before, after, between string) string {
+	words := make([]string, len(t.shape))
+	for i, name := range t.shape {
+		words[i] = before + name + after
+	}
+	return strings.Join(words, between)
+}
+
+// ShapeParameters are the parameters of what depends on the shape alone.
+func (t *functionText) ShapeParameters() string { return t.each("int64_t ", "", ", ") }
+
+// ShapeNames are their names.
+func (t *functionText) ShapeNames() string { return t.each("", "", ", ") }
+
+// EmptyShape is the condition that a dimension is empty.
+func (t *functionText) EmptyShape() string { return t.each("", " <= 0", " || ") }
+
+// TableShape are the dimensions of the shape among all.
+func (t *functionText) TableShape() string {
+	words := make([]string, len(t.shape))
+	for i, name := range t.shape {
+		words[i] = fmt.Sprintf("dims[%d]", t.index(name))
+	}
+	return strings.Join(words, ", ")
+}
+
+// DimNames are the names of all dimensions, in the order of a kernel.
+func (t *functionText) DimNames() string {
+	words := make([]string, len(t.Dims))
+	for i, d := range t.Dims {
+		words[i] = d.Name
+	}
+	return strings.Join(words, ", ")
+}
+
+// ArrayNames are the names of the arrays, in the order of a kernel.
+func (t *functionText) ArrayNames() string {
+	words := make([]string, len(t.Arrays))
+	for i, a := range t.Arrays {
+		words[i] = a.Name
+	}
+	return strings.Join(words, ", ")
+}
+
+// DenseIndices says of each dimension which one it equals where arrays are dense.
+func (t *functionText) DenseIndices() string {
+	words := make([]string, len(t.Dims))
+	for i, d := range t.Dims {
+		words[i] = fmt.Sprint(t.index(d.Dense))
+	}
+	return strings.Join(words, ", ")
+}
+
+// RootIndex is the dimension that the tolerance grows with.
+func (t *functionText) RootIndex() int { return t.index(t.tolerance.Root) }
+
+// Absolute is the absolute part of the tolerance.
+func (t *functionText) Absolute() string {
+	return strconv.FormatFloat(t.tolerance.Absolute, 'g', -1, 64)
+}
+
+// Relative is the relative part.
+func (t *functionText) Relative() string {
+	return strconv.FormatFloat(t.tolerance.Relative, 'g', -1, 64)
+}
+
+// ShapeNumbers are the dimensions of all shapes, one after the other.
+func (t *functionText) ShapeNumbers() string {
+	var words []string
+	for _, s := range t.Shapes {
+		for _, n := range s {
+			words = append(words, fmt.Sprint(n))
+		}
+	}
+	if words == nil {
+		return "0"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Last is the number of the last variant.
+func (t *functionText) Last() int { return len(t.Kernels) - 1 }
+
+// extent returns the dimensions that an output has.
+func extent(e native.Extent) []string {
+	if e.Rows == "" {
+		return []string{e.Cols}
+	}
+	return []string{e.Rows, e.Cols}
+}
+
+// EmptyResult is the condition that no output has an element.
+func (t *functionText) EmptyResult() string {
+	var all []string
+	for _, e := range t.outputs {
+		one := strings.Join(extent(e), " <= 0 || ") + " <= 0"
+		if len(t.outputs) > 1 {
+			one = "(" + one + ")"
+		}
+		all = append(all, one)
+	}
+	return strings.Join(all, " && ")
+}
+
+// Nothing says when nothing is written.
+func (t *functionText) Nothing() string {
+	var all []string
+	for _, e := range t.outputs {
+		all = append(all, strings.Join(extent(e), " or ")+" is 0")
+	}
+	return "Where " + strings.Join(all, ", and ") + ", nothing is read or written."
+}
+
+// Rest are the dimensions of the shape that no output has.
+func (t *functionText) Rest() []string {
+	var rest []string
+	for _, name := range t.shape {
+		if !slices.ContainsFunc(t.outputs, func(e native.Extent) bool { return slices.Contains(extent(e), name) }) {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// RestNames are their names, in a sentence.
+func (t *functionText) RestNames() string { return strings.Join(t.Rest(), " or ") }
+
+// used are the dimensions that the tree asks for.
+func (t *functionText) used() []string {
+	var used []string
+	for i, name := range t.shape {
+		asked := false
+		t.tree.Walk(func(n *choice.Node, _ int) {
+			asked = asked || !n.Leaf() && slices.Contains(t.tree.Features[n.Feature].Factors, i)
+		})
+		if asked {
+			used = append(used, name)
+		}
+	}
+	return used
+}
+
+// TreeNames are the arguments of the function that chooses.
+func (t *functionText) TreeNames() string { return strings.Join(t.used(), ", ") }
+
+// TreeParameters are its parameters.
+func (t *functionText) TreeParameters() string {
+	if len(t.used()) == 0 {
+		return "void"
+	}
+	return "int64_t " + strings.Join(t.used(), ", int64_t ")
+}
+
+// TreeText is its body.
+func (t *functionText) TreeText() string {
+	var b strings.Builder
+	t.writeNode(&b, t.tree.Root, "\t")
+	return b.String()
+}
+
+func (t *functionText) writeNode(b *strings.Builder, n *choice.Node, indent string) {
+	if n.Leaf() {
+		fmt.Fprintf(b, "%sreturn %d;\n", indent, n.Variant)
+		return
+	}
+	open, end := "", ""
+	if !n.Left.Leaf() {
+		open, end = " {", indent+"}\n"
+	}
+	fmt.Fprintf(b, "%sif (%s)%s\n", indent, t.question(n), open)
+	t.writeNode(b, n.Left, indent+"\t")
+	b.WriteString(end)
+	t.writeNode(b, n.Right, indent)
+}
+
+// exact is a bound below which whole numbers are doubles.
+const exact = 1 << 53
+
+// question returns the condition on which a shape goes to the left. A product is one of doubles, as choice.Feature computes it: it does
+// not overflow.
+func (t *functionText) question(n *choice.Node) string {
+	factors := t.tree.Features[n.Feature].Factors
+	if len(factors) == 1 && n.Threshold < exact && n.Threshold > -exact {
+		return fmt.Sprintf("%s <= %d", t.shape[factors[0]], int64(n.Threshold))
+	}
+	var words []string
+	for _, at := range factors {
+		words = append(words, "(double)"+t.shape[at])
+	}
+	return fmt.Sprintf("%s <= %s", strings.Join(words, " * "), strconv.FormatFloat(n.Threshold, 'f', 1, 64))
+}
+
+// Detects reports whether a feature is found by a C variable.
+func (t libraryText) Detects(variable string) bool {
+	return slices.ContainsFunc(t.Features, func(f featureText) bool { return f.Leaf == variable || f.OS == variable })
+}
+
+// MostDims is the most dimensions of a function.
+func (t libraryText) MostDims() int { return t.most(func(f *functionText) int { return len(f.Dims) }) }
+
+// MostArrays is the most arrays.
+func (t libraryText) MostArrays() int {
+	return t.most(func(f *functionText) int { return len(f.Arrays) })
+}
+
+// MostVariants is the most variants.
+func (t libraryText) MostVariants() int {
+	return t.most(func(f *functionText) int { return len(f.Kernels) })
+}
+
+func (t libraryText) most(of func(*functionText) int) int {
+	n := 0
+	for _, f := range t.Functions {
+		n = max(n, of(f))
+	}
+	return n
+}
+
+// SampleShape is a shape of the first function, as the benchmark reads it.
+func (t libraryText) SampleShape() string {
+	f := t.Functions[0]
+	var words []string
+	for i := range f.shape {
+		n := int64(64)
+		if len(f.Shapes) > 0 {
+			n = f.Shapes[0][i]
+		}
+		words = append(words, fmt.Sprint(n))
+	}
+	return strings.Join(words, "x")
+}
