@@ -1,0 +1,264 @@
+package choice
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// holdsBy is by how many standard errors a gain in cross-validation has to be above 0.
+const holdsBy = 2
+
+// Grow returns a tree of the given variants with a small weighted regret. It is never worse on the matrix than the best of the
+// variants for all.
+//
+// The tree grows from the top: each question is the one after which the best variants of both sides have the least regret. A
+// threshold is the middle, on a logarithmic scale, of two neighbouring values; of questions that are equally good the one about
+// the first feature stands, and of its thresholds the one with the widest gap.
+//
+// Then it is pruned from the bottom. A question stays, with what is below it, only if it lowers the mean regret of the matrix by
+// MinGain, and if this holds in cross-validation: of the shapes that come to it, each fold in turn is judged by a tree of the
+// same depth that grew on the others, and their gain over a single leaf is above 0 by two standard errors. So there is one such test between
+// noise and a tree, that of the first question.
+func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
+	g, err := g.check(m, variants)
+	if err != nil {
+		return nil, err
+	}
+	t := newTerms(m)
+	gr := newGrower(t, g.Features)
+	gr.variants = slices.Compact(slices.Sorted(slices.Values(variants)))
+	gr.vectors = t.costs
+	gr.impurity = func(sums []float64) float64 { return sums[gr.least(sums)] }
+	gr.pick = gr.least
+	gr.between = func(a, b float64) float64 { return math.Sqrt(a) * math.Sqrt(b) }
+	p := pruner{gr, t, g}
+	rows := gr.all()
+	root := gr.grow(rows, g.Depth)
+	p.prune(root, rows, true)
+	return &Tree{g.Features, root}, nil
+}
+
+// grower makes trees of rows. What a row says of each variant is a vector, and rows are taken together by adding their vectors.
+type grower struct {
+	features []Feature
+	values   [][]float64 // by feature and row
+	variants []int       // ascending
+	vectors  [][]float64 // by row and variant
+	impurity func(sums []float64) float64
+	pick     func(sums []float64) int // the variant of a leaf
+	between  func(a, b float64) float64
+}
+
+func newGrower(t terms, features []Feature) *grower {
+	g := &grower{features: features, values: make([][]float64, len(features))}
+	for f, feature := range features {
+		g.values[f] = make([]float64, len(t.m.Shapes))
+		for i, s := range t.m.Shapes {
+			g.values[f][i] = feature.Value(s.Fields)
+		}
+	}
+	return g
+}
+
+// least returns the variant with the least sum, of equals the first.
+func (g *grower) least(sums []float64) int {
+	best := g.variants[0]
+	for _, j := range g.variants[1:] {
+		if sums[j] < sums[best]-rounding*math.Abs(sums[best]) {
+			best = j
+		}
+	}
+	return best
+}
+
+// rounding is the relative difference of sums that may come from the order of adding.
+const rounding = 1e-12
+
+func (g *grower) all() []int {
+	rows := make([]int, len(g.vectors))
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
+
+func (g *grower) add(sums []float64, row int) {
+	for _, j := range g.variants {
+		sums[j] += g.vectors[row][j]
+	}
+}
+
+func (g *grower) sums(rows []int) []float64 {
+	sums := make([]float64, len(g.vectors[0]))
+	for _, i := range rows {
+		g.add(sums, i)
+	}
+	return sums
+}
+
+// grow returns a tree of the rows, which are in ascending order, with questions down to the given depth.
+func (g *grower) grow(rows []int, depth int) *Node {
+	sums := g.sums(rows)
+	n := &Node{Variant: g.pick(sums)}
+	if depth == 0 || g.impurity(sums) <= 0 {
+		return n
+	}
+	q, ok := g.question(rows)
+	if !ok {
+		return n
+	}
+	n.Feature, n.Threshold = q.feature, q.threshold
+	left, right := g.divide(n, rows)
+	n.Left, n.Right = g.grow(left, depth-1), g.grow(right, depth-1)
+	return n
+}
+
+// divide returns the rows that go to the left and to the right of a question.
+func (g *grower) divide(n *Node, rows []int) (left, right []int) {
+	for _, i := range rows {
+		if g.values[n.Feature][i] <= n.Threshold {
+			left = append(left, i)
+		} else {
+			right = append(right, i)
+		}
+	}
+	return left, right
+}
+
+// question is a way to divide rows. impurity is that of both sides together.
+type question struct {
+	feature                  int
+	threshold, impurity, gap float64
+}
+
+// question returns the best one for the rows. ok is false where all rows have the same features.
+func (g *grower) question(rows []int) (best question, ok bool) {
+	for f := range g.features {
+		values := g.values[f]
+		order := slices.Clone(rows)
+		slices.SortStableFunc(order, func(a, b int) int {
+			switch {
+			case values[a] < values[b]:
+				return -1
+			case values[a] > values[b]:
+				return 1
+			}
+			return 0
+		})
+		if values[order[0]] == values[order[len(order)-1]] {
+			continue
+		}
+		right := make([]float64, len(order)) // the impurity of the rows from each place on
+		sums := make([]float64, len(g.vectors[0]))
+		for at := len(order) - 1; at > 0; at-- {
+			g.add(sums, order[at])
+			if values[order[at-1]] < values[order[at]] {
+				right[at] = g.impurity(sums)
+			}
+		}
+		clear(sums)
+		for at := 1; at < len(order); at++ {
+			g.add(sums, order[at-1])
+			a, b := values[order[at-1]], values[order[at]]
+			if a == b {
+				continue
+			}
+			q := question{f, g.threshold(a, b), g.impurity(sums) + right[at], math.Log(b) - math.Log(max(a, 0.5))}
+			if !ok || q.before(best) {
+				best, ok = q, true
+			}
+		}
+	}
+	return best, ok
+}
+
+// before reports whether a question is better than one that was found before it.
+func (q question) before(other question) bool {
+	close := rounding * (1e-3 + math.Abs(other.impurity))
+	switch {
+	case q.impurity < other.impurity-close:
+		return true
+	case q.impurity > other.impurity+close || q.feature != other.feature:
+		return false
+	}
+	return q.gap > other.gap*(1+rounding)
+}
+
+// threshold returns a whole number from a on that is less than b.
+func (g *grower) threshold(a, b float64) float64 {
+	if t := math.Floor(g.between(a, b)); t >= a && t < b {
+		return t
+	}
+	return a
+}
+
+// pruner drops questions that are not worth it.
+type pruner struct {
+	*grower
+	terms terms
+	Growth
+}
+
+// prune drops questions of a tree of the rows, from the bottom, and returns what the rows add to the mean regret. With validate it drops
+// those too that do not hold in cross-validation.
+func (p pruner) prune(n *Node, rows []int, validate bool) float64 {
+	leaf := p.sums(rows)[n.Variant]
+	if n.Leaf() {
+		return leaf
+	}
+	left, right := p.divide(n, rows)
+	with := p.prune(n.Left, left, validate) + p.prune(n.Right, right, validate)
+	if gain := leaf - with; gain < p.MinGain || validate && !p.holds(rows, n.depth()) {
+		*n = Node{Variant: n.Variant}
+		return leaf
+	}
+	return with
+}
+
+// holds reports whether trees of the given depth are better than leaves at rows that they did not grow on.
+func (p pruner) holds(rows []int, depth int) bool {
+	if len(rows) < 2 {
+		return false
+	}
+	folds := min(p.Folds, len(rows))
+	order := rand.New(rand.NewPCG(p.Seed, uint64(len(rows)))).Perm(len(rows))
+	gains := make([]float64, 0, len(rows))
+	for fold := range folds {
+		var train, held []int
+		out := make([]bool, len(rows))
+		for at := fold; at < len(rows); at += folds {
+			out[order[at]] = true
+		}
+		for at, i := range rows {
+			if out[at] {
+				held = append(held, i)
+			} else {
+				train = append(train, i)
+			}
+		}
+		root := p.grow(train, depth)
+		p.prune(root, train, false)
+		tree := Tree{p.features, root}
+		for _, i := range held {
+			gains = append(gains, p.judged(i, root.Variant)-p.judged(i, tree.At(p.terms.m.Shapes[i].Fields)))
+		}
+	}
+	sum, square, n := 0.0, 0.0, float64(len(gains))
+	for _, g := range gains {
+		sum += g
+	}
+	for _, g := range gains {
+		square += (g - sum/n) * (g - sum/n)
+	}
+	return sum > holdsBy*math.Sqrt(square*n/(n-1))
+}
+
+// judged returns what a variant adds to the mean regret at a row that it was not chosen by. A missing cost counts as more than twice the
+// worst regret, and not as more than all together, so that one of them does not outweigh all that is known.
+func (p pruner) judged(row, variant int) float64 {
+	if math.IsInf(p.terms.m.Costs[row][variant], 1) {
+		return p.terms.shares[row] * p.terms.penalty
+	}
+	return p.terms.costs[row][variant]
+}
