@@ -21,6 +21,8 @@ const (
 // threshold is the middle, on a logarithmic scale, of two neighbouring values; of questions that are equally good the one about
 // the first feature stands, and of its thresholds the one with the widest gap.
 //
+// One tree asks about fields alone, and one about products too. The second is the result where it gains more in cross-validation.
+//
 // Then it is pruned from the bottom. A question stays, with what is below it, only if it lowers the mean regret of the matrix by
 // MinGain, and if this holds in cross-validation: of the shapes that come to it, each fold in turn is judged by a tree of the
 // same depth that grew on the others. Their gain over a single leaf has to be above 0, and not by chance. Either it is above 0 by 2.5
@@ -42,9 +44,36 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	gr.between = func(a, b float64) float64 { return math.Sqrt(a) * math.Sqrt(b) }
 	p := pruner{gr, t, g}
 	rows := gr.all()
-	root := gr.grow(rows, g.Depth)
+	all := gr.about
+	gr.about = slices.DeleteFunc(slices.Clone(all), func(f int) bool { return len(g.Features[f].Factors) > 1 })
+	simple, gain := p.tree(rows)
+	if len(gr.about) == len(all) {
+		return simple, nil
+	}
+	gr.about = all
+	tree, more := p.tree(rows)
+	if more > gain+rounding {
+		return tree, nil
+	}
+	return simple, nil
+}
+
+// tree grows a tree and prunes it, and returns its gain over a leaf in cross-validation.
+func (p pruner) tree(rows []int) (*Tree, float64) {
+	root := p.grow(rows, p.Depth)
 	p.prune(root, rows, true)
-	return &Tree{g.Features, root}, nil
+	gain := 0.0
+	if !root.Leaf() {
+		for _, g := range p.heldOut(rows, root.depth(), min(p.Folds, len(rows)), p.random(rows)) {
+			gain += g
+		}
+	}
+	return &Tree{p.features, root}, gain
+}
+
+// random returns the source for the folds of some rows.
+func (p pruner) random(rows []int) *rand.Rand {
+	return rand.New(rand.NewPCG(p.Seed, uint64(len(rows))))
 }
 
 // grower makes trees of rows. What a row says of each variant is a vector, and rows are taken together by adding their vectors.
@@ -52,6 +81,7 @@ type grower struct {
 	features []Feature
 	values   [][]float64 // by feature and row
 	orders   [][]int     // by feature, the rows in ascending order of its values
+	about    []int       // the features that questions are about, ascending
 	variants []int       // ascending
 	vectors  [][]float64 // by row and variant
 	impurity func(sums []float64) float64
@@ -67,7 +97,7 @@ func newGrower(t terms, features []Feature) *grower {
 			values[i], order[i] = feature.Value(s.Fields), i
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-		g.values[f], g.orders[f] = values, order
+		g.values[f], g.orders[f], g.about = values, order, append(g.about, f)
 	}
 	return g
 }
@@ -150,7 +180,8 @@ func (g *grower) question(rows []int) (best question, ok bool) {
 		here[i] = true
 	}
 	order, right, sums := make([]int, 0, len(rows)), make([]float64, len(rows)), make([]float64, len(g.vectors[0]))
-	for f, values := range g.values {
+	for _, f := range g.about {
+		values := g.values[f]
 		order = order[:0]
 		for _, i := range g.orders[f] {
 			if here[i] {
@@ -231,7 +262,7 @@ func (p pruner) holds(rows []int, depth int) bool {
 	if len(rows) < 2 {
 		return false
 	}
-	random := rand.New(rand.NewPCG(p.Seed, uint64(len(rows))))
+	random := p.random(rows)
 	sum, square := 0.0, 0.0
 	n, folds := float64(len(rows)), min(p.Folds, len(rows))
 	gains := p.heldOut(rows, depth, folds, random)
