@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -160,13 +161,19 @@ func planted(r *rand.Rand, shapes, variants int, noise float64) Matrix {
 }
 
 // TestChooseIsFast: at the size of a large library, the default limit of nodes ends the search soon, with a proof or a bound near
-// the value. The time itself is not tested, because others use the processor: the work is.
+// the value. The nodes and the memory are tested, and the time is left to BenchmarkChoose, because others may use the processor.
 func TestChooseIsFast(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for trial, m := range []Matrix{planted(r, 200, 60, 0.02), planted(r, 200, 60, 0.1), random(r, 200, 60, 0, false), random(r, 200, 60, 0.3, false)} {
+	for trial, m := range []Matrix{planted(r, 200, 60, 0.02), planted(r, 200, 60, 0.1), random(r, 200, 60, 0, false), random(r, 200, 60, 0.3, true)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		c, err := Choose(m, 12, Search{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 32 || c.Nodes > DefaultNodes {
+			t.Errorf("matrix %d: %d MiB were allocated for %d nodes", trial, mib, c.Nodes)
 		}
 		t.Logf("matrix %d: mean %.5f bound %.5f optimal %v after %d nodes", trial, c.Mean, c.Bound, c.Optimal, c.Nodes)
 		if gap := c.Mean - c.Bound; gap > 0.15*c.Mean || trial < 2 && !c.Optimal {
@@ -179,6 +186,7 @@ func BenchmarkChoose(b *testing.B) {
 	for name, m := range map[string]Matrix{
 		"planted": planted(rand.New(rand.NewPCG(5, 6)), 200, 60, 0.05),
 		"noise":   random(rand.New(rand.NewPCG(5, 6)), 200, 60, 0, false),
+		"ties":    random(rand.New(rand.NewPCG(5, 6)), 200, 60, 0, true),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

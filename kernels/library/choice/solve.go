@@ -235,10 +235,14 @@ func (s *solver) bound(n *node, prices, worth []float64) (float64, []int) {
 		p := prices[i]
 		sum += p
 		for _, j := range n.in {
-			worth[j] += max(0, p-row[j])
+			if row[j] < p {
+				worth[j] += p - row[j]
+			}
 		}
 		for _, j := range n.free {
-			worth[j] += max(0, p-row[j])
+			if row[j] < p {
+				worth[j] += p - row[j]
+			}
 		}
 	}
 	taken := slices.Clone(n.in)
