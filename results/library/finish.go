@@ -10,14 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/library"
 	"tune/kernels/library/choice"
+	"tune/kernels/native"
 	"tune/results"
 )
 
@@ -264,8 +263,11 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 		}
 		if c := one.Confirmed; c != nil {
 			p.Ratio, p.Low, p.High = c.Ratio, c.Low, c.High
+			if c.Low <= 0 { // too few pairs for an interval
+				p.Low, p.High = c.Ratio, c.Ratio
+			}
 		}
-		if one.Unverified {
+		if one.Unverified || one.Confirmed != nil && one.Confirmed.Low <= 0 {
 			unverified++
 		}
 		pairs = append(pairs, p)
@@ -295,7 +297,10 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 // rules are the library's own, and simpler ones to hold it against, all trained on the same matrix.
 func (s *settled) rules(seed uint64) []choice.Rule {
 	growth := choice.Growth{Seed: kernels.Derive(seed, "tree of "+s.Function)}
-	return []choice.Rule{choice.Library(s.Variants, choice.Search{}, growth), choice.OneForAll()}
+	return []choice.Rule{
+		choice.Library(s.Variants, choice.Search{}, growth), choice.OneForAll(), choice.Nearest(), choice.Wisdom(),
+		choice.Classifier(s.chosen.Variants, growth),
+	}
 }
 
 func triple(e choice.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.High} }
@@ -338,51 +343,59 @@ func (s *settled) function() (library.Function, error) {
 	if err != nil {
 		return library.Function{}, err
 	}
-	f := library.Function{Name: s.Function, About: s.kernel.Info().Doc, Linkage: linkage, Tree: treeText{s}}
+	f := library.Function{Name: s.Function, About: s.kernel.Info().Doc, Linkage: linkage, Tree: s.planted(linkage)}
 	for _, v := range s.used {
 		one := s.variants[v]
 		f.Variants = append(f.Variants, library.Variant{Source: one.source, Point: one.Key, Tuned: s.Called(one.Tuned)})
+		f.Shapes = append(f.Shapes, s.dims(linkage, one.Tuned))
 	}
 	return f, nil
 }
 
-// treeText writes the tree of a task in C.
-type treeText struct{ *settled }
-
-// C returns the questions of the tree as if statements. dims are those of the shape, in the order of the linkage, of which a call may
-// fix some.
-func (t treeText) C(dims []string) string {
-	fields := make([]string, len(t.Fields))
-	for i, f := range t.Fields {
-		fields[i] = dims[slices.Index(dims, f)]
+// planted is the tree of a task over the dimensions of the linkage, of which a task may fix some. Its leaves are indices of used.
+func (s *settled) planted(l native.Linkage) *choice.Tree {
+	var dims []string
+	for _, d := range l.Dims {
+		if d.Dense == "" {
+			dims = append(dims, d.Name)
+		}
 	}
-	var text strings.Builder
-	t.node(&text, t.tree.Root, fields, "\t")
-	return text.String()
+	out := &choice.Tree{Root: s.graft(s.tree.Root)}
+	for _, f := range s.tree.Features {
+		var factors []int
+		for _, i := range f.Factors {
+			factors = append(factors, slices.Index(dims, s.Fields[i]))
+		}
+		out.Features = append(out.Features, choice.Feature{Factors: factors})
+	}
+	return out
 }
 
-func (t treeText) node(w *strings.Builder, n *choice.Node, fields []string, indent string) {
+// dims are all dimensions of a shape, of which calls give some.
+func (s *settled) dims(l native.Linkage, fields []int64) (out []int64) {
+	shape, err := kernels.ParseShape(s.kernel.Info().Shape, s.Text(PlannedShape{Fields: fields}))
+	if err != nil {
+		panic(err) // the variant was measured at it
+	}
+	for _, d := range l.Dims {
+		if d.Dense == "" {
+			out = append(out, int64(shape.Int(d.Name)))
+		}
+	}
+	return out
+}
+
+// graft copies a node, with the leaves of planted.
+func (s *settled) graft(n *choice.Node) *choice.Node {
+	if n == nil {
+		return nil
+	}
+	out := *n
 	if n.Leaf() {
-		fmt.Fprintf(w, "%sreturn %d; /* tuned at %s */\n", indent, slices.Index(t.used, n.Variant), t.Called(t.variants[n.Variant].Tuned))
-		return
+		out.Variant = slices.Index(s.used, n.Variant)
 	}
-	fmt.Fprintf(w, "%sif (%s <= %s) {\n", indent, t.product(n.Feature, fields), strconv.FormatFloat(n.Threshold, 'f', -1, 64))
-	t.node(w, n.Left, fields, indent+"\t")
-	fmt.Fprintf(w, "%s}\n", indent)
-	t.node(w, n.Right, fields, indent)
-}
-
-// product is the value of a feature in C: (double)m * n.
-func (t treeText) product(feature int, fields []string) string {
-	factors := t.tree.Features[feature].Factors
-	text := fields[factors[0]]
-	if len(factors) > 1 {
-		text = "(double)" + text
-	}
-	for _, f := range factors[1:] {
-		text += " * " + fields[f]
-	}
-	return text
+	out.Left, out.Right = s.graft(n.Left), s.graft(n.Right)
+	return &out
 }
 
 // manifestName is the file that says what the library came to.
