@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tune"
+	"tune/internal/plain"
+	"tune/kernels"
 	"tune/results"
 	"tune/results/library"
 	"tune/space"
@@ -138,4 +140,26 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 // share writes a regret as a percentage.
 func share(v float64) string {
 	return strings.Replace(fmt.Sprintf("%.1f %%", 100*v), "+Inf %", "unknown", 1)
+}
+
+// verifyLibrary verifies a library and prints what was found.
+func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
+	n := newNotice(a, quiet)
+	n.brief = true
+	v, err := library.Verify(ctx, library.VerifyOptions{
+		Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.library,
+	})
+	n.end()
+	if _, other := errors.AsType[*library.MismatchError](err); other || kernels.AsRejection(err) != nil {
+		return &exitError{exitFailed, fmt.Errorf("%w: verification failed", err)}
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.stdout, v)
+	}
+	fmt.Fprintf(a.stdout, "ok      %s are what the measurements make\n", plain.Count(v.Files, "file"))
+	_, err = fmt.Fprintf(a.stdout, "ok      %s of %s, right in %s\n", plain.Count(v.Variants, "variant"), plain.Count(v.Functions, "function"), plain.Count(v.Checks, "check"))
+	return err
 }

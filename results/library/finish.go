@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -305,17 +307,22 @@ func (s *settled) rules(seed uint64) []choice.Rule {
 
 func triple(e choice.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.High} }
 
-// write writes the files of the library.
-func (m *maker) write(all []*settled, report *Report) error {
+// files makes the files of the library, without its manifest.
+func (m *maker) files(all []*settled) (map[string][]byte, error) {
 	l := library.Library{Name: m.Plan.Name, About: "made by tune " + m.Version + " on " + m.machine.CPU}
 	for _, s := range all {
 		f, err := s.function()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l.Functions = append(l.Functions, f)
 	}
-	made, err := l.Files()
+	return l.Files()
+}
+
+// write writes the files of the library, and removes those of an earlier one that it no longer has.
+func (m *maker) write(all []*settled, report *Report) error {
+	made, err := m.files(all)
 	if err != nil {
 		return err
 	}
@@ -323,6 +330,15 @@ func (m *maker) write(all []*settled, report *Report) error {
 	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return err
+	}
+	if old, err := ReadReport(m.Dir); err == nil {
+		for name := range old.Files {
+			if _, ok := made[name]; !ok && filepath.IsLocal(filepath.FromSlash(name)) {
+				if err := os.Remove(filepath.Join(m.Dir, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
 	}
 	made[manifestName] = append(text, '\n')
 	for name, content := range made {

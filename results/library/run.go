@@ -133,19 +133,30 @@ func (m *maker) open() (release func(), err error) {
 			lock.Close()
 		}
 	}()
+	if err = m.load(); err != nil {
+		return nil, err
+	}
+	if m.Update {
+		m.before = m.spent
+	}
+	return func() { lock.Close() }, nil
+}
+
+// load reads what the directory holds of each task.
+func (m *maker) load() (err error) {
 	for _, p := range m.Plan.Tasks {
-		t := &task{TaskPlan: p, dir: filepath.Join(dir, p.Function)}
+		t := &task{TaskPlan: p, dir: filepath.Join(m.Dir, tuningDir, p.Function)}
 		if t.kernel, err = m.Find(p.Kernel); err != nil {
-			return nil, err
+			return err
 		}
 		if v := t.kernel.Info().Version; v != p.Version {
-			return nil, fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, p.Kernel, v, p.Version)
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, p.Kernel, v, p.Version)
 		}
 		if err = t.readVariants(); err != nil {
-			return nil, err
+			return err
 		}
 		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
-			return nil, err
+			return err
 		}
 		for _, one := range t.measured {
 			m.spent += one.Seconds
@@ -156,15 +167,12 @@ func (m *maker) open() (release func(), err error) {
 			case err == nil:
 				m.spent += run.Elapsed
 			case !begun(err):
-				return nil, err
+				return err
 			}
 		}
 		m.tasks = append(m.tasks, t)
 	}
-	if m.Update {
-		m.before = m.spent
-	}
-	return func() { lock.Close() }, nil
+	return nil
 }
 
 // begun reports whether an error says that a run has not begun.
