@@ -1,10 +1,15 @@
 package library
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,4 +92,360 @@ func run(t *testing.T, dir, name string, args ...string) string {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// TestLibrary builds a library, and links it as its README says.
+func TestLibrary(t *testing.T) {
+	dir, prefix := t.TempDir(), filepath.Join(t.TempDir(), "prefix")
+	l := product(t, "demo")
+	write(t, l, dir)
+	run(t, dir, "make", "install", "PREFIX="+prefix)
+
+	t.Run("selftest", func(t *testing.T) {
+		out := run(t, dir, "make", "check")
+		for _, want := range []string{`\nall right\n`, `demo_gemm: v0 [1-9]`, `without avx2:.* v1 0 times, v2 0 times, plain [1-9]`, `v0: [1-9][0-9]+ calls`} {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("no %q in:\n%s", want, out)
+			}
+		}
+		out = run(t, dir, "./build/selftest", "--hide", "avx2", "--rounds", "20")
+		if !strings.Contains(out, "v2 0 times") || strings.Contains(out, "without fma") {
+			t.Errorf("with --hide avx2:\n%s", out)
+		}
+	})
+	t.Run("bench", func(t *testing.T) {
+		out := run(t, dir, "make", "bench", "SHAPES=demo_gemm 3x20x20")
+		if !strings.Contains(out, "demo_gemm 3x20x20: v0 is chosen in ") {
+			t.Error(out)
+		}
+		if out, err := tool(t, dir, "./build/bench", "3x20").CombinedOutput(); err == nil || !strings.Contains(string(out), "3x20 is no shape") {
+			t.Errorf("a shape of two numbers: %v, %s", err, out)
+		}
+	})
+	t.Run("header", func(t *testing.T) {
+		strict := []string{"-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "include/demo.h"}
+		run(t, dir, "gcc", append([]string{"-std=c11", "-x", "c"}, strict...)...)
+		run(t, dir, "g++", append([]string{"-std=c++17", "-x", "c++"}, strict...)...)
+		run(t, dir, "gcc", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Iinclude", "src/dispatch.c", "selftest.c", "bench.c", "-Isrc")
+	})
+	t.Run("symbols", func(t *testing.T) {
+		for _, line := range strings.Split(run(t, dir, "nm", "-g", "--defined-only", "libdemo.a"), "\n") {
+			if f := strings.Fields(line); len(f) == 3 && !strings.HasPrefix(f[2], "demo_") {
+				t.Errorf("libdemo.a defines %s", f[2])
+			}
+		}
+		var names []string
+		for _, line := range strings.Split(run(t, dir, "nm", "-D", "--defined-only", "libdemo.so"), "\n") {
+			if f := strings.Fields(line); len(f) == 3 {
+				names = append(names, f[2])
+			}
+		}
+		if got := strings.Join(names, " "); got != "demo_gemm demo_gemm_choice" {
+			t.Errorf("libdemo.so defines %s", got)
+		}
+	})
+	t.Run("README", func(t *testing.T) { readme(t, dir, prefix) })
+	t.Run("two", func(t *testing.T) { two(t, l, prefix) })
+}
+
+// snippet returns a program of a README, in a language.
+func snippet(t *testing.T, text, lang, with string) string {
+	t.Helper()
+	for _, m := range regexp.MustCompile("(?s)```"+lang+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		if strings.Contains(m[1], with) {
+			return m[1]
+		}
+	}
+	t.Fatalf("the README has no program in %s with %q", lang, with)
+	return ""
+}
+
+// readme runs the programs of a README, which print an element of the product of ones.
+func readme(t *testing.T, dir, prefix string) {
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment := append(os.Environ(), "LD_LIBRARY_PATH="+prefix+"/lib", "PKG_CONFIG_PATH="+prefix+"/lib/pkgconfig", "GOFLAGS=", "GOWORK=off")
+	flags := []string{"-I" + prefix + "/include", "-L" + prefix + "/lib", "-ldemo"}
+	for _, test := range []struct {
+		lang, with, file string
+		command          []string
+	}{
+		{"c", "", "example.c", append([]string{"gcc", "-Wall", "-Werror", "-o", "example", "example.c"}, flags...)},
+		{"cpp", "", "example.cc", append([]string{"g++", "-Wall", "-Werror", "-o", "example", "example.cc"}, flags...)},
+		{"go", "cgo pkg-config", "example.go", []string{"go", "build", "-o", "example", "example.go"}},
+		{"python", "", "example.py", []string{"cp", "example.py", "example"}},
+	} {
+		t.Run(test.lang, func(t *testing.T) {
+			if test.lang == "go" {
+				if testing.Short() {
+					t.Skip("cgo takes a while")
+				}
+				tool(t, "", "pkg-config")
+			}
+			at := t.TempDir()
+			if err := os.WriteFile(filepath.Join(at, test.file), []byte(snippet(t, string(text), test.lang, test.with)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			build := tool(t, at, test.command[0], test.command[1:]...)
+			build.Env = environment
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			program := tool(t, at, "./example")
+			if test.lang == "python" {
+				program = tool(t, at, "python3", "example")
+			}
+			program.Env = environment
+			if out, err := program.CombinedOutput(); err != nil || strings.TrimSuffix(strings.TrimSpace(string(out)), ".0") != "4" {
+				t.Errorf("it prints %q: %v", out, err)
+			}
+		})
+	}
+}
+
+// linking is a program in C and C++ that calls two libraries at a shape with padded rows, compares them with three loops, and prints the
+// choices at the shapes of its arguments.
+const linking = `
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "demo.h"
+#include "other.h"
+
+enum { M = 37, N = 41, K = 29, LDA = 31, LDB = 50, LDC = 43 };
+static float a[M * LDA], b[K * LDB], c[M * LDC];
+
+static int wrong(void)
+{
+	for (int i = 0; i < M; i++)
+		for (int j = 0; j < LDC; j++) {
+			double sum = 0;
+			for (int p = 0; p < K; p++)
+				sum += (double)a[i * LDA + p] * (double)b[p * LDB + j];
+			if (j >= N && i < M - 1)
+				sum = 77;
+			if (i * LDC + j < (M - 1) * LDC + N && !(fabs(sum - (double)c[i * LDC + j]) < 1e-4))
+				return printf("C[%d,%d] is %g, want %g\n", i, j, (double)c[i * LDC + j], sum);
+		}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < M * LDA; i++)
+		a[i] = (float)(i % 17) - 8;
+	for (int i = 0; i < K * LDB; i++)
+		b[i] = (float)(i % 19) / 16;
+	for (int i = 0; i < M * LDC; i++)
+		c[i] = 77;
+	demo_gemm(M, N, K, a, LDA, b, LDB, c, LDC);
+	if (wrong())
+		return 1;
+	for (int i = 0; i < M * LDC; i++)
+		c[i] = 77;
+	other_gemm(M, N, K, a, LDA, b, LDB, c, LDC);
+	if (wrong())
+		return 1;
+	for (int i = 1; i + 2 < argc; i += 3)
+		printf("%d\n", demo_gemm_choice(atol(argv[i]), atol(argv[i + 1]), atol(argv[i + 2])));
+	return 0;
+}
+`
+
+// two links two libraries into one program in C and in C++, statically, and compares what the program chooses with the tree.
+func two(t *testing.T, l Library, prefix string) {
+	dir := t.TempDir()
+	write(t, product(t, "other"), dir)
+	run(t, dir, "make", "libother.a", "CFLAGS=-O0")
+	if err := os.WriteFile(filepath.Join(dir, "two.c"), []byte(linking), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	libraries := []string{"-I" + prefix + "/include", "-Iinclude", "-x", "none", filepath.Join(prefix, "lib/libdemo.a"), "libother.a", "-lm", "-pthread"}
+	run(t, dir, "gcc", slices.Concat([]string{"-Wall", "-Wextra", "-Werror", "-o", "two_c", "-x", "c", "two.c"}, libraries)...)
+	run(t, dir, "g++", slices.Concat([]string{"-Wall", "-Wextra", "-Werror", "-o", "two_cc", "-x", "c++", "two.c"}, libraries)...)
+	run(t, dir, "./two_c")
+	var shapes []string
+	var want []int
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		s := []int64{1 + r.Int64N(9), 1 + r.Int64N(200), 1 + r.Int64N(200)}
+		if r.IntN(3) == 0 {
+			s = []int64{64 + r.Int64N(2), 64, 32}
+		}
+		if r.IntN(20) == 0 {
+			s = []int64{1 << 40, 1 << 40, 1 << 40}
+		}
+		want = append(want, l.Functions[0].Tree.At(s))
+		for _, n := range s {
+			shapes = append(shapes, fmt.Sprint(n))
+		}
+	}
+	machine := nativetest.Here(t)
+	for n, line := range strings.Fields(run(t, dir, "./two_cc", shapes...)) {
+		expected := want[n]
+		if expected == 1 && !slices.Contains(machine.ISAs, "avx512") || expected == 2 && !slices.Contains(machine.ISAs, "avx2") {
+			expected = -1
+		}
+		if line != fmt.Sprint(expected) {
+			t.Errorf("at %v the program chooses %s, the tree %d", shapes[3*n:3*n+3], line, expected)
+		}
+	}
+}
+
+// ctypesProgram multiplies with padded rows, and compares with three loops.
+const ctypesProgram = `
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+f = library.demo_gemm
+pointer, whole = ctypes.POINTER(ctypes.c_float), ctypes.c_int64
+f.argtypes = [whole, whole, whole, pointer, whole, pointer, whole, pointer, whole]
+f.restype = None
+m, n, k, lda, ldb, ldc = 7, 11, 5, 6, 13, 17
+a = (ctypes.c_float * (m * lda))(*[i % 7 - 3 for i in range(m * lda)])
+b = (ctypes.c_float * (k * ldb))(*[i % 5 - 2 for i in range(k * ldb)])
+c = (ctypes.c_float * (m * ldc))(*[77] * (m * ldc))
+f(m, n, k, a, lda, b, ldb, c, ldc)
+for i in range(m):
+    for j in range(ldc):
+        want = sum(a[i * lda + p] * b[p * ldb + j] for p in range(k)) if j < n else 77
+        assert c[i * ldc + j] == want, (i, j, c[i * ldc + j], want)
+f(m, n, 0, a, lda, b, ldb, c, ldc)
+assert c[n - 1] == 0 and c[n] == 77
+f(0, n, k, None, lda, b, ldb, None, ldc)
+`
+
+// TestCtypes: Python calls the shared library, also with empty dimensions.
+func TestCtypes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, product(t, "demo"), dir)
+	run(t, dir, "make", "libdemo.so", "CFLAGS=-O0")
+	run(t, dir, "python3", "-c", ctypesProgram, filepath.Join(dir, "libdemo.so"))
+}
+
+// TestSelftestFaults: the self-test finds variants that are wrong, names them, and ends with status 1.
+func TestSelftestFaults(t *testing.T) {
+	dir := t.TempDir()
+	l := product(t, "demo")
+	write(t, l, dir)
+	run(t, dir, "make", "check", "CFLAGS=-O0", "ROUNDS=50")
+	files, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, after, want string }{
+		{"a wrong element", "if (dims[0] == 7) c[0] += 1;", `v0 at m=7 .*C\[0,0\] is .* by the plain form`},
+		{"beyond the last column", "if (dims[5] > dims[1] && dims[0] > 1) c[dims[1]] = 0;", `v0 at .*C\[0,[0-9]+\] is beyond the last column and was written`},
+		{"before the beginning", "c[-1] = 0;", `v0 at .*C was written [1-4] bytes before its beginning`},
+		{"after the end", "c[(dims[0] - 1) * dims[5] + dims[1]] = 0;", `v0 at .*beyond its end`},
+		{"an input", "((float *)args[1])[0] = 3;", `v0 at .*B was written, which is only read`},
+		{"at one shape", "if (dims[0] == 50 && dims[1] == 47 && dims[2] == 33 && dims[3] == 33) c[5] = 0;", `v0 at m=50 n=47 k=33 lda=33 .*C\[0,5\]`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			const head = "void tune_kernel("
+			text := strings.Replace(string(files["src/gemm_v0.c"]), head, "static void right(", 1) +
+				head + "void *const *args, const i64 *dims)\n{\n\tfloat *c = args[2];\n\tright(args, dims);\n\t" + test.after + "\n}\n"
+			if err := os.WriteFile(filepath.Join(dir, "src/gemm_v0.c"), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			finds(t, dir, test.want)
+		})
+	}
+	t.Run("features", func(t *testing.T) {
+		for name, from := range map[string]string{"src/gemm_v0.c": "", "src/dispatch.c": ".needs & ~demo_features()"} {
+			text := strings.Replace(string(files[name]), from, ".needs & 0", map[bool]int{true: 1}[from != ""])
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finds(t, dir, `dispatcher at .*v[12] was chosen, and the processor lacks what that needs`)
+	})
+}
+
+// finds runs the self-test of a directory, which has to find a fault.
+func finds(t *testing.T, dir, want string) {
+	t.Helper()
+	out, err := tool(t, dir, "make", "check", "CFLAGS=-O0").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "Error 1") || strings.Contains(string(out), "all right") || !regexp.MustCompile("FAULT: demo_gemm "+want).Match(out) {
+		t.Errorf("want %s: %v\n%s", want, err, out)
+	}
+}
+
+// TestSanitized runs the self-test under the tools of the compiler that watch memory and arithmetic.
+func TestSanitized(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
+	dir := t.TempDir()
+	const flags = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+	if err := os.WriteFile(filepath.Join(dir, "a.c"), []byte("int main(void) { return 0; }\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := tool(t, dir, "gcc", append(strings.Fields(flags), "a.c")...).CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	write(t, product(t, "demo"), dir)
+	run(t, dir, "make", "check", "CFLAGS="+flags, "ROUNDS=60")
+}
+
+// TestFiles: the files of a library are the same each time, and say what they are.
+func TestFiles(t *testing.T) {
+	l := product(t, "demo")
+	l.About = "of */ a\nrun \\"
+	first, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := l.Files()
+	if err != nil || !maps.EqualFunc(first, second, bytes.Equal) {
+		t.Errorf("the second time other files: %v", err)
+	}
+	for name, want := range map[string]string{
+		"include/demo.h": " * of * / a run\n", "Makefile": "# of */ a run\n", "demo.pc.in": "Description: of */ a run\nVersion: 1\n",
+		"src/gemm_v1.c": "#error \"compile this file with -mavx512f", "src/gemm_v2.c": "Tuned for m=120,n=130,k=140", "src/gemm_plain.c": "the plain form",
+		"CMakeLists.txt": `PROPERTIES COMPILE_OPTIONS "-O2;-ffp-contract=fast;-mavx2;-mfma;-pthread;-D_GNU_SOURCE")`, "manifest.json": "{}",
+		"README.md": "`demo_gemm`: C = A·B. 3 variants, of up to 2 threads.",
+	} {
+		if !strings.Contains(string(first[name]), want) {
+			t.Errorf("%s has no %q:\n%s", name, want, first[name])
+		}
+	}
+}
+
+// TestCheck: what cannot be a library is refused, with what is wrong.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		want   string
+		change func(*Library)
+	}{
+		{"name", func(l *Library) { l.Name = "2x" }},
+		{"word of C", func(l *Library) { l.Functions[0].Name = "int" }},
+		{"no function", func(l *Library) { l.Functions = nil }},
+		{"version", func(l *Library) { l.Version = "1\n2" }},
+		{"twice", func(l *Library) { l.Functions = append(l.Functions, l.Functions[0]) }},
+		{"no variants", func(l *Library) { l.Functions[0].Variants = nil }},
+		{"variant 3 of 3", func(l *Library) { l.Functions[0].Tree = &choice.Tree{Root: &choice.Node{Variant: 3}} }},
+		{"dimension 3 of 3", func(l *Library) { l.Functions[0].Tree.Features = choice.Features(4) }},
+		{"-march=native", func(l *Library) { l.Functions[0].Variants[0].Source.Flags = []string{"-march=native"} }},
+		{"the flag \"-O2 -x\"", func(l *Library) { l.Functions[0].Variants[0].Source.Flags = []string{"-O2 -x"} }},
+		{"-mamx-tile", func(l *Library) { l.Functions[0].Variants[1].Source.Flags = []string{"-mamx-tile"} }},
+		{"every processor", func(l *Library) { l.Functions[0].Linkage.Plain.Flags = []string{"-mavx2"} }},
+		{"want c", func(l *Library) { l.Functions[0].Variants[1].Source.Lang = "c++" }},
+		{"laid out ahead", func(l *Library) { l.Functions[0].Variants[1].Source.Pack = &native.Pack{} }},
+		{"has 2 dimensions: want 3", func(l *Library) { l.Functions[0].Shapes = [][]int64{{1, 2}} }},
+		{"extents of 0", func(l *Library) { l.Functions[0].Linkage.Extents = nil }},
+		{"type const double *", func(l *Library) { l.Functions[0].Linkage.Buffers[0].Type = "const double *" }},
+		{"no buffer is written", func(l *Library) { l.Functions[0].Linkage.Buffers[2].Type = "const float *" }},
+		{"two parameters", func(l *Library) { l.Functions[0].Linkage.Buffers[2].Name = "m" }},
+		{"names of dimensions", func(l *Library) { l.Functions[0].Linkage.Extents[0].Rows = "q" }},
+		{"no dimension of the shape", func(l *Library) { l.Functions[0].Linkage.Dims[3].Dense = "lda" }},
+		{"no dimension", func(l *Library) { l.Functions[0].Linkage.Tolerance.Root = "z" }},
+	} {
+		l := product(t, "demo")
+		test.change(&l)
+		if _, err := l.Files(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("want an error with %q: %v", test.want, err)
+		}
+	}
 }
