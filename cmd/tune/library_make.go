@@ -142,6 +142,35 @@ func share(v float64) string {
 	return strings.Replace(fmt.Sprintf("%.1f %%", 100*v), "+Inf %", "unknown", 1)
 }
 
+// checkLibrary reads the file of a library and prints its plan.
+func (a *app) checkLibrary(path string, asJSON bool) error {
+	f, err := library.ReadFile(path)
+	if err != nil {
+		return usage(err)
+	}
+	plan, err := f.Plan(a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+	if err != nil {
+		return usage(err)
+	}
+	if asJSON {
+		return printJSON(a.stdout, plan)
+	}
+	for _, t := range plan.Tasks {
+		fmt.Fprintf(a.stdout, "%s_%s: kernel %s", plan.Name, t.Function, t.Kernel)
+		if t.Fixed != "" {
+			fmt.Fprintf(a.stdout, " with %s", t.Fixed)
+		}
+		fmt.Fprintf(a.stdout, ", at most %s\n  searched   ", plain.Count(t.Variants, "variant"))
+		var shapes []string
+		for _, r := range t.Representatives {
+			shapes = append(shapes, t.Called(t.Training[r].Fields))
+		}
+		fmt.Fprintf(a.stdout, "%s: %s\n  measured   %s\n  held out   %s\n", plain.Count(len(shapes), "shape"), strings.Join(shapes, "; "),
+			plain.Count(len(t.Training), "shape"), plain.Count(len(t.HeldOut), "shape"))
+	}
+	return nil
+}
+
 // verifyLibrary verifies a library and prints what was found.
 func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
 	n := newNotice(a, quiet)

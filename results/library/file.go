@@ -101,6 +101,16 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
+// IsFile reports whether a YAML file is that of a library: it lists tasks.
+func IsFile(path string) bool {
+	text, err := files.Read(path, files.Settings)
+	if err != nil {
+		return false
+	}
+	var top map[string]yaml.Node
+	return yaml.Unmarshal(text, &top) == nil && top["tasks"].Kind != 0
+}
+
 // unknownField matches what the YAML package says of a field that a struct does not have.
 var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
 

@@ -330,7 +330,7 @@ func (p *planner) represent() error {
 	if len(training) == 0 {
 		return errors.New("library: a task without shapes")
 	}
-	points := make([][]float64, len(training))
+	points, weights := make([][]float64, len(training)), make([]float64, len(training))
 	for i, s := range training {
 		problem, _, err := p.linked(p.plan.Called(s.Fields))
 		if err != nil {
@@ -339,8 +339,12 @@ func (p *planner) represent() error {
 		for _, v := range s.Fields {
 			points[i] = append(points[i], math.Log2(float64(max(v, 1))))
 		}
-		if w := problem.Work(); w.Ops > 0 && w.Bytes > 0 {
+		w := problem.Work()
+		if w.Ops > 0 && w.Bytes > 0 {
 			points[i] = append(points[i], math.Log2(w.Ops/w.Bytes))
+		}
+		if weights[i] = s.Weight; p.plan.Counted {
+			weights[i] *= max(w.Ops, w.Bytes, 1) // roughly the time of all calls
 		}
 	}
 	most := min(or(p.task.Representatives, p.plan.Variants+p.plan.Variants/2), len(training))
@@ -352,8 +356,8 @@ func (p *planner) represent() error {
 				continue
 			}
 			sum := 0.0
-			for i, s := range training {
-				sum += s.Weight * min(nearest[i], distance(points[c], points[i]))
+			for i := range training {
+				sum += weights[i] * min(nearest[i], distance(points[c], points[i]))
 			}
 			if sum < least {
 				best, least = c, sum
