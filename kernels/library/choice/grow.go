@@ -37,7 +37,63 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newTerms(m).tree(variants, g), nil
+}
+
+// Fit returns a tree of at most k variants with a small weighted regret.
+//
+// The variants of Choose are the best where each shape finds its fastest one. A tree does not find all of them, and a variant that is
+// the fastest here and slow there is worth less to it. So Fit makes a second set: it grows a tree of all variants, takes the
+// shapes of a leaf together as one, and chooses for these. Of the trees of both sets it returns the one with the least
+// regret on the matrix, and of equals that of Choose. Members of Must take part in both sets, and a tree need not use them.
+func Fit(m Matrix, k int, s Search, g Growth) (*Tree, error) {
+	if err := s.check(m, k); err != nil {
+		return nil, err
+	}
 	t := newTerms(m)
+	all := t.undominated(nil)
+	g, err := g.check(m, all)
+	if err != nil {
+		return nil, err
+	}
+	first := t.tree(t.solve(k, s, noGoal).set, g)
+	second := t.tree(t.together(t.tree(all, g)).solve(k, s, noGoal).set, g)
+	if t.of(second) < t.of(first)-rounding {
+		return second, nil
+	}
+	return first, nil
+}
+
+// of returns what a tree adds up to.
+func (t terms) of(tree *Tree) float64 {
+	sum := 0.0
+	for i, s := range t.m.Shapes {
+		sum += t.costs[i][tree.At(s.Fields)]
+	}
+	return sum
+}
+
+// together returns terms with one row for all shapes that come to the same leaf of a tree.
+func (t terms) together(tree *Tree) terms {
+	out := terms{m: t.m, penalty: t.penalty}
+	at := map[*Node]int{}
+	for i, s := range t.m.Shapes {
+		leaf := tree.leaf(s.Fields)
+		row, ok := at[leaf]
+		if !ok {
+			row = len(out.costs)
+			at[leaf] = row
+			out.costs = append(out.costs, make([]float64, len(t.m.Variants)))
+		}
+		for j, c := range t.costs[i] {
+			out.costs[row][j] += c
+		}
+	}
+	return out
+}
+
+// tree grows and prunes a tree of some variants. The growth has been checked.
+func (t terms) tree(variants []int, g Growth) *Tree {
 	gr := newGrower(t, g.Features)
 	gr.variants = slices.Compact(slices.Sorted(slices.Values(variants)))
 	gr.vectors = t.costs
@@ -50,14 +106,14 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	gr.about = slices.DeleteFunc(slices.Clone(all), func(f int) bool { return len(g.Features[f].Factors) > 1 })
 	simple, gain := p.tree(rows)
 	if len(gr.about) == len(all) {
-		return simple, nil
+		return simple
 	}
 	gr.about = all
 	tree, more := p.tree(rows)
 	if more > gain+rounding {
-		return tree, nil
+		return tree
 	}
-	return simple, nil
+	return simple
 }
 
 // tree grows a tree and prunes it, and returns its gain over a leaf in cross-validation.
