@@ -84,10 +84,11 @@ func CrossPairs(r Rule, m Matrix, folds int, seed uint64) ([]Pair, error) {
 	}
 	out := make([]Pair, len(m.Shapes))
 	order := rand.New(rand.NewPCG(seed, uint64(folds))).Perm(len(m.Shapes))
+	rows := newTerms(m).order
 	for fold := range folds {
 		var heldOut []int
 		for at := fold; at < len(order); at += folds {
-			heldOut = append(heldOut, order[at])
+			heldOut = append(heldOut, rows[order[at]])
 		}
 		train, held := m.Split(heldOut)
 		c, err := r.Train(train)

@@ -233,6 +233,19 @@ func TestOrderOfRows(t *testing.T) {
 				t.Fatalf("trial %d: shape %d uses %d, and in another order %d", trial, i, c.Use[i], d.Use[at])
 			}
 		}
+		p, err := CrossPairs(OneForAll(), m, 4, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := CrossPairs(OneForAll(), other, 4, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, i := range order {
+			if p[i] != q[at] {
+				t.Fatalf("trial %d: shape %d has the pair %+v, and in another order %+v", trial, i, p[i], q[at])
+			}
+		}
 		for _, rule := range []Rule{Library(4, Search{}, Growth{Seed: 3}), OneForAll(), Classifier(nil, Growth{})} {
 			a, err := rule.Train(m)
 			if err != nil {
