@@ -144,6 +144,12 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("libdemo.so defines %s", got)
 		}
 	})
+	t.Run("CMake", func(t *testing.T) {
+		build := t.TempDir()
+		run(t, dir, "cmake", "-S", ".", "-B", build)
+		run(t, dir, "cmake", "--build", build)
+		run(t, build, "ctest")
+	})
 	t.Run("README", func(t *testing.T) { readme(t, dir, prefix) })
 	t.Run("two", func(t *testing.T) { two(t, l, prefix) })
 }
