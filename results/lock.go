@@ -101,3 +101,7 @@ func writeHolder(file *os.File) error {
 	_, err := file.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
 	return err
 }
+
+// Lock locks a directory for writers of this machine, as a run directory is locked. Closing the file releases the lock. Where another
+// process has it, the error is an *InUseError.
+func Lock(dir string) (io.Closer, error) { return acquireLock(dir) }

@@ -264,7 +264,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
-		a.cacheCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
+		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
 	a.complete(root)
 	return root
 }

@@ -25,6 +25,7 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/user"
 	"tune/results"
+	"tune/results/library"
 	"tune/search"
 	"tune/space"
 )
@@ -708,13 +709,16 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `verify rebuilds a schedule from its point and checks the result on fresh inputs. It also checks the program that was saved
 beside the schedule. It fails if either is wrong, has another cost, or differs from the other. A saved program that has to be
 compiled is run only if it is, byte for byte, what the point builds. Given a run directory, it verifies best.json there. In a run
-directory, the schedule must also agree with the journal.` + aboutConsent,
+directory, the schedule must also agree with the journal.
+
+Given the folder of a library, it writes the files of the library again and compares them with those in the folder, byte for byte,
+and checks each variant on fresh inputs. It runs nothing from the folder.` + aboutConsent,
 		Example: `  tune verify runs/treehash-20260102-150405-1/best.json
   tune verify best.json --checks 100
   tune verify best.json --config my.yaml
   tune verify best.json --data elsewhere/convolution_A100.cache.json.gz
   tune verify downloaded/my-kernel-20260102-150405-1 --yes`,
-		Args: exactly(1, "the file of a schedule, or the directory of a run"),
+		Args: exactly(1, "the file of a schedule, or the directory of a run or a library"),
 	}
 	checks := c.Flags().Int("checks", tune.ExportChecks, "`number` of fresh inputs")
 	config := c.Flags().StringP("config", "c", "", "YAML `file` of your own kernel, if the schedule is not in its run directory")
@@ -729,6 +733,9 @@ directory, the schedule must also agree with the journal.` + aboutConsent,
 			return err
 		}
 		path := args[0]
+		if library.IsLibrary(path) {
+			return a.verifyLibrary(c.Context(), path, *checks, *asJSON, *quiet)
+		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			if path, err = scheduleIn(path); err != nil {
 				return err

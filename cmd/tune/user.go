@@ -22,6 +22,7 @@ import (
 	"tune/kernels/native/cc"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
+	"tune/results/library"
 	"tune/space"
 )
 
@@ -205,7 +206,8 @@ run would. It also tries the reference on several inputs, and warns if its resul
 or are no larger than their tolerance. --static skips everything after the file, and starts no process except compilers to
 ask for their version.
 
-It also reads the files of settings that a run would read (see tune config). If FILE holds only settings, it checks those.`,
+It also reads the files of settings that a run would read (see tune config). If FILE holds only settings, it checks those. If it is the
+file of a library, check lists the shapes that 'tune library' would search, measure and hold out.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
@@ -219,6 +221,9 @@ It also reads the files of settings that a run would read (see tune config). If 
 			return usage(err)
 		}
 		check := func() (*checkReport, error) { return a.check(c, args[0], set, *static, *show) }
+		if library.IsFile(args[0]) {
+			return a.checkLibrary(args[0], *asJSON)
+		}
 		if settingsIn(args[0]) {
 			check = func() (*checkReport, error) { return a.checkSettings(c, args[0]) }
 		}

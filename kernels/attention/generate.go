@@ -89,7 +89,7 @@ func (a *Spec) knobs(p space.Point) knobs {
 		tile = p.Int("query_tile")
 	}
 	tile = min(tile, a.queries*k.Together)
-	k.TileRows = (tile + k.Rows - 1) / k.Rows * k.Rows
+	k.TileRows = cgen.Ceil(tile, k.Rows) * k.Rows
 	k.KeyPanels, k.ValuePanel = p.Str("keys") == layoutPanels, p.Str("values") == layoutPanels
 	k.Columns, k.Unroll = p.Int("columns"), p.Int("unroll")
 	if k.KeyPanels {

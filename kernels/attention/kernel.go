@@ -61,11 +61,7 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: k.Host})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{p.(*native.Problem), spec, k.Host}, nil
+	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
 }
 
 // Fields returns the fields of a shape.

@@ -10,20 +10,6 @@ import (
 	"tune/space"
 )
 
-// problem is the problem of a shape, with the libraries that compute the same.
-type problem struct {
-	*native.Problem
-	spec *Spec
-	host *native.Host
-}
-
-// Traits says, beside what all problems of generated code can do, which libraries there are.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
-}
-
 // The dimensions of a call, by their numbers.
 const (
 	dimQueries = iota
@@ -43,25 +29,25 @@ const (
 )
 
 // peers returns ggml in both forms that it has: in one pass, and by all scores with the values turned ahead.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
+func (a *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	return peers.Select(names, []peers.Offer{peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
-		family, scored := p.spec.forPeers()
-		made, err := native.New(family, native.Options{Host: p.host})
+		family, scored := a.forPeers()
+		baseline := a.presets[0].Point
+		wrap, err := peers.WrapAs(p.Host(), family, baseline)
 		if err != nil {
 			return nil, err
 		}
-		baseline := p.spec.presets[0].Point
-		once := p.spec.asGraph()
+		once := a.asGraph()
 		naive := once
 		naive.Naive = true
 		turn := peers.Turned(once.Type.Bytes, true, func(d []int64) (heads, tokens, width int64) {
 			return d[dimKVHeads], d[dimContext], d[dimHead]
 		})
-		byScores, err := peers.Packed(p.host, scored, baseline, argV, turn, g.Source(naive.Graph(), peers.Plain, p.spec.threads))
+		byScores, err := peers.Packed(p.Host(), scored, baseline, argV, turn, g.Source(naive.Graph(), peers.Plain, a.threads))
 		if err != nil {
 			return nil, err
 		}
-		onePass := made.(*native.Problem).Wrap(g.Source(once.Graph(), peers.Plain, p.spec.threads), baseline)
+		onePass := wrap(g.Source(once.Graph(), peers.Plain, a.threads))
 		return []kernels.Peer{{Name: "ggml", Candidate: onePass}, {Name: "ggml-naive", Candidate: byScores, Optional: true}}, nil
 	})})
 }

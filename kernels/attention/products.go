@@ -116,7 +116,7 @@ func (g *generator) dotScores() {
 			}
 		}
 	})
-	groups := (len(all) + g.Lanes - 1) / g.Lanes
+	groups := cgen.Ceil(len(all), g.Lanes)
 	g.Line("float sums[%d] __attribute__((aligned(64)));", groups*g.Lanes)
 	if len(all)%g.Lanes != 0 {
 		g.Line("const vec none = { 0 };")

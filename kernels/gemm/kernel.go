@@ -45,33 +45,16 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: k.Host})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{p.(*native.Problem), spec}, nil
-}
-
-// problem is a product that installed libraries compute too.
-type problem struct {
-	*native.Problem
-	spec *Spec
-}
-
-// Traits are those of every native problem, and the libraries.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
+	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
 }
 
 // peers returns the products of the named libraries, all of which have to be installed, or of all libraries.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
-	wrap := func(s native.Source) kernels.Candidate { return p.Wrap(s, p.spec.presets[0].Point) }
-	transposed, threads := p.spec.layout == LayoutNT, p.spec.threads
+func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
+	wrap := func(s native.Source) kernels.Candidate { return p.Wrap(s, g.presets[0].Point) }
+	transposed, threads := g.layout == LayoutNT, g.threads
 	offers := peers.OfLibraries(wrap, func(l peers.Library) native.Source { return l.Sgemm(transposed, threads) })
-	ggml := peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
-		return []kernels.Peer{{Name: "ggml", Candidate: wrap(g.Source(peers.MulMat(peers.F32), peers.Plain, threads))}}, nil
+	ggml := peers.OfGGML(func(l peers.GGML) ([]kernels.Peer, error) {
+		return []kernels.Peer{{Name: "ggml", Candidate: wrap(l.Source(peers.MulMat(peers.F32), peers.Plain, threads))}}, nil
 	})
 	if !transposed {
 		ggml.Unfit = "multiplies by rows of weights alone: say layout=" + LayoutNT + " in --shapes"

@@ -13,6 +13,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -235,7 +236,7 @@ func (o *operands) prepare(ctx context.Context) (err error) {
 	}
 	o.block = blockWidth(d.K)
 	o.weights = weights(r, d.N)
-	o.sums, err = o.times(ctx, nil, (d.N+o.block-1)/o.block, func(n int, to []float64) { o.weighted(n*o.block, min((n+1)*o.block, d.N), to) })
+	o.sums, err = o.times(ctx, nil, cgen.Ceil(d.N, o.block), func(n int, to []float64) { o.weighted(n*o.block, min((n+1)*o.block, d.N), to) })
 	return err
 }
 
@@ -349,7 +350,7 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) {
 	if err := o.verdict(w); err != nil {
 		return w.deviation(), err
 	}
-	blocks := (d.N + o.block - 1) / o.block
+	blocks := cgen.Ceil(d.N, o.block)
 	suspects := make([][]int, d.M) // the blocks of each row that are off
 	_ = parallel(context.Background(), d.M, 64, func(from, to int) {
 		for i := from; i < to; i++ {

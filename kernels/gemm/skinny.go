@@ -1,6 +1,10 @@
 package gemm
 
-import "fmt"
+import (
+	"fmt"
+
+	"tune/kernels/native/cgen"
+)
 
 // skinnyLimit is the largest number of rows or columns of a skinny product.
 const skinnyLimit = 32
@@ -109,7 +113,7 @@ func (s *skinnyWriter) each(v, bound string, n, full int, body func(rows int)) {
 }
 
 // hold returns the number of rows of X that are copied at once: a multiple of MR.
-func (s *skinnyWriter) hold() int { return ceil(s.small, s.c.MR) * s.c.MR }
+func (s *skinnyWriter) hold() int { return cgen.Ceil(s.small, s.c.MR) * s.c.MR }
 
 // dot writes the form with tiles of MR × NR dot products, and returns the size of its scratch memory.
 func (s *skinnyWriter) dot() (scratch int) {

@@ -112,7 +112,7 @@ func tileParameters(m native.Machine, layout string, d Dims, method string) []sp
 	if layout == LayoutNT {
 		ps = append(ps, space.Bool("swap").If(isTiled).Describe("tiles of the transposed result: A gives the vectors and is packed, B is broadcast"))
 	}
-	vectors := ceil(cols, 4)
+	vectors := cgen.Ceil(cols, 4)
 	ps = append(ps,
 		space.Range("mr", 1, min(maxRows, rows)).WithDefault(min(start.mr, rows)).If(fastForms(method)).Describe("rows of a register tile"),
 		space.Range("nv", 1, min(maxVectors, vectors)).WithDefault(min(start.nv, vectors)).If(isTiled).Describe("vectors in each row of a register tile"))
@@ -296,16 +296,16 @@ func tiledStart(isa, layout string, d Dims) map[string]any {
 		values["swap"] = true
 		rows, cols = d.N, d.M
 	}
-	values["mr"], values["nv"] = min(tile.mr, rows), min(tile.nv, ceil(cols, 4))
+	values["mr"], values["nv"] = min(tile.mr, rows), min(tile.nv, cgen.Ceil(cols, 4))
 	mostRows, mostCols := tileSides(layout, d)
 	if few || d.K*d.N <= 1<<18 {
 		values["kc"], values["mc"], values["nc"] = min(d.K, 512), min(mostRows, 512), min(mostCols, 1024)
 		if layout == LayoutNN {
 			values["next_y"] = d.K*d.N > 1<<18
 			if rows <= 4 {
-				values["nv"], values["nc"] = min(2*tile.nv, ceil(cols, 4)), min(mostCols, 4096)
+				values["nv"], values["nc"] = min(2*tile.nv, cgen.Ceil(cols, 4)), min(mostCols, 4096)
 				if isa != cgen.AVX512 {
-					values["mr"], values["nv"] = min(2, rows), min(4, ceil(cols, 4))
+					values["mr"], values["nv"] = min(2, rows), min(4, cgen.Ceil(cols, 4))
 				}
 			}
 		}

@@ -1,6 +1,10 @@
 package gemm
 
-import "fmt"
+import (
+	"fmt"
+
+	"tune/kernels/native/cgen"
+)
 
 // tiledWriter writes one copy of the tiled form. A tile multiplies MR rows of the operand X, whose elements are broadcast, by NV
 // vectors of the operand Y. It keeps its part of the result in registers for KC steps of K. For C = A·B, X is A and Y is B. For
@@ -33,11 +37,9 @@ func newTiledWriter(w *writer, c Config, nt bool, d Dims) *tiledWriter {
 // balance returns a block size that divides n into equal parts. The size is at most about limit, and is rounded up to a multiple
 // of unit.
 func balance(n, limit, unit int) int {
-	parts := ceil(n, max(limit, 1))
-	return ceil(ceil(n, parts), unit) * unit
+	parts := cgen.Ceil(n, max(limit, 1))
+	return cgen.Ceil(cgen.Ceil(n, parts), unit) * unit
 }
-
-func ceil(a, b int) int { return (a + b - 1) / b }
 
 func (t *tiledWriter) nr() int    { return t.c.NV * t.c.Lanes() }
 func (t *tiledWriter) lanes() int { return t.c.Lanes() }
@@ -89,7 +91,7 @@ func (t *tiledWriter) colStrips() []strip {
 	if t.c.Tail == TailScalar {
 		rest -= rest % t.lanes()
 	}
-	s := strip{ceil(rest, t.lanes()), rest%t.lanes() != 0}
+	s := strip{cgen.Ceil(rest, t.lanes()), rest%t.lanes() != 0}
 	if s.size > 1 && t.hasRest() || s.size == 1 && t.fixed != nil {
 		out = append(out, s)
 	}
@@ -424,7 +426,7 @@ func (t *tiledWriter) scratch() (bytes int) {
 	c := t.c
 	t.Open("struct scratch")
 	field := func(name string, n int) {
-		n = ceil(n, 16) * 16
+		n = cgen.Ceil(n, 16) * 16
 		t.Line("float %s[%d] __attribute__((aligned(64)));", name, n)
 		bytes += 4 * n
 	}
@@ -432,7 +434,7 @@ func (t *tiledWriter) scratch() (bytes int) {
 		field("x", t.mc*t.kc)
 	}
 	if c.PackY {
-		field("y", ceil(t.nc, t.nr())*t.nr()*t.kc)
+		field("y", cgen.Ceil(t.nc, t.nr())*t.nr()*t.kc)
 	}
 	if c.Tail == TailPadded {
 		if !c.PackX {

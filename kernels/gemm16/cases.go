@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"tune/kernels"
@@ -30,17 +29,12 @@ const (
 type operands struct {
 	size
 	*Type
-	a, b  []float32        // m × k, n × k
-	small bool             // some of them may count as zero
-	rows  map[int][]result // of C, that are known
-	cols  map[int][]result
-	whole bool // whether rows has all of C
+	a, b  []float32       // m × k, n × k
+	small bool            // some of them may count as zero
+	known *native.Sampled // results of C; nil before compute
 	// product is B·x of Freivalds's test, made at its first use.
 	product func() *product
 }
-
-// result is what an element has to be, and how far it may be from it.
-type result struct{ want, limit float64 }
 
 // Tolerance is how far a result may be from the exact one, relative to the sum of the sizes of what is added up for it.
 func Tolerance(k int) float64 { return 0x1p-24 * (8*math.Sqrt(float64(k)) + 64) }
@@ -298,60 +292,19 @@ func (t *Type) precision() int {
 // are, and all results of a row together by Freivalds's test.
 const wholeLimit = 1 << 26
 
-// someLines is how many rows, and columns, are compared of a large product.
-const someLines = 16
-
 // compute fills in the reference: whole up to so many multiply-adds.
 func (o *operands) compute(rng *rand.Rand, limit int) {
-	o.rows, o.cols = map[int][]result{}, map[int][]result{}
-	o.whole = o.m*o.n*o.k <= limit
-	var rows, cols []int
-	for i := range o.m {
-		if o.whole || i == o.m-1 {
-			rows = append(rows, i)
-		}
-	}
-	if !o.whole {
-		cols = append(cols, o.n-1)
-		for range someLines {
-			cols = append(cols, rng.IntN(o.n))
-		}
-		// A row costs as much as all of B.
-		for range min(someLines, 1+limit/(o.n*o.k)) {
-			rows = append(rows, rng.IntN(o.m))
-		}
-		slices.Sort(rows)
-		slices.Sort(cols)
-		rows, cols = slices.Compact(rows), slices.Compact(cols)
-	}
-	for _, i := range rows {
-		row := make([]result, o.n)
-		native.InParts(o.n, func(from, to int) {
-			for j := from; j < to; j++ {
-				row[j] = o.result(i, j)
-			}
-		})
-		o.rows[i] = row
-	}
-	for _, j := range cols {
-		col := make([]result, o.m)
-		native.InParts(o.m, func(from, to int) {
-			for i := from; i < to; i++ {
-				col[i] = o.result(i, j)
-			}
-		})
-		o.cols[j] = col
-	}
+	o.known = native.Sample(rng, o.m, o.n, o.k, limit, o.result)
 }
 
 // result returns the reference of an element.
-func (o *operands) result(i, j int) result {
+func (o *operands) result(i, j int) native.Wanted {
 	a, b := o.a[i*o.k:(i+1)*o.k], o.b[j*o.k:(j+1)*o.k]
-	var r result
+	var r native.Wanted
 	var sum float64
 	for l, x := range a {
 		p := float64(x) * float64(b[l])
-		r.want += p
+		r.Value += p
 		sum += math.Abs(p)
 	}
 	// What is left out because it counts as zero, and sums that are so small.
@@ -363,52 +316,15 @@ func (o *operands) result(i, j int) result {
 			}
 		}
 	}
-	r.limit = Tolerance(o.k)*sum + lost
+	r.Size = Tolerance(o.k)*sum + lost
 	return r
 }
 
 // verify compares C.
 func (o *operands) verify(c []float32) (kernels.Deviation, error) {
-	var d kernels.Deviation
-	wrong, compared := 0, 0
-	worst, worstError := 0, math.Inf(-1)
-	var worstWant result
-	compare := func(at int, want result) {
-		compared++
-		got := float64(c[at])
-		if got == want.want || math.IsNaN(got) && math.IsNaN(want.want) {
-			return
-		}
-		difference := math.Abs(got - want.want)
-		if difference <= want.limit && !math.IsInf(want.want, 0) {
-			d.Add(difference, want.limit)
-			return
-		}
-		wrong++
-		e := difference / want.limit
-		if e != e {
-			e = math.Inf(1)
-		}
-		if e > worstError || e == worstError && at < worst {
-			worst, worstError, worstWant = at, e, want
-		}
-	}
-	for i, row := range o.rows {
-		for j, want := range row {
-			compare(i*o.n+j, want)
-		}
-	}
-	for j, col := range o.cols {
-		for i, want := range col {
-			compare(i*o.n+j, want)
-		}
-	}
-	if wrong > 0 {
-		return kernels.Deviation{}, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
-			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, worstWant.limit)
-	}
-	if o.whole {
-		return d, nil
+	d, err := o.known.Compare(c, 1, 0)
+	if err != nil || o.known.Whole {
+		return d, err
 	}
 	return d, o.freivalds(c)
 }

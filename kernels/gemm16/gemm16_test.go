@@ -265,8 +265,8 @@ func TestReference(t *testing.T) {
 						sum.Add(sum, new(big.Float).SetPrec(500).Mul(x, y))
 					}
 					want, _ := sum.Float64()
-					if r := d.want.rows[i][j]; math.Abs(r.want-want) > 1e-13 || r.limit < 0 || r.limit > 1e-3 {
-						t.Errorf("%s: element (%d, %d) is %v ± %v, want %v", kind.name, i, j, r.want, r.limit, want)
+					if r := d.want.known.Rows[i][j]; math.Abs(r.Value-want) > 1e-13 || r.Size < 0 || r.Size > 1e-3 {
+						t.Errorf("%s: element (%d, %d) is %v ± %v, want %v", kind.name, i, j, r.Value, r.Size, want)
 					}
 				}
 			}
@@ -281,12 +281,12 @@ func TestLarge(t *testing.T) {
 	c := make([]float32, 60*70)
 	for i := range 60 {
 		for j := range 70 {
-			c[i*70+j] = float32(d.want.rows[i][j].want)
+			c[i*70+j] = float32(d.want.known.Rows[i][j].Value)
 		}
 	}
 	o := *d.want
 	o.compute(rand.New(rand.NewPCG(9, 9)), 0)
-	if o.whole || len(o.rows) == 60 || len(o.cols) == 70 {
+	if o.known.Whole || len(o.known.Rows) == 60 || len(o.known.Cols) == 70 {
 		t.Fatal("the reference is whole")
 	}
 	if _, err := o.verify(c); err != nil {

@@ -409,7 +409,7 @@ func (g *generator) multiply() {
 	}
 	first, last := "t0", "t1"
 	if mc := g.p.Int("mc"); mc > 0 {
-		tiles := ceil(mc, g.MR)
+		tiles := cgen.Ceil(mc, g.MR)
 		g.Open("for (int64_t b = t0; b < t1; b += %d)", tiles)
 		g.Line("const int64_t stop = t1 - b > %d ? b + %d : t1;", tiles, tiles)
 		first, last = "b", "stop"

@@ -73,11 +73,7 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: k.Host})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{p.(*native.Problem), spec, k.Host}, nil
+	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
 }
 
 // Fields returns the fields of a shape.
@@ -146,7 +142,7 @@ func (g *Spec) Presets() []kernels.Preset { return g.presets }
 // compared one by one.
 func (g *Spec) Sizes() ([]native.Buffer, int64) {
 	m, n, k := int64(g.m), int64(g.n), int64(g.k)
-	kept := 8*(m+n)*k + 16*(someLines+1)*(m+n)
+	kept := 8*(m+n)*k + 16*(native.SampledLines+1)*(m+n)
 	if m*n*k <= wholeLimit {
 		kept += 16 * m * n
 	}

@@ -27,22 +27,19 @@ type layout struct {
 	rows    int // of a panel
 }
 
-// ceil returns a/b, rounded up.
-func ceil(a, b int) int { return (a + b - 1) / b }
-
 // layoutOf returns the layout that a point wants; false where it takes B as it is.
 func (g *Spec) layoutOf(p space.Point, n, k int) (layout, bool) {
 	if p.Str("unit") == unitPlain {
 		return layout{}, false
 	}
 	lanes, nr := isaOf(p).Lanes(), p.Int("nr")
-	l := layout{group: g.group, columns: lanes * nr, rows: ceil(k, g.group)}
-	l.panels = ceil(n, l.columns)
+	l := layout{group: g.group, columns: lanes * nr, rows: cgen.Ceil(k, g.group)}
+	l.panels = cgen.Ceil(n, l.columns)
 	if p.Str("panels") == panelsApart {
 		l.columns, l.panels = lanes, l.panels*nr
 	}
 	if p.Str("unit") == unitTile {
-		l.rows = ceil(l.rows, tileRows) * tileRows
+		l.rows = cgen.Ceil(l.rows, tileRows) * tileRows
 	}
 	return l, true
 }
@@ -56,7 +53,7 @@ func PackedBytes(n, k int) int {
 	most := 0
 	for nr := range maxVectors {
 		// A tile makes k whole tiles.
-		most = max(most, layout{group: 2, columns: lanes * (nr + 1), rows: ceil(k, 2*tileRows) * tileRows, panels: ceil(n, lanes*(nr+1))}.bytes())
+		most = max(most, layout{group: 2, columns: lanes * (nr + 1), rows: cgen.Ceil(k, 2*tileRows) * tileRows, panels: cgen.Ceil(n, lanes*(nr+1))}.bytes())
 	}
 	return most
 }
@@ -64,7 +61,7 @@ func PackedBytes(n, k int) int {
 // pack arranges B, n rows of k elements with nt, or else k rows of n.
 func (l layout) pack(b []uint16, n, k int, nt bool) []byte {
 	out := make([]byte, l.bytes())
-	native.InParts(ceil(n, l.columns), func(from, to int) {
+	native.InParts(cgen.Ceil(n, l.columns), func(from, to int) {
 		for j := from * l.columns; j < min(to*l.columns, n); j++ {
 			panel, column := out[j/l.columns*l.rows*l.columns*l.group*2:], j%l.columns
 			for i := range k {

@@ -11,31 +11,16 @@ import (
 	"tune/space"
 )
 
-// problem is the problem of a shape, with the libraries that compute the same.
-type problem struct {
-	*native.Problem
-	spec *Spec
-	host *native.Host
-}
-
-// Traits says, beside what all problems of generated code can do, which libraries there are.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
-}
-
 // peers returns oneDNN, whose weights are in the layout that it asks for where the kernel's are packed ahead, and ggml in each way in which
 // it may keep them.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
-	return peers.Select(names, []peers.Offer{p.ofDNNL(), p.ofGGML()})
+func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
+	return peers.Select(names, []peers.Offer{g.ofDNNL(p.Host()), g.ofGGML(p.Host())})
 }
 
 // plain is the point whose weights are as they are.
-func (p *problem) plain() space.Point { return p.spec.presets[0].Point }
+func (g *Spec) plain() space.Point { return g.presets[0].Point }
 
-func (p *problem) ofDNNL() peers.Offer {
-	g := p.spec
+func (g *Spec) ofDNNL(host *native.Host) peers.Offer {
 	offer := peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
 		product := peers.Product{
 			A: peers.ElemBF16, W: peers.ElemBF16, C: peers.ElemF32, Transposed: g.nt, Packed: g.weights == asPacked,
@@ -44,13 +29,13 @@ func (p *problem) ofDNNL() peers.Offer {
 		family := peerSpec{g}
 		source := l.Matmul(product, g.threads)
 		if product.Packed {
-			return peers.Packed(p.host, family, p.plain(), argB, l.MatmulPacker(p.host, product), source)
+			return peers.Packed(host, family, g.plain(), argB, l.MatmulPacker(host, product), source)
 		}
-		made, err := native.New(family, native.Options{Host: p.host})
+		wrap, err := peers.WrapAs(host, family, g.plain())
 		if err != nil {
 			return nil, err
 		}
-		return made.(*native.Problem).Wrap(source, p.plain()), nil
+		return wrap(source), nil
 	})
 	switch {
 	case g.Type != BFloat16:
@@ -61,15 +46,13 @@ func (p *problem) ofDNNL() peers.Offer {
 	return offer
 }
 
-func (p *problem) ofGGML() peers.Offer {
-	g := p.spec
+func (g *Spec) ofGGML(host *native.Host) peers.Offer {
 	offer := peers.OfGGML(func(l peers.GGML) ([]kernels.Peer, error) {
 		family := peerSpec{g}
-		made, err := native.New(family, native.Options{Host: p.host})
+		wrap, err := peers.WrapAs(host, family, g.plain())
 		if err != nil {
 			return nil, err
 		}
-		wrap := func(s native.Source) kernels.Candidate { return made.(*native.Problem).Wrap(s, p.plain()) }
 		typ := peers.F16
 		if g.Type == BFloat16 {
 			typ = peers.BF16
@@ -79,7 +62,7 @@ func (p *problem) ofGGML() peers.Offer {
 			graph = peers.MulMatOf(typ, typ)
 		}
 		if g.weights == asPacked {
-			return l.Products(p.host, family, p.plain(), wrap, graph, g.threads)
+			return l.Products(host, family, g.plain(), wrap, graph, g.threads)
 		}
 		return []kernels.Peer{{Name: "ggml", Candidate: wrap(l.Source(graph, peers.Plain, g.threads))}}, nil
 	})

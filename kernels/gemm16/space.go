@@ -214,7 +214,7 @@ func (g *Spec) startValues(unit string) map[string]any {
 	best := wide[len(wide)-1]
 	switch {
 	case unit == unitTile:
-		values["mr"] = min(2, ceil(g.m, tileRows))
+		values["mr"] = min(2, cgen.Ceil(g.m, tileRows))
 		if g.m <= tileRows {
 			values["nr"] = 3
 		}

@@ -401,7 +401,7 @@ func TestNext(t *testing.T) {
 				if mc := p.Int("mc"); mc > 0 {
 					held = min(m, mc)
 				}
-				if all := ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > block || block != ceil(held, w.MR) {
+				if all := cgen.Ceil(w.NR*w.Bytes, line); lines*tiles < all || lines*(tiles-1) >= all || tiles > block || block != cgen.Ceil(held, w.MR) {
 					t.Errorf("m=%d %s: %d of %d tiles ask for %d lines each, of %d in a step", m, p.Key(), tiles, block, lines, all)
 				}
 			}

@@ -336,12 +336,12 @@ func (g *generator) prefetchGroups(group string, count int) {
 func (g *generator) nextLines() (lines, tiles, block int) {
 	rows := g.m
 	if mc := g.p.Int("mc"); mc > 0 {
-		rows = min(rows, ceil(mc, g.MR)*g.MR)
+		rows = min(rows, cgen.Ceil(mc, g.MR)*g.MR)
 	}
-	all := ceil(g.NR*g.Bytes, line) // of a step
-	block = ceil(rows, g.MR)
-	lines = ceil(all, block)
-	return lines, ceil(all, lines), block
+	all := cgen.Ceil(g.NR*g.Bytes, line) // of a step
+	block = cgen.Ceil(rows, g.MR)
+	lines = cgen.Ceil(all, block)
+	return lines, cgen.Ceil(all, lines), block
 }
 
 // nextPanel writes where the share of a tile in the next panel is. Tiles without a share ask for what they use themselves.
@@ -586,7 +586,7 @@ func (g *generator) multiply() {
 	}
 	first, last := "t0", "t1"
 	if mc := g.p.Int("mc"); mc > 0 {
-		tiles := ceil(mc, g.MR)
+		tiles := cgen.Ceil(mc, g.MR)
 		g.Open("for (int64_t b = t0; b < t1; b += %d)", tiles)
 		g.Line("const int64_t stop = t1 - b > %d ? b + %d : t1;", tiles, tiles)
 		first, last = "b", "stop"

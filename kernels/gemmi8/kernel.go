@@ -49,35 +49,16 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: k.Host})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{p.(*native.Problem), spec, k.Host}, nil
-}
-
-// problem is a product that oneDNN computes too.
-type problem struct {
-	*native.Problem
-	spec *Spec
-	host *native.Host
-}
-
-// Traits are those of every native problem, and the library.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
+	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
 }
 
 // peers returns the product of oneDNN. It quantises as the kernel does, and its weights are packed ahead where the kernel's are.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
-	g := p.spec
+func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	q := peers.Quantised{Packed: g.weights == weightsPacked, Floats: g.weights == weightsF32, Relu: g.relu}
 	return peers.Select(names, []peers.Offer{peers.OfMatmul(func(l peers.Library) (kernels.Candidate, error) {
 		plain, source := g.presets[0].Point, l.Quantised(q, g.threads) // whose weights are not packed
 		if q.Packed {
-			return peers.Packed(p.host, g, plain, 1, l.QuantisedPacker(p.host, q), source)
+			return peers.Packed(p.Host(), g, plain, 1, l.QuantisedPacker(p.Host(), q), source)
 		}
 		return p.Wrap(source, plain), nil
 	})})

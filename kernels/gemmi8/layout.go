@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tune/kernels/native"
+	"tune/kernels/native/cgen"
 	"tune/space"
 )
 
@@ -27,9 +28,6 @@ type layout struct {
 	panelWords int  // of a panel
 }
 
-// ceil returns a/b, rounded up.
-func ceil(a, b int) int { return (a + b - 1) / b }
-
 // layoutOf returns the layout of a tiled point at a size.
 func layoutOf(p space.Point, n, k int) layout {
 	l := layout{
@@ -37,9 +35,9 @@ func layoutOf(p space.Point, n, k int) layout {
 		mr: p.Int("mr"), nr: p.Int("nr"),
 	}
 	l.unit = 4 / l.group
-	l.groups = ceil(k, l.group)
+	l.groups = cgen.Ceil(k, l.group)
 	if l.dot || l.tile {
-		l.groups = ceil(l.groups, l.Lanes()) * l.Lanes() // whole vectors, or whole matrix tiles
+		l.groups = cgen.Ceil(l.groups, l.Lanes()) * l.Lanes() // whole vectors, or whole matrix tiles
 	}
 	if !l.dot {
 		l.nr *= l.Lanes()
@@ -48,8 +46,8 @@ func layoutOf(p space.Point, n, k int) layout {
 		l.mr *= tileRows
 	}
 	// An odd number of lines keeps the rows of a tile out of each other's cache sets.
-	l.stride = (ceil(4*l.groups, line) | 1) * line / 4
-	l.panels = ceil(n, l.nr)
+	l.stride = (cgen.Ceil(4*l.groups, line) | 1) * line / 4
+	l.panels = cgen.Ceil(n, l.nr)
 	l.panelWords = l.groups * l.nr
 	if l.dot {
 		l.panelWords = l.stride * l.nr

@@ -25,6 +25,9 @@ type Options struct {
 	Limits worker.Limits
 	// CompileTime bounds one compilation; 0 means a minute.
 	CompileTime time.Duration
+	// Peers returns candidates that call libraries, as the function of that name in kernels.Traits, of the problem that is made; nil
+	// where no library is known.
+	Peers func(p *Problem, names []string) ([]kernels.Peer, error)
 }
 
 // Problem is the problem that New makes of a Spec. Its candidates are compiled and called in processes.
@@ -34,6 +37,7 @@ type Problem struct {
 	limits worker.Limits
 	// compileTime bounds one compilation; 0 is the toolchain's bound.
 	compileTime time.Duration
+	peers       func(p *Problem, names []string) ([]kernels.Peer, error) // nil where no library is known
 	work        Work
 	most        int // how many finalists fit into the memory of this machine beside the baseline
 	// traffic is how many bytes a call reads or writes at the asked shape, whichever is more, where the spec is a Sizer.
@@ -63,7 +67,7 @@ func New(spec Spec, o Options) (kernels.Problem, error) {
 	if err := o.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, compileTime: o.CompileTime, work: spec.Work(), most: manyFinalists}
+	p := &Problem{spec: spec, host: o.Host, limits: o.Limits, compileTime: o.CompileTime, peers: o.Peers, work: spec.Work(), most: manyFinalists}
 	if presets := spec.Presets(); len(presets) == 0 {
 		return nil, fmt.Errorf("native: space %s has no preset, and so no baseline", spec.Space().Name())
 	}
@@ -110,12 +114,20 @@ func (p *Problem) Space() *space.Space { return p.spec.Space() }
 // Presets returns the named points of the spec, the baseline first.
 func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 
-// Traits says that candidates are compiled, compared by measuring them side by side, and loaded from exports.
+// Traits says that candidates are compiled, compared by measuring them side by side, and loaded from exports, and which libraries
+// compute the same.
 func (p *Problem) Traits() kernels.Traits {
-	return kernels.Traits{
+	t := kernels.Traits{
 		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most,
 	}
+	if p.peers != nil {
+		t.Peers = func(names []string) ([]kernels.Peer, error) { return p.peers(p, names) }
+	}
+	return t
 }
+
+// Host returns the machine that candidates are compiled and run on.
+func (p *Problem) Host() *Host { return p.host }
 
 // threads returns how many threads the code of a point uses.
 func (p *Problem) threads(point space.Point) (int, error) {

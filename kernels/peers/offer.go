@@ -58,6 +58,15 @@ func Select(names []string, offers []Offer) ([]kernels.Peer, error) {
 // Wrap makes a candidate of the code of a peer.
 type Wrap func(native.Source) kernels.Candidate
 
+// WrapAs returns what makes candidates that are checked as those of a point of a family.
+func WrapAs(host *native.Host, family native.Spec, point space.Point) (Wrap, error) {
+	p, err := native.New(family, native.Options{Host: host})
+	if err != nil {
+		return nil, err
+	}
+	return func(s native.Source) kernels.Candidate { return p.(*native.Problem).Wrap(s, point) }, nil
+}
+
 // OfLibraries offers the libraries of linear algebra; source returns the code that calls one.
 func OfLibraries(wrap Wrap, source func(Library) native.Source) []Offer {
 	found := Find()

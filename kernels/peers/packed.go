@@ -25,11 +25,11 @@ type Packer func(ctx context.Context, dims []int64, content []byte) ([]byte, err
 // weights when they load them. The inputs are those of a point, whatever they are, in checks and in timed calls alike, so that the
 // candidate has nothing to keep between calls. Timed calls are on the contents that have references.
 func Packed(host *native.Host, family Family, point space.Point, arg int, pack Packer, call native.Source) (kernels.Candidate, error) {
-	p, err := native.New(&packed{family, arg, pack}, native.Options{Host: host})
+	wrap, err := WrapAs(host, &packed{family, arg, pack}, point)
 	if err != nil {
 		return nil, err
 	}
-	return p.(*native.Problem).Wrap(call, point), nil
+	return wrap(call), nil
 }
 
 // packed is a family with an argument that is laid out.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"tune/kernels"
@@ -37,24 +36,19 @@ const (
 type operands struct {
 	size
 	format
-	q     []int8           // m × k
-	d     []float32        // m × blocks; NaN where the row has NaN as results
-	sums  []int32          // of q, m × subs
-	w     []int8           // n × k
-	scale []float32        // of its sub-blocks, D·sc, which is exact
-	min   []float32        // of its sub-blocks, Min·m; nil where the format has no minima
-	rows  map[int][]result // of C, that are known
-	cols  map[int][]result
-	whole bool // whether rows has all of C
+	q     []int8    // m × k
+	d     []float32 // m × blocks; NaN where the row has NaN as results
+	sums  []int32   // of q, m × subs
+	w     []int8    // n × k
+	scale []float32 // of its sub-blocks, D·sc, which is exact
+	min   []float32 // of its sub-blocks, Min·m; nil where the format has no minima
 	seed  uint64
+	known *native.Sampled // results of C; nil before compute
 	// product is Wᵀ·x of Freivalds's test, made at its first use.
 	product func() *product
 }
 
-// result is what an element has to be, and the sum of the sizes of what is added up.
-type result struct{ want, size float64 }
-
-// sizeOfResult is its size in bytes.
+// sizeOfResult is the size of the reference of a result in bytes.
 const sizeOfResult = 16
 
 // drawn is a case as it is for every point.
@@ -411,61 +405,14 @@ func (o *operands) split(w []byte) {
 // are, and all results of a row together by Freivalds's test.
 const wholeLimit = 1 << 26
 
-// someLines is how many rows, and columns, are compared of a large product.
-const someLines = 16
-
-// someRows is how many rows are drawn to be compared: each costs as much as all weights.
-func someRows(limit, n, k int) int { return min(someLines, 1+limit/(n*k)) }
-
 // compute fills in the reference: whole up to so many multiply-adds.
 func (o *operands) compute(rng *rand.Rand, limit int) {
-	o.rows, o.cols = map[int][]result{}, map[int][]result{}
-	o.whole = o.m*o.n*o.k <= limit
-	var rows, cols []int
-	for i := range o.m {
-		if o.whole || i == o.m-1 {
-			rows = append(rows, i)
-		}
-	}
-	if !o.whole {
-		cols = append(cols, o.n-1)
-		for range someLines {
-			cols = append(cols, rng.IntN(o.n))
-		}
-		for range someRows(limit, o.n, o.k) {
-			rows = append(rows, rng.IntN(o.m))
-		}
-		slices.Sort(rows)
-		slices.Sort(cols)
-		rows, cols = slices.Compact(rows), slices.Compact(cols)
-	}
-	for _, i := range rows {
-		o.rows[i] = make([]result, o.n)
-	}
-	for _, j := range cols {
-		o.cols[j] = make([]result, o.m)
-	}
-	for _, i := range rows {
-		row := o.rows[i]
-		native.InParts(o.n, func(from, to int) {
-			for j := from; j < to; j++ {
-				row[j] = o.result(i, j)
-			}
-		})
-	}
-	for _, j := range cols {
-		col := o.cols[j]
-		native.InParts(o.m, func(from, to int) {
-			for i := from; i < to; i++ {
-				col[i] = o.result(i, j)
-			}
-		})
-	}
+	o.known = native.Sample(rng, o.m, o.n, o.k, limit, o.result)
 }
 
 // result returns the reference of an element: exact integers, added up in float64.
-func (o *operands) result(i, j int) result {
-	var r result
+func (o *operands) result(i, j int) native.Wanted {
+	var r native.Wanted
 	subs := o.k / o.Sub
 	perBlock := o.Weights / o.Sub
 	for s := range subs {
@@ -481,8 +428,8 @@ func (o *operands) result(i, j int) result {
 		if o.Mins {
 			offset = d * float64(o.min[j*subs+s]) * float64(o.sums[i*subs+s])
 		}
-		r.want += d*scale*float64(dot) - offset
-		r.size += d*math.Abs(scale)*float64(size) + math.Abs(offset)
+		r.Value += d*scale*float64(dot) - offset
+		r.Size += d*math.Abs(scale)*float64(size) + math.Abs(offset)
 	}
 	return r
 }
@@ -492,45 +439,9 @@ func (o *operands) verify(c []float32) (kernels.Deviation, error) { return o.wit
 
 // within compares C with a tolerance relative to the sizes of what is added up.
 func (o *operands) within(c []float32, tolerance float64) (kernels.Deviation, error) {
-	var d kernels.Deviation
-	wrong, compared := 0, 0
-	worst, worstError := 0, math.Inf(-1)
-	var worstWant result
-	compare := func(at int, want result) {
-		compared++
-		if math.IsNaN(want.want) && c[at] != c[at] {
-			return
-		}
-		off, room := math.Abs(float64(c[at])-want.want), tolerance*want.size+math.SmallestNonzeroFloat32
-		d.Add(off, room)
-		e := off / room
-		if e <= 1 {
-			return
-		}
-		wrong++
-		if e != e {
-			e = math.Inf(1)
-		}
-		if e > worstError || e == worstError && at < worst {
-			worst, worstError, worstWant = at, e, want
-		}
-	}
-	for i, row := range o.rows {
-		for j, want := range row {
-			compare(i*o.n+j, want)
-		}
-	}
-	for j, col := range o.cols {
-		for i, want := range col {
-			compare(i*o.n+j, want)
-		}
-	}
-	if wrong > 0 {
-		return d, kernels.Reject(space.WrongAnswer, "%d of %d compared elements are wrong; the worst is element (%d, %d): got %v, want %v ± %.2g",
-			wrong, compared, worst/o.n, worst%o.n, c[worst], worstWant.want, tolerance*worstWant.size)
-	}
-	if o.whole {
-		return d, nil
+	d, err := o.known.Compare(c, tolerance, math.SmallestNonzeroFloat32)
+	if err != nil || o.known.Whole {
+		return d, err
 	}
 	return d, o.freivalds(c, tolerance)
 }

@@ -477,7 +477,7 @@ func (g *generator) multiply() {
 	first, last := "t0", "t1"
 	mc := g.p.Int("mc")
 	if mc > 0 {
-		tiles := ceil(mc, g.MR)
+		tiles := cgen.Ceil(mc, g.MR)
 		g.Open("for (int64_t block = t0; block < t1; block += %d)", tiles)
 		g.Line("const int64_t stop = t1 - block > %d ? block + %d : t1;", tiles, tiles)
 		first, last = "block", "stop"

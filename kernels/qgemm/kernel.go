@@ -54,11 +54,7 @@ func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := native.New(spec, native.Options{Host: k.Host})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{p.(*native.Problem), spec, k.Host}, nil
+	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
 }
 
 // Fields returns the fields of a shape.
@@ -222,7 +218,7 @@ func (g *Spec) Sizes() ([]native.Buffer, int64) {
 	if m*n*k <= wholeLimit {
 		kept += sizeOfResult * m * n
 	} else {
-		kept += sizeOfResult*(someLines+1)*m + sizeOfResult*int64(1+someRows(wholeLimit, g.n, g.k))*n + 8*(n+2*k+2*subs)
+		kept += sizeOfResult*(native.SampledLines+1)*m + sizeOfResult*int64(1+native.SampledRows(wholeLimit, g.n, g.k))*n + 8*(n+2*k+2*subs)
 	}
 	return []native.Buffer{
 		{Name: "a", Elem: native.F32, Len: g.m * g.k, Mode: native.In},

@@ -97,15 +97,12 @@ func (p packing) scaleBytes() int {
 }
 
 func (p packing) panelBytes() int {
-	return ceil(p.lowBytes()+p.highBytes()+p.k/p.Weights*p.scaleBytes(), line) * line
+	return cgen.Ceil(p.lowBytes()+p.highBytes()+p.k/p.Weights*p.scaleBytes(), line) * line
 }
 
-func (p packing) panels() int { return ceil(p.n, p.lanes) }
+func (p packing) panels() int { return cgen.Ceil(p.n, p.lanes) }
 
 func (p packing) bytes() int { return p.panels() * p.panelBytes() }
-
-// ceil returns a/b, rounded up.
-func ceil(a, b int) int { return (a + b - 1) / b }
 
 // pack rearranges weights, n rows of ggml's layout.
 func (p packing) pack(w []byte) []byte {

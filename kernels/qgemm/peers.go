@@ -10,36 +10,21 @@ import (
 	"tune/space"
 )
 
-// problem is the problem of a shape, with the libraries that compute the same.
-type problem struct {
-	*native.Problem
-	spec *Spec
-	host *native.Host
-}
-
-// Traits says, beside what all problems of generated code can do, which libraries there are.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
-}
-
 // peers returns ggml, in each way in which it may keep the weights: as they are, which is what the form plain takes, or rearranged.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
-	return peers.Select(names, []peers.Offer{peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
+func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
+	return peers.Select(names, []peers.Offer{peers.OfGGML(func(l peers.GGML) ([]kernels.Peer, error) {
 		for _, t := range peers.Types() {
-			if t.Name != p.spec.weights.Name {
+			if t.Name != g.weights.Name {
 				continue
 			}
-			lenient, err := native.New(peerSpec{p.spec}, native.Options{Host: p.host})
+			plain := g.presets[0].Point
+			wrap, err := peers.WrapAs(p.Host(), peerSpec{g}, plain)
 			if err != nil {
 				return nil, err
 			}
-			plain := p.spec.presets[0].Point
-			wrap := func(s native.Source) kernels.Candidate { return lenient.(*native.Problem).Wrap(s, plain) }
-			return g.Products(p.host, peerSpec{p.spec}, plain, wrap, peers.MulMat(t), p.spec.threads)
+			return l.Products(p.Host(), peerSpec{g}, plain, wrap, peers.MulMat(t), g.threads)
 		}
-		return nil, fmt.Errorf("ggml has no products with weights in %s", p.spec.weights.Name)
+		return nil, fmt.Errorf("ggml has no products with weights in %s", g.weights.Name)
 	})})
 }
 

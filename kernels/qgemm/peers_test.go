@@ -60,8 +60,8 @@ func TestPeerTolerance(t *testing.T) {
 	for share, want := range map[float64]bool{0x1p-11: true, 3e-3: false} {
 		var c []float32
 		for i := range 3 {
-			for _, r := range d.want.rows[i] {
-				c = append(c, float32(r.want+share*r.size))
+			for _, r := range d.want.known.Rows[i] {
+				c = append(c, float32(r.Value+share*r.Size))
 			}
 		}
 		buffers := make([][]byte, len(list[0].Buffers))

@@ -183,7 +183,7 @@ func TestReference(t *testing.T) {
 					want += float64(a[i*s.k+l]) * v
 					limit += math.Abs(v) / 254 // half a step of activations below 1
 				}
-				if got := d.want.rows[i][j].want; math.Abs(got-want) > limit {
+				if got := d.want.known.Rows[i][j].Value; math.Abs(got-want) > limit {
 					t.Errorf("%s: element (%d, %d) is %g, and %g ± %g by floats", name, i, j, got, want, limit)
 				}
 			}
@@ -265,12 +265,12 @@ func TestLarge(t *testing.T) {
 	c := make([]float32, 60*70)
 	for i := range 60 {
 		for j := range 70 {
-			c[i*70+j] = float32(d.want.rows[i][j].want)
+			c[i*70+j] = float32(d.want.known.Rows[i][j].Value)
 		}
 	}
 	o := *d.want
 	o.compute(rand.New(rand.NewPCG(9, 9)), 0)
-	if o.whole || len(o.rows) == 60 || len(o.cols) == 70 {
+	if o.known.Whole || len(o.known.Rows) == 60 || len(o.known.Cols) == 70 {
 		t.Fatal("the reference is whole")
 	}
 	if _, err := o.verify(c); err != nil {
@@ -279,8 +279,8 @@ func TestLarge(t *testing.T) {
 	for i := range 60 {
 		for j := i % 7; j < 70; j += 7 {
 			right := c[i*70+j]
-			for _, wrong := range []float32{right + float32(0.001*d.want.rows[i][j].size), 0, float32(math.NaN())} {
-				if math.Abs(float64(wrong-right)) < 1e-4*d.want.rows[i][j].size {
+			for _, wrong := range []float32{right + float32(0.001*d.want.known.Rows[i][j].Size), 0, float32(math.NaN())} {
+				if math.Abs(float64(wrong-right)) < 1e-4*d.want.known.Rows[i][j].Size {
 					continue
 				}
 				c[i*70+j] = wrong
@@ -393,7 +393,7 @@ func TestMemory(t *testing.T) {
 		for _, layout := range g.layouts() {
 			d.packedAs(layout)
 		}
-		if !d.want.whole {
+		if !d.want.known.Whole {
 			d.want.product()
 		}
 		got := heap() - before

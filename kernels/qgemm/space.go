@@ -114,7 +114,7 @@ func (g *Spec) newSpace() (*space.Space, error) {
 	}
 	parameters = append(parameters, g.lateParameters(panels, vectorPanels, dots)...)
 	if g.hasTiles() {
-		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", ceil(g.m, tileRows), maxTiles))
+		constraints = append(constraints, fmt.Sprintf("isa != 'amxint8' || form == 'panels' && mr <= %d && mr * nr + mr + nr <= %d", cgen.Ceil(g.m, tileRows), maxTiles))
 	}
 	if g.repack && slices.Contains(dots, cgen.AVX512VNNI) {
 		parameters = append(parameters, space.Enum("broadcast", broadcastEmbedded, broadcastRegister).If(panels+" && isa == 'avx512vnni'").
@@ -162,7 +162,7 @@ const streamRows = 4
 func evenRows(m, least, most int) int {
 	best := min(m, most)
 	for rows := best - 1; rows >= least; rows-- {
-		if ceil(m, rows)*rows < ceil(m, best)*best {
+		if cgen.Ceil(m, rows)*rows < cgen.Ceil(m, best)*best {
 			best = rows
 		}
 	}

@@ -10,33 +10,18 @@ import (
 	"tune/space"
 )
 
-// problem is the problem of a shape, with the libraries that compute the same.
-type problem struct {
-	*native.Problem
-	spec *Spec
-	host *native.Host
-}
-
-// Traits says, beside what all problems of generated code can do, which libraries there are.
-func (p *problem) Traits() kernels.Traits {
-	t := p.Problem.Traits()
-	t.Peers = p.peers
-	return t
-}
-
 // peers returns ggml, for the operations that it has in one call.
-func (p *problem) peers(names []string) ([]kernels.Peer, error) {
+func (k *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) {
 	offer := peers.OfGGML(func(g peers.GGML) ([]kernels.Peer, error) {
-		graph, _ := p.spec.graph()
-		made, err := native.New(peerSpec{p.spec.forPeers()}, native.Options{Host: p.host})
+		graph, _ := k.graph()
+		wrap, err := peers.WrapAs(p.Host(), peerSpec{k.forPeers()}, k.presets[0].Point)
 		if err != nil {
 			return nil, err
 		}
-		c := made.(*native.Problem).Wrap(g.Source(graph, peers.Plain, p.spec.threads), p.spec.presets[0].Point)
-		return []kernels.Peer{{Name: "ggml", Candidate: c}}, nil
+		return []kernels.Peer{{Name: "ggml", Candidate: wrap(g.Source(graph, peers.Plain, k.threads))}}, nil
 	})
-	if _, ok := p.spec.graph(); !ok {
-		offer.Unfit = fmt.Sprintf("has no operation that is op=%s: leave it out", p.spec.op.name)
+	if _, ok := k.graph(); !ok {
+		offer.Unfit = fmt.Sprintf("has no operation that is op=%s: leave it out", k.op.name)
 	}
 	return peers.Select(names, []peers.Offer{offer})
 }

@@ -231,9 +231,10 @@ func (m Matrix) Split(heldOut []int) (train, held Matrix) {
 // terms is the matrix as the searches see it: what each variant adds to the mean regret at each shape. The rows are in an order
 // that depends on what they hold alone, so that sums are the same for every order of the input.
 type terms struct {
-	m     Matrix // with its rows in that order
-	costs [][]float64
-	// penalty is what a missing cost would add to the mean at the least: more than all regrets together.
+	m      Matrix // with its rows in that order
+	shares []float64
+	costs  [][]float64
+	// penalty is what a missing cost adds to the mean at the shape with the least weight: more than all regrets together.
 	penalty float64
 }
 
@@ -246,7 +247,7 @@ func newTerms(m Matrix) terms {
 		s, t := m.Shapes[a], m.Shapes[b]
 		return cmp.Or(slices.Compare(s.Fields, t.Fields), cmp.Compare(s.Weight, t.Weight), slices.Compare(m.Costs[a], m.Costs[b]))
 	})
-	t := terms{m: m.Rows(order), costs: make([][]float64, len(order))}
+	t := terms{m: m.Rows(order), shares: make([]float64, len(order)), costs: make([][]float64, len(order))}
 	total, least, worst := 0.0, math.Inf(1), 0.0
 	for i, s := range t.m.Shapes {
 		total, least = total+s.Weight, min(least, s.Weight)
@@ -259,12 +260,13 @@ func newTerms(m Matrix) terms {
 	t.penalty = 2 * (1 + worst)
 	for i, s := range t.m.Shapes {
 		t.costs[i] = make([]float64, len(m.Variants))
+		t.shares[i] = s.Weight / total
 		best := t.m.Best(i)
 		for j, c := range t.m.Costs[i] {
 			if math.IsInf(c, 1) {
 				t.costs[i][j] = s.Weight / least * t.penalty
 			} else {
-				t.costs[i][j] = s.Weight / total * (c/best - 1)
+				t.costs[i][j] = t.shares[i] * (c/best - 1)
 			}
 		}
 	}

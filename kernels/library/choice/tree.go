@@ -58,7 +58,7 @@ func Features(n int) []Feature {
 
 // Node is a question or a leaf. A shape goes to Left where the value of the feature is at most the threshold, else to Right.
 type Node struct {
-	Variant     int     // of a leaf; -1 at a question
+	Variant     int     // of a leaf; at a question, the one that a leaf in its place would have
 	Feature     int     // index in Tree.Features
 	Threshold   float64 // a whole number
 	Left, Right *Node   // nil at a leaf
@@ -119,12 +119,15 @@ func (t *Tree) Variants() []int {
 	return slices.Compact(out)
 }
 
-// Growth says how a tree is made. The zero value of each field takes its default.
+// mostFactors keeps a product of the largest fields far from infinity.
+const mostFactors = 16
+
+// Growth says how a tree is made. A field that is zero takes its default.
 type Growth struct {
-	Features []Feature // Features of the matrix
-	Depth    int       // the most questions of a call: DefaultDepth
-	MinGain  float64   // a question that lowers the weighted mean regret by less is dropped: DefaultMinGain
-	Folds    int       // of the cross-validation: DefaultFolds
+	Features []Feature // what questions are about; all Features of the fields by default
+	Depth    int       // the most questions of a call; DefaultDepth
+	MinGain  float64   // a question that lowers the weighted mean regret by less is dropped; DefaultMinGain
+	Folds    int       // of the cross-validation; DefaultFolds
 	Seed     uint64    // of the folds
 }
 
@@ -151,8 +154,8 @@ func (g Growth) check(m Matrix, variants []int) (Growth, error) {
 		g.Features = Features(len(m.Fields))
 	}
 	for _, f := range g.Features {
-		if len(f.Factors) == 0 || slices.Min(f.Factors) < 0 || slices.Max(f.Factors) >= len(m.Fields) {
-			return g, fmt.Errorf("a feature has the factors %v: want at least one index of a field, from 0 to %d", f.Factors, len(m.Fields)-1)
+		if len(f.Factors) == 0 || len(f.Factors) > mostFactors || slices.Min(f.Factors) < 0 || slices.Max(f.Factors) >= len(m.Fields) {
+			return g, fmt.Errorf("a feature has the factors %v: want 1 to %d indices of fields, from 0 to %d", f.Factors, mostFactors, len(m.Fields)-1)
 		}
 	}
 	if g.Depth == 0 {
@@ -168,15 +171,4 @@ func (g Growth) check(m Matrix, variants []int) (Growth, error) {
 		return g, fmt.Errorf("a tree of depth %d, least gain %v and %d folds: want a depth of 1 or more, a gain that is not negative, and 2 folds or more", g.Depth, g.MinGain, g.Folds)
 	}
 	return g, nil
-}
-
-// Grow returns a tree of the given variants with a small weighted regret.
-func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
-	g, err := g.check(m, variants)
-	if err != nil {
-		return nil, err
-	}
-	t := newTerms(m)
-	best := t.greedy(1, nil)
-	return &Tree{g.Features, &Node{Variant: best[0]}}, nil
 }

@@ -155,3 +155,11 @@ func TestCold(t *testing.T) {
 		}
 	}
 }
+
+func TestCeil(t *testing.T) {
+	for _, test := range []struct{ a, b, want int }{{0, 4, 0}, {1, 4, 1}, {4, 4, 1}, {5, 4, 2}, {7, 1, 7}} {
+		if got := Ceil(test.a, test.b); got != test.want {
+			t.Errorf("Ceil(%d, %d) is %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/internal/plain"
+	"tune/kernels"
+	"tune/results"
+	"tune/results/library"
+	"tune/space"
+)
+
+// libraryBudget is the time for a library where none is given.
+const libraryBudget = 10 * time.Minute
+
+func (a *app) libraryCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "library FILE.yaml",
+		Short: "Tune a kernel for many shapes, and write a library with a dispatcher",
+		Long: `library makes a C library of a kernel that programs call with many shapes. The file lists the shapes, or ranges or a log of calls.
+
+Some of the shapes are searched. Their winners are measured in turns at all training shapes, the few with the least regret are
+chosen, and a decision tree over the shape finds the right one in a call. Regret is how much slower a choice is than the best
+variant. The certificate says what the regret is at shapes that played no part, each measured in pairs.
+
+The folder of the library holds a header, the sources, a Makefile, a self-test and a benchmark, and README.md says how to link it.
+All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
+measures more shapes. The budget counts from the start, over all sittings.
+
+Today gemm-f32 can be called at any shape.`,
+		Example: "  tune library mine.yaml --budget 30m --out lib\n  make -C lib check",
+		Args:    exactly(1, "the file of a library, such as mine.yaml"),
+	}
+	addSettings(c.Flags(), "budget", "evals", "jobs")
+	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 10m, 1h30m (default 10m, if evals is not given)"
+	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each shape that is searched, in place of a budget; then every shape is measured"
+	out := c.Flags().StringP("out", "o", "", "`folder` of the library; it is made (default: the name in the file)")
+	update := c.Flags().Bool("update", false, "take the tasks and shapes of the file into the library that the folder holds; what it has is kept, and the budget is that of the update")
+	asJSON, quiet := a.outputFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		f, err := library.ReadFile(args[0])
+		if err != nil {
+			return usage(err)
+		}
+		plan, err := f.Plan(a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+		if err != nil {
+			return usage(err)
+		}
+		o := library.Options{
+			Plan: plan, Dir: *out, Find: a.catalog(false).Lookup, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
+			Update: *update, Version: tune.Version(), Began: time.Now(),
+		}
+		if o.Dir == "" {
+			o.Dir = f.Name
+		}
+		if o.Budget > 0 && o.Evaluations > 0 {
+			return usage(errors.New("--budget and --evals exclude each other here: give one of them"))
+		}
+		if o.Budget == 0 && o.Evaluations == 0 {
+			o.Budget = libraryBudget
+		}
+		if o.Jobs == 0 {
+			o.Jobs = runtime.NumCPU()
+		}
+		n := newNotice(a, *quiet)
+		o.Observe = n.library
+		report, err := library.Make(c.Context(), o)
+		n.end()
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)
+		}
+		if err != nil {
+			return err
+		}
+		return a.showLibrary(report, *asJSON)
+	}
+	return c
+}
+
+// library shows how far a library is.
+func (n *notice) library(p library.Progress) {
+	text := p.Step
+	if p.Of > 0 {
+		text += fmt.Sprintf(" %d of %d", p.Done, p.Of)
+	}
+	text += ": " + p.Text + " · " + p.Elapsed.Round(time.Second).String()
+	n.say(p.Step, text, event{Event: eventProgress, Phase: p.Step, Text: p.Text, Check: p.Done, Of: p.Of})
+}
+
+// showLibrary prints what a library came to.
+func (a *app) showLibrary(r *library.Report, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	for i, f := range r.Functions {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintf(a.stdout, "function   %s_%s: %d of %d variants of %s\n", r.Name, f.Function, len(f.Variants), f.Candidates, f.Kernel)
+		proof := "no choice of as many has less"
+		if !f.Optimal {
+			proof = fmt.Sprintf("no choice of as many has less than %s", share(f.Bound))
+		}
+		fmt.Fprintf(a.stdout, "training   %d shapes: regret %s with the best of them at each (%s), %s by the tree\n", f.Measured, share(f.Training), proof, share(f.TreeRegret))
+		if c := f.Certificate; c != nil {
+			fmt.Fprintf(a.stdout, "certified  at %d other shapes: mean regret %s [%s, %s], 95th percentile %s, worst %s\n",
+				c.Shapes, share(c.Mean[0]), share(c.Mean[1]), share(c.Mean[2]), share(c.P95[0]), share(c.Worst[0]))
+			if c.Unverified > 0 {
+				fmt.Fprintf(a.stdout, "           the machine was not quiet at %d of them\n", c.Unverified)
+			}
+		}
+		if len(f.Rules) > 0 {
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "rule\tvariants\tmean\t95th percentile\tworst")
+			for _, rule := range f.Rules {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", rule.Rule, rule.Variants, share(rule.Mean), share(rule.P95), share(rule.Worst))
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := fmt.Fprintf(a.stdout, "library    %s after %s: 'make -C %[1]s check' tests it, README.md says how to link it\n", r.Dir, space.Duration(r.Elapsed).Round(time.Second))
+	return err
+}
+
+// share writes a regret as a percentage.
+func share(v float64) string {
+	return strings.Replace(fmt.Sprintf("%.1f %%", 100*v), "+Inf %", "unknown", 1)
+}
+
+// checkLibrary reads the file of a library and prints its plan.
+func (a *app) checkLibrary(path string, asJSON bool) error {
+	f, err := library.ReadFile(path)
+	if err != nil {
+		return usage(err)
+	}
+	plan, err := f.Plan(a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+	if err != nil {
+		return usage(err)
+	}
+	if asJSON {
+		return printJSON(a.stdout, plan)
+	}
+	for _, t := range plan.Tasks {
+		fmt.Fprintf(a.stdout, "%s_%s: kernel %s", plan.Name, t.Function, t.Kernel)
+		if t.Fixed != "" {
+			fmt.Fprintf(a.stdout, " with %s", t.Fixed)
+		}
+		fmt.Fprintf(a.stdout, ", at most %s\n  searched   ", plain.Count(t.Variants, "variant"))
+		var shapes []string
+		for _, r := range t.Representatives {
+			shapes = append(shapes, t.Called(t.Training[r].Fields))
+		}
+		fmt.Fprintf(a.stdout, "%s: %s\n  measured   %s\n  held out   %s\n", plain.Count(len(shapes), "shape"), strings.Join(shapes, "; "),
+			plain.Count(len(t.Training), "shape"), plain.Count(len(t.HeldOut), "shape"))
+	}
+	return nil
+}
+
+// verifyLibrary verifies a library and prints what was found.
+func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
+	n := newNotice(a, quiet)
+	n.brief = true
+	v, err := library.Verify(ctx, library.VerifyOptions{
+		Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.library,
+	})
+	n.end()
+	if _, other := errors.AsType[*library.MismatchError](err); other || kernels.AsRejection(err) != nil {
+		return &exitError{exitFailed, fmt.Errorf("%w: verification failed", err)}
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.stdout, v)
+	}
+	fmt.Fprintf(a.stdout, "ok      %s are what the measurements make\n", plain.Count(v.Files, "file"))
+	_, err = fmt.Fprintf(a.stdout, "ok      %s of %s, right in %s\n", plain.Count(v.Variants, "variant"), plain.Count(v.Functions, "function"), plain.Count(v.Checks, "check"))
+	return err
+}

@@ -1,0 +1,317 @@
+package library
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tune/internal/files"
+	"tune/space"
+)
+
+// File is what the user wants of a library.
+type File struct {
+	// Name begins the names of the library's files and functions.
+	Name string `yaml:"name"`
+	// Seed draws the shapes and seeds the searches; 1 where it is missing.
+	Seed  *uint64 `yaml:"seed"`
+	Tasks []Task  `yaml:"tasks"`
+
+	path string
+	root yaml.Node
+}
+
+// Task is a kernel with the shapes that programs call it with. It becomes one function of the library.
+type Task struct {
+	Kernel string `yaml:"kernel"`
+	// Function is the name of the function after the library's; the kernel's name where it is missing.
+	Function string `yaml:"function"`
+	// Fixed are the fields of the shape that all calls share, such as layout: nt.
+	Fixed map[string]string `yaml:"fixed"`
+	// Weight is how much the task counts beside others; 1 where it is missing.
+	Weight *float64 `yaml:"weight"`
+	// Shapes are shapes that are called, Log a CSV file with a column for each field and one named count, Ranges what shapes are
+	// drawn from.
+	Shapes []ShapeLine      `yaml:"shapes"`
+	Log    string           `yaml:"log"`
+	Ranges map[string]Range `yaml:"ranges"`
+	// Samples is how many shapes are drawn from the ranges for training, HeldOut how many for the certificate.
+	Samples *int `yaml:"samples"`
+	HeldOut *int `yaml:"held_out"`
+	// Representatives is how many shapes are searched; Variants how many variants the library holds at most.
+	Representatives *int `yaml:"representatives"`
+	Variants        *int `yaml:"variants"`
+	// Regret is tolerated: of the sets of variants that have no more, the smallest is taken.
+	Regret string `yaml:"regret"`
+}
+
+// ShapeLine is a shape with how much it counts.
+type ShapeLine struct {
+	Fields map[string]string `yaml:",inline"`
+	Weight *float64          `yaml:"weight"`
+}
+
+// Range is what a field is drawn from.
+type Range struct {
+	From int    `yaml:"from"`
+	To   int    `yaml:"to"`
+	Draw string `yaml:"draw"` // log or uniform; log where it is missing
+}
+
+// The defaults of tasks.
+const (
+	defaultSamples  = 40
+	defaultHeldOut  = 24
+	defaultVariants = 8
+	mostShapes      = 2000
+	mostVariants    = 64
+)
+
+// ReadFile reads and checks the file of a library. Its errors name the file, the line and the field.
+func ReadFile(path string) (*File, error) {
+	text, err := files.Read(path, files.Settings)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{path: path}
+	if err := yaml.Unmarshal(text, &f.root); err != nil {
+		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(f); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it is empty: want name and tasks")
+		}
+		return nil, fmt.Errorf("%s: %s", path, decodeFault(err))
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// IsFile reports whether a YAML file is that of a library: it lists tasks.
+func IsFile(path string) bool {
+	text, err := files.Read(path, files.Settings)
+	if err != nil {
+		return false
+	}
+	var top map[string]yaml.Node
+	return yaml.Unmarshal(text, &top) == nil && top["tasks"].Kind != 0
+}
+
+// unknownField matches what the YAML package says of a field that a struct does not have.
+var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
+
+// known are the fields of the mappings, by the names of their types.
+var known = map[string][]string{
+	"File": {"name", "seed", "tasks"},
+	"Task": {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
+	"Range": {
+		"from", "to", "draw",
+	},
+}
+
+// decodeFault words the first error of decoding.
+func decodeFault(err error) string {
+	var many *yaml.TypeError
+	text := err.Error()
+	if errors.As(err, &many) && len(many.Errors) > 0 {
+		text = many.Errors[0]
+	}
+	text = strings.TrimPrefix(text, "yaml: ")
+	if m := unknownField.FindStringSubmatch(text); m != nil {
+		hint := space.DidYouMean(m[1], known[m[2]])
+		if hint == "" {
+			hint = ": want one of " + strings.Join(known[m[2]], ", ")
+		}
+		line, _, _ := strings.Cut(text, ":")
+		return fmt.Sprintf("%s: there is no field %q%s", line, m[1], hint)
+	}
+	return text
+}
+
+// fault is an error at a field, given as its path: names and indices.
+func (f *File) fault(path []any, format string, args ...any) error {
+	n, name := &f.root, ""
+	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			name += "." + step
+			for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == step {
+					n = n.Content[i+1]
+					break
+				}
+			}
+		case int:
+			name += fmt.Sprintf("[%d]", step)
+			if n.Kind == yaml.SequenceNode && step < len(n.Content) {
+				n = n.Content[step]
+			}
+		}
+	}
+	return fmt.Errorf("%s:%d: %s: %s", f.path, n.Line, strings.TrimPrefix(name, "."), fmt.Sprintf(format, args...))
+}
+
+// named matches the names of libraries and functions, which become names in C.
+var named = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+func (f *File) check() error {
+	switch {
+	case !named.MatchString(f.Name):
+		return f.fault([]any{"name"}, "%q cannot be the name of a library: want letters, digits and _, beginning with a letter", f.Name)
+	case len(f.Tasks) == 0:
+		return f.fault([]any{"tasks"}, "there is none: want a list, each with kernel and shapes, log or ranges")
+	}
+	functions := map[string]bool{}
+	for i := range f.Tasks {
+		if err := f.checkTask(i); err != nil {
+			return err
+		}
+		t := &f.Tasks[i]
+		if t.Function == "" {
+			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.Kernel)
+		}
+		at := []any{"tasks", i, "function"}
+		if !named.MatchString(t.Function) {
+			return f.fault(at, "%q cannot be the name of a function: want letters, digits and _, beginning with a letter", t.Function)
+		}
+		if functions[t.Function] {
+			return f.fault(at, "two tasks have the function %s: give each a name of its own", t.Function)
+		}
+		functions[t.Function] = true
+	}
+	return nil
+}
+
+func (f *File) checkTask(i int) error {
+	t := f.Tasks[i]
+	at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
+	if t.Kernel == "" {
+		return f.fault(at("kernel"), "it is missing: want the name of a kernel, as 'tune list' has them")
+	}
+	if len(t.Shapes) == 0 && t.Log == "" && len(t.Ranges) == 0 {
+		return f.fault(at(), "it has no shapes: want shapes, log or ranges")
+	}
+	if t.Weight != nil && !(*t.Weight > 0) {
+		return f.fault(at("weight"), "%g: want more than 0", *t.Weight)
+	}
+	for field, limit := range map[string]struct {
+		value       *int
+		least, most int
+	}{"samples": {t.Samples, 1, mostShapes}, "held_out": {t.HeldOut, 0, mostShapes}, "representatives": {t.Representatives, 1, mostShapes}, "variants": {t.Variants, 1, mostVariants}} {
+		if limit.value != nil && (*limit.value < limit.least || *limit.value > limit.most) {
+			return f.fault(at(field), "%d: want %d to %d", *limit.value, limit.least, limit.most)
+		}
+	}
+	if _, err := t.tolerated(); err != nil {
+		return f.fault(at("regret"), "%v", err)
+	}
+	for j, s := range t.Shapes {
+		if s.Weight != nil && !(*s.Weight > 0) {
+			return f.fault(at("shapes", j, "weight"), "%g: want more than 0", *s.Weight)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Ranges)) {
+		r := t.Ranges[name]
+		switch {
+		case r.From < 1 || r.To < r.From:
+			return f.fault(at("ranges", name), "from %d to %d: want 1 or more, and from no larger than to", r.From, r.To)
+		case r.Draw != "" && r.Draw != "log" && r.Draw != "uniform":
+			return f.fault(at("ranges", name, "draw"), "%q: want log or uniform%s", r.Draw, space.DidYouMean(r.Draw, []string{"log", "uniform"}))
+		}
+	}
+	return nil
+}
+
+// tolerated returns the regret that is tolerated; 0 where the task does not say.
+func (t Task) tolerated() (float64, error) {
+	if t.Regret == "" {
+		return 0, nil
+	}
+	number, percent := strings.CutSuffix(t.Regret, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !percent || !(v >= 0) || v > 1000 {
+		return 0, fmt.Errorf("%q: want a percentage, such as 2%%", t.Regret)
+	}
+	return v / 100, nil
+}
+
+// called is a shape of a call log.
+type called struct {
+	fields map[string]string
+	count  float64
+	line   int
+}
+
+// readLog reads the log of a task: a CSV file with a column for each field of a shape, and one named count. Calls of one shape are
+// added up.
+func readLog(path string) ([]called, error) {
+	text, err := files.Read(path, 64<<20)
+	if err != nil {
+		return nil, err
+	}
+	r := csv.NewReader(bytes.NewReader(text))
+	r.TrimLeadingSpace = true
+	names, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: want a first line with the names of the columns, such as m,n,k,count: %w", path, err)
+	}
+	counted := slices.Index(names, "count")
+	var out []called
+	at := map[string]int{}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		line, _ := r.FieldPos(0)
+		c := called{fields: map[string]string{}, count: 1, line: line}
+		for i, v := range row {
+			if i != counted {
+				c.fields[names[i]] = v
+				continue
+			}
+			if c.count, err = strconv.ParseFloat(v, 64); err != nil || !(c.count > 0) {
+				return nil, fmt.Errorf("%s:%d: count: %q: want a number above 0", path, line, v)
+			}
+		}
+		key := fmt.Sprint(c.fields)
+		if j, ok := at[key]; ok {
+			out[j].count += c.count
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, c)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: it has no calls", path)
+	}
+	return out, nil
+}
+
+// logPath returns the path of a task's log, which is relative to the file of the library.
+func (f *File) logPath(t Task) string {
+	if filepath.IsAbs(t.Log) {
+		return t.Log
+	}
+	return filepath.Join(filepath.Dir(f.path), t.Log)
+}

@@ -1,0 +1,312 @@
+package library
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"tune/kernels"
+	"tune/kernels/gemm"
+	"tune/kernels/library/choice"
+	"tune/kernels/native"
+)
+
+func find(t *testing.T) func(string) (kernels.Kernel, error) {
+	t.Helper()
+	table := kernels.Table{gemm.Kernel{Host: native.NewHost(native.HostOptions{})}}
+	return table.Lookup
+}
+
+// planOf makes the plan of a file with the given text.
+func planOf(t *testing.T, text string, more ...string) (*Plan, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i+1 < len(more); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, more[i]), []byte(more[i+1]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "lib.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadFile(path)
+	if err == nil {
+		var p *Plan
+		if p, err = f.Plan(find(t), "here"); err == nil {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
+}
+
+const ranges = `
+name: lib
+tasks:
+  - kernel: gemm-f32
+    function: f
+    samples: 12
+    held_out: 6
+    variants: 4
+    ranges:
+      m: {from: 1, to: 64}
+      n: {from: 1, to: 64, draw: uniform}
+      k: {from: 3, to: 3}
+`
+
+func TestFileFaults(t *testing.T) {
+	task := func(fields string) string { return "name: lib\ntasks:\n  - kernel: gemm-f32\n    " + fields + "\n" }
+	for text, want := range map[string]string{
+		"":                                   `lib.yaml: it is empty: want name and tasks`,
+		"name: [":                            `lib.yaml: line 1: `,
+		"name: 1x\ntasks: []":                `lib.yaml:1: name: "1x" cannot be the name of a library`,
+		"name: lib":                          `lib.yaml:1: tasks: there is none`,
+		"nam: lib":                           `lib.yaml: line 1: there is no field "nam" (did you mean "name"?)`,
+		task("shap: []"):                     `lib.yaml: line 4: there is no field "shap": want one of kernel, function, `,
+		task("variants: 2"):                  `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
+		task("shapes: [{m: 1}]"):             `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
+		task("shapes: [{m: 1, q: 2}]"):       `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in: m, n, k`,
+		task("shapes: [{m: 1, n: x, k: 3}]"): `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
+		task("shapes: [{m: 0, n: 1, k: 3}]"): `lib.yaml:4: tasks[0].shapes[0]: `,
+		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                                                 `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                                           `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
+		task("ranges: {m: {from: 1, to: 2}}"):                                                           `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
+		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):                                             `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
+		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot`,
+		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `tasks[0].kernel: `,
+		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):                                             `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
+		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):                                           `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
+		task("log: none.csv"):                                                                           `tasks[0].log: `,
+		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                                        `tasks[0].log: a log has numbers of calls`,
+		task("log: bad.csv"):                                                                            `bad.csv:2: count: "-1": want a number above 0`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                 `lib.yaml:3: tasks[0].kernel: `,
+		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing`,
+		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
+	} {
+		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives\n%v\nwant\n%s", text, err, want)
+		}
+	}
+}
+
+func TestPlanOfRanges(t *testing.T) {
+	p, err := planOf(t, ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := planOf(t, ranges)
+	if err != nil || !reflect.DeepEqual(p, again) {
+		t.Errorf("the same file has two plans: %v", err)
+	}
+	other, err := planOf(t, "seed: 2\n"+ranges)
+	if err != nil || reflect.DeepEqual(p.Tasks[0].Training, other.Tasks[0].Training) {
+		t.Errorf("another seed draws the same shapes: %v", err)
+	}
+	task := p.Tasks[0]
+	if len(task.Training) != 12 || len(task.HeldOut) != 6 || len(task.Representatives) != 6 {
+		t.Errorf("%d training, %d held-out shapes and %d representatives", len(task.Training), len(task.HeldOut), len(task.Representatives))
+	}
+	for _, s := range task.HeldOut {
+		if s.Fields[0] < 1 || s.Fields[0] > 64 || s.Fields[2] != 3 {
+			t.Errorf("the shape %v is out of its ranges", s.Fields)
+		}
+		if slices.ContainsFunc(task.Training, func(o PlannedShape) bool { return slices.Equal(o.Fields, s.Fields) }) {
+			t.Errorf("the held-out shape %v is a training shape too", s.Fields)
+		}
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := parsePlan(text)
+	if err != nil || !reflect.DeepEqual(p, read) {
+		t.Errorf("a plan reads back as another one: %v", err)
+	}
+}
+
+// A heavy shape is a representative, and one that stands apart is the next.
+func TestRepresentatives(t *testing.T) {
+	p, err := planOf(t, `
+name: lib
+tasks:
+  - kernel: gemm-f32
+    representatives: 2
+    shapes:
+      - {m: 100, n: 100, k: 100}
+      - {m: 101, n: 100, k: 100, weight: 100}
+      - {m: 102, n: 100, k: 100}
+      - {m: 2, n: 2, k: 2, weight: 3}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Tasks[0].Representatives; !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("the representatives are %v", got)
+	}
+}
+
+func TestPlanOfLog(t *testing.T) {
+	p, err := planOf(t, "name: lib\ntasks:\n  - {kernel: gemm-f32, log: calls.csv, samples: 2, held_out: 1}\n",
+		"calls.csv", "m,n,k,count\n1,2,3,4\n9,9,9,50\n1,2,3,40\n7,7,7,30\n5,5,5,1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := p.Tasks[0]
+	want := []PlannedShape{{[]int64{9, 9, 9}, 50}, {[]int64{1, 2, 3}, 44}}
+	if !reflect.DeepEqual(task.Training, want) || !reflect.DeepEqual(task.HeldOut, []PlannedShape{{[]int64{7, 7, 7}, 30}}) || !task.Counted {
+		t.Errorf("the log gives %+v", task)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	old, err := planOf(t, ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := planOf(t, strings.Replace(ranges, "samples: 12", "samples: 20", 1)+"    shapes: [{m: 5, n: 6, k: 7, weight: 9}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := old.Extend(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := old.Tasks[0], out.Tasks[0]
+	if !slices.EqualFunc(a.Training, b.Training[:len(a.Training)], func(x, y PlannedShape) bool { return slices.Equal(x.Fields, y.Fields) }) {
+		t.Errorf("shapes that the library has are gone")
+	}
+	if !slices.Equal(a.Representatives, b.Representatives[:len(a.Representatives)]) || len(b.Training) <= len(a.Training) {
+		t.Errorf("the extended task is %+v", b)
+	}
+	for _, s := range b.HeldOut {
+		if slices.ContainsFunc(b.Training, func(o PlannedShape) bool { return slices.Equal(o.Fields, s.Fields) }) {
+			t.Errorf("the held-out shape %v is a training shape too", s.Fields)
+		}
+	}
+	other := *with
+	other.Machine = "elsewhere"
+	if _, err := old.Extend(&other); err == nil || !strings.Contains(err.Error(), "another processor") {
+		t.Errorf("a plan of another machine: %v", err)
+	}
+	fixed, err := planOf(t, strings.Replace(ranges, "    ranges:", "    fixed: {layout: nt}\n    ranges:", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Extend(fixed); err == nil || !strings.Contains(err.Error(), "give it another name") {
+		t.Errorf("a task with another layout: %v", err)
+	}
+}
+
+// measuredTask is a task with two variants, measured at some shapes.
+func measuredTask() *task {
+	t := &task{TaskPlan: TaskPlan{Function: "f", Fields: []string{"m"}, Variants: 2, Training: []PlannedShape{
+		{[]int64{1}, 1}, {[]int64{2}, 1}, {[]int64{100}, 1}, {[]int64{200}, 1},
+	}, HeldOut: []PlannedShape{{[]int64{3}, 1}}}}
+	t.variants = []variant{{Name: "m1", Tuned: []int64{1}}, {Name: "m100", Tuned: []int64{100}}}
+	for _, s := range t.Training {
+		a, b := 10.0, 20.0
+		if s.Fields[0] >= 100 {
+			a, b = 200, 100
+		}
+		t.measured = append(t.measured, measurement{Role: training, Fields: s.Fields, Costs: []measured{{Variant: "m1", Cost: a}, {Variant: "m100", Cost: b}}})
+	}
+	return t
+}
+
+func TestSettle(t *testing.T) {
+	one := measuredTask()
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.chosen.Variants, []int{0, 1}) || s.chosen.Mean != 0 {
+		t.Errorf("the choice is %+v", s.chosen)
+	}
+	// A variant that is wrong at any shape, even at one that is held out, is in no library.
+	one.measured = append(one.measured, measurement{Role: heldOut, Fields: []int64{3}, Costs: []measured{{Variant: "m100", Cost: 1}}, Refused: []refused{{"m1", "wrong answer"}}})
+	if s, err = one.settle(1); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.used, []int{1}) || s.matrix.Costs[0][0] != choice.Missing {
+		t.Errorf("the library holds %v, of which one was wrong", s.used)
+	}
+}
+
+// The last measurement that has all variants counts; one without a new variant does not.
+func TestCovers(t *testing.T) {
+	one := measuredTask()
+	if one.at(training, []int64{1}) == nil || one.at(heldOut, []int64{1}) != nil {
+		t.Error("a measurement is not found by its role")
+	}
+	one.variants = append(one.variants, variant{Name: "m7", Tuned: []int64{7}})
+	if one.at(training, []int64{1}) != nil {
+		t.Error("a measurement without a new variant counts")
+	}
+	again := measurement{Role: training, Fields: []int64{1}, Costs: []measured{{Variant: "m1", Cost: 3}, {Variant: "m100", Cost: 4}, {Variant: "m7", Cost: 5}}}
+	one.measured = append(one.measured, again)
+	if got := one.at(training, []int64{1}); got == nil || got.Costs[0].Cost != 3 {
+		t.Errorf("the last measurement is %+v", got)
+	}
+}
+
+// A process that is killed leaves a line cut off at any byte. What stands before it is kept, and what follows is written after it.
+func TestTornMeasurements(t *testing.T) {
+	one := measuredTask()
+	whole := one.measured
+	one.dir, one.measured = t.TempDir(), nil
+	for _, m := range whole {
+		if err := one.keep(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(one.dir, measuredName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range text {
+		if err := os.WriteFile(path, text[:cut], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readMeasured(path)
+		if want := strings.Count(string(text[:cut]), "\n"); err != nil || len(got) != want {
+			t.Fatalf("cut at %d: %d measurements, want %d: %v", cut, len(got), want, err)
+		}
+		if cut%97 == 0 {
+			one.measured = got
+			if err := one.keep(whole[0]); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := readMeasured(path); err != nil || len(again) != len(got)+1 {
+				t.Fatalf("cut at %d, then written: %d measurements: %v", cut, len(again), err)
+			}
+		}
+	}
+	if err := os.WriteFile(path, append([]byte("{\n"), text...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readMeasured(path); err == nil || !strings.Contains(err.Error(), "measured.jsonl: line 1: ") {
+		t.Errorf("a damaged line: %v", err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	first := []measured{{Variant: "a", Cost: 10, Ratio: 1}, {Variant: "b", Cost: 20, Ratio: .5}, {Variant: "c", Cost: 11, Ratio: .9}}
+	got := merge(first, []measured{{Variant: "a", Cost: 20, Ratio: 1}, {Variant: "c", Cost: 24, Ratio: .8}})
+	want := []measured{{Variant: "a", Cost: 20, Ratio: 1}, {Variant: "c", Cost: 24, Ratio: .8}, {Variant: "b", Cost: 40, Ratio: .5}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("merged: %v", got)
+	}
+	if got := bestBeside(want, "c"); got != "a" {
+		t.Errorf("the best beside c is %q", got)
+	}
+	if got := bestBeside(want, "a"); got != "" {
+		t.Errorf("beside the best there is %q", got)
+	}
+}

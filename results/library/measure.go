@@ -1,0 +1,426 @@
+package library
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/results"
+)
+
+// variant is the winner of a representative, written so that programs can call it at any shape.
+type variant struct {
+	Name   string  `json:"name"`
+	Tuned  []int64 `json:"tuned"` // the shape that it was tuned at
+	Key    string  `json:"key"`   // of its point there
+	source native.Source
+}
+
+// The roles of a measured shape.
+const (
+	training = "training"
+	heldOut  = "held out"
+)
+
+// measurement is what the variants cost at a shape, measured in turns. It is a line of a file.
+type measurement struct {
+	Role    string     `json:"role"`
+	Fields  []int64    `json:"fields"`
+	Costs   []measured `json:"costs"`
+	Refused []refused  `json:"refused,omitempty"`
+	// Choice is the variant that the library took at a held-out shape.
+	Choice string `json:"choice,omitempty"`
+	// Confirmed compares the variant that the library takes there with the best other one, in a series of their own; nil where the
+	// first series had no better one than that which the library takes, and for training shapes.
+	Confirmed *confirmed `json:"confirmed,omitempty"`
+	Seconds   float64    `json:"seconds"` // that it took
+	// Unverified says that the machine was not as quiet as the measurement needs.
+	Unverified bool `json:"unverified,omitempty"`
+}
+
+// measured is the cost of a variant beside the one that the others are compared with, whose ratio is 1.
+type measured struct {
+	Variant string  `json:"variant"`
+	Cost    float64 `json:"cost"` // in the kernel's unit
+	Ratio   float64 `json:"ratio"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Pairs   int     `json:"pairs"`
+}
+
+// refused is a variant that was wrong at a shape, or failed there. The library does not hold it.
+type refused struct {
+	Variant string `json:"variant"`
+	Reason  string `json:"reason"`
+}
+
+// confirmed is the ratio of the cost of the library's choice to that of the best other variant, with its interval.
+type confirmed struct {
+	Choice string  `json:"choice"`
+	Best   string  `json:"best"`
+	Ratio  float64 `json:"ratio"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Pairs  int     `json:"pairs"`
+}
+
+// readVariants reads the variants that earlier sittings have settled.
+func (t *task) readVariants() error {
+	path := filepath.Join(t.dir, variantsName)
+	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &t.variants)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, v := range t.variants {
+		if len(v.Tuned) != len(t.Fields) || v.Name != t.name(v.Tuned) {
+			return fmt.Errorf("%s: the variant %q does not fit the fields %v", path, v.Name, t.Fields)
+		}
+	}
+	return nil
+}
+
+// variantOf returns the variant of a representative; nil while there is none.
+func (t *task) variantOf(shape int) *variant {
+	i := slices.IndexFunc(t.variants, func(v variant) bool { return slices.Equal(v.Tuned, t.Training[shape].Fields) })
+	if i < 0 {
+		return nil
+	}
+	return &t.variants[i]
+}
+
+// gather settles the variants of a task: the best points of its representatives. They stay, so that what is measured of them counts.
+func (m *maker) gather(t *task) error {
+	known := len(t.variants)
+	for _, r := range t.Representatives {
+		if t.variantOf(r) != nil {
+			continue
+		}
+		run, err := results.Read(t.runDir(r))
+		if begun(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		summary, err := results.Summarise(run)
+		if err != nil {
+			return err
+		}
+		if summary.Best != nil {
+			fields := t.Training[r].Fields
+			t.variants = append(t.variants, variant{Name: t.name(fields), Tuned: fields, Key: summary.Best.Key})
+		}
+	}
+	if len(t.variants) == 0 {
+		return fmt.Errorf("%s: no candidate was right at any of the searched shapes of %s: give it a longer --budget", m.Dir, t.Function)
+	}
+	if err := m.sources(t); err != nil || len(t.variants) == known {
+		return err
+	}
+	text, err := json.MarshalIndent(t.variants, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(t.dir, variantsName), append(text, '\n'))
+}
+
+// sources generates the code of the variants.
+func (m *maker) sources(t *task) error {
+	for i := range t.variants {
+		v := &t.variants[i]
+		p, _, err := openLinked(t.kernel, t.Fixed, t.Called(v.Tuned))
+		if err != nil {
+			return err
+		}
+		point, err := p.Space().Parse(v.Key)
+		if err == nil {
+			v.source, err = p.Source(point)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: the variant %s: %w", m.Dir, v.Name, err)
+		}
+	}
+	return nil
+}
+
+// measureAll measures the variants at the training shapes, the representatives first.
+func (m *maker) measureAll(ctx context.Context) error {
+	for _, t := range m.tasks {
+		order := slices.Clone(t.Representatives)
+		for i := range t.Training {
+			if !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
+		for n, i := range order {
+			s := t.Training[i]
+			if t.at(training, s.Fields) != nil {
+				continue
+			}
+			if m.Evaluations == 0 && n >= leastMeasured && !m.left(measureUntil) {
+				break
+			}
+			m.tell(Progress{Step: "measuring", Text: t.Function + " " + t.Called(s.Fields), Done: n, Of: len(order)})
+			began := time.Now()
+			one, _, err := m.measure(ctx, t, s.Fields, m.seconds(measureUntil-searchUntil, len(order)))
+			if err != nil {
+				return err
+			}
+			one.Role, one.Seconds = training, time.Since(began).Seconds()
+			if err := t.keep(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leastMeasured is how many shapes are measured whatever the budget says.
+const leastMeasured = 3
+
+// seconds is how long one of n measurements may take, roughly, in a share of the budget.
+func (m *maker) seconds(share float64, n int) time.Duration {
+	const least, most, usual = 300 * time.Millisecond, 20 * time.Second, 2 * time.Second
+	if m.Budget == 0 {
+		return usual
+	}
+	each := time.Duration(share * float64(m.Budget) / float64(max(n*len(m.tasks), 1)))
+	return min(max(each/2, least), most) // starting processes and checks take the rest
+}
+
+// field holds the candidates of the variants at one shape.
+type field struct {
+	problem    *native.Problem
+	names      []string
+	candidates []kernels.Candidate
+}
+
+// enter builds and checks the variants at a shape, those tuned nearest to it first.
+func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measurement) (*field, error) {
+	p, _, err := openLinked(t.kernel, t.Fixed, t.Called(fields))
+	if err != nil {
+		return nil, err
+	}
+	f := &field{problem: p}
+	order := slices.Clone(t.variants)
+	slices.SortStableFunc(order, func(a, b variant) int { return cmp.Compare(t.far(fields, a.Tuned), t.far(fields, b.Tuned)) })
+	seed := kernels.Derive(m.Plan.Seed, "checks at "+t.Called(fields))
+	for _, v := range order {
+		c := p.Wrap(v.source, p.Presets()[0].Point)
+		err := c.Check(ctx, seed)
+		if r := kernels.AsRejection(err); r != nil {
+			out.Refused = append(out.Refused, refused{v.Name, r.Error()})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.names, f.candidates = append(f.names, v.Name), append(f.candidates, c)
+	}
+	if len(f.names) == 0 {
+		return nil, fmt.Errorf("%s: no variant is right at %s: %s", t.Function, t.Called(fields), out.Refused[0].Reason)
+	}
+	return f, nil
+}
+
+// measure compares the variants at a shape. A first short series drops those that are clearly slower; the others meet again.
+func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
+	out := measurement{Fields: fields}
+	f, err := m.enter(ctx, t, fields, &out)
+	if err != nil {
+		return out, nil, err
+	}
+	first, err := f.compare(ctx, t, &out, f.all(), limit/3)
+	if err != nil {
+		return out, nil, err
+	}
+	out.Costs = first
+	least := math.Inf(1)
+	for _, c := range first {
+		least = min(least, c.Cost)
+	}
+	var close []int
+	for _, c := range first {
+		if c.Cost <= closeBy*least {
+			close = append(close, slices.Index(f.names, c.Variant))
+		}
+	}
+	if len(close) < 2 {
+		return out, f, nil
+	}
+	again, err := f.compare(ctx, t, &out, close, limit*2/3)
+	if err != nil {
+		return out, nil, err
+	}
+	out.Costs = merge(first, again)
+	return out, f, nil
+}
+
+// closeBy is how much slower than the fastest a variant may look in the first series and be measured again.
+const closeBy = 1.2
+
+// merge replaces the costs of a first series by those of a second one, in which fewer took part. Both had the first of them as the
+// one that others are compared with: if its costs differ, the machine changed its pace, and the others are scaled.
+func merge(first, again []measured) []measured {
+	out := slices.Clone(again)
+	scale := 1.0
+	for _, a := range again {
+		for _, b := range first {
+			if a.Variant == b.Variant && a.Ratio == 1 {
+				scale = a.Cost / b.Cost
+			}
+		}
+	}
+	for _, b := range first {
+		if !slices.ContainsFunc(again, func(a measured) bool { return a.Variant == b.Variant }) {
+			b.Cost *= scale
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (f *field) all() []int {
+	out := make([]int, len(f.names))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// compare measures some candidates in turns; the others are compared with the first of them.
+func (f *field) compare(ctx context.Context, t *task, out *measurement, which []int, limit time.Duration) ([]measured, error) {
+	var rest []kernels.Candidate
+	for _, i := range which[1:] {
+		rest = append(rest, f.candidates[i])
+	}
+	base := f.names[which[0]]
+	if len(rest) == 0 {
+		score, err := f.candidates[which[0]].Score(ctx, 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, base, t.Called(out.Fields), err)
+		}
+		return []measured{{Variant: base, Cost: score.Cost, Ratio: 1, Low: 1, High: 1}}, nil
+	}
+	final, err := f.problem.Compare(ctx, f.candidates[which[0]], rest, kernels.Series{Limit: limit, Seed: kernels.Derive(uint64(len(which)), t.Called(out.Fields))})
+	if err != nil {
+		return nil, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, base, t.Called(out.Fields), err)
+	}
+	var costs []measured
+	for n, c := range final.Comparisons {
+		name := f.names[which[n+1]]
+		if c.Err != nil {
+			out.Refused = append(out.Refused, refused{name, c.Err.Error()})
+			continue
+		}
+		if len(costs) == 0 {
+			costs = append(costs, measured{Variant: base, Cost: c.Baseline, Ratio: 1, Low: 1, High: 1, Pairs: c.Pairs})
+		}
+		out.Unverified = out.Unverified || c.Unverified
+		costs = append(costs, measured{Variant: name, Cost: costs[0].Cost / c.Ratio, Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs})
+	}
+	if len(costs) == 0 { // all others failed
+		return f.compare(ctx, t, out, which[:1], limit)
+	}
+	return costs, nil
+}
+
+// confirm measures two variants again, by themselves.
+func (f *field) confirm(ctx context.Context, t *task, fields []int64, choice, best string, limit time.Duration) (*confirmed, bool, error) {
+	a, b := f.candidates[slices.Index(f.names, choice)], f.candidates[slices.Index(f.names, best)]
+	final, err := f.problem.Compare(ctx, a, []kernels.Candidate{b}, kernels.Series{Limit: limit, Seed: kernels.Derive(1, t.Called(fields)), Confirm: true})
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, choice, t.Called(fields), err)
+	}
+	c := final.Comparisons[0]
+	if c.Err != nil {
+		return nil, false, nil
+	}
+	return &confirmed{Choice: choice, Best: best, Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs}, c.Unverified, nil
+}
+
+// at returns the last measurement of all variants at a shape in a role; nil where there is none.
+func (t *task) at(role string, fields []int64) *measurement {
+	for i, m := range slices.Backward(t.measured) {
+		if m.Role == role && slices.Equal(m.Fields, fields) && t.covers(m) {
+			return &t.measured[i]
+		}
+	}
+	return nil
+}
+
+// covers reports whether a measurement has all variants.
+func (t *task) covers(m measurement) bool {
+	for _, v := range t.variants {
+		if !slices.ContainsFunc(m.Costs, func(c measured) bool { return c.Variant == v.Name }) &&
+			!slices.ContainsFunc(m.Refused, func(r refused) bool { return r.Variant == v.Name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep appends a measurement to the file of the task, and syncs it.
+func (t *task) keep(one measurement) error {
+	line, err := json.Marshal(one)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(t.dir, measuredName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		t.measured = append(t.measured, one)
+	}
+	return err
+}
+
+// readMeasured reads the measurements of a task, and removes a last line that was cut off.
+func readMeasured(path string) (out []measurement, err error) {
+	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; len(text) > 0; n++ {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole {
+			info, err := os.Stat(path)
+			if err != nil {
+				return nil, err
+			}
+			return out, os.Truncate(path, info.Size()-int64(len(line)))
+		}
+		var m measurement
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w: remove the line, and what it measured is measured again", path, n, err)
+		}
+		out, text = append(out, m), rest
+	}
+	return out, nil
+}

@@ -1,0 +1,403 @@
+package library
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tune/kernels"
+	"tune/kernels/native"
+)
+
+// Plan is what a library is made for: the shapes of each task, drawn and chosen. It stands in the library's directory, and does not
+// change while the library is made.
+type Plan struct {
+	Format  int        `json:"format"`
+	Name    string     `json:"name"`
+	Seed    uint64     `json:"seed"`
+	Machine string     `json:"machine"` // the fingerprint of the processor that measures
+	Tasks   []TaskPlan `json:"tasks"`
+}
+
+const planFormat = 1
+
+// TaskPlan is the plan of one task.
+type TaskPlan struct {
+	Kernel   string  `json:"kernel"`
+	Version  string  `json:"kernel_version"`
+	Function string  `json:"function"`
+	Fixed    string  `json:"fixed"`  // name=value,… of the shape's fields that all calls share
+	Weight   float64 `json:"weight"` // beside other tasks
+	// Fields are those of a shape that calls differ in, in the order of Shape.Fields.
+	Fields []string `json:"fields"`
+	// Training are the shapes that variants are chosen by; HeldOut those of the certificate, which play no other part.
+	Training []PlannedShape `json:"training"`
+	HeldOut  []PlannedShape `json:"held_out"`
+	// Representatives are the indices of the training shapes that are searched, the heaviest group first.
+	Representatives []int   `json:"representatives"`
+	Variants        int     `json:"variants"`  // at most
+	Tolerated       float64 `json:"tolerated"` // regret
+	// Counted says that weights are numbers of calls, so that a call counts by its time too.
+	Counted bool `json:"counted,omitempty"`
+}
+
+// PlannedShape is a shape that a task is called with.
+type PlannedShape struct {
+	Fields []int64 `json:"fields"`
+	Weight float64 `json:"weight"`
+}
+
+// Text returns the whole shape in the form of kernels.ParseShape.
+func (t TaskPlan) Text(s PlannedShape) string {
+	var parts []string
+	if t.Fixed != "" {
+		parts = append(parts, t.Fixed)
+	}
+	return strings.Join(append(parts, t.Called(s.Fields)), ",")
+}
+
+// Called returns the fields that calls differ in: m=1,n=2.
+func (t TaskPlan) Called(fields []int64) string {
+	var parts []string
+	for i, name := range t.Fields {
+		parts = append(parts, fmt.Sprintf("%s=%d", name, fields[i]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// UnlinkableError says that programs cannot call the code of a kernel at any shape, so that no library can be made of it.
+type UnlinkableError struct{ Kernel string }
+
+func (e *UnlinkableError) Error() string {
+	return fmt.Sprintf("kernel %s has no function that can be called at any shape: a library can be made of gemm-f32", e.Kernel)
+}
+
+// Plan draws the shapes of every task, and chooses the representatives. find looks up a kernel.
+func (f *File) Plan(find func(name string) (kernels.Kernel, error), machine string) (*Plan, error) {
+	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine}
+	if f.Seed != nil {
+		p.Seed = *f.Seed
+	}
+	for i := range f.Tasks {
+		k, err := find(f.Tasks[i].Kernel)
+		if err != nil {
+			return nil, f.fault([]any{"tasks", i, "kernel"}, "%v", err)
+		}
+		t, err := f.planTask(i, k, p.Seed)
+		if err != nil {
+			return nil, err
+		}
+		p.Tasks = append(p.Tasks, *t)
+	}
+	return p, nil
+}
+
+// planner makes the plan of one task.
+type planner struct {
+	file   *File
+	index  int // of the task
+	task   Task
+	kernel kernels.Kernel
+	info   kernels.Info
+	plan   *TaskPlan
+}
+
+func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error) {
+	t := f.Tasks[i]
+	p := &planner{file: f, index: i, task: t, kernel: k, info: k.Info()}
+	p.plan = &TaskPlan{
+		Kernel: p.info.Name, Version: p.info.Version, Function: t.Function, Weight: or(t.Weight, 1), Variants: or(t.Variants, defaultVariants),
+	}
+	p.plan.Tolerated, _ = t.tolerated()
+	var fixed []string
+	for _, field := range p.info.Shape {
+		if v, ok := t.Fixed[field.Name]; ok {
+			fixed = append(fixed, field.Name+"="+v)
+		}
+	}
+	p.plan.Fixed = strings.Join(fixed, ",")
+	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
+		if !slices.ContainsFunc(p.info.Shape, func(f kernels.Field) bool { return f.Name == name }) {
+			return nil, p.fault([]any{"fixed", name}, "the shape of %s has no field %s", p.info.Name, name)
+		}
+	}
+	_, linkage, err := p.linked("")
+	if err != nil {
+		return nil, p.fault([]any{"kernel"}, "%v", err)
+	}
+	for _, d := range linkage.Dims {
+		if _, fixed := t.Fixed[d.Name]; d.Dense == "" && !fixed {
+			p.plan.Fields = append(p.plan.Fields, d.Name)
+		}
+	}
+	if len(p.plan.Fields) == 0 {
+		return nil, p.fault([]any{"fixed"}, "no field is left that calls differ in")
+	}
+	if err := p.shapes(seed); err != nil {
+		return nil, err
+	}
+	return p.plan, p.represent()
+}
+
+func or[T any](v *T, other T) T {
+	if v == nil {
+		return other
+	}
+	return *v
+}
+
+func (p *planner) fault(path []any, format string, args ...any) error {
+	return p.file.fault(append([]any{"tasks", p.index}, path...), format, args...)
+}
+
+// linked opens the kernel at a shape, given by the fields that calls differ in.
+func (p *planner) linked(called string) (*native.Problem, native.Linkage, error) {
+	return openLinked(p.kernel, p.plan.Fixed, called)
+}
+
+// openLinked opens a kernel at a shape, and returns the problem whose code programs can call.
+func openLinked(k kernels.Kernel, fixed, called string) (*native.Problem, native.Linkage, error) {
+	plain, err := openNative(k, fixed, called)
+	if err != nil {
+		return nil, native.Linkage{}, err
+	}
+	p, l, ok, err := plain.Linked()
+	if err == nil && !ok {
+		err = &UnlinkableError{k.Info().Name}
+	}
+	return p, l, err
+}
+
+// openNative opens a kernel at a shape.
+func openNative(k kernels.Kernel, fixed, called string) (*native.Problem, error) {
+	shape, err := kernels.ParseShape(k.Info().Shape, fixed+","+called)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := kernels.Open(k, shape)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := opened.Problem.(*native.Problem)
+	if !ok {
+		return nil, &UnlinkableError{k.Info().Name}
+	}
+	return p, nil
+}
+
+// shapes collects the shapes of the task. Those that are listed and those of the log are for training; of a log too long for that,
+// the ones with fewer calls are held out. Ranges give both.
+func (p *planner) shapes(seed uint64) error {
+	t := p.task
+	seen := map[string]bool{}
+	add := func(to *[]PlannedShape, fields []int64, weight float64) {
+		if key := fmt.Sprint(fields); !seen[key] {
+			seen[key] = true
+			*to = append(*to, PlannedShape{fields, weight})
+		}
+	}
+	for i, s := range t.Shapes {
+		fields, err := p.fields(s.Fields)
+		if err != nil {
+			return p.fault([]any{"shapes", i}, "%v", err)
+		}
+		add(&p.plan.Training, fields, or(s.Weight, 1))
+	}
+	samples, heldOut := or(t.Samples, defaultSamples), or(t.HeldOut, defaultHeldOut)
+	if t.Log != "" {
+		if err := p.fromLog(add, samples, heldOut); err != nil {
+			return err
+		}
+	}
+	if len(t.Ranges) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Ranges)) {
+		if !slices.Contains(p.plan.Fields, name) {
+			return p.fault([]any{"ranges", name}, "it is none of the fields that calls of %s differ in: %s", p.info.Name, strings.Join(p.plan.Fields, ", "))
+		}
+	}
+	for _, name := range p.plan.Fields {
+		if _, ok := t.Ranges[name]; !ok {
+			return p.fault([]any{"ranges"}, "%s is missing: give its range, or its value in fixed", name)
+		}
+		for _, end := range []int{t.Ranges[name].From, t.Ranges[name].To} {
+			if _, err := kernels.ParseShape(p.info.Shape, fmt.Sprintf("%s=%d", name, end)); err != nil {
+				return p.fault([]any{"ranges", name}, "%v", err)
+			}
+		}
+	}
+	weight := 1.0
+	if n := len(p.plan.Training); n > 0 { // what is listed and what is drawn count alike, in all
+		weight = totalWeight(p.plan.Training) / float64(samples)
+	}
+	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "training shapes of "+t.Function))), samples, weight, func(f []int64, w float64) { add(&p.plan.Training, f, w) })
+	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "held-out shapes of "+t.Function))), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
+	return nil
+}
+
+func totalWeight(shapes []PlannedShape) (sum float64) {
+	for _, s := range shapes {
+		sum += s.Weight
+	}
+	return sum
+}
+
+// fields reads the fields that calls differ in.
+func (p *planner) fields(given map[string]string) ([]int64, error) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(p.plan.Fields, name) {
+			return nil, fmt.Errorf("%s is none of the fields that calls differ in: %s", name, strings.Join(p.plan.Fields, ", "))
+		}
+	}
+	var out []int64
+	for _, name := range p.plan.Fields {
+		text, ok := given[name]
+		if !ok {
+			return nil, fmt.Errorf("%s is missing", name)
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: want a whole number", name, text)
+		}
+		if _, err := kernels.ParseShape(p.info.Shape, fmt.Sprintf("%s=%d", name, n)); err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// fromLog takes the shapes with the most calls for training, and holds out others.
+func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, heldOut int) error {
+	path := p.file.logPath(p.task)
+	calls, err := readLog(path)
+	if err != nil {
+		return p.fault([]any{"log"}, "%v", err)
+	}
+	if len(p.plan.Training) > 0 {
+		return p.fault([]any{"log"}, "a log has numbers of calls, which do not compare with the weights of shapes: make it a task of its own")
+	}
+	p.plan.Counted = true
+	slices.SortStableFunc(calls, func(a, b called) int { return cmp.Compare(b.count, a.count) })
+	for i, c := range calls {
+		fields, err := p.fields(c.fields)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", path, c.line, err)
+		}
+		switch {
+		case i < samples:
+			add(&p.plan.Training, fields, c.count)
+		case len(p.plan.HeldOut) < heldOut:
+			add(&p.plan.HeldOut, fields, c.count)
+		}
+	}
+	if len(p.task.Ranges) > 0 {
+		return p.fault([]any{"ranges"}, "a task has a log or ranges: make them two tasks")
+	}
+	return nil
+}
+
+// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer.
+func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) {
+	for range n {
+		fields := make([]int64, len(p.plan.Fields))
+		for i, name := range p.plan.Fields {
+			g := p.task.Ranges[name]
+			if g.Draw == "uniform" {
+				fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
+				continue
+			}
+			v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
+			fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+		}
+		add(fields, weight)
+	}
+}
+
+// represent chooses the training shapes that are searched. They are the medoids of the shapes in the logarithms of the fields and of
+// the operations for each byte, which decide what limits a kernel. Each is the one that lowers the weighted distance of all shapes to
+// their medoid the most (the BUILD phase of PAM: Kaufman and Rousseeuw, Finding Groups in Data, 1990, chapter 2).
+func (p *planner) represent() error {
+	training := p.plan.Training
+	if len(training) == 0 {
+		return errors.New("library: a task without shapes")
+	}
+	points, weights := make([][]float64, len(training)), make([]float64, len(training))
+	for i, s := range training {
+		problem, _, err := p.linked(p.plan.Called(s.Fields))
+		if err != nil {
+			return p.fault([]any{"shapes"}, "%s: %v", p.plan.Called(s.Fields), err)
+		}
+		for _, v := range s.Fields {
+			points[i] = append(points[i], math.Log2(float64(max(v, 1))))
+		}
+		w := problem.Work()
+		if w.Ops > 0 && w.Bytes > 0 {
+			points[i] = append(points[i], math.Log2(w.Ops/w.Bytes))
+		}
+		if weights[i] = s.Weight; p.plan.Counted {
+			weights[i] *= max(w.Ops, w.Bytes, 1) // roughly the time of all calls
+		}
+	}
+	most := min(or(p.task.Representatives, p.plan.Variants+p.plan.Variants/2), len(training))
+	nearest := slices.Repeat([]float64{math.Inf(1)}, len(training))
+	for len(p.plan.Representatives) < most {
+		best, least := -1, math.Inf(1)
+		for c := range training {
+			if slices.Contains(p.plan.Representatives, c) {
+				continue
+			}
+			sum := 0.0
+			for i := range training {
+				sum += weights[i] * min(nearest[i], distance(points[c], points[i]))
+			}
+			if sum < least {
+				best, least = c, sum
+			}
+		}
+		p.plan.Representatives = append(p.plan.Representatives, best)
+		for i := range training {
+			nearest[i] = min(nearest[i], distance(points[best], points[i]))
+		}
+	}
+	return nil
+}
+
+func distance(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// parsePlan reads a plan.
+func parsePlan(text []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	if p.Format != planFormat {
+		return nil, fmt.Errorf("format is %d, want %d: another version of tune has begun this library", p.Format, planFormat)
+	}
+	for i, t := range p.Tasks {
+		for _, r := range t.Representatives {
+			if r < 0 || r >= len(t.Training) {
+				return nil, fmt.Errorf("tasks[%d].representatives: %d is no training shape", i, r)
+			}
+		}
+		for _, s := range append(slices.Clone(t.Training), t.HeldOut...) {
+			if len(s.Fields) != len(t.Fields) || !(s.Weight > 0) {
+				return nil, fmt.Errorf("tasks[%d]: the shape %v with weight %g does not fit the fields %s", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
+			}
+		}
+	}
+	return &p, nil
+}

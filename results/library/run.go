@@ -1,0 +1,489 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/results"
+	"tune/results/session"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/search/tasks"
+	"tune/space"
+)
+
+// Options say how a library is made.
+type Options struct {
+	// Plan is what to make. A directory that was begun with another plan is refused.
+	Plan *Plan
+	Dir  string
+	// Find looks up a kernel by name.
+	Find func(name string) (kernels.Kernel, error)
+	// Budget is the wall time, over all sittings. Evaluations, if not 0, ends the search of each representative after as many instead,
+	// and then every shape is measured.
+	Budget      time.Duration
+	Evaluations int
+	Jobs        int
+	// Update takes the plan into the library that the directory holds; the budget is then that of the update.
+	Update  bool
+	Version string // of tune
+	Observe func(Progress)
+	Began   time.Time
+}
+
+// Progress says how far a library is.
+type Progress struct {
+	Step    string // "searching", "measuring", "certifying", "writing", "testing"
+	Text    string // what is being done
+	Done    int
+	Of      int
+	Elapsed time.Duration // over all sittings
+}
+
+// The names of what stands in the directory beside the library itself.
+const (
+	tuningDir    = "tuning"
+	planName     = "plan.json"
+	measuredName = "measured.jsonl"
+	variantsName = "variants.json"
+	runsDir      = "runs"
+)
+
+// The shares of the budget at which the steps end. The rest is for writing and testing the library.
+const (
+	searchUntil  = 0.55
+	measureUntil = 0.80
+	certifyUntil = 0.95
+)
+
+// OtherPlanError says that a directory holds a library of another plan.
+type OtherPlanError struct{ Dir string }
+
+func (e *OtherPlanError) Error() string {
+	return fmt.Sprintf("%s: it was begun for other tasks, shapes or another machine: give another --out, or take the file into it by --update", e.Dir)
+}
+
+// maker makes a library.
+type maker struct {
+	Options
+	spent   float64 // seconds of earlier sittings
+	before  float64 // those of them that do not count against the budget
+	tasks   []*task
+	machine results.Machine
+}
+
+// task is the state of a task.
+type task struct {
+	TaskPlan
+	dir      string
+	kernel   kernels.Kernel
+	variants []variant
+	measured []measurement
+}
+
+// Make carries out a plan, or goes on with it, and writes the library. When ctx is cancelled it stops, and everything measured so far is
+// kept.
+func Make(ctx context.Context, o Options) (*Report, error) {
+	if o.Began.IsZero() {
+		o.Began = time.Now()
+	}
+	m := &maker{Options: o, machine: results.ThisMachine()}
+	release, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := m.search(ctx); err != nil {
+		return nil, err
+	}
+	for _, t := range m.tasks {
+		if err := m.gather(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.measureAll(ctx); err != nil {
+		return nil, err
+	}
+	return m.finish(ctx)
+}
+
+// open begins the directory, or reads what an earlier sitting left in it.
+func (m *maker) open() (release func(), err error) {
+	dir := filepath.Join(m.Dir, tuningDir)
+	if err := m.claim(dir); err != nil {
+		return nil, err
+	}
+	lock, err := results.Lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			lock.Close()
+		}
+	}()
+	if err = m.load(); err != nil {
+		return nil, err
+	}
+	if m.Update {
+		m.before = m.spent
+	}
+	return func() { lock.Close() }, nil
+}
+
+// load reads what the directory holds of each task.
+func (m *maker) load() (err error) {
+	for _, p := range m.Plan.Tasks {
+		t := &task{TaskPlan: p, dir: filepath.Join(m.Dir, tuningDir, p.Function)}
+		if t.kernel, err = m.Find(p.Kernel); err != nil {
+			return err
+		}
+		if v := t.kernel.Info().Version; v != p.Version {
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, p.Kernel, v, p.Version)
+		}
+		if err = t.readVariants(); err != nil {
+			return err
+		}
+		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
+			return err
+		}
+		for _, one := range t.measured {
+			m.spent += one.Seconds
+		}
+		for _, r := range t.Representatives {
+			run, err := results.Read(t.runDir(r))
+			switch {
+			case err == nil:
+				m.spent += run.Elapsed
+			case !begun(err):
+				return err
+			}
+		}
+		m.tasks = append(m.tasks, t)
+	}
+	return nil
+}
+
+// begun reports whether an error says that a run has not begun.
+func begun(err error) bool {
+	var not *results.NotBegunError
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &not)
+}
+
+// claim writes the plan into a new directory, and compares it with that of one that exists.
+func (m *maker) claim(dir string) error {
+	text, err := json.MarshalIndent(m.Plan, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, planName)
+	old, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		if m.Update {
+			return fmt.Errorf("%s: there is no library that tune has begun, which could be updated: leave out --update", m.Dir)
+		}
+		if err := m.empty(); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		return files.Write(path, append(text, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	p, err := parsePlan(old)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	again, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if string(again) == string(text) {
+		return nil
+	}
+	if !m.Update {
+		return &OtherPlanError{m.Dir}
+	}
+	if m.Plan, err = p.Extend(m.Plan); err != nil {
+		return fmt.Errorf("%s: %w", m.Dir, err)
+	}
+	if text, err = json.MarshalIndent(m.Plan, "", "  "); err != nil {
+		return err
+	}
+	return files.Write(path, append(text, '\n'))
+}
+
+const mostPlan = 64 << 20
+
+// empty refuses a directory that holds something else than a library.
+func (m *maker) empty() error {
+	entries, err := os.ReadDir(m.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != tuningDir {
+			return fmt.Errorf("%s: it holds %s, and no library that tune has begun: give --out a new folder", m.Dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// elapsed is the time over all sittings.
+func (m *maker) elapsed() time.Duration { return space.Duration(m.spent) + time.Since(m.Began) }
+
+// left reports whether a step that ends at a share of the budget has time left.
+func (m *maker) left(share float64) bool {
+	return m.Budget == 0 || m.elapsed().Seconds()-m.before < share*m.Budget.Seconds()
+}
+
+func (m *maker) tell(p Progress) {
+	if m.Observe != nil {
+		p.Elapsed = m.elapsed()
+		m.Observe(p)
+	}
+}
+
+// runDir is the run directory of a representative, by its index among the training shapes.
+func (t *task) runDir(shape int) string {
+	return filepath.Join(t.dir, runsDir, t.name(t.Training[shape].Fields))
+}
+
+// name returns the name of a shape in the names of files and variants: m64_n128_k256.
+func (t *task) name(fields []int64) (text string) {
+	for i, f := range t.Fields {
+		if i > 0 {
+			text += "_"
+		}
+		text += fmt.Sprintf("%s%d", f, fields[i])
+	}
+	return text
+}
+
+// searched is a representative with the state of its search.
+type searched struct {
+	task  *task
+	shape int
+	state tasks.Task
+	spent float64 // seconds of its run
+	best  string  // the key of its best point; "" while there is none
+}
+
+// search hands out the search time among the representatives of all tasks that have no variant yet.
+func (m *maker) search(ctx context.Context) error {
+	var all []*searched
+	for _, t := range m.tasks {
+		share := t.Weight / totalWeight(t.Training)
+		for _, r := range t.Representatives {
+			if t.variantOf(r) != nil {
+				continue
+			}
+			s := &searched{task: t, shape: r}
+			s.state.Weight = share * t.groupWeight(r)
+			if err := s.read(); err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+	}
+	for len(all) > 0 && (m.Evaluations > 0 || m.left(searchUntil) || nothing(all)) {
+		states := make([]tasks.Task, len(all))
+		for i, s := range all {
+			states[i] = s.state
+		}
+		s := all[tasks.Next(states)]
+		m.tell(Progress{Step: "searching", Text: s.task.Function + " " + s.task.Called(s.task.Training[s.shape].Fields), Done: done(all), Of: len(all)})
+		if err := m.slice(ctx, s, all); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.Evaluations > 0 { // one slice is the whole search
+			all = slices.DeleteFunc(all, func(other *searched) bool { return other == s })
+		}
+	}
+	return nil
+}
+
+// nothing reports whether there is no variant yet, and none of the representatives has had time.
+func nothing(all []*searched) bool {
+	return done(all) == 0 && !slices.ContainsFunc(all, func(s *searched) bool { return len(s.task.variants) > 0 })
+}
+
+// done counts the representatives that have had time.
+func done(all []*searched) (n int) {
+	for _, s := range all {
+		if len(s.state.Slices) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// groupWeight is the weight of the training shapes that are nearest to a representative.
+func (t *task) groupWeight(r int) (sum float64) {
+	for _, s := range t.Training {
+		best, least := -1, math.Inf(1)
+		for _, other := range t.Representatives {
+			if d := t.far(s.Fields, t.Training[other].Fields); d < least {
+				best, least = other, d
+			}
+		}
+		if best == r {
+			sum += s.Weight
+		}
+	}
+	return sum
+}
+
+// far is the distance of two shapes in the logarithms of their fields.
+func (t *task) far(a, b []int64) (sum float64) {
+	for i := range a {
+		d := math.Log(float64(max(a[i], 1)) / float64(max(b[i], 1)))
+		sum += d * d
+	}
+	return sum
+}
+
+// read learns what earlier sittings found.
+func (s *searched) read() error {
+	run, err := results.Read(s.task.runDir(s.shape))
+	if begun(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.learn(run)
+}
+
+func (s *searched) learn(run *results.Run) error {
+	summary, err := results.Summarise(run)
+	if err != nil {
+		return err
+	}
+	cost := math.Inf(1)
+	if summary.Best != nil {
+		cost, s.best = summary.Best.Outcome.Cost, summary.Best.Key
+	}
+	s.state.Slices = append(s.state.Slices, tasks.Slice{Spent: max(run.Elapsed-s.spent, 1e-3), Best: cost})
+	s.spent = run.Elapsed
+	return nil
+}
+
+// slice searches a representative for a while.
+func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
+	dir := s.task.runDir(s.shape)
+	budget := search.Budget{Evaluations: m.Evaluations}
+	if m.Budget > 0 && m.Evaluations == 0 {
+		budget.Wall = space.Duration(s.spent + m.sliceSeconds(len(all)))
+	}
+	run, one, err := m.session(ctx, s, dir, all, budget)
+	if err != nil {
+		return err
+	}
+	if run != nil {
+		one.Continue(run)
+	}
+	_, err = one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", s.task.Function, s.task.Called(s.task.Training[s.shape].Fields), err)
+	}
+	after, err := results.Read(dir)
+	if err != nil {
+		return err
+	}
+	return s.learn(after)
+}
+
+// sliceSeconds is how long one slice is: each representative could have a few in the time for searching.
+func (m *maker) sliceSeconds(representatives int) float64 {
+	const each = 5
+	return max(2, searchUntil*m.Budget.Seconds()/float64(each*representatives))
+}
+
+// session makes the session of a representative; run is nil where it is a new one.
+func (m *maker) session(ctx context.Context, s *searched, dir string, all []*searched, budget search.Budget) (run *results.Run, one *session.Session, err error) {
+	k := s.task.kernel
+	table := kernels.Table{k}
+	if run, recovery, err := results.Open(dir); err == nil {
+		run.Recovery = recovery
+		settings := run.Settings
+		if one, err = session.Open(m.Version, table, &settings, dir); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
+		}
+		return run, one, nil
+	} else if !begun(err) {
+		return nil, nil, err
+	}
+	info := k.Info()
+	shape, err := kernels.ParseShape(info.Shape, s.task.Text(s.task.Training[s.shape]))
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := kernels.Open(k, shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	entry, err := strategies.Parse(strategyOf(info))
+	if err != nil {
+		return nil, nil, err
+	}
+	seed := kernels.Derive(m.Plan.Seed, "search "+s.task.Function+" "+s.task.name(s.task.Training[s.shape].Fields))
+	settings := results.Settings{
+		ToolVersion: m.Version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
+		Budget: results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations}, Jobs: m.Jobs, Created: m.Began,
+		Machine: m.machine, Measured: !info.Exact, First: neighbours(s, all, opened.Problem),
+	}
+	one, err = session.New(m.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, one, one.Create(ctx, dir, settings)
+}
+
+// strategyOf names the strategy that does best on a kernel.
+func strategyOf(info kernels.Info) string {
+	if info.Strategy != "" {
+		return info.Strategy
+	}
+	return strategies.Default
+}
+
+// neighbours returns the best points of the nearest representatives that have been searched, as far as they are points here too.
+func neighbours(s *searched, all []*searched, p kernels.Problem) (keys []string) {
+	const most = 2
+	near := slices.Clone(all)
+	at := s.task.Training[s.shape].Fields
+	slices.SortStableFunc(near, func(a, b *searched) int {
+		return cmp.Compare(s.task.far(at, a.task.Training[a.shape].Fields), s.task.far(at, b.task.Training[b.shape].Fields))
+	})
+	for _, other := range near {
+		if other.task != s.task || other.best == "" || len(keys) == most {
+			continue
+		}
+		if point, err := p.Space().ParsePartial(other.best); err == nil && !slices.Contains(keys, point.Key()) {
+			keys = append(keys, point.Key())
+		}
+	}
+	return keys
+}

@@ -1,0 +1,158 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"tune/internal/files"
+	"tune/kernels"
+)
+
+// VerifyOptions say how a library is verified.
+type VerifyOptions struct {
+	Dir     string
+	Find    func(name string) (kernels.Kernel, error)
+	Version string   // of tune
+	Seeds   []uint64 // of the inputs of the checks
+	Observe func(Progress)
+}
+
+// Verification is what was found of a library that holds.
+type Verification struct {
+	Files     int `json:"files"`    // that are the same as when they are written again
+	Variants  int `json:"variants"` // that were checked
+	Checks    int `json:"checks"`   // in all
+	Functions int `json:"functions"`
+}
+
+// MismatchError says that a library is not what its measurements make.
+type MismatchError struct{ Dir, File, Reason string }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s: %s", filepath.Join(e.Dir, e.File), e.Reason)
+}
+
+// IsLibrary reports whether a directory holds a library that tune has begun.
+func IsLibrary(dir string) bool {
+	_, err := files.Read(filepath.Join(dir, tuningDir, planName), mostPlan)
+	return err == nil
+}
+
+// Verify writes the files of a library again, from what was measured, and compares them with those in the directory. Then it compiles
+// every variant and checks it against the reference on fresh inputs, at the shape that it was tuned at and at the training shapes of
+// its task. Nothing in the directory is executed.
+func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
+	path := filepath.Join(o.Dir, tuningDir, planName)
+	text, err := files.Read(path, mostPlan)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := parsePlan(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report, err := ReadReport(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Version: report.ToolVersion, Observe: o.Observe}, machine: report.Machine}
+	if err := m.load(); err != nil {
+		return nil, err
+	}
+	var all []*settled
+	for _, t := range m.tasks {
+		if err := m.sources(t); err != nil {
+			return nil, err
+		}
+		s, err := t.settle(plan.Seed)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	out := &Verification{Functions: len(all)}
+	if out.Files, err = m.same(all, report); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		for n, v := range s.used {
+			m.tell(Progress{Step: "checking", Text: s.Function + " " + s.variants[v].Name, Done: n, Of: len(s.used)})
+			checks, err := m.checkVariant(ctx, s, s.variants[v], o.Seeds)
+			if err != nil {
+				return nil, err
+			}
+			out.Variants, out.Checks = out.Variants+1, out.Checks+checks
+		}
+	}
+	return out, nil
+}
+
+// ReadReport reads the manifest of a library.
+func ReadReport(dir string) (*Report, error) {
+	path := filepath.Join(dir, manifestName)
+	text, err := files.Read(path, mostPlan)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Dir: dir}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Format != reportFormat {
+		return nil, fmt.Errorf("%s: format is %d, want %d: another version of tune wrote it", path, r.Format, reportFormat)
+	}
+	return r, nil
+}
+
+// same compares the files in the directory with what the measurements make, and returns how many there are.
+func (m *maker) same(all []*settled, report *Report) (int, error) {
+	made, err := m.files(all)
+	if err != nil {
+		return 0, err
+	}
+	if want := slices.Sorted(maps.Keys(made)); !slices.Equal(want, slices.Sorted(maps.Keys(report.Files))) {
+		return 0, &MismatchError{m.Dir, manifestName, fmt.Sprintf("it lists other files than the measurements make: the same 'tune library' command writes them again (%d, want %d)", len(report.Files), len(want))}
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		got, err := files.Read(filepath.Join(m.Dir, filepath.FromSlash(name)), mostPlan)
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.Equal(got, made[name]) {
+			return 0, &MismatchError{m.Dir, name, "it is not what the measurements in " + tuningDir + " make: somebody changed it, or another version of tune wrote it; the same 'tune library' command writes it again"}
+		}
+	}
+	return len(made), nil
+}
+
+// checkVariant checks a variant at the shape that it was tuned at, on all seeds, and at each training shape on one.
+func (m *maker) checkVariant(ctx context.Context, s *settled, v variant, seeds []uint64) (checks int, err error) {
+	at := [][]int64{v.Tuned}
+	for _, shape := range s.Training {
+		if !slices.Equal(shape.Fields, v.Tuned) {
+			at = append(at, shape.Fields)
+		}
+	}
+	for i, fields := range at {
+		p, _, err := openLinked(s.kernel, s.Fixed, s.Called(fields))
+		if err != nil {
+			return checks, err
+		}
+		c := p.Wrap(v.source, p.Presets()[0].Point)
+		for n, seed := range seeds {
+			if i > 0 && n > 0 {
+				break
+			}
+			if err := c.Check(ctx, seed); err != nil {
+				return checks, fmt.Errorf("%s: variant %s of %s at %s: %w", m.Dir, v.Name, s.Function, s.Called(fields), err)
+			}
+			checks++
+		}
+	}
+	return checks, nil
+}
