@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
@@ -50,7 +51,7 @@ func product(t *testing.T, name string) Library {
 		Right: &choice.Node{Variant: -1, Feature: 6, Threshold: 1 << 17, Left: leaf(1), Right: leaf(2)},
 	}}
 	return Library{Name: name, About: "A test", Manifest: []byte("{}\n"), Functions: []Function{{
-		Name: "gemm", About: "C = A·B", Linkage: linkage, Variants: []Variant{few, wide, two}, Tree: tree,
+		Name: "gemm", Linkage: linkage, Variants: []Variant{few, wide, two}, Tree: tree,
 		Shapes: [][]int64{{2, 90, 70}, {50, 47, 33}, {120, 130, 140}},
 	}}}
 }
@@ -453,5 +454,44 @@ func TestCheck(t *testing.T) {
 		if _, err := l.Files(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("want an error with %q: %v", test.want, err)
 		}
+	}
+}
+
+// TestFunctions: a library may have several functions, of arrays without strides, with exact results and with sums.
+func TestFunctions(t *testing.T) {
+	m := native.Machine{ISAs: []string{"generic"}, Compilers: nativetest.Here(t).Compilers[:1]}
+	l := Library{Name: "maths", About: "A test"}
+	for _, test := range []struct {
+		op     string
+		values map[string]any
+	}{
+		{"relu", map[string]any{"tail": "overlap", "streams": 3, "stores": "nontemporal"}},
+		{"dot", map[string]any{"unroll": 2, "workers": 2, "threshold": 1000, "split": "arrays"}},
+	} {
+		s := nativetest.Made(t, elementwise.Fields(), "op="+test.op+",n=5000,arrays=3,threads=2", m, elementwise.NewSpec)
+		maps.Copy(test.values, map[string]any{"code": "vector", "isa": "generic", "lanes": 4})
+		p, err := s.Space().Make(test.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := s.Linked().Generate(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Functions = append(l.Functions, Function{
+			Name: test.op, Linkage: s.Linkage(), Variants: []Variant{{Source: src, Point: p.String()}}, Tree: &choice.Tree{Root: &choice.Node{}}, Shapes: [][]int64{{5000, 3}},
+		})
+	}
+	dir := t.TempDir()
+	write(t, l, dir)
+	out := run(t, dir, "make", "all", "check", "CFLAGS=-O0 -Wall -Werror")
+	for _, want := range []string{"maths_relu: v0 ", "maths_dot: v0 ", "all right"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "include/maths.h"))
+	if err != nil || !strings.Contains(string(header), "void maths_dot(int64_t n, int64_t arrays, const float *a, const float *b, float *y);") {
+		t.Errorf("%v\n%s", err, header)
 	}
 }
