@@ -44,6 +44,7 @@ Today gemm-f32 can be called at any shape.`,
 	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 10m, 1h30m (default 10m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each shape that is searched, in place of a budget; then every shape is measured"
 	out := c.Flags().StringP("out", "o", "", "`folder` of the library; it is made (default: the name in the file)")
+	measure := c.Flags().String("measure", "", "roughly how long the measurement of a shape may take, a `time` with a unit (default: what the budget allows; 2s with --evals)")
 	update := c.Flags().Bool("update", false, "take the tasks and shapes of the file into the library that the folder holds; what it has is kept, and the budget is that of the update")
 	asJSON, quiet := a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -65,6 +66,11 @@ Today gemm-f32 can be called at any shape.`,
 		}
 		if o.Dir == "" {
 			o.Dir = f.Name
+		}
+		if *measure != "" {
+			if o.Measure, err = parseDuration(*measure); err != nil {
+				return usage(fmt.Errorf("--measure: %w", err))
+			}
 		}
 		if o.Budget > 0 && o.Evaluations > 0 {
 			return usage(errors.New("--budget and --evals exclude each other here: give one of them"))

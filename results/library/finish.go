@@ -251,7 +251,7 @@ func (s *settled) report(seed uint64) (ReportFunction, error) {
 // judge fills in the certificate, and what simpler rules cost.
 func (s *settled) judge(f *ReportFunction, seed uint64) error {
 	held := s.matrixOf(heldOut)
-	if len(held.Shapes) == 0 {
+	if len(held.Shapes) < 2 {
 		return nil
 	}
 	boot := choice.Bootstrap{Seed: kernels.Derive(seed, "certificate of "+s.Function)}
@@ -274,7 +274,7 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 		}
 		pairs = append(pairs, p)
 	}
-	if len(pairs) == 0 {
+	if len(pairs) < 2 { // one shape says nothing about others
 		return nil
 	}
 	c, err := choice.Certify(pairs, boot)

@@ -199,7 +199,10 @@ const leastMeasured = 3
 // seconds is how long one of n measurements may take, roughly, in a share of the budget.
 func (m *maker) seconds(share float64, n int) time.Duration {
 	const least, most, usual = 300 * time.Millisecond, 20 * time.Second, 2 * time.Second
-	if m.Budget == 0 {
+	switch {
+	case m.Measure > 0:
+		return m.Measure
+	case m.Budget == 0:
 		return usual
 	}
 	each := time.Duration(share * float64(m.Budget) / float64(max(n*len(m.tasks), 1)))

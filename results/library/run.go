@@ -35,6 +35,8 @@ type Options struct {
 	Budget      time.Duration
 	Evaluations int
 	Jobs        int
+	// Measure is roughly how long the measurement of a shape may take; 0 lets the budget decide.
+	Measure time.Duration
 	// Update takes the plan into the library that the directory holds; the budget is then that of the update.
 	Update  bool
 	Version string // of tune
