@@ -405,3 +405,33 @@ func TestKernel(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// TestLinkage: a program may call the code at any size, so it says how many threads it has whatever the asked size takes, and the plain form
+// is right on the cases of any point.
+func TestLinkage(t *testing.T) {
+	for _, op := range operationNames() {
+		k := here(t, "op="+op+",n=100,arrays=3,threads=2")
+		p, err := k.Space().Make(map[string]any{"workers": 2, "threshold": presetThreshold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := k.Generate(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked, err := k.Linked().Generate(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alone.Threads != 1 || linked.Threads != 2 || alone.Text != linked.Text {
+			t.Errorf("%s: %d threads alone and %d linked, the same text: %v", op, alone.Threads, linked.Threads, alone.Text == linked.Text)
+		}
+		l := k.Linkage()
+		if len(native.NeedsOf(l.Plain.Flags)) > 0 || l.About == "" {
+			t.Errorf("%s: %+v", op, l)
+		}
+		if err := nativetest.Problem(t, k.Linked()).Wrap(l.Plain, p).Check(t.Context(), 3); err != nil {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+}

@@ -15,14 +15,16 @@ import (
 const lineFloats = 16
 
 // Generate writes the C code of a point.
-func (k *Spec) Generate(p space.Point) (native.Source, error) {
+func (k *Spec) Generate(p space.Point) (native.Source, error) { return k.source(p), nil }
+
+func (k *Spec) source(p space.Point) native.Source {
 	g := &generator{Spec: k, p: p, knobs: k.knobs(p)}
 	g.file()
 	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1, Overlaps: true}
 	if k.parallel(p) && k.n*k.arrays >= p.Int("threshold") {
 		src.Threads = p.Int("workers")
 	}
-	return src, nil
+	return src
 }
 
 // parallel reports whether the code of a point has more than one worker.

@@ -90,6 +90,7 @@ type Spec struct {
 
 	space   *space.Space
 	presets []kernels.Preset
+	plain   space.Point // the plain loop, for every processor
 	inputs  cases
 }
 
@@ -111,6 +112,9 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 		return nil, err
 	}
 	if k.presets, err = k.newPresets(); err != nil {
+		return nil, err
+	}
+	if k.plain, err = k.plainPoint(); err != nil {
 		return nil, err
 	}
 	return k, nil

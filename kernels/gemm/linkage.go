@@ -23,6 +23,7 @@ func (s *Spec) Linkage() native.Linkage {
 	}
 	plain := Config{Form: FormNaive, Loops: loops, Opt: "O3", MTune: "default", ISA: cgen.Generic}
 	return native.Linkage{
+		About: "C = " + formulas[s.layout],
 		Dims: []native.Dim{
 			{Name: "m", About: "rows of A and C"},
 			{Name: "n", About: "columns of C"},

@@ -25,7 +25,7 @@ type Library struct {
 // Function is a function of a library. Programs call it by the name of the library, an underscore, and its own.
 type Function struct {
 	Name     string
-	About    string // a line: C = A·B
+	About    string // a line; "" is that of the linkage
 	Linkage  native.Linkage
 	Variants []Variant
 	// Tree chooses among the variants, by the dimensions of the shape: those of the linkage that have no dense one, in their order. Its

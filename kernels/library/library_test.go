@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tune/kernels/elementwise"
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
@@ -41,16 +42,16 @@ func variant(t *testing.T, d gemm.Dims, values map[string]any) (Variant, native.
 // product is a library of three kernels: skinny and generic, tiled and wide with a copy for one shape, and tiled with two threads.
 func product(t *testing.T, name string) Library {
 	t.Helper()
-	few, linkage := variant(t, gemm.Dims{M: 2, N: 90, K: 70}, map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "workers": 1})
-	wide, _ := variant(t, gemm.Dims{M: 50, N: 47, K: 33}, map[string]any{"form": "tiled", "isa": "avx512", "fixed": true, "workers": 1, "pack_x": true})
-	two, _ := variant(t, gemm.Dims{M: 120, N: 130, K: 140}, map[string]any{"form": "tiled", "isa": "avx2", "vec": 32, "mr": 4, "workers": 2, "pack_y": true})
+	few, linkage := variant(t, gemm.Dims{M: 2, N: 90, K: 70}, map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "mr": 2, "ku": 1, "workers": 1})
+	wide, _ := variant(t, gemm.Dims{M: 50, N: 47, K: 33}, map[string]any{"form": "tiled", "isa": "avx512", "fixed": true, "workers": 1, "pack_x": true, "mr": 3, "nv": 1, "ku": 1})
+	two, _ := variant(t, gemm.Dims{M: 120, N: 130, K: 140}, map[string]any{"form": "tiled", "isa": "avx2", "vec": 32, "mr": 4, "nv": 1, "ku": 1, "workers": 2, "pack_y": true})
 	leaf := func(v int) *choice.Node { return &choice.Node{Variant: v} }
 	tree := &choice.Tree{Features: choice.Features(3), Root: &choice.Node{
 		Variant: -1, Feature: 0, Threshold: 4, Left: leaf(0),
 		Right: &choice.Node{Variant: -1, Feature: 6, Threshold: 1 << 17, Left: leaf(1), Right: leaf(2)},
 	}}
 	return Library{Name: name, About: "A test", Manifest: []byte("{}\n"), Functions: []Function{{
-		Name: "gemm", About: "C = A·B", Linkage: linkage, Variants: []Variant{few, wide, two}, Tree: tree,
+		Name: "gemm", Linkage: linkage, Variants: []Variant{few, wide, two}, Tree: tree,
 		Shapes: [][]int64{{2, 90, 70}, {50, 47, 33}, {120, 130, 140}},
 	}}}
 }
@@ -76,7 +77,7 @@ func write(t *testing.T, l Library, dir string) {
 // tool returns a command in a directory. It skips the test where the machine lacks the tool.
 func tool(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
+	if _, err := exec.LookPath(name); err != nil && !strings.Contains(name, "/") {
 		t.Skip(err)
 	}
 	c := exec.CommandContext(t.Context(), name, args...)
@@ -143,6 +144,12 @@ func TestLibrary(t *testing.T) {
 		if got := strings.Join(names, " "); got != "demo_gemm demo_gemm_choice" {
 			t.Errorf("libdemo.so defines %s", got)
 		}
+	})
+	t.Run("CMake", func(t *testing.T) {
+		build := t.TempDir()
+		run(t, dir, "cmake", "-S", ".", "-B", build)
+		run(t, dir, "cmake", "--build", build)
+		run(t, build, "ctest")
 	})
 	t.Run("README", func(t *testing.T) { readme(t, dir, prefix) })
 	t.Run("two", func(t *testing.T) { two(t, l, prefix) })
@@ -386,7 +393,7 @@ func TestSanitized(t *testing.T) {
 		t.Skipf("%v\n%s", err, out)
 	}
 	write(t, product(t, "demo"), dir)
-	run(t, dir, "make", "check", "CFLAGS="+flags, "ROUNDS=60")
+	run(t, dir, "make", "check", "CFLAGS="+flags, "ROUNDS=20")
 }
 
 // TestFiles: the files of a library are the same each time, and say what they are.
@@ -447,5 +454,44 @@ func TestCheck(t *testing.T) {
 		if _, err := l.Files(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("want an error with %q: %v", test.want, err)
 		}
+	}
+}
+
+// TestFunctions: a library may have several functions, of arrays without strides, with exact results and with sums.
+func TestFunctions(t *testing.T) {
+	m := native.Machine{ISAs: []string{"generic"}, Compilers: nativetest.Here(t).Compilers[:1]}
+	l := Library{Name: "maths", About: "A test"}
+	for _, test := range []struct {
+		op     string
+		values map[string]any
+	}{
+		{"relu", map[string]any{"tail": "overlap", "streams": 3, "stores": "nontemporal"}},
+		{"dot", map[string]any{"unroll": 2, "workers": 2, "threshold": 1000, "split": "arrays"}},
+	} {
+		s := nativetest.Made(t, elementwise.Fields(), "op="+test.op+",n=5000,arrays=3,threads=2", m, elementwise.NewSpec)
+		maps.Copy(test.values, map[string]any{"code": "vector", "isa": "generic", "lanes": 4})
+		p, err := s.Space().Make(test.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := s.Linked().Generate(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Functions = append(l.Functions, Function{
+			Name: test.op, Linkage: s.Linkage(), Variants: []Variant{{Source: src, Point: p.String()}}, Tree: &choice.Tree{Root: &choice.Node{}}, Shapes: [][]int64{{5000, 3}},
+		})
+	}
+	dir := t.TempDir()
+	write(t, l, dir)
+	out := run(t, dir, "make", "all", "check", "CFLAGS=-O0 -Wall -Werror")
+	for _, want := range []string{"maths_relu: v0 ", "maths_dot: v0 ", "all right"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "include/maths.h"))
+	if err != nil || !strings.Contains(string(header), "void maths_dot(int64_t n, int64_t arrays, const float *a, const float *b, float *y);") {
+		t.Errorf("%v\n%s", err, header)
 	}
 }

@@ -112,6 +112,9 @@ func newFunctionText(l Library, f Function) *functionText {
 		Library: l.Name, Name: f.Name, Symbol: l.Name + "_" + f.Name, About: f.About, Dims: f.Linkage.Dims, Shapes: f.Shapes, Threads: 1,
 		Overlaps: f.Linkage.Plain.Overlaps, tree: f.Tree, shape: f.shape(), tolerance: f.Linkage.Tolerance,
 	}
+	if t.About == "" {
+		t.About = f.Linkage.About
+	}
 	for i, v := range f.Variants {
 		t.Kernels = append(t.Kernels, newKernelText(l, f, fmt.Sprintf("v%d", i), v))
 		t.Threads = max(t.Threads, v.Source.Threads)

@@ -4,6 +4,7 @@ import "tune/space"
 
 // Linkage says how programs call the code of a family at any shape, as a function of a library of kernels.
 type Linkage struct {
+	About string // what a call computes, in a line: C = A·B
 	// Dims are the dimensions that a function takes, in the order of dims of tune_kernel.
 	Dims []Dim
 	// Buffers are the arrays that it takes, in the order of args of tune_kernel. About says how many elements an array has, in terms
