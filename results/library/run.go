@@ -310,7 +310,11 @@ func (m *maker) search(ctx context.Context) error {
 		for i, s := range all {
 			states[i] = s.state
 		}
-		s := all[tasks.Next(states)]
+		next := tasks.Next(states)
+		if next < 0 {
+			break // every space is exhausted
+		}
+		s := all[next]
 		m.tell(Progress{Step: "searching", Text: s.task.Function + " " + s.task.Called(s.task.Training[s.shape].Fields), Done: done(all), Of: len(all)})
 		if err := m.slice(ctx, s, all); err != nil {
 			return err
@@ -405,10 +409,11 @@ func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
 	if run != nil {
 		one.Continue(run)
 	}
-	_, err = one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
+	report, err := one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", s.task.Function, s.task.Called(s.task.Training[s.shape].Fields), err)
 	}
+	s.state.Done = report.Result.Stop == search.SpaceExhausted
 	after, err := results.Read(dir)
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package bench compares strategies: on the space of a kernel, and on measured spaces, whose optimum is known. Race uses such
-// spaces to judge the rule by which measured candidates are given up early.
+// spaces to judge the rule by which measured candidates are given up early, and Tasks to judge the rules that share a budget among
+// several searches.
 package bench
 
 import (
