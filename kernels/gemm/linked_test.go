@@ -58,6 +58,11 @@ func TestLinkage(t *testing.T) {
 	}
 }
 
+// TestLinkedConformance: linked specs keep the promises of every spec.
+func TestLinkedConformance(t *testing.T) {
+	nativetest.Run(t, newTestSpec(t, host(t), LayoutNT, Dims{37, 29, 23}, 2).Linked(), nativetest.Options{Points: 2})
+}
+
 // TestLinkageFaults: the cases of linked code notice stores between the rows of C, and rows that are taken to be dense.
 func TestLinkageFaults(t *testing.T) {
 	s := newTestSpec(t, host(t), LayoutNN, Dims{4, 5, 6}, 1)

@@ -65,6 +65,9 @@ func (s *Spec) Sizes() ([]native.Buffer, int64) {
 	kept := 4*int64(d.M)*int64(d.K) + 4*int64(d.K)*int64(d.N)
 	if multiplyAdds(d) <= fullLimit {
 		kept += 8 * int64(d.M) * int64(d.N)
+		if s.linked { // the operands with padded rows, roughly
+			kept += 4 * (int64(d.M)*int64(d.K) + int64(d.K)*int64(d.N) + int64(d.M)*int64(d.N))
+		}
 	} else {
 		kept += 8 * (int64(d.M)*int64(d.N)/int64(blockWidth(d.K)) + sampledLines*int64(d.M+d.N))
 	}
