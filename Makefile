@@ -127,6 +127,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz '^FuzzDequantise$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/blocks
 	$(GO) test -run '^$$' -fuzz '^FuzzQuantise$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/blocks
 	$(GO) test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/gguf
+	$(GO) test -run '^$$' -fuzz '^FuzzLibrary$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./kernels/library/choice
 	$(GO) test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./results/exchange
 
 clean:

@@ -36,7 +36,7 @@ The folder of the library holds a header, the sources, a Makefile, a self-test a
 All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
 measures more shapes. The budget counts from the start, over all sittings.
 
-Today gemm-f32 can be called at any shape.`,
+Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 		Example: "  tune library mine.yaml --budget 30m --out lib\n  make -C lib check",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}

@@ -108,13 +108,18 @@ func (t *task) settle(seed uint64) (*settled, error) {
 		s.chosen, err = choice.Choose(s.matrix, t.Variants, choice.Search{})
 	}
 	if err == nil {
-		s.tree, err = choice.Grow(s.matrix, s.chosen.Variants, choice.Growth{Seed: kernels.Derive(seed, "tree of "+t.Function)})
+		s.tree, err = choice.Fit(s.matrix, len(s.chosen.Variants), choice.Search{}, t.growth(seed))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Function, err)
 	}
 	s.used = s.tree.Variants()
 	return s, nil
+}
+
+// growth says how the tree of the task is grown.
+func (t *task) growth(seed uint64) choice.Growth {
+	return choice.Growth{Seed: kernels.Derive(seed, "tree of "+t.Function)}
 }
 
 // matrixOf returns the costs that were measured at the shapes of a role, in seconds. A variant that was refused anywhere costs
@@ -298,9 +303,9 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 
 // rules are the library's own, and simpler ones to hold it against, all trained on the same matrix.
 func (s *settled) rules(seed uint64) []choice.Rule {
-	growth := choice.Growth{Seed: kernels.Derive(seed, "tree of "+s.Function)}
+	growth := s.growth(seed)
 	return []choice.Rule{
-		choice.Library(s.Variants, choice.Search{}, growth), choice.OneForAll(), choice.Nearest(), choice.Wisdom(),
+		choice.Library(len(s.chosen.Variants), choice.Search{}, growth), choice.OneForAll(), choice.Nearest(), choice.Wisdom(),
 		choice.Classifier(s.chosen.Variants, growth),
 	}
 }

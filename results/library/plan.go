@@ -76,7 +76,7 @@ func (t TaskPlan) Called(fields []int64) string {
 type UnlinkableError struct{ Kernel string }
 
 func (e *UnlinkableError) Error() string {
-	return fmt.Sprintf("kernel %s has no function that can be called at any shape: a library can be made of gemm-f32", e.Kernel)
+	return fmt.Sprintf("kernel %s has no function that can be called at any shape: a library can be made of gemm-f32 and elementwise-f32", e.Kernel)
 }
 
 // Plan draws the shapes of every task, and chooses the representatives. find looks up a kernel.

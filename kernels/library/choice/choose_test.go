@@ -182,6 +182,16 @@ func TestChooseIsFast(t *testing.T) {
 	}
 }
 
+func BenchmarkFit(b *testing.B) {
+	m := planted(rand.New(rand.NewPCG(5, 6)), 200, 60, 0.05)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Fit(m, 12, Search{}, Growth{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkChoose(b *testing.B) {
 	for name, m := range map[string]Matrix{
 		"planted": planted(rand.New(rand.NewPCG(5, 6)), 200, 60, 0.05),

@@ -4,8 +4,9 @@
 // gives the same result, whatever the order of its rows.
 //
 //	matrix ──► Choose ──► Grow ──► Evaluate ──► Certificate
+//	       └───── Fit ─────┘
 //
-// Choose takes the few variants with the least regret, Grow makes a decision tree that finds the right one of them, and
-// Evaluate says what the tree costs at shapes that played no part. The simpler rules in use elsewhere are Rules too, so that
-// they are judged by the same function on the same matrix.
+// Choose takes the few variants with the least regret, Grow makes a decision tree that finds the right one of them, and Fit does both
+// with an eye to each other. Evaluate says what the tree costs at shapes that played no part. The simpler rules in use elsewhere
+// are Rules too, so that they are judged by the same function on the same matrix.
 package choice

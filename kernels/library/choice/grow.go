@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// holdsBy is by how many standard errors a gain in cross-validation has to be above 0 to hold by itself.
-	holdsBy = 2.5
+	// holdsBy is by how many standard errors a gain in cross-validation is above 0 where it is not one of chance.
+	holdsBy = 3
 	// mixtures is how often shapes and costs are mixed, to see whether a gain is one of chance.
-	mixtures = 99
+	mixtures = 199
 )
 
 // Grow returns a tree of the given variants with a small weighted regret. It is never worse on the matrix than the best of the
@@ -24,18 +24,76 @@ const (
 // One tree asks about fields alone, and one about products too. The second is the result where it gains more in cross-validation.
 //
 // Then it is pruned from the bottom. A question stays, with what is below it, only if it lowers the mean regret of the matrix by
-// MinGain, and if this holds in cross-validation: of the shapes that come to it, each fold in turn is judged by a tree of the
-// same depth that grew on the others. Their gain over a single leaf has to be above 0, and not by chance. Either it is above 0 by 2.5
-// standard errors, which are those of folds that share their training (Nadeau and Bengio, Machine Learning 52, 2003). Or the
-// tree gains more than any of 99 trees at the same shapes with their costs in random order. The first finds a gain at
-// most shapes, even of few; the second a large gain at few of many. Where variants differ by noise alone, it is the test of the first question
-// that stands between noise and a tree, so that about one such matrix in fifty has a tree.
+// MinGain, and if this holds in cross-validation: of the shapes that come to it, each fold in turn is judged by a tree of the same
+// depth that grew on the others, and their gain over a single leaf has to be above 0.
+//
+// The gain of the first question, with all that is below it, must not be one of chance either. It is above 0 by three standard
+// errors, which are those of folds that share their training (Nadeau and Bengio, Machine Learning 52, 2003), or the tree
+// gains more than each of 199 trees at the same shapes with their costs in random order. The first finds a gain at most shapes,
+// even of few; the second a large gain at few of many. So of matrices whose variants differ by noise alone, about one in fifty
+// has a tree.
 func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	g, err := g.check(m, variants)
 	if err != nil {
 		return nil, err
 	}
+	return newTerms(m).tree(variants, g), nil
+}
+
+// Fit returns a tree of at most k variants with a small weighted regret.
+//
+// The variants of Choose are the best where each shape finds its fastest one. A tree does not find all of them, and a variant that is
+// the fastest here and slow there is worth less to it. So Fit makes a second set: it grows a tree of all variants, takes the
+// shapes of a leaf together as one, and chooses for these. Of the trees of both sets it returns the one with the least
+// regret on the matrix, and of equals that of Choose. Members of Must take part in both sets, and a tree need not use them.
+func Fit(m Matrix, k int, s Search, g Growth) (*Tree, error) {
+	if err := s.check(m, k); err != nil {
+		return nil, err
+	}
 	t := newTerms(m)
+	all := t.undominated(nil)
+	g, err := g.check(m, all)
+	if err != nil {
+		return nil, err
+	}
+	first := t.tree(t.solve(k, s, noGoal).set, g)
+	second := t.tree(t.together(t.tree(all, g)).solve(k, s, noGoal).set, g)
+	if t.of(second) < t.of(first)-rounding {
+		return second, nil
+	}
+	return first, nil
+}
+
+// of returns what a tree adds up to.
+func (t terms) of(tree *Tree) float64 {
+	sum := 0.0
+	for i, s := range t.m.Shapes {
+		sum += t.costs[i][tree.At(s.Fields)]
+	}
+	return sum
+}
+
+// together returns terms with one row for all shapes that come to the same leaf of a tree.
+func (t terms) together(tree *Tree) terms {
+	out := terms{m: t.m, penalty: t.penalty}
+	at := map[*Node]int{}
+	for i, s := range t.m.Shapes {
+		leaf := tree.leaf(s.Fields)
+		row, ok := at[leaf]
+		if !ok {
+			row = len(out.costs)
+			at[leaf] = row
+			out.costs = append(out.costs, make([]float64, len(t.m.Variants)))
+		}
+		for j, c := range t.costs[i] {
+			out.costs[row][j] += c
+		}
+	}
+	return out
+}
+
+// tree grows and prunes a tree of some variants. The growth has been checked.
+func (t terms) tree(variants []int, g Growth) *Tree {
 	gr := newGrower(t, g.Features)
 	gr.variants = slices.Compact(slices.Sorted(slices.Values(variants)))
 	gr.vectors = t.costs
@@ -48,32 +106,28 @@ func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	gr.about = slices.DeleteFunc(slices.Clone(all), func(f int) bool { return len(g.Features[f].Factors) > 1 })
 	simple, gain := p.tree(rows)
 	if len(gr.about) == len(all) {
-		return simple, nil
+		return simple
 	}
 	gr.about = all
 	tree, more := p.tree(rows)
 	if more > gain+rounding {
-		return tree, nil
+		return tree
 	}
-	return simple, nil
+	return simple
 }
 
 // tree grows a tree and prunes it, and returns its gain over a leaf in cross-validation.
 func (p pruner) tree(rows []int) (*Tree, float64) {
 	root := p.grow(rows, p.Depth)
 	p.prune(root, rows, true)
-	gain := 0.0
-	if !root.Leaf() {
-		for _, g := range p.heldOut(rows, root.depth(), min(p.Folds, len(rows)), p.random(rows)) {
-			gain += g
-		}
+	if root.Leaf() {
+		return &Tree{p.features, root}, 0
+	}
+	gain, clear := p.heldOut(rows, root.depth())
+	if !clear && !p.unlikeMixed(rows, root.depth()) {
+		return &Tree{p.features, &Node{Variant: root.Variant}}, 0
 	}
 	return &Tree{p.features, root}, gain
-}
-
-// random returns the source for the folds of some rows.
-func (p pruner) random(rows []int) *rand.Rand {
-	return rand.New(rand.NewPCG(p.Seed, uint64(len(rows))))
 }
 
 // grower makes trees of rows. What a row says of each variant is a vector, and rows are taken together by adding their vectors.
@@ -241,8 +295,8 @@ type pruner struct {
 	Growth
 }
 
-// prune drops questions of a tree of the rows, from the bottom, and returns what the rows add to the mean regret. With validate it drops
-// those too that do not hold in cross-validation.
+// prune drops questions of a tree of the rows, from the bottom, and returns what the rows add to the mean regret. With validate it
+// drops those too that do not hold in cross-validation.
 func (p pruner) prune(n *Node, rows []int, validate bool) float64 {
 	leaf := p.sums(rows)[n.Variant]
 	if n.Leaf() {
@@ -250,38 +304,22 @@ func (p pruner) prune(n *Node, rows []int, validate bool) float64 {
 	}
 	left, right := p.divide(n, rows)
 	with := p.prune(n.Left, left, validate) + p.prune(n.Right, right, validate)
-	if gain := leaf - with; gain < p.MinGain || validate && !p.holds(rows, n.depth()) {
+	keep := leaf-with >= p.MinGain
+	if keep && validate {
+		gain, _ := p.heldOut(rows, n.depth())
+		keep = gain > 0
+	}
+	if !keep {
 		*n = Node{Variant: n.Variant}
 		return leaf
 	}
 	return with
 }
 
-// holds reports whether the gain of a tree of the given depth over a leaf is more than chance.
-func (p pruner) holds(rows []int, depth int) bool {
-	if len(rows) < 2 {
-		return false
-	}
-	random := p.random(rows)
-	sum, square := 0.0, 0.0
-	n, folds := float64(len(rows)), min(p.Folds, len(rows))
-	gains := p.heldOut(rows, depth, folds, random)
-	for _, g := range gains {
-		sum += g
-	}
-	if sum <= 0 {
-		return false
-	}
-	for _, g := range gains {
-		square += (g - sum/n) * (g - sum/n)
-	}
-	shared := 1 + float64(folds)/float64(folds-1)
-	return sum > holdsBy*math.Sqrt(shared*square*n/(n-1)) || p.unlikeMixed(rows, depth, random)
-}
-
-// heldOut returns by how much trees of the given depth are better than leaves at rows that they did not grow on.
-func (p pruner) heldOut(rows []int, depth, folds int, random *rand.Rand) []float64 {
-	order := random.Perm(len(rows))
+// heldOut returns by how much trees of the given depth are better than leaves at rows that they did not grow on, which are two or
+// more, and whether that is clearly above 0.
+func (p pruner) heldOut(rows []int, depth int) (gain float64, clear bool) {
+	folds, order := min(p.Folds, len(rows)), p.random(rows).Perm(len(rows))
 	gains := make([]float64, 0, len(rows))
 	for fold := range folds {
 		var train, held []int
@@ -304,13 +342,27 @@ func (p pruner) heldOut(rows []int, depth, folds int, random *rand.Rand) []float
 			gains = append(gains, p.judged(i, leaf)-p.judged(i, tree.At(p.terms.m.Shapes[i].Fields)))
 		}
 	}
-	return gains
+	square, n := 0.0, float64(len(rows))
+	for _, g := range gains {
+		gain += g
+	}
+	for _, g := range gains {
+		square += (g - gain/n) * (g - gain/n)
+	}
+	shared := 1 + float64(folds)/float64(folds-1)
+	return gain, gain > holdsBy*math.Sqrt(shared*square*n/(n-1))
 }
 
-// unlikeMixed reports whether a tree of the rows gains more than each of those of rows that have the costs of other rows. Two questions
-// tell as much as more, which fit any costs.
-func (p pruner) unlikeMixed(rows []int, depth int, random *rand.Rand) bool {
+// random returns the source of random orders of some rows.
+func (p pruner) random(rows []int) *rand.Rand {
+	return rand.New(rand.NewPCG(p.Seed, uint64(len(rows))))
+}
+
+// unlikeMixed reports whether a tree of the rows gains more than each of those of rows that have the costs of other rows. Trees of
+// two questions tell more than deep ones, which fit any costs.
+func (p pruner) unlikeMixed(rows []int, depth int) bool {
 	depth = min(depth, 2)
+	random := p.random(rows)
 	own := p.grow(rows, depth).value(p.grower, rows)
 	mixed := *p.grower
 	mixed.vectors = slices.Clone(p.vectors)

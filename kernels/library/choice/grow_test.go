@@ -211,7 +211,7 @@ func shuffled(r *rand.Rand, m Matrix) (Matrix, []int) {
 // TestOrderOfRows: neither the choice nor the tree nor the certificate depends on the order of the rows.
 func TestOrderOfRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	for trial := range 30 {
+	for trial := range 9 {
 		m := planted(r, 60, 12, 0.05)
 		if trial%3 == 0 {
 			m = random(r, 60, 12, 0.2, true)
@@ -231,6 +231,19 @@ func TestOrderOfRows(t *testing.T) {
 		for at, i := range order {
 			if c.Use[i] != d.Use[at] {
 				t.Fatalf("trial %d: shape %d uses %d, and in another order %d", trial, i, c.Use[i], d.Use[at])
+			}
+		}
+		p, err := CrossPairs(OneForAll(), m, 4, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := CrossPairs(OneForAll(), other, 4, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, i := range order {
+			if p[i] != q[at] {
+				t.Fatalf("trial %d: shape %d has the pair %+v, and in another order %+v", trial, i, p[i], q[at])
 			}
 		}
 		for _, rule := range []Rule{Library(4, Search{}, Growth{Seed: 3}), OneForAll(), Classifier(nil, Growth{})} {
@@ -257,5 +270,38 @@ func TestOrderOfRows(t *testing.T) {
 				t.Fatalf("trial %d: the certificate %+v, and in another order %+v", trial, one, two)
 			}
 		}
+	}
+}
+
+// TestFit: a tree of at most k variants, which is not worse on the matrix than that of the variants of Choose, and now and then is better.
+func TestFit(t *testing.T) {
+	better := 0
+	for seed := range uint64(15) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := random(r, 30+r.IntN(60), 8, []float64{0, 0.2}[seed%2], false)
+		if seed%3 == 0 {
+			m = planted(r, 80, 12, 0.1)
+		}
+		k := 1 + r.IntN(5)
+		c, err := Choose(m, k, Search{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grow, err := Grow(m, c.Variants, Growth{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := Fit(m, k, Search{}, Growth{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two := m.Regrets(uses(m, grow)).Mean, m.Regrets(uses(m, fit)).Mean
+		if len(fit.Variants()) > k || two > one && !same(one, two) {
+			t.Errorf("seed %d: %d variants of %d, the mean regret %v, and of Grow %v", seed, len(fit.Variants()), k, two, one)
+		}
+		better += cut(two < one && !same(one, two))
+	}
+	if better == 0 {
+		t.Error("Fit is never better than Grow")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Missing is the cost of a variant at a shape where it cannot run, or where it was dropped as clearly slower. It is never chosen
-// where another variant has a cost.
+// Missing is the cost of a variant at a shape where it cannot run, or where it was dropped as clearly slower. No set and no leaf of a
+// tree that leaves a shape without a cost is chosen where another has costs at shapes of more weight.
 var Missing = math.Inf(1)
 
 // maxField is the largest value of a field: every smaller whole number is exact as a double.
@@ -232,6 +232,7 @@ func (m Matrix) Split(heldOut []int) (train, held Matrix) {
 // that depends on what they hold alone, so that sums are the same for every order of the input.
 type terms struct {
 	m      Matrix // with its rows in that order
+	order  []int  // by row, the index of the shape in the input
 	shares []float64
 	costs  [][]float64
 	// penalty is what a missing cost adds to the mean at the shape with the least weight: more than all regrets together.
@@ -247,7 +248,7 @@ func newTerms(m Matrix) terms {
 		s, t := m.Shapes[a], m.Shapes[b]
 		return cmp.Or(slices.Compare(s.Fields, t.Fields), cmp.Compare(s.Weight, t.Weight), slices.Compare(m.Costs[a], m.Costs[b]))
 	})
-	t := terms{m: m.Rows(order), shares: make([]float64, len(order)), costs: make([][]float64, len(order))}
+	t := terms{m: m.Rows(order), order: order, shares: make([]float64, len(order)), costs: make([][]float64, len(order))}
 	total, least, worst := 0.0, math.Inf(1), 0.0
 	for i, s := range t.m.Shapes {
 		total, least = total+s.Weight, min(least, s.Weight)

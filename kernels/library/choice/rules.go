@@ -12,23 +12,15 @@ type Rule struct {
 	Train func(Matrix) (Chooser, error)
 }
 
-// Library is the rule of this package: at most k variants by Choose, and a tree of them by Grow.
+// Library is the rule of this package: the tree of at most k variants that Fit returns.
 func Library(k int, s Search, g Growth) Rule {
 	return Rule{"library", func(m Matrix) (Chooser, error) {
-		c, err := Choose(m, k, s)
+		tree, err := Fit(m, k, s, g)
 		if err != nil {
 			return nil, err
 		}
-		return chooser(Grow(m, c.Variants, g))
+		return tree, nil
 	}}
-}
-
-// chooser keeps a nil tree from becoming a chooser that is not nil.
-func chooser(t *Tree, err error) (Chooser, error) {
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // fixed chooses the same variant everywhere.

@@ -68,23 +68,27 @@ func (t terms) solve(k int, search Search, goal float64) solution {
 	s.found(s.greedy(k, s.must, s.variants))
 	free := slices.DeleteFunc(slices.Clone(s.variants), func(j int) bool { return slices.Contains(s.must, j) })
 	s.push(&node{in: s.must, free: free, prices: s.firstPrices(), bound: 0})
-	limit := cmp.Or(search.Nodes, DefaultNodes)
-	nodes := 0
-	for len(s.open) > 0 && nodes < limit && !s.reached {
-		n := heap.Pop(&s.open).(*node)
-		if n.bound >= s.cutoff() {
-			s.open = nil // so are the bounds of all others
-			break
-		}
-		nodes++
-		s.visit(n)
-	}
+	nodes := s.run(cmp.Or(search.Nodes, DefaultNodes))
 	out := solution{set: s.needed(s.set, s.must), nodes: nodes, bound: s.cutoff()}
 	for _, n := range s.open {
 		out.bound = min(out.bound, n.bound)
 	}
 	out.optimal = goal == noGoal && (s.value == 0 || out.bound >= s.cutoff())
 	return out
+}
+
+// run visits nodes until none is of interest, or the limit is reached, and returns how many it visited.
+func (s *solver) run(limit int) (nodes int) {
+	for len(s.open) > 0 && nodes < limit && !s.reached {
+		n := heap.Pop(&s.open).(*node)
+		if n.bound >= s.cutoff() {
+			s.open = nil // the bounds of all others are not lower
+			break
+		}
+		nodes++
+		s.visit(n)
+	}
+	return nodes
 }
 
 // found notes a set, improved by exchanges, if it is the best so far.

@@ -74,7 +74,9 @@ type Tree struct {
 }
 
 // At returns the variant of the leaf that the shape comes to.
-func (t *Tree) At(fields []int64) int {
+func (t *Tree) At(fields []int64) int { return t.leaf(fields).Variant }
+
+func (t *Tree) leaf(fields []int64) *Node {
 	n := t.Root
 	for !n.Leaf() {
 		if t.Features[n.Feature].Value(fields) <= n.Threshold {
@@ -83,7 +85,7 @@ func (t *Tree) At(fields []int64) int {
 			n = n.Right
 		}
 	}
-	return n.Variant
+	return n
 }
 
 // Depth returns the most questions that a call answers.
