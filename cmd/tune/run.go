@@ -656,8 +656,8 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if *prefix != "" && *format != libraryFormat {
 			return usage(fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat))
 		}
-		if err := absent(args[0]); err != nil {
-			return err
+		if filepath.Base(args[0]) == tune.ScheduleName {
+			args[0] = filepath.Dir(args[0])
 		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
@@ -667,6 +667,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		if *yes && !*measure {
 			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
+		}
+		if err := absent(args[0]); err != nil {
+			return err
 		}
 		if err := isRun(args[0]); err != nil {
 			return usage(err)
