@@ -272,13 +272,15 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 // shortHelp is what tune prints without any argument.
 const shortHelp = `tune finds the fastest correct version of a kernel.
 
-  tune --budget 1h           tune the kernel of ./tune.yaml or ./kernel.yaml, else the built-in tree hash
   tune init my-kernel        write an example of your own kernel
   tune check FILE            check a kernel file and try its baseline
   tune run KERNEL|FILE       search, check, and export the best
-  tune list                  the kernels that come with tune
+  tune list                  the kernels that come with tune, the strategies and the presets
   tune runs                  the runs so far; tune resume DIR continues one
+  tune explain DIR           how the best of a run is built, and what mattered
   tune verify DIR            rebuild the best of a run and check it on fresh inputs
+  tune export DIR            the best of a run as a C library, or all outcomes as csv or a chart: see --format
+  tune --budget 1h           tune the kernel of ./tune.yaml or ./kernel.yaml, else the built-in tree hash
 
 'tune help' lists all commands, 'tune help COMMAND' the flags of one.
 `
