@@ -189,7 +189,7 @@ source:
 run:
   strategy: grid
   evals: `+strconv.Itoa(len(sourceModes))+`
-  final: 200ms
+  final: 1s
 `)
 }
 
