@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -197,10 +198,14 @@ func adviseCompare(err error) error {
 
 // percent writes a share.
 func percent(share float64) string {
-	if share < 0.01 {
-		return fmt.Sprintf("%.2g %%", 100*share)
+	switch v := 100 * share; {
+	case v < 1:
+		return fmt.Sprintf("%.2g %%", v)
+	case v < 100:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " %"
+	default:
+		return plain.Number(math.Round(v)) + " %"
 	}
-	return plain.Number(float64(int64(1000*share+0.5))/10) + " %"
 }
 
 // printComparison shows a comparison: first in what the two differ, then the costs.
@@ -258,6 +263,13 @@ func printCosts(a *app, c *tune.Comparison) {
 	unit, w := space.Unit(c.Unit), a.stdout
 	if c.Recorded {
 		fmt.Fprintln(w, "recorded  nothing was built or measured: the numbers are those of the files")
+	}
+	switch a, b := c.A.Checked, c.B.Checked; {
+	case c.Recorded:
+	case a != b:
+		fmt.Fprintf(w, "checked   A %s, B %s\n", a, b)
+	default:
+		fmt.Fprintf(w, "checked   both %s\n", a)
 	}
 	for _, side := range []struct {
 		name string
@@ -350,15 +362,16 @@ func comparisonJSON(c *tune.Comparison, slack *float64, failed bool) any {
 		KernelVersion string      `json:"kernel_version"`
 		Shape         string      `json:"shape"` // that it was tuned for
 		Key           string      `json:"key"`
-		Cost          float64     `json:"cost"`          // measured now, or with recorded that of the file
-		RecordedCost  float64     `json:"recorded_cost"` // of the file
+		Checked       string      `json:"checked,omitempty"` // how, in words; left out with recorded
+		Cost          float64     `json:"cost"`              // measured now, or with recorded that of the file
+		RecordedCost  float64     `json:"recorded_cost"`     // of the file
 		Ratio         float64     `json:"baseline_ratio,omitempty"`
 		Interval      *[2]float64 `json:"baseline_ratio_interval,omitempty"`
 		Verdict       string      `json:"verdict,omitempty"` // of the file
 	}
 	of := func(s tune.Compared) side {
 		f := s.Schedule
-		return side{s.Name, f.KernelVersion, f.Shape, f.Key, s.Cost, f.Cost, f.Ratio, f.RatioInterval, string(f.Verdict)}
+		return side{s.Name, f.KernelVersion, f.Shape, f.Key, s.Checked, s.Cost, f.Cost, f.Ratio, f.RatioInterval, string(f.Verdict)}
 	}
 	out := struct {
 		Kernel      string                    `json:"kernel"`

@@ -128,6 +128,7 @@ type Comparison struct {
 type Compared struct {
 	Name     string
 	Cost     float64 // as measured now, or as recorded; 0 where no pair of measurements was usable
+	Checked  string  // how it was checked now, in words; "" where it was not built
 	Schedule results.Schedule
 }
 

@@ -112,8 +112,9 @@ func (x *comparing) check(ctx context.Context, e *comparedEntrant) error {
 	if e.built, err = e.k.Build(ctx, e.point, nil); err != nil {
 		return e.fault(ctx, false, err)
 	}
-	seeds := x.options.Seeds
-	if len(e.k.Problem.Traits().Checking.Claimed(seeds)) < len(seeds) {
+	seeds, checking := x.options.Seeds, e.k.Problem.Traits().Checking
+	e.side.Checked = checking.Words(len(seeds))
+	if len(checking.Claimed(seeds)) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that proves
 	}
 	err = e.k.Check(ctx, e.built, seeds)
