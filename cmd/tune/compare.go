@@ -129,7 +129,7 @@ func parsePercent(text string) (float64, error) {
 	case err != nil || !space.Finite(v):
 		return 0, fmt.Errorf("%s is no share: want a percentage, such as 5%%", quoted(text))
 	case v < 0:
-		return 0, fmt.Errorf("%s: want 0%% or more", quoted(text))
+		return 0, fmt.Errorf("%s is negative: want 0 or more", quoted(text))
 	case !found:
 		return 0, fmt.Errorf("%s has no percent sign: write %[1]s%%", quoted(text))
 	}
