@@ -151,7 +151,7 @@ func (x *comparing) measure(ctx context.Context) error {
 	case kernels.AsRejection(err) != nil:
 		return a.fault(ctx, true, err)
 	case err != nil:
-		return fmt.Errorf("A and B cannot be measured side by side: %w", err)
+		return fmt.Errorf("measuring A and B side by side: %w", err)
 	case len(final.Comparisons) != 1:
 		return fmt.Errorf("two candidates were compared, and %d comparisons came back", len(final.Comparisons))
 	}
