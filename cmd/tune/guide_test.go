@@ -206,7 +206,7 @@ func (r *guideReader) session(t *testing.T, step guideStep, command string, want
 }
 
 // guideLabels begin lines whose rest depends on the times that were measured.
-var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread"}
+var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread", "ratio"}
 
 // guideLike reports whether a line of the guide and one of an output differ in numbers only, or begin with the same label.
 func guideLike(want, got string) bool {

@@ -8,6 +8,7 @@
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
+//	tune compare A B              compare the results of two runs: what differs, and which is faster
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
 //	tune replay DIR               prove that a run asks the points that it recorded
@@ -38,7 +39,7 @@
 // Exit codes:
 //
 //	0    success: a candidate was found and verified, or the check passed
-//	1    tune failed, or the check failed
+//	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
 //	3    no valid candidate was found
 //	130  interrupted; the best so far is exported, and the run can be resumed
@@ -232,8 +233,8 @@ Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from 
 tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
 goes to standard error, results to standard output.
 
-Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed;
-2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
+Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed, or
+B is slower than 'tune compare --fail-over' allows; 2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
@@ -261,7 +262,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
