@@ -8,6 +8,7 @@
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
+//	tune library FILE.yaml        tune a kernel for many shapes, and write a C library with a dispatcher
 //	tune compare A B              compare the results of two runs: what differs, and which is faster
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
