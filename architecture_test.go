@@ -34,6 +34,7 @@ var rooms = map[string][]string{
 	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
 	"results/schedule": {"space", "search", "kernels", "results"},
 	"results/session":  {"space", "search", "kernels", "results", "results/schedule"},
+	"results/library":  {"space", "search", "kernels", "results", "results/session"},
 	"configs":          {"space"},
 	"internal/cpu":     {},
 	"internal/files":   {},
@@ -41,7 +42,7 @@ var rooms = map[string][]string{
 	"internal/plain":   {},
 	"internal/trust":   {"", "space", "search", "kernels", "results"},
 	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "configs"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "configs"},
 }
 
 // tools are the rooms that every other one may import.

@@ -37,7 +37,7 @@ All that was measured stands in its folder tuning: the same command continues a 
 measures more shapes. The budget counts from the start, over all sittings.
 
 Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
-		Example: "  tune library mine.yaml --budget 30m --out lib\n  make -C lib check",
+		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "jobs")
@@ -86,7 +86,7 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 		report, err := library.Make(c.Context(), o)
 		n.end()
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)}
 		}
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@
 // text includes no header unless it needs threads, so that it compiles in a fraction of a second. Dimensions are arguments of the
 // compiled code. The asked shape decides the block sizes, and which narrow tiles there are for its remainder. Other remainders are
 // computed by tiles of one row and one vector. So every point is right for every shape; it is checked on some (see Spec.Cases).
+// For libraries, Spec.Linked takes the leading dimensions as arguments too.
 //
 // Vectors are written in the extension that gcc and clang share. a*b+c becomes a fused multiply-add where the instruction set has
 // one (-ffp-contract=fast).

@@ -58,6 +58,11 @@ func TestLinkage(t *testing.T) {
 	}
 }
 
+// TestLinkedConformance: linked specs keep the promises of every spec.
+func TestLinkedConformance(t *testing.T) {
+	nativetest.Run(t, newTestSpec(t, host(t), LayoutNT, Dims{37, 29, 23}, 2).Linked(), nativetest.Options{Points: 2})
+}
+
 // TestLinkageFaults: the cases of linked code notice stores between the rows of C, and rows that are taken to be dense.
 func TestLinkageFaults(t *testing.T) {
 	s := newTestSpec(t, host(t), LayoutNN, Dims{4, 5, 6}, 1)
@@ -83,5 +88,28 @@ func TestLinkageFaults(t *testing.T) {
 				t.Errorf("the check says %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestFixedStrides: a copy for the asked dimensions is for dense rows, and the cases notice where it is called with others.
+func TestFixedStrides(t *testing.T) {
+	for layout, strides := range map[string]string{LayoutNN: " && j.lda == 6 && j.ldb == 5 && j.ldc == 5", LayoutNT: " && j.lda == 6 && j.ldb == 6 && j.ldc == 5"} {
+		s := newTestSpec(t, host(t), layout, Dims{4, 5, 6}, 1)
+		p, err := s.Space().Make(map[string]any{"form": FormTiled, "fixed": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := s.Linked().Generate(p)
+		if err != nil || !strings.Contains(src.Text, "j.k == 6"+strides+")") {
+			t.Fatalf("%s: no %q: %v\n%s", layout, strides, err, src.Text)
+		}
+		problem := nativetest.Problem(t, s.Linked())
+		if err := problem.Wrap(src, p).Check(t.Context(), 1); err != nil {
+			t.Errorf("%s: %v", layout, err)
+		}
+		src.Text = strings.Replace(src.Text, strides, "", 1)
+		if err := problem.Wrap(src, p).Check(t.Context(), 1); err == nil {
+			t.Errorf("%s: code that takes padded rows for dense ones passes", layout)
+		}
 	}
 }

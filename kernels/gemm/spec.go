@@ -56,7 +56,11 @@ func (s *Spec) Presets() []kernels.Preset { return s.presets }
 
 // Generate writes the C source of a point.
 func (s *Spec) Generate(p space.Point) (native.Source, error) {
-	return generate(configOf(p, s.layout), s.layout, s.dims, s.linked), nil
+	c := configOf(p, s.layout)
+	if isas := isasOf(s.machine); s.linked && c.ISA == cgen.Native {
+		c.ISA = isas[len(isas)-1] // a library names what its code needs
+	}
+	return generate(c, s.layout, s.dims, s.linked), nil
 }
 
 // Sizes returns the operands and, of what is kept for a seed, those and the reference.
@@ -65,6 +69,9 @@ func (s *Spec) Sizes() ([]native.Buffer, int64) {
 	kept := 4*int64(d.M)*int64(d.K) + 4*int64(d.K)*int64(d.N)
 	if multiplyAdds(d) <= fullLimit {
 		kept += 8 * int64(d.M) * int64(d.N)
+		if s.linked { // the operands with padded rows, roughly
+			kept += 4 * (int64(d.M)*int64(d.K) + int64(d.K)*int64(d.N) + int64(d.M)*int64(d.N))
+		}
 	} else {
 		kept += 8 * (int64(d.M)*int64(d.N)/int64(blockWidth(d.K)) + sampledLines*int64(d.M+d.N))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,10 +22,10 @@ import (
 )
 
 // variant returns a kernel of the product that is tuned for a shape.
-func variant(t *testing.T, d gemm.Dims, values map[string]any) (Variant, native.Linkage) {
+func variant(t *testing.T, layout string, d gemm.Dims, values map[string]any) (Variant, native.Linkage) {
 	t.Helper()
 	m := native.Machine{ISAs: []string{"generic", "avx2", "avx512"}, Compilers: nativetest.Here(t).Compilers[:1]}
-	s, err := gemm.NewSpec(m, gemm.LayoutNN, d, 2)
+	s, err := gemm.NewSpec(m, layout, d, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +43,9 @@ func variant(t *testing.T, d gemm.Dims, values map[string]any) (Variant, native.
 // product is a library of three kernels: skinny and generic, tiled and wide with a copy for one shape, and tiled with two threads.
 func product(t *testing.T, name string) Library {
 	t.Helper()
-	few, linkage := variant(t, gemm.Dims{M: 2, N: 90, K: 70}, map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "mr": 2, "ku": 1, "workers": 1})
-	wide, _ := variant(t, gemm.Dims{M: 50, N: 47, K: 33}, map[string]any{"form": "tiled", "isa": "avx512", "fixed": true, "workers": 1, "pack_x": true, "mr": 3, "nv": 1, "ku": 1})
-	two, _ := variant(t, gemm.Dims{M: 120, N: 130, K: 140}, map[string]any{"form": "tiled", "isa": "avx2", "vec": 32, "mr": 4, "nv": 1, "ku": 1, "workers": 2, "pack_y": true})
+	few, linkage := variant(t, gemm.LayoutNN, gemm.Dims{M: 2, N: 90, K: 70}, map[string]any{"form": "skinny", "isa": "generic", "vec": 16, "mr": 2, "ku": 1, "workers": 1})
+	wide, _ := variant(t, gemm.LayoutNN, gemm.Dims{M: 50, N: 47, K: 33}, map[string]any{"form": "tiled", "isa": "avx512", "fixed": true, "workers": 1, "pack_x": true, "mr": 3, "nv": 1, "ku": 1})
+	two, _ := variant(t, gemm.LayoutNN, gemm.Dims{M: 120, N: 130, K: 140}, map[string]any{"form": "tiled", "isa": "avx2", "vec": 32, "mr": 4, "nv": 1, "ku": 1, "workers": 2, "pack_y": true})
 	leaf := func(v int) *choice.Node { return &choice.Node{Variant: v} }
 	tree := &choice.Tree{Features: choice.Features(3), Root: &choice.Node{
 		Variant: -1, Feature: 0, Threshold: 4, Left: leaf(0),
@@ -116,8 +117,12 @@ func TestLibrary(t *testing.T) {
 	})
 	t.Run("bench", func(t *testing.T) {
 		out := run(t, dir, "make", "bench", "SHAPES=demo_gemm 3x20x20")
-		if !strings.Contains(out, "demo_gemm 3x20x20: v0 is chosen in ") {
-			t.Error(out)
+		m := regexp.MustCompile(`demo_gemm 3x20x20: v0 is chosen in ([0-9.]+) ns`).FindStringSubmatch(out)
+		if m == nil {
+			t.Fatal(out)
+		}
+		if took, err := strconv.ParseFloat(m[1], 64); err != nil || took > 30 {
+			t.Errorf("a choice takes %s ns, want at most 30: %v", m[1], err)
 		}
 		if out, err := tool(t, dir, "./build/bench", "3x20").CombinedOutput(); err == nil || !strings.Contains(string(out), "3x20 is no shape") {
 			t.Errorf("a shape of two numbers: %v, %s", err, out)
@@ -420,6 +425,30 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestCompilers: without CC each kernel is compiled by the compiler that it was tuned with.
+func TestCompilers(t *testing.T) {
+	l := product(t, "demo")
+	for i, name := range []string{"gcc", "clang", ""} {
+		l.Functions[0].Variants[i].Source.Compiler = name
+	}
+	dir := t.TempDir()
+	write(t, l, dir)
+	compilers := func(args ...string) string {
+		var out []string
+		for _, m := range regexp.MustCompile(`set -x; (\S+) .* src/(\w+)\.c`).FindAllStringSubmatch(run(t, dir, "make", append(args, "-n", "libdemo.a")...), -1) {
+			out = append(out, m[2]+" "+m[1])
+		}
+		slices.Sort(out)
+		return strings.Join(out, ", ")
+	}
+	if got, want := compilers(), "dispatch cc, gemm_plain cc, gemm_v0 gcc, gemm_v1 clang, gemm_v2 cc"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := compilers("CC=mine"), "dispatch mine, gemm_plain mine, gemm_v0 mine, gemm_v1 mine, gemm_v2 mine"; got != want {
+		t.Errorf("with CC: got %s, want %s", got, want)
+	}
+}
+
 // TestCheck: what cannot be a library is refused, with what is wrong.
 func TestCheck(t *testing.T) {
 	for _, test := range []struct {
@@ -482,10 +511,16 @@ func TestFunctions(t *testing.T) {
 			Name: test.op, Linkage: s.Linkage(), Variants: []Variant{{Source: src, Point: p.String()}}, Tree: &choice.Tree{Root: &choice.Node{}}, Shapes: [][]int64{{5000, 3}},
 		})
 	}
+	swapped, linkage := variant(t, gemm.LayoutNT, gemm.Dims{M: 5, N: 40, K: 20}, map[string]any{
+		"form": "tiled", "isa": "generic", "vec": 16, "swap": true, "mr": 3, "nv": 1, "ku": 2, "tail": "padded", "fixed": true, "workers": 1,
+	})
+	l.Functions = append(l.Functions, Function{
+		Name: "by_rows", Linkage: linkage, Variants: []Variant{swapped}, Tree: &choice.Tree{Root: &choice.Node{}}, Shapes: [][]int64{{5, 40, 20}},
+	})
 	dir := t.TempDir()
 	write(t, l, dir)
 	out := run(t, dir, "make", "all", "check", "CFLAGS=-O0 -Wall -Werror")
-	for _, want := range []string{"maths_relu: v0 ", "maths_dot: v0 ", "all right"} {
+	for _, want := range []string{"maths_by_rows: v0 ", "maths_relu: v0 ", "maths_dot: v0 ", "all right"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

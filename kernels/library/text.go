@@ -18,7 +18,7 @@ type libraryText struct {
 	Compiled                    []kernelText // the plain forms and the variants
 	OneCompiler                 string       // "" where they were tuned with several
 	Libs                        string       // that the linker needs
-	Threads, Manifest           bool
+	Threads                     bool
 }
 
 // kernelText is a file with a kernel.
@@ -58,7 +58,7 @@ type functionText struct {
 
 func newLibraryText(l Library) libraryText {
 	t := libraryText{
-		Name: l.Name, Upper: strings.ToUpper(l.Name), About: l.About, Version: l.Version, Features: l.features(), Libs: "-lm", Manifest: l.Manifest != nil,
+		Name: l.Name, Upper: strings.ToUpper(l.Name), About: l.About, Version: l.Version, Features: l.features(), Libs: "-lm",
 	}
 	if t.Version == "" {
 		t.Version = "1"

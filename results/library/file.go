@@ -71,7 +71,7 @@ type Range struct {
 // The defaults of tasks.
 const (
 	defaultSamples  = 40
-	defaultHeldOut  = 24
+	defaultHeldOut  = 32
 	defaultVariants = 8
 	mostShapes      = 2000
 	mostVariants    = 64
