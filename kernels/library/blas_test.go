@@ -169,6 +169,17 @@ func TestBLAS(t *testing.T) {
 	if out, err := tool(t, dir, "./calling").CombinedOutput(); err != nil || string(out) == called {
 		t.Errorf("the program calls the library without LD_PRELOAD: %v\n%s", err, out)
 	}
+	t.Run("CMake", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it compiles everything again")
+		}
+		build := t.TempDir()
+		run(t, dir, "cmake", "-S", ".", "-B", build)
+		run(t, dir, "cmake", "--build", build)
+		if out := run(t, build, "ctest", "-V"); !strings.Contains(out, "cblas_sgemm, sgemm_: ") {
+			t.Errorf("the self-test of CMake leaves out the BLAS:\n%s", out)
+		}
+	})
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil || !strings.Contains(string(readme), "LD_PRELOAD=$PWD/libdemo.so") || !strings.Contains(string(readme), "DEMO_NUM_THREADS") {
 		t.Errorf("%v\n%s", err, readme)
@@ -187,8 +198,8 @@ func TestBLASFaults(t *testing.T) {
 	for _, test := range []struct{ name, from, to, want string }{
 		{"factor", "alpha * sum[j] + beta * c[j]", "sum[j] + beta * c[j]", `alpha=(0.5|-1) .* beta=(1|0.5|-1) `},
 		{"not read", "if (factor == 0)", "if (factor == 2)", `is -?nan.*\n.* alpha=\S+ .* beta=0 `},
-		{"columns", "{ tb, ta, n, m, k, alpha, beta, b, a, c, ldb, lda, ldc };", "{ tb, ta, n, m, k, alpha, beta, b, a, c, lda, ldb, ldc };", `cblas_sgemm order=columns `},
-		{"Fortran", "c, *ldb, *lda, *ldc };", "c, *ldb, *lda, *m };", `sgemm_ order=columns `},
+		{"columns", "b, a, c, ldb, lda, ldc });", "b, a, c, lda, ldb, ldc });", `cblas_sgemm order=columns `},
+		{"Fortran", "c, *ldb, *lda, *ldc });", "c, *ldb, *lda, *m });", `sgemm_ order=columns `},
 		{"blocks", "p->a + i :", "p->a :", `trans[ab]=1 `},
 		{"threads", "one->c += at;", "one->c += at + 1;", `with [234] threads`},
 		{"scratch", "scratch + rows * copied", "scratch", `trans[ab]=1 .* beta=(1|0.5|-1) `},
