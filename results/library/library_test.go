@@ -133,6 +133,26 @@ func TestBLASFile(t *testing.T) {
 	}
 }
 
+// TestExamples: the files of configs/libraries can be planned.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../configs/libraries/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		f, err := ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.Plan(find(t), "here")
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if blas := filepath.Base(path) == "blas.yaml"; p.BLAS != blas {
+			t.Errorf("%s: blas is %v", path, p.BLAS)
+		}
+	}
+}
+
 func TestPlanOfRanges(t *testing.T) {
 	p, err := planOf(t, ranges)
 	if err != nil {
