@@ -4,8 +4,10 @@ BIN := bin/tune
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
-CONCURRENT := . ./cmd/... ./search ./search/bench ./search/searchtest ./results/... ./kernels ./kernels/native/... \
-	./kernels/user ./kernels/recorded ./kernels/gemmi8
+CONCURRENT := . ./search ./search/bench ./search/searchtest ./results ./results/session ./results/schedule ./results/library ./kernels \
+	./kernels/native/... ./kernels/recorded
+# Of the commands and of users' kernels those tests that search, show, stop and resume.
+RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
 
 .PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean
 
@@ -92,11 +94,11 @@ test: cc
 stress: cc
 	$(GO) test -tags stress -timeout 60m ./...
 
-# What is skipped starts processes by the hundred, in which the race detector sees nothing of tune's own goroutines, or is long
-# arithmetic on one goroutine.
+# What is skipped measures one candidate after the other, or is long arithmetic on one goroutine.
 race: cc
 	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 20m \
-		-skip 'TestHostile|TestFilesAreBounded|TestFixedBesideRandom|TestFlagsWithoutObject|TestConstantInputs|TestUnwrittenElements|TestSourceForms|TestPackedIntegers|TestCommandStartsAfresh|TestCommandPlaces|TestRecipes|TestScript/(attention|bench-kernel|repacked|steady|found|machine|presets|gguf|bench-own|errands|explain|library|examples|unasked|measure|checked|user)|TestContestAlike|TestContestGain|TestSingleElements|TestLarge|TestResume/(auto|surrogate)_to_150' $(CONCURRENT)
+		-skip 'TestThreads|TestInPlace|TestRoofs|TestConfirm|TestDamagedHeap|TestHopeless|TestPeak|TestMinSeconds|TestGlimpse|TestHostileCandidates|TestTimeHiddenWork|TestContestAlike|TestContestGain|TestTruncationAtEveryOffset|TestEveryFlippedBitIsNoticed|TestResume/(auto|surrogate)_to_150' $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 20m -run '$(RUNS)' ./cmd/tune ./kernels/user
 
 lint: race
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }

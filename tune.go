@@ -403,3 +403,50 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	report.Result.Told, report.Result.Elapsed = m.Told, m.Elapsed
 	return report, err
 }
+
+// Side is one of two schedules that are compared; ReadSide reads one.
+type Side = schedule.Side
+
+// ReadSide reads a schedule to compare. Its table is the caller's to set.
+func ReadSide(path string) (Side, error) { return schedule.ReadSide(path) }
+
+// CompareOptions say how Compare works.
+type CompareOptions = schedule.CompareOptions
+
+// CompareProgress says how far a comparison is.
+type CompareProgress = schedule.CompareProgress
+
+// Comparing is the phase of a CompareProgress whose steps are pairs.
+const Comparing = schedule.Comparing
+
+// Comparison is how two schedules of one kernel compare.
+type Comparison = schedule.Comparison
+
+// The parts of a Comparison.
+type (
+	Compared           = schedule.Compared
+	Standing           = schedule.Standing
+	ComparedDifference = schedule.Difference
+	ComparedParameter  = schedule.Parameter
+)
+
+// The standings of a Comparison.
+const (
+	BFaster     = schedule.BFaster
+	BSlower     = schedule.BSlower
+	Alike       = schedule.Alike
+	Undecided   = schedule.Undecided
+	NotCompared = schedule.NotCompared
+)
+
+// What is wrong with two schedules that cannot be compared.
+type (
+	MismatchError = schedule.MismatchError
+	SideError     = schedule.SideError
+	BadShapeError = schedule.BadShapeError
+)
+
+// Compare compares two schedules of one kernel: it builds, checks and measures both, or compares what they say. See package schedule.
+func Compare(ctx context.Context, a, b Side, o CompareOptions) (*Comparison, error) {
+	return schedule.Compare(ctx, a, b, o)
+}

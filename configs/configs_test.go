@@ -147,7 +147,7 @@ func TestExamples(t *testing.T) {
 			if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); k.Info().Name != want || filepath.Base(filepath.Dir(file)) != want {
 				t.Errorf("the kernel of %s is called %s", file, k.Info().Name)
 			}
-			if !strings.Contains(string(text), "tune run -c configs/"+file) {
+			if !strings.Contains(string(text), "tune run configs/"+file) {
 				t.Error("it does not say how it is run")
 			}
 			var sections struct{ Kernel, Space, Source, Command, Run yaml.Node }

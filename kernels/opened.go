@@ -14,7 +14,7 @@ type Opened struct {
 	Info    Info
 	Shape   Shape
 	Problem Problem
-	// Checking is called before each check of Confirm and Rebuild with its number, from 1, and how many there are. It may be nil.
+	// Checking is called before each check of Check, Confirm and Rebuild with its number, from 1, and how many there are. It may be nil.
 	Checking func(check, of int)
 }
 
@@ -54,24 +54,38 @@ func (o *Opened) Rebuild(ctx context.Context, p space.Point, cost float64, seeds
 // Confirm checks a candidate on the inputs of every seed, and returns its score. Where costs are exact that must be the given
 // cost, in Info.Unit.
 func (o *Opened) Confirm(ctx context.Context, c Candidate, cost float64, seeds []uint64) (score Score, err error) {
-	if err := Verify(ctx, c, nil); err != nil {
+	if err := o.Check(ctx, c, seeds); err != nil {
 		return Score{}, err
+	}
+	score, err = o.Score(ctx, c)
+	if err == nil && o.Info.Exact && score.Cost != cost {
+		err = Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, o.Info.Unit, cost)
+	}
+	return score, err
+}
+
+// Check is Verify, except that it calls Checking before each check.
+func (o *Opened) Check(ctx context.Context, c Candidate, seeds []uint64) error {
+	if err := Verify(ctx, c, nil); err != nil {
+		return err
 	}
 	for i := range seeds {
 		if o.Checking != nil {
 			o.Checking(i+1, len(seeds))
 		}
 		if err := Verify(ctx, c, seeds[i:i+1]); err != nil {
-			return Score{}, err
+			return err
 		}
 	}
+	return nil
+}
+
+// Score returns the score of a candidate that has passed a check. A panic is the candidate's fault.
+func (o *Opened) Score(ctx context.Context, c Candidate) (score Score, err error) {
 	err = guarded(func() (err error) {
 		score, err = c.Score(ctx, 0)
 		return err
 	})
-	if err == nil && o.Info.Exact && score.Cost != cost {
-		err = Reject(space.WrongAnswer, "it costs %v %s, not %v", score.Cost, o.Info.Unit, cost)
-	}
 	return score, err
 }
 

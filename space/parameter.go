@@ -351,6 +351,15 @@ func (p Parameter) Domain() string {
 
 func isPow2(n int64) bool { return n > 0 && n&(n-1) == 0 }
 
+// besidePow2 names the powers of two beside a number that is none, as the end of a message.
+func besidePow2(n int64) string {
+	if n < 1 {
+		return ": the least is 1"
+	}
+	below := uint64(1) << (bits.Len64(uint64(n)) - 1)
+	return fmt.Sprintf(": write %d or %d", below, 2*below)
+}
+
 // normalise returns p with its own copy of the values, all of one kind, and the ordinal of the default; or an error in the
 // definition.
 func (p Parameter) normalise() (Parameter, int, error) {
@@ -386,7 +395,7 @@ func (p Parameter) normalise() (Parameter, int, error) {
 	case TypePow2:
 		for _, end := range []int64{p.From, p.To} {
 			if !isPow2(end) {
-				return p, 0, fmt.Errorf("%d is not a power of two", end)
+				return p, 0, fmt.Errorf("%d is not a power of two%s", end, besidePow2(end))
 			}
 		}
 		if p.From > p.To {

@@ -85,8 +85,10 @@ func (a *app) benchKernel(c *cobra.Command) {
 				return bench.Tuned{}, err
 			case report.Result.Stop == search.Interrupted:
 				return bench.Tuned{}, context.Cause(ctx)
+			case report.Result.Told == 0:
+				return bench.Tuned{}, &exitError{exitNoValid, errors.New("no candidate was evaluated before the budget ended: give a longer --budget")}
 			case report.Schedule == nil:
-				return bench.Tuned{}, tune.ErrNoValid
+				return bench.Tuned{}, &exitError{exitNoValid, tune.ErrNoValid}
 			}
 			return bench.Tuned{Key: report.Schedule.Key, Evaluations: report.Result.Told}, nil
 		}

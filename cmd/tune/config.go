@@ -166,6 +166,7 @@ type shownSetting struct {
 var unset = map[string]string{
 	"shape": "the kernel's default", "data": "none", "strategy": "the kernel's own", "evals": "no limit", "target": "none",
 	"jobs": "one for each core", "final": "30s, within the budget", "dir": "OUT/KERNEL-TIME-SEED",
+	"db": "tune/tune.db in the user's data folder",
 }
 
 func (a *app) configCommand() *cobra.Command {

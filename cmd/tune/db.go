@@ -147,14 +147,11 @@ one that is proven faster than its baseline comes before others, and then the on
 		if err != nil {
 			return usage(err)
 		}
-		k, err := a.lookup(args[0])
+		k, shape, done, err := a.kernelAt(args[0], set)
 		if err != nil {
 			return err
 		}
-		shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
-		if err != nil {
-			return set.blame("shape", err)
-		}
+		defer done()
 		index, err := a.index(c, set)
 		if err != nil {
 			return err
@@ -194,7 +191,7 @@ func (a *app) printBest(b db.Answer, asked string) error {
 		fmt.Fprintf(w, "nearest   %s; nothing is known of %s\n", plain.Line(b.Shape), asked)
 	}
 	unit := space.Unit(b.Unit)
-	fmt.Fprintf(w, "best      %s %s: %s\n", plain.Line(b.Kernel), plain.Line(b.Shape), unit.Words(s.Cost))
+	fmt.Fprintf(w, "best      %s: %s\n", strings.TrimSpace(plain.Line(b.Kernel)+" "+plain.Line(b.Shape)), unit.Words(s.Cost))
 	fmt.Fprintf(w, "point     %s\n", plain.Line(s.Key))
 	if s.Ratio > 0 {
 		interval := ""

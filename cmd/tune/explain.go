@@ -128,7 +128,10 @@ func (a *app) pointOf(arg string, set settings) (kernel, shape string, read func
 	info, err := os.Stat(arg)
 	if err != nil {
 		if !strings.Contains(arg, "=") {
-			return "", "", nil, fmt.Errorf("%w; a point is written as name=value, separated by spaces", err)
+			if none := absent(arg); none != nil {
+				err = none
+			}
+			return "", "", nil, fmt.Errorf("%w, and a point is written as name=value, separated by spaces", err)
 		}
 		return set.kernel, set.shape, func(s *space.Space) (space.Point, error) {
 			p, err := s.Parse(arg)

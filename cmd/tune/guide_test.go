@@ -57,9 +57,9 @@ var (
 )
 
 // guideTimes shortens what the guide shows, so that the test is done in a minute.
-var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --evals 5", "--strategy grid --evals 18", "--strategy grid --evals 3",
-	"--budget 30s", "--evals 3", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 8",
-	"--evals 8 --dir runs/replayed", "--evals 4 --dir runs/replayed")
+var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --evals 3", "--strategy grid --evals 18", "--strategy grid --evals 3",
+	"--budget 30s", "--evals 2", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
+	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed")
 
 // guideElsewhere are blocks that are not run, by a part of their text, with the reason.
 var guideElsewhere = map[string]string{
@@ -176,7 +176,7 @@ func (r *guideReader) session(t *testing.T, step guideStep, command string, want
 			run := regexp.MustCompile(`--dir (\S+)`).FindStringSubmatch(command)[1]
 			interrupt = func() bool {
 				journal, _ := os.ReadFile(filepath.Join(r.dir, run, "journal.jsonl"))
-				return bytes.Count(journal, []byte(`"cost":`)) > 3
+				return bytes.Count(journal, []byte(`"cost":`)) > 1
 			}
 			want = want[i+1:]
 		case strings.HasPrefix(line, "Run it? [y/N] y"):
@@ -206,7 +206,7 @@ func (r *guideReader) session(t *testing.T, step guideStep, command string, want
 }
 
 // guideLabels begin lines whose rest depends on the times that were measured.
-var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread"}
+var guideLabels = []string{"point", "verdict", "measured", "best", "build", "runs", "samples", "spread", "ratio"}
 
 // guideLike reports whether a line of the guide and one of an output differ in numbers only, or begin with the same label.
 func guideLike(want, got string) bool {

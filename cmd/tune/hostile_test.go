@@ -225,7 +225,10 @@ func write(t *testing.T, path, text string) string {
 // TestHostile: kernels that do whatever a kernel must not are outcomes, each with its status and a reason; tune goes on
 // to the best of the right ones, and nothing is left of any of them. After a kill -9 in the middle, nothing is left of
 // tune, and a resumed run comes to the same end.
-func TestHostile(t *testing.T) {
+func TestHostile(t *testing.T) { testHostile(t, 2) }
+
+// testHostile kills a run for each of parts, after that part of its outcomes.
+func testHostile(t *testing.T, parts ...int) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc: install it to run this test")
 	}
@@ -255,10 +258,6 @@ func TestHostile(t *testing.T) {
 				}
 				return cmd, out
 			}
-			killAfter := []int{len(c.modes) / 2, len(c.modes) / 6}
-			if testing.Short() || !c.exact {
-				killAfter = killAfter[:1]
-			}
 			want := ""
 			if c.exact { // else there is nothing to compare a resumed run with
 				whole := filepath.Join(t.TempDir(), "whole")
@@ -271,7 +270,8 @@ func TestHostile(t *testing.T) {
 				checkModes(t, c.modes, want)
 				checkBest(t, c.modes, whole)
 			}
-			for i, lines := range killAfter {
+			for i, part := range parts {
+				lines := len(c.modes) / part
 				run := filepath.Join(t.TempDir(), fmt.Sprint("run", i))
 				cmd, out := start("run", "-c", c.config, "--dir", run, "-q")
 				if !killRun(cmd, run, lines) {

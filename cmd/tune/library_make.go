@@ -40,7 +40,7 @@ With blas: true in the file, the library is also a BLAS for products of float32,
 another one call it by LD_PRELOAD. Its functions are nn and nt.
 
 Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
-		Example: "  tune library mine.yaml --budget 30m --out lib\n  make -C lib check",
+		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
 	addSettings(c.Flags(), "budget", "evals", "jobs")
@@ -89,7 +89,7 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 		report, err := library.Make(c.Context(), o)
 		n.end()
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything that was measured is kept in %s: the same command continues", o.Dir)}
 		}
 		if err != nil {
 			return err

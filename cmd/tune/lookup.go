@@ -30,6 +30,9 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
 	}
 	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
+		if configPath(name) == name {
+			return nil, fmt.Errorf("%s is no YAML file, and a kernel of your own is described by one: 'tune init DIR' writes an example", name)
+		}
 		return nil, fmt.Errorf("%w; for the file write %s", err, configPath(name))
 	}
 	return nil, err
@@ -51,6 +54,39 @@ func present(path string) error {
 		return fmt.Errorf("there is no file %s", path)
 	}
 	return fmt.Errorf("there is no file %s (did you mean %s?)", path, filepath.Join(dir, like+ext))
+}
+
+// absent returns an error where there is nothing at the path of a run.
+func absent(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what opens it says what is wrong
+	}
+	return fmt.Errorf("%s is not a run: there is no file or folder of that name; 'tune runs' lists the runs", path)
+}
+
+// nothingValid says why a run has no result.
+func nothingValid(dir string, evaluated int) error {
+	err := fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", dir)
+	if evaluated == 0 {
+		err = fmt.Errorf("no candidate was evaluated before the budget ended: continue with a longer one, 'tune resume %s --budget TIME'", dir)
+	}
+	return &exitError{exitNoValid, err}
+}
+
+// withoutResult is nothingValid for a run that ended so, otherwise nil.
+func withoutResult(dir string) error {
+	run, err := results.Read(dir)
+	if err != nil || run.LastEnd().Why == "" {
+		return nil // what needs its result says what is wrong
+	}
+	if run.LastEnd().Why == results.BaselineFailed {
+		return &exitError{exitNoValid, fmt.Errorf("%s in %s, so that nothing was evaluated: mend the kernel, and start a new run", results.BaselineFailed, dir)}
+	}
+	ranking, err := results.Ranking(run.LastEnd().Trim(run), nil, 1)
+	if err != nil || len(ranking) > 0 {
+		return nil
+	}
+	return nothingValid(dir, run.Outcomes)
 }
 
 // isRun returns an error where a folder that should be a run holds runs instead. It lists them.

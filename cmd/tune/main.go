@@ -8,6 +8,8 @@
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
+//	tune library FILE.yaml        tune a kernel for many shapes, and write a C library with a dispatcher
+//	tune compare A B              compare the results of two runs: what differs, and which is faster
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
 //	tune replay DIR               prove that a run asks the points that it recorded
@@ -38,7 +40,7 @@
 // Exit codes:
 //
 //	0    success: a candidate was found and verified, or the check passed
-//	1    tune failed, or the check failed
+//	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
 //	3    no valid candidate was found
 //	130  interrupted; the best so far is exported, and the run can be resumed
@@ -232,8 +234,8 @@ Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from 
 tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
 goes to standard error, results to standard output.
 
-Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed;
-2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
+Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed, or
+B is slower than 'tune compare --fail-over' allows; 2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
@@ -261,7 +263,7 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.exportCommand(), a.replayCommand(),
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
@@ -272,13 +274,15 @@ Exit codes: 0 success, a candidate was found and verified or the check passed; 1
 // shortHelp is what tune prints without any argument.
 const shortHelp = `tune finds the fastest correct version of a kernel.
 
-  tune --budget 1h           tune the kernel of ./tune.yaml or ./kernel.yaml, else the built-in tree hash
   tune init my-kernel        write an example of your own kernel
   tune check FILE            check a kernel file and try its baseline
   tune run KERNEL|FILE       search, check, and export the best
-  tune list                  the kernels that come with tune
+  tune list                  the kernels that come with tune, the strategies and the presets
   tune runs                  the runs so far; tune resume DIR continues one
+  tune explain DIR           how the best of a run is built, and what mattered
   tune verify DIR            rebuild the best of a run and check it on fresh inputs
+  tune export DIR            the best of a run as a C library, or all outcomes as csv or a chart: see --format
+  tune --budget 1h           tune the kernel of ./tune.yaml or ./kernel.yaml, else the built-in tree hash
 
 'tune help' lists all commands, 'tune help COMMAND' the flags of one.
 `

@@ -96,6 +96,9 @@ func (a *app) finishMeasure(dir string, report *tune.Report, err error, asJSON b
 	case isUsed:
 		return fmt.Errorf("%w: wait for it, or stop it", inUse)
 	case errors.Is(err, tune.ErrNoValid):
+		if none := withoutResult(dir); none != nil {
+			return none
+		}
 		return &exitError{exitNoValid, err}
 	case err != nil:
 		return adviseSetup(dir, err)

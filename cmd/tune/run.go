@@ -411,8 +411,11 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 
 // runDir returns the directory of a run that is named by it, or by the schedule in it.
 func runDir(arg string) (string, error) {
+	if err := absent(arg); err != nil {
+		return "", err
+	}
 	if info, err := os.Stat(arg); err != nil || info.IsDir() {
-		return arg, nil // what is not there is told when it is opened
+		return arg, nil
 	}
 	if filepath.Base(arg) != tune.ScheduleName {
 		return "", usage(fmt.Errorf("%s is a file: want the directory of a run, or the %s in it", arg, tune.ScheduleName))
@@ -452,9 +455,9 @@ func (a *app) finish(report *tune.Report, err error, asJSON bool) error {
 	case report.Result.Stop == search.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: continue with 'tune resume %s'", report.Dir)}
 	case report.Result.Told == 0:
-		return &exitError{exitNoValid, fmt.Errorf("no candidate was evaluated: the budget is too small; continue with 'tune resume %s --budget TIME'", report.Dir)}
+		return nothingValid(report.Dir, 0)
 	case report.Schedule == nil:
-		return &exitError{exitNoValid, fmt.Errorf("no candidate was valid: see 'tune export %s --format csv' for the reasons", report.Dir)}
+		return nothingValid(report.Dir, report.Result.Told)
 	}
 	return nil
 }
@@ -654,6 +657,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if *prefix != "" && *format != libraryFormat {
 			return usage(fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat))
 		}
+		if filepath.Base(args[0]) == tune.ScheduleName {
+			args[0] = filepath.Dir(args[0])
+		}
 		if info, serr := os.Stat(args[0]); serr == nil && !info.IsDir() {
 			if c.Flags().Lookup("format").Changed {
 				return a.convert(args[0], *format, *output, *quiet)
@@ -662,6 +668,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		if *yes && !*measure {
 			return usage(errors.New("--yes has no effect without --measure, because nothing is run: leave it out, or give both"))
+		}
+		if err := absent(args[0]); err != nil {
+			return err
 		}
 		if err := isRun(args[0]); err != nil {
 			return usage(err)
@@ -681,6 +690,9 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 				stale, args[0])
 		}
 		if errors.Is(err, tune.ErrNoValid) {
+			if none := withoutResult(args[0]); none != nil {
+				return none
+			}
 			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
 		}
 		return err
@@ -736,6 +748,9 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 		if library.IsLibrary(path) {
 			return a.verifyLibrary(c.Context(), path, *checks, *asJSON, *quiet)
 		}
+		if err := absent(path); err != nil {
+			return err
+		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			if path, err = scheduleIn(path); err != nil {
 				return err
@@ -783,6 +798,9 @@ func scheduleIn(dir string) (string, error) {
 	}
 	if !isRunDir(dir) {
 		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s", dir, results.SettingsName, tune.ScheduleName)
+	}
+	if err := withoutResult(dir); err != nil {
+		return "", err
 	}
 	return "", fmt.Errorf("%s is missing: 'tune resume %s' writes it, if the run was interrupted", path, dir)
 }

@@ -97,9 +97,12 @@ that was exported there, at the shape of the run. With --vectors it checks every
 // programAt returns the path of the program that an argument names: a file or, for the directory of a run or the schedule in it, what
 // was exported there. shape is that of the run, and "" for a file.
 func programAt(arg string) (path, shape string, err error) {
+	if err := absent(arg); err != nil {
+		return "", "", fmt.Errorf("%w, and a program is named by its file", err)
+	}
 	info, serr := os.Stat(arg)
 	if serr != nil || !info.IsDir() && filepath.Base(arg) != tune.ScheduleName {
-		return arg, "", nil // what is not there is told when it is opened
+		return arg, "", nil
 	}
 	if info.IsDir() {
 		if arg, err = scheduleIn(arg); err != nil {

@@ -20,7 +20,7 @@ func (k *Spec) Generate(p space.Point) (native.Source, error) { return k.source(
 func (k *Spec) source(p space.Point) native.Source {
 	g := &generator{Spec: k, p: p, knobs: k.knobs(p)}
 	g.file()
-	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1, Overlaps: true}
+	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p, p.Str("isa")), Threads: 1, Overlaps: true}
 	if k.parallel(p) && k.n*k.arrays >= p.Int("threshold") {
 		src.Threads = p.Int("workers")
 	}
@@ -30,10 +30,10 @@ func (k *Spec) source(p space.Point) native.Source {
 // parallel reports whether the code of a point has more than one worker.
 func (k *Spec) parallel(p space.Point) bool { return k.threads > 1 && p.Int("workers") > 1 }
 
-// flags are those of the compiler.
-func (k *Spec) flags(p space.Point) []string {
+// flags are those of the compiler, for an instruction set.
+func (k *Spec) flags(p space.Point, isa string) []string {
 	return cgen.Flags{
-		Arch: k.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), NoMathErrno: true, ISA: p.Str("isa"), Wide: true,
+		Arch: k.machine.Arch, Std: "gnu11", Opt: p.Str("opt"), NoMathErrno: true, ISA: isa, Wide: true,
 		UnrollLoops: p.Bool("unroll_loops"), Threads: k.parallel(p),
 	}.List()
 }

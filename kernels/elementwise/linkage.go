@@ -56,5 +56,8 @@ func (k linkedSpec) Generate(p space.Point) (native.Source, error) {
 	if k.parallel(p) {
 		src.Threads = p.Int("workers")
 	}
+	if isas := vectorISAs(k.machine); p.Str("isa") == cgen.Native && len(isas) > 0 {
+		src.Flags = k.flags(p, isas[len(isas)-1].Name) // a library names what its code needs
+	}
 	return src, nil
 }

@@ -56,7 +56,11 @@ func (s *Spec) Presets() []kernels.Preset { return s.presets }
 
 // Generate writes the C source of a point.
 func (s *Spec) Generate(p space.Point) (native.Source, error) {
-	return generate(configOf(p, s.layout), s.layout, s.dims, s.linked), nil
+	c := configOf(p, s.layout)
+	if isas := isasOf(s.machine); s.linked && c.ISA == cgen.Native {
+		c.ISA = isas[len(isas)-1] // a library names what its code needs
+	}
+	return generate(c, s.layout, s.dims, s.linked), nil
 }
 
 // Sizes returns the operands and, of what is kept for a seed, those and the reference.

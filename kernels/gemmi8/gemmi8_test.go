@@ -78,7 +78,7 @@ func checkRandom(t *testing.T, seed uint64, count int) {
 	}
 }
 
-func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 10) }
+func TestRandomPoints(t *testing.T) { checkRandom(t, 1, 6) }
 
 // TestQuantise pins the definition: clipped, ties to even.
 func TestQuantise(t *testing.T) {

@@ -140,7 +140,7 @@ my.yaml:1:1: want a field source or command, which says what to tune`},
 		{sourceText, "{n: 8}", "{n: 8, TILE: 3}", `my.yaml:6:14: space.parameters[0].name: TILE is a constant of the shape already`},
 		{sourceText, "type: pow2", "type: pow", `my.yaml:6:26: space.parameters[0].type: there is no type "pow" (did you mean "pow2"?); the types are int, float, pow2, enum, bool`},
 		{sourceText, "to: 8}", "ot: 8}", `my.yaml:6:41: space.parameters[0].ot: a parameter has no field "ot" (did you mean "to"?)`},
-		{sourceText, "to: 8}", "to: 7}", `my.yaml:6:7: space.parameters[0]: 7 is not a power of two`},
+		{sourceText, "to: 8}", "to: 7}", `my.yaml:6:7: space.parameters[0]: 7 is not a power of two: write 4 or 8`},
 		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL"`},
 		{sourceText, "source:", "  constraints:\n    - TILE <= m\n    - 'TILE < 3'\n    - TILE >\nsource:", `my.yaml:8:15: space.constraints[0]: there is no parameter "m"
 my.yaml:10:13: space.constraints[2]: the expression ends where a value should stand`},

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tune/kernels"
 	"tune/space"
 )
 
@@ -76,18 +77,31 @@ void f(TYPE *out, int *count, const TYPE *in, int n) {
 // TestUnwrittenElements: what the reference leaves unwritten is not compared, in checks and in timed calls, and everything else is.
 func TestUnwrittenElements(t *testing.T) {
 	needCompiler(t)
-	for _, test := range []struct{ name, kind, source string }{
-		{"compaction", "int32_t", compactC},
-		{"compaction", "float", compactC},
-		{"compaction", "uint8_t", compactC},
-		{"compaction", "double", compactC},
-		{"channels", "int16_t", stereoC},
-		{"channels", "uint8_t", stereoC},
-		{"channels", "float", stereoC},
+	for _, test := range []struct {
+		name, kind, source string
+		timed              bool // else those that are right are checked only: timed calls differ by the width of elements alone
+	}{
+		{"compaction", "int32_t", compactC, false},
+		{"compaction", "float", compactC, true},
+		{"compaction", "uint8_t", compactC, true},
+		{"compaction", "double", compactC, false},
+		{"channels", "int16_t", stereoC, true},
+		{"channels", "uint8_t", stereoC, false},
+		{"channels", "float", stereoC, false},
 	} {
 		k, _ := load(t, strings.ReplaceAll(unwrittenYAML, "TYPE", test.kind), "f.c", strings.ReplaceAll(test.source, "TYPE", test.kind))
 		p := problem(t, k, "")
 		for way, want := range map[string]space.Status{"WAY=0": space.OK, "WAY=1": space.WrongAnswer, "WAY=2": space.WrongAnswer, "WAY=3": space.OK} {
+			if want == space.OK && !test.timed {
+				point, err := p.Space().Parse(way)
+				if err == nil {
+					_, err = (&kernels.Opened{Problem: p}).Build(t.Context(), point, []uint64{7})
+				}
+				if err != nil {
+					t.Errorf("%s of %s, %s: %v", test.name, test.kind, way, err)
+				}
+				continue
+			}
 			if out := evaluate(t, p, way); out.Status != want {
 				t.Errorf("%s of %s, %s: %v: %s, want %v", test.name, test.kind, way, out.Status, out.Reason, want)
 			}

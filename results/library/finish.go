@@ -364,7 +364,7 @@ func (s *settled) function() (library.Function, error) {
 	if err != nil {
 		return library.Function{}, err
 	}
-	f := library.Function{Name: s.Function, About: s.kernel.Info().Doc, Linkage: linkage, Tree: s.planted(linkage)}
+	f := library.Function{Name: s.Function, Linkage: linkage, Tree: s.planted(linkage)}
 	for _, v := range s.used {
 		one := s.variants[v]
 		f.Variants = append(f.Variants, library.Variant{Source: one.source, Point: one.Key, Tuned: s.Called(one.Tuned)})

@@ -244,12 +244,18 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 	return f, nil
 }
 
-// measure compares the variants at a shape. A first short series drops those that are clearly slower; the others meet again.
+// measure compares the variants at a shape. Where there are many, a first short series drops those that are clearly slower, and the
+// others meet again.
 func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
 	out := measurement{Fields: fields}
 	f, err := m.enter(ctx, t, fields, &out)
 	if err != nil {
 		return out, nil, err
+	}
+	const few = 3
+	if len(f.names) <= few {
+		out.Costs, err = f.compare(ctx, t, &out, f.all(), limit)
+		return out, f, err
 	}
 	first, err := f.compare(ctx, t, &out, f.all(), limit/3)
 	if err != nil {

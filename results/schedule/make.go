@@ -5,6 +5,7 @@
 //	Exporter writes a run in one of Formats
 //	Verify   rebuilds a schedule and checks it on fresh inputs
 //	Measure  holds the final measurement of a run again
+//	Compare  tells in what two schedules differ, and measures them in turns
 package schedule
 
 import (

@@ -40,7 +40,7 @@ const (
 // Fields returns the last fields of a shape: threads and cache.
 func Fields() []kernels.Field {
 	return []kernels.Field{
-		{Name: "threads", Doc: "workers that a point may use at most", Default: "1", Min: 1, Max: 256},
+		{Name: "threads", Doc: "threads that a point may use at most", Default: "1", Min: 1, Max: 256},
 		{Name: "cache", Doc: "operands when the time is taken: in the caches, in memory, or as their size decides", Default: cacheAuto, Options: []string{cacheAuto, cacheWarm, cacheCold}},
 	}
 }

@@ -184,6 +184,7 @@ func candidateRules(landlock int, sharing bool, own []int) []rule {
 	for _, advice := range []uint32{madvGuardInstall, madvGuardRemove} {
 		rules = append(rules, rule{call: unix.SYS_MADVISE, answer: seccompErrno | uint32(unix.EINVAL), tests: []test{is(2, advice)}})
 	}
+	rules = append(rules, archRules()...)
 	// A handler that runs on one of the worker's own threads would work outside of the candidate's clock.
 	for _, thread := range own {
 		rules = append(rules, trap(unix.SYS_TGKILL, is(1, uint32(thread))), trap(unix.SYS_RT_TGSIGQUEUEINFO, is(1, uint32(thread))))
@@ -272,6 +273,8 @@ func fenceRefusal(call uint32) string {
 		return "tried to use what it would share with other processes (shmget, shmat, semop, msgsnd, mq_open)"
 	case slices.Contains(processCalls, call):
 		return "tried to change how its process works (prctl, personality, seccomp)"
+	case slices.Contains(registerCallsHere, call):
+		return "tried to change the base registers of its thread, or what cpuid answers (arch_prctl)"
 	case slices.Contains(watchCalls, call):
 		return "tried to watch a process, memory or files from outside (perf_event_open, userfaultfd, pidfd_open)"
 	}

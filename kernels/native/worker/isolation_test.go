@@ -138,6 +138,14 @@ var loneCases = []struct {
 	{"prctl of dumps", `prctl(PR_SET_DUMPABLE, 0);`, "", "tried to change how its process works"},
 	{"personality", `personality(ADDR_NO_RANDOMIZE);`, "", "tried to change how its process works"},
 	{"seccomp", `syscall(SYS_seccomp, 0, 0, NULL);`, "", "tried to change how its process works"},
+	{"arch_prctl that asks", `
+#if defined(__x86_64__)
+	unsigned long state = 0;
+	syscall(SYS_arch_prctl, 0x1021, &state); syscall(SYS_arch_prctl, 0x1022, &state); // fail on old systems only
+	need(syscall(SYS_arch_prctl, 0x1003, &state) == 0 && state != 0);
+	need(syscall(SYS_arch_prctl, 0x3001, &state) == -1 && errno == EINVAL);
+	need(syscall(SYS_arch_prctl, 0x5001, &state) == -1 && errno == EINVAL);
+#endif`, "", ""},
 	{"mq_open", `syscall(SYS_mq_open, "tune", O_CREAT | O_RDWR, 0600, NULL);`, "", "share with other processes"},
 	{"msgget", `msgget(1234, IPC_CREAT | 0600);`, "", "share with other processes"},
 	{"semget", `semget(IPC_PRIVATE, 1, 0600);`, "", "share with other processes"},
@@ -240,7 +248,7 @@ func TestABadCandidateCostsItselfAlone(t *testing.T) {
 			} else if c.reason != "" && (r == nil || r.Status != space.Crashed || !strings.Contains(r.Reason, c.reason)) {
 				t.Errorf("got %v, want crashed: %s", err, c.reason)
 			}
-			harmless := slices.Contains([]string{"signal mask", "rounding and denormals", "locked memory"}, c.name)
+			harmless := slices.Contains([]string{"arch_prctl that asks", "signal mask", "rounding and denormals", "locked memory"}, c.name)
 			for range 2 {
 				if got := look(t, w); !bytes.Equal(got, want) {
 					t.Errorf("the one that follows finds its process changed:\n%v\nwant\n%v", words(got), words(want))

@@ -22,6 +22,35 @@ var (
 	openCalls = []opener{{unix.SYS_OPENAT, 2}, {unix.SYS_OPEN, 1}}
 )
 
+// The codes of arch_prctl. The first ones change registers that the runtimes of the worker rely on, or what cpuid answers.
+const (
+	archSetGS    = 0x1001
+	archSetFS    = 0x1002
+	archGetFS    = 0x1003
+	archGetGS    = 0x1004
+	archSetCPUID = 0x1012
+	// What the processor has of states that a program must ask for, such as that of matrix tiles; what was granted; asking for it.
+	archGetSupported = 0x1021
+	archGetPermitted = 0x1022
+	archRequest      = 0x1023
+)
+
+// archRules allow of arch_prctl what asks and what matrix tiles need. libc probes for further features of a processor, which then seem
+// not to be there.
+func archRules() []rule {
+	var rules []rule
+	for _, code := range []uint32{archSetGS, archSetFS, archSetCPUID} {
+		rules = append(rules, trap(unix.SYS_ARCH_PRCTL, is(0, code)))
+	}
+	for _, code := range []uint32{archGetFS, archGetGS, archGetSupported, archGetPermitted, archRequest} {
+		rules = append(rules, permit(unix.SYS_ARCH_PRCTL, is(0, code)))
+	}
+	return append(rules, refuse(unix.EINVAL, unix.SYS_ARCH_PRCTL)...)
+}
+
+// registerCallsHere change registers that only this architecture has.
+var registerCallsHere = []uint32{unix.SYS_ARCH_PRCTL}
+
 func refusedName(nr int64) string {
 	switch nr {
 	case unix.SYS_FORK:

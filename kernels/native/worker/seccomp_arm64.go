@@ -17,4 +17,8 @@ var (
 	openCalls          = []opener{{unix.SYS_OPENAT, 2}}
 )
 
+func archRules() []rule { return nil }
+
+var registerCallsHere []uint32
+
 func refusedName(int64) string { return "" }

@@ -1,0 +1,168 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/space"
+)
+
+// comparing is a comparison in progress, of candidates that are built here.
+type comparing struct {
+	*Comparison
+	options  CompareOptions
+	entrants [2]*comparedEntrant // A, B
+}
+
+// comparedEntrant is one side, built here.
+type comparedEntrant struct {
+	side  *Compared
+	which string
+	phase ComparePhase
+	k     *kernels.Opened
+	point space.Point
+	built kernels.Candidate
+}
+
+// fault returns what is wrong with a side. The end of a context is no side's.
+func (e *comparedEntrant) fault(ctx context.Context, wrong bool, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &SideError{e.which, e.side.Name, wrong, err}
+}
+
+// open opens the kernel of each side, which may be another version of it, and reads the points.
+func (x *comparing) open(a, b Side) error {
+	x.entrants = [2]*comparedEntrant{{side: &x.A, which: "A", phase: CheckingA}, {side: &x.B, which: "B", phase: CheckingB}}
+	for i, table := range []kernels.Table{a.Table, b.Table} {
+		e := x.entrants[i]
+		if err := x.openSide(e, table); err != nil {
+			return err
+		}
+	}
+	ka, kb := x.entrants[0].k, x.entrants[1].k
+	if err := sameCosts(ka, kb); err != nil {
+		return err
+	}
+	x.Exact, x.Shape, x.Unit = ka.Info.Exact, ka.Shape.String(), ka.Info.Unit
+	var err error
+	x.Parameters, err = parameters(x.Comparison, ka.Problem.Space(), kb.Problem.Space())
+	return err
+}
+
+// openSide opens the kernel of one side and reads its point.
+func (x *comparing) openSide(e *comparedEntrant, table kernels.Table) error {
+	s := e.side.Schedule
+	var err error
+	e.k, err = open(table, s.Kernel, cmp.Or(x.options.Shape, s.Shape))
+	switch {
+	case err != nil && x.options.Shape != "":
+		return &BadShapeError{err}
+	case err == nil:
+		e.point, err = pointOf(e.k, s)
+	}
+	if err != nil {
+		return &SideError{e.which, e.side.Name, false, err}
+	}
+	e.k.Checking = func(check, of int) { x.observe(e.phase, check, of) }
+	return nil
+}
+
+// pointOf returns the point of a schedule.
+func pointOf(k *kernels.Opened, s results.Schedule) (space.Point, error) {
+	point, err := k.Problem.Space().UnmarshalPoint(s.Point)
+	if err != nil {
+		return point, fmt.Errorf("field point: %w", err)
+	}
+	if point.Key() != s.Key {
+		return point, fmt.Errorf("field point is %q, but field key says %q", point.Key(), s.Key)
+	}
+	return point, nil
+}
+
+// sameCosts returns an error where the costs of two kernels are not of one kind.
+func sameCosts(a, b *kernels.Opened) error {
+	kind := map[bool]string{true: "exact costs", false: "measured costs"}
+	if a.Info.Exact != b.Info.Exact {
+		return &MismatchError{"metric", kind[a.Info.Exact], kind[b.Info.Exact]}
+	}
+	if a.Info.Unit != b.Info.Unit {
+		return &MismatchError{"unit", a.Info.Unit, b.Info.Unit}
+	}
+	from, to := a.Problem.Traits().Origin, b.Problem.Traits().Origin
+	if from != nil && to != nil && from.Kernel != to.Kernel {
+		return &MismatchError{"measured kernel", from.Kernel, to.Kernel}
+	}
+	return nil
+}
+
+func (x *comparing) observe(phase ComparePhase, at, of int) {
+	if x.options.Observe != nil {
+		x.options.Observe(CompareProgress{phase, at, of})
+	}
+}
+
+// check builds a side and compares it with the reference.
+func (x *comparing) check(ctx context.Context, e *comparedEntrant) error {
+	var err error
+	if e.built, err = e.k.Build(ctx, e.point, nil); err != nil {
+		return e.fault(ctx, false, err)
+	}
+	seeds, checking := x.options.Seeds, e.k.Problem.Traits().Checking
+	e.side.Checked = checking.Words(len(seeds))
+	if len(checking.Claimed(seeds)) < len(seeds) {
+		seeds = seeds[:1] // it has to run, whatever that proves
+	}
+	err = e.k.Check(ctx, e.built, seeds)
+	return e.fault(ctx, kernels.AsRejection(err) != nil, err)
+}
+
+// score compares exact costs.
+func (x *comparing) score(ctx context.Context) error {
+	for _, e := range x.entrants {
+		score, err := e.k.Score(ctx, e.built)
+		if err != nil {
+			return e.fault(ctx, kernels.AsRejection(err) != nil, err)
+		}
+		e.side.Cost = score.Cost
+	}
+	x.Ratio = ratio(x.A.Cost, x.B.Cost)
+	return nil
+}
+
+// measure compares costs that vary, in one confirming series of which A is the baseline.
+func (x *comparing) measure(ctx context.Context) error {
+	a, b := x.entrants[0], x.entrants[1]
+	compare := a.k.Compare()
+	if compare == nil {
+		return fmt.Errorf("kernel %s has nothing to measure two points with", x.Kernel)
+	}
+	final, err := compare(ctx, a.built, []kernels.Candidate{b.built}, kernels.Series{
+		Limit: cmp.Or(x.options.Limit, measureLimit), Confirm: true, Seed: x.options.Seeds[0],
+		Observe: func(pair, of int) { x.observe(Comparing, pair, of) },
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case kernels.AsRejection(err) != nil:
+		return a.fault(ctx, true, err)
+	case err != nil:
+		return fmt.Errorf("measuring A and B side by side: %w", err)
+	case len(final.Comparisons) != 1:
+		return fmt.Errorf("two candidates were compared, and %d comparisons came back", len(final.Comparisons))
+	}
+	c := final.Comparisons[0]
+	if c.Err != nil {
+		return b.fault(ctx, true, c.Err)
+	}
+	a.side.Cost, b.side.Cost = c.Baseline, c.Cost
+	x.Ratio, x.Low, x.High, x.Pairs, x.Unverified, x.Machine = c.Ratio, c.Low, c.High, c.Pairs, c.Unverified, final.Machine
+	if x.Confidence = kernels.Confirmed; within(c.Metrics) > 0 || x.Low == 0 && x.High == 0 {
+		x.Confidence = 0
+	}
+	return nil
+}
