@@ -36,6 +36,9 @@ The folder of the library holds a header, the sources, a Makefile, a self-test a
 All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
 measures more shapes. The budget counts from the start, over all sittings.
 
+With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
+another one call it by LD_PRELOAD. Its functions are nn and nt.
+
 Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),

@@ -56,7 +56,7 @@ func (l Library) Files() (map[string][]byte, error) {
 		files[name] = b.Bytes()
 		return nil
 	}
-	for name, from := range map[string]string{
+	from := map[string]string{
 		"include/" + l.Name + ".h": "header.h",
 		"src/variants.h":           "variants.h",
 		"src/dispatch.c":           "dispatch.c",
@@ -66,7 +66,11 @@ func (l Library) Files() (map[string][]byte, error) {
 		"CMakeLists.txt":           "CMakeLists.txt",
 		l.Name + ".pc.in":          "pc.in",
 		"README.md":                "README.md",
-	} {
+	}
+	if l.BLAS {
+		from["src/blas.c"] = "blas.c"
+	}
+	for name, from := range from {
 		if err := write(name, from, text); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,9 @@ type Library struct {
 	About     string // a line about where it comes from
 	Version   string // for pkg-config; "" is 1
 	Functions []Function
+	// BLAS adds cblas_sgemm and sgemm_, which are made of the functions nn and nt: products with B by rows and with transposed B, on one
+	// thread.
+	BLAS bool
 	// Manifest is written as manifest.json as it stands; nil writes none.
 	Manifest []byte
 }
@@ -66,6 +69,31 @@ func (l Library) check() error {
 				return fmt.Errorf("function %s: the symbol %s_%s%s would be there twice: choose another name", f.Name, l.Name, f.Name, s)
 			}
 			symbols = append(symbols, f.Name+s)
+		}
+	}
+	if l.BLAS {
+		return l.checkBLAS()
+	}
+	return nil
+}
+
+// checkBLAS returns an error where the two functions that a BLAS is made of are not there.
+func (l Library) checkBLAS() error {
+	for name, rows := range map[string]string{"nn": "k", "nt": "n"} {
+		at := slices.IndexFunc(l.Functions, func(f Function) bool { return f.Name == name })
+		if at < 0 {
+			return fmt.Errorf("a BLAS is made of the functions nn and nt: there is no function %s", name)
+		}
+		f := l.Functions[at]
+		t := newFunctionText(l, f)
+		const want = "int64_t m, int64_t n, int64_t k, const float *A, int64_t lda, const float *B, int64_t ldb, float *C, int64_t ldc"
+		switch {
+		case t.Parameters() != want:
+			return fmt.Errorf("function %s: a BLAS calls it with (%s), and it takes (%s)", name, want, t.Parameters())
+		case f.Linkage.Extents[1].Rows != rows:
+			return fmt.Errorf("function %s: its B has %s rows: a BLAS needs %s", name, f.Linkage.Extents[1].Rows, rows)
+		case !t.Overlaps || t.Threads > 1:
+			return fmt.Errorf("function %s: threads of a BLAS call it at once: its variants have to allow that, and have one thread each", name)
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ type libraryText struct {
 	OneCompiler                 string       // "" where they were tuned with several
 	Libs                        string       // that the linker needs
 	Threads                     bool
+	BLAS                        bool
 }
 
 // kernelText is a file with a kernel.
@@ -59,6 +60,7 @@ type functionText struct {
 func newLibraryText(l Library) libraryText {
 	t := libraryText{
 		Name: l.Name, Upper: strings.ToUpper(l.Name), About: l.About, Version: l.Version, Features: l.features(), Libs: "-lm",
+		BLAS: l.BLAS, Threads: l.BLAS,
 	}
 	if t.Version == "" {
 		t.Version = "1"

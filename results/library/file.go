@@ -26,6 +26,8 @@ type File struct {
 	// Seed draws the shapes and seeds the searches; 1 where it is missing.
 	Seed  *uint64 `yaml:"seed"`
 	Tasks []Task  `yaml:"tasks"`
+	// BLAS adds cblas_sgemm and sgemm_, which call the functions nn and nt.
+	BLAS bool `yaml:"blas"`
 
 	path string
 	root yaml.Node
@@ -116,7 +118,7 @@ var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\
 
 // known are the fields of the mappings, by the names of their types.
 var known = map[string][]string{
-	"File": {"name", "seed", "tasks"},
+	"File": {"name", "seed", "tasks", "blas"},
 	"Task": {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
 	"Range": {
 		"from", "to", "draw",
@@ -195,6 +197,37 @@ func (f *File) check() error {
 			return f.fault(at, "two tasks have the function %s: give each a name of its own", t.Function)
 		}
 		functions[t.Function] = true
+	}
+	if f.BLAS {
+		return f.checkBLAS()
+	}
+	return nil
+}
+
+// checkBLAS returns an error where the tasks are not those that a BLAS is made of: nn and nt, of any shape.
+func (f *File) checkBLAS() error {
+	const kernel = "gemm-f32"
+	for _, layout := range []string{"nn", "nt"} {
+		i := slices.IndexFunc(f.Tasks, func(t Task) bool { return t.Function == layout })
+		if i < 0 {
+			return f.fault([]any{"blas"}, "cblas_sgemm is made of two functions: add a task with function: %s, kernel: %s and fixed: {layout: %[1]s}", layout, kernel)
+		}
+		t := f.Tasks[i]
+		at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
+		if t.Kernel != kernel {
+			return f.fault(at("kernel"), "%s: with blas: true, the function %s is of %s", t.Kernel, layout, kernel)
+		}
+		if given, ok := t.Fixed["layout"]; given != layout && (ok || layout != "nn") {
+			return f.fault(at("fixed"), "with blas: true, the function %s needs layout: %[1]s", layout)
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
+			if name == "threads" && t.Fixed[name] != "1" {
+				return f.fault(at("fixed", name), "%s: with blas: true, calls divide their work among threads themselves: leave it out", t.Fixed[name])
+			}
+			if slices.Contains([]string{"m", "n", "k"}, name) {
+				return f.fault(at("fixed", name), "%s: with blas: true, calls have any %s: leave it out", t.Fixed[name], name)
+			}
+		}
 	}
 	return nil
 }

@@ -314,7 +314,7 @@ func triple(e choice.Estimate) [3]float64 { return [3]float64{e.Value, e.Low, e.
 
 // files makes the files of the library, without its manifest.
 func (m *maker) files(all []*settled) (map[string][]byte, error) {
-	l := library.Library{Name: m.Plan.Name, About: "made by tune " + m.Version + " on " + m.machine.CPU}
+	l := library.Library{Name: m.Plan.Name, About: "made by tune " + m.Version + " on " + m.machine.CPU, BLAS: m.Plan.BLAS}
 	for _, s := range all {
 		f, err := s.function()
 		if err != nil {

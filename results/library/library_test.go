@@ -95,6 +95,64 @@ func TestFileFaults(t *testing.T) {
 	}
 }
 
+// TestBLASFile: a BLAS is made of two tasks of any shape.
+func TestBLASFile(t *testing.T) {
+	const shapes = "shapes: [{m: 4, n: 4, k: 4}]"
+	file := func(nn, nt string) string {
+		return "name: lib\nblas: true\ntasks:\n  - {function: nn, " + nn + "}\n  - {function: nt, " + nt + "}\n"
+	}
+	const nn, nt = "kernel: gemm-f32, " + shapes, "kernel: gemm-f32, fixed: {layout: nt}, " + shapes
+	for text, want := range map[string]string{
+		"name: lib\nblas: true\ntasks:\n  - {function: nn, " + nn + "}\n": `lib.yaml:2: blas: cblas_sgemm is made of two functions: add a task with function: nt, kernel: gemm-f32 and fixed: {layout: nt}`,
+		"name: lib\nblas: maybe\ntasks: []\n":                             `lib.yaml: line 2: cannot unmarshal`,
+		file(nn, "kernel: elementwise-f32, "+shapes):                      `lib.yaml:5: tasks[1].kernel: elementwise-f32: with blas: true, the function nt is of gemm-f32`,
+		file(nn, nn): `lib.yaml:5: tasks[1].fixed: with blas: true, the function nt needs layout: nt`,
+		file(nt, nt): `lib.yaml:4: tasks[0].fixed: with blas: true, the function nn needs layout: nn`,
+		file(nn, "kernel: gemm-f32, fixed: {layout: nt, m: 4}, shapes: [{n: 4, k: 4}]"): `lib.yaml:5: tasks[1].fixed.m: 4: with blas: true, calls have any m: leave it out`,
+		file("kernel: gemm-f32, fixed: {threads: 2}, "+shapes, nt):                      `lib.yaml:4: tasks[0].fixed.threads: 2: with blas: true, calls divide their work among threads themselves: leave it out`,
+	} {
+		if _, err := planOf(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives\n%v\nwant\n%s", text, err, want)
+		}
+	}
+	p, err := planOf(t, file(nn, nt))
+	if err != nil || !p.BLAS {
+		t.Fatalf("the plan is %+v: %v", p, err)
+	}
+	plain, err := planOf(t, strings.Replace(file(nn, nt), "blas: true\n", "", 1))
+	if err != nil || plain.BLAS {
+		t.Fatalf("the plan is %+v: %v", plain, err)
+	}
+	if text, err := json.Marshal(plain); err != nil || strings.Contains(string(text), "blas") {
+		t.Errorf("a plan without a BLAS says %s: %v", text, err)
+	}
+	for _, both := range [][2]*Plan{{p, plain}, {plain, p}} {
+		if out, err := both[0].Extend(both[1]); err != nil || !out.BLAS {
+			t.Errorf("extended: %+v: %v", out, err)
+		}
+	}
+}
+
+// TestExamples: the files of configs/libraries can be planned.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../configs/libraries/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		f, err := ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.Plan(find(t), "here")
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if blas := filepath.Base(path) == "blas.yaml"; p.BLAS != blas {
+			t.Errorf("%s: blas is %v", path, p.BLAS)
+		}
+	}
+}
+
 func TestPlanOfRanges(t *testing.T) {
 	p, err := planOf(t, ranges)
 	if err != nil {

@@ -23,6 +23,7 @@ type Plan struct {
 	Name    string     `json:"name"`
 	Seed    uint64     `json:"seed"`
 	Machine string     `json:"machine"` // the fingerprint of the processor that measures
+	BLAS    bool       `json:"blas,omitempty"`
 	Tasks   []TaskPlan `json:"tasks"`
 }
 
@@ -81,7 +82,7 @@ func (e *UnlinkableError) Error() string {
 
 // Plan draws the shapes of every task, and chooses the representatives. find looks up a kernel.
 func (f *File) Plan(find func(name string) (kernels.Kernel, error), machine string) (*Plan, error) {
-	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine}
+	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine, BLAS: f.BLAS}
 	if f.Seed != nil {
 		p.Seed = *f.Seed
 	}
