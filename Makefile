@@ -88,7 +88,7 @@ IDEAS := reach=3 fuse=false defer_c=false store_copies=0 window_gather=0 spread=
 
 # Without vet, which would check all packages again with each build: lint does it once.
 test: cc
-	$(GO) test -vet=off ./...
+	$(GO) test -vet=off -timeout 20m ./...
 
 # The longer suites: many more kills, cuts and random programs.
 stress: cc

@@ -410,6 +410,12 @@ func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
 		one.Continue(run)
 	}
 	report, err := one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
+	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
+		// The next slice is longer by as much.
+		s.state.Slices = append(s.state.Slices, tasks.Slice{Spent: budget.Wall.Seconds() - s.spent, Best: math.Inf(1)})
+		s.spent = budget.Wall.Seconds()
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", s.task.Function, s.task.Called(s.task.Training[s.shape].Fields), err)
 	}
