@@ -16,10 +16,12 @@ func TestPerPoint(t *testing.T) {
 	}
 	for _, s := range strategies.Table() {
 		evaluations := 20_000
-		levels := []int{0, 2}
+		levels := []int{0} // the wrapper for fidelities is the same for each
 		switch s.Name {
 		case "grid": // it needs more, because its set of points grows by doubling
 			evaluations = 30_000
+		case "random", "evolve":
+			levels = []int{0, 2}
 		case "auto": // slow; with fidelities it is in the wrapper as it is without
 			evaluations, levels = autoEvaluations, []int{2}
 		case "surrogate": // slow, and a part of auto
