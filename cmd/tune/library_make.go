@@ -123,6 +123,9 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 		if !f.Optimal {
 			proof = fmt.Sprintf("no choice of as many has less than %s", share(f.Bound))
 		}
+		if f.Measured < f.Planned {
+			fmt.Fprintf(a.stdout, "note       only %d of %d training shapes are measured, so that the tree knows little: the same command with a longer --budget measures the others\n", f.Measured, f.Planned)
+		}
 		fmt.Fprintf(a.stdout, "training   %d shapes: regret %s with the best of them at each (%s), %s by the tree\n", f.Measured, share(f.Training), proof, share(f.TreeRegret))
 		if c := f.Certificate; c != nil {
 			fmt.Fprintf(a.stdout, "certified  at %d other shapes: mean regret %s [%s, %s], 95th percentile %s, worst %s\n",

@@ -55,6 +55,7 @@ type ReportFunction struct {
 	Optimal    bool    `json:"optimal"`
 	TreeRegret float64 `json:"tree_regret"`
 	Measured   int     `json:"training_shapes"`
+	Planned    int     `json:"planned_training_shapes"`
 	// Certificate is what the library costs at shapes that played no part; nil where there are none.
 	Certificate *Certificate `json:"certificate,omitempty"`
 	// Rules are what simpler rules cost at the same shapes, by the first series of each.
@@ -234,7 +235,7 @@ func bestBeside(costs []measured, choice string) string {
 func (s *settled) report(seed uint64) (ReportFunction, error) {
 	f := ReportFunction{
 		Function: s.Function, Kernel: s.Kernel, KernelVersion: s.Version, Fixed: s.Fixed, Fields: s.Fields, Candidates: len(s.variants),
-		Training: s.chosen.Mean, Bound: s.chosen.Bound, Optimal: s.chosen.Optimal, Measured: len(s.matrix.Shapes),
+		Training: s.chosen.Mean, Bound: s.chosen.Bound, Optimal: s.chosen.Optimal, Measured: len(s.matrix.Shapes), Planned: len(s.task.Training),
 	}
 	use := make([]int, len(s.matrix.Shapes))
 	for i, shape := range s.matrix.Shapes {
