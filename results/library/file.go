@@ -118,11 +118,9 @@ var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\
 
 // known are the fields of the mappings, by the names of their types.
 var known = map[string][]string{
-	"File": {"name", "seed", "tasks", "blas"},
-	"Task": {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
-	"Range": {
-		"from", "to", "draw",
-	},
+	"File":  {"name", "seed", "tasks", "blas"},
+	"Task":  {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
+	"Range": {"from", "to", "draw"},
 }
 
 // decodeFault words the first error of decoding.

@@ -114,7 +114,7 @@ func (m *maker) gather(t *task) error {
 			continue
 		}
 		run, err := results.Read(t.runDir(r))
-		if begun(err) {
+		if notBegun(err) {
 			continue
 		}
 		if err != nil {

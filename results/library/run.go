@@ -168,7 +168,7 @@ func (m *maker) load() (err error) {
 			switch {
 			case err == nil:
 				m.spent += run.Elapsed
-			case !begun(err):
+			case !notBegun(err):
 				return err
 			}
 		}
@@ -177,8 +177,8 @@ func (m *maker) load() (err error) {
 	return nil
 }
 
-// begun reports whether an error says that a run has not begun.
-func begun(err error) bool {
+// notBegun reports whether an error says that a run has not begun.
+func notBegun(err error) bool {
 	var not *results.NotBegunError
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &not)
 }
@@ -372,7 +372,7 @@ func (t *task) far(a, b []int64) (sum float64) {
 // read learns what earlier sittings found.
 func (s *searched) read() error {
 	run, err := results.Read(s.task.runDir(s.shape))
-	if begun(err) {
+	if notBegun(err) {
 		return nil
 	}
 	if err != nil {
@@ -444,7 +444,7 @@ func (m *maker) session(ctx context.Context, s *searched, dir string, all []*sea
 			return nil, nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
 		}
 		return run, one, nil
-	} else if !begun(err) {
+	} else if !notBegun(err) {
 		return nil, nil, err
 	}
 	info := k.Info()
@@ -456,7 +456,7 @@ func (m *maker) session(ctx context.Context, s *searched, dir string, all []*sea
 	if err != nil {
 		return nil, nil, err
 	}
-	entry, err := strategies.Parse(strategyOf(info))
+	entry, err := strategies.Parse(cmp.Or(info.Strategy, strategies.Default))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -472,14 +472,6 @@ func (m *maker) session(ctx context.Context, s *searched, dir string, all []*sea
 		return nil, nil, err
 	}
 	return nil, one, one.Create(ctx, dir, settings)
-}
-
-// strategyOf names the strategy that does best on a kernel.
-func strategyOf(info kernels.Info) string {
-	if info.Strategy != "" {
-		return info.Strategy
-	}
-	return strategies.Default
 }
 
 // neighbours returns the best points of the nearest representatives that have been searched, as far as they are points here too.
