@@ -28,7 +28,8 @@ var rooms = map[string][]string{
 	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
 	"kernels":          {"space", "sim", "internal/cpu"},
 	"kernels/recorded": {"space", "kernels", "results"},
-	"kernels/catalog":  {"space", "kernels", "kernels/recorded", "results"},
+	"kernels/asktell":  {"space", "kernels", "results"},
+	"kernels/catalog":  {"space", "kernels", "kernels/asktell", "kernels/recorded", "results"},
 	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
 	"results":          {"space", "internal/cpu"},
 	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
@@ -42,7 +43,7 @@ var rooms = map[string][]string{
 	"internal/plain":   {},
 	"internal/trust":   {"", "space", "search", "kernels", "results"},
 	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "configs"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "configs"},
 }
 
 // tools are the rooms that every other one may import.

@@ -27,6 +27,8 @@ type Info struct {
 	Unit    string  // of the cost: "cycles", "ns", or as the file of a user's kernel or of measurements says
 	Exact   bool    // whether the same point always has the same cost
 	Shape   []Field // the fields of a shape, in order, with their defaults
+	// Asked says that a client of tune scores the points (package asktell), so that no command of tune alone finds one again.
+	Asked bool
 	// Rate is the metric that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" means the first of these that
 	// the score has.
 	Rate string

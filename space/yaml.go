@@ -35,28 +35,36 @@ func Read(r io.Reader) (*Space, error) { return read(r, defaultLimits) }
 const maxFileBytes = 2 << 20
 
 func read(r io.Reader, limits limits) (*Space, error) {
+	d, err := ReadDocument(r)
+	if err != nil {
+		return nil, err
+	}
+	return d.space(limits)
+}
+
+// ReadDocument is Read, except that it returns the definition, which has the start points too. Document.Space makes the space.
+func ReadDocument(r io.Reader) (d Document, err error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
 		err = fmt.Errorf("the file has more than %d MiB, the most that is read of a space", maxFileBytes>>20)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read space: %w", err)
+		return d, fmt.Errorf("read space: %w", err)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var d Document
 	if err := decoder.Decode(&d); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the file is empty")
 		}
-		return nil, fmt.Errorf("read space: %w", SyntaxError(data, err))
+		return d, fmt.Errorf("read space: %w", SyntaxError(data, err))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("a second YAML document follows the space")
 		}
-		return nil, fmt.Errorf("read space: %w", err)
+		return d, fmt.Errorf("read space: %w", err)
 	}
-	return d.space(limits)
+	return d, nil
 }
 
 // Space returns the space that d describes, as New does; errors name the line where d came from a file.

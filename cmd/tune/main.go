@@ -5,6 +5,7 @@
 //	tune                          print a short help
 //	tune --budget 1h              tune the kernel of ./tune.yaml or ./kernel.yaml, else the tree hash
 //	tune run KERNEL [flags]       search, check, and export the best schedule
+//	tune optimize SPACE.yaml      ask a program in any language for the cost of points
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
@@ -264,7 +265,7 @@ B is slower than 'tune compare --fail-over' allows; 2 wrong usage; 3 no valid ca
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(),
+	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))

@@ -371,6 +371,12 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 			return err
 		}
 		defer a.end(found)
+		if found.Asked() != nil {
+			if *show {
+				return usage(fmt.Errorf("--show-output: %s has a client, which prints by itself: leave it out", dir))
+			}
+			return a.resumeAsked(c, set, indexed, found, dir, optimizing{asJSON: asJSON, quiet: quiet}, nil)
+		}
 		budget := set.budget
 		if set.target != "" {
 			run, err := results.Look(dir)

@@ -14,6 +14,7 @@ import (
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/all"
+	"tune/kernels/asktell"
 	"tune/kernels/native"
 	"tune/kernels/recorded"
 	"tune/kernels/user"
@@ -36,8 +37,12 @@ type Catalog struct {
 // Found is a table with the kernel that was found. Close ends what that kernel has started.
 type Found struct {
 	kernels.Table
-	own *user.Kernel
+	own   *user.Kernel
+	asked *asktell.Kernel
 }
+
+// Asked returns the kernel that was found, where a client scores its points; nil for any other.
+func (o *Found) Asked() *asktell.Kernel { return o.asked }
 
 // Own returns the user's kernel that was found; nil where none was.
 func (o *Found) Own() *user.Kernel { return o.own }
@@ -73,6 +78,7 @@ func (c Catalog) table() kernels.Table {
 func (c Catalog) with(k kernels.Kernel) *Found {
 	o := &Found{Table: append(c.table(), k)}
 	o.own, _ = k.(*user.Kernel)
+	o.asked, _ = k.(*asktell.Kernel)
 	return o
 }
 
@@ -97,6 +103,13 @@ func (c Catalog) OfRun(dir string, run bool) (*Found, error) {
 	data, err := recorded.Open(dir)
 	if err == nil {
 		return c.with(data), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, cmp.Or(results.CheckBegun(dir), err)
+	}
+	asked, err := asktell.Open(dir)
+	if err == nil {
+		return c.with(asked), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, cmp.Or(results.CheckBegun(dir), err)
@@ -186,6 +199,11 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 			continue
 		}
 		looked = append(looked, user.CopyDir(run))
+		if asked, err := asktell.Open(run); err == nil {
+			if info := asked.Info(); run == dir || info.Name == s.Kernel && info.Version == s.KernelVersion {
+				return c.with(asked), nil
+			}
+		}
 		k, err := c.open(run)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -17,6 +17,9 @@ func (m *Maker) reproduce(trial int) []string {
 	if !m.Kernel.Info.Exact || trial == results.NoTrial {
 		return nil // what a strategy asks for depends on times, which differ in every run; or it did not ask for the point
 	}
+	if m.Kernel.Info.Asked {
+		return []string{"tune replay " + kernels.ShellWord(m.Run)}
+	}
 	set, kernel := m.Settings, m.Settings.Kernel
 	if file := m.Kernel.Info.Files.Path; file != "" {
 		kernel = "-c " + kernels.ShellWord(file)

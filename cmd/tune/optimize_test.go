@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bowlSpace is a space whose least cost is at x=3, y=5.
+const bowlSpace = `name: bowl
+parameters:
+  - {name: x, type: int, from: -50, to: 50, default: 0}
+  - {name: y, type: int, from: -50, to: 50, default: 0}
+`
+
+// bowlFile writes that space.
+func bowlFile(t testing.TB) string {
+	path := filepath.Join(t.TempDir(), "space.yaml")
+	if err := os.WriteFile(path, []byte(bowlSpace), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// bowlClient answers the questions of a process, each after a delay, until there are no more. It returns how often each was asked, and
+// the last message. seen is called with each question.
+func bowlClient(in io.Writer, out io.Reader, delay func() time.Duration, seen func()) (asked map[int]int, end string) {
+	asked = map[int]int{}
+	var writing sync.Mutex
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var m struct {
+			Ask *struct {
+				ID    int
+				Point struct{ X, Y int }
+			}
+		}
+		if json.Unmarshal(lines.Bytes(), &m) != nil || m.Ask == nil {
+			end = lines.Text()
+			continue
+		}
+		q := m.Ask
+		asked[q.ID]++
+		seen()
+		text := fmt.Sprintf(`{"tell":{"id":%d,"cost":%d}}`+"\n", q.ID, (q.Point.X-3)*(q.Point.X-3)+(q.Point.Y-5)*(q.Point.Y-5))
+		if q.ID%9 == 8 {
+			text = fmt.Sprintf(`{"tell":{"id":%d,"status":"timeout","reason":"the ninth"}}`+"\n", q.ID)
+		}
+		tell := func() {
+			writing.Lock()
+			defer writing.Unlock()
+			_, _ = io.WriteString(in, text) // tune may be gone
+		}
+		if delay == nil {
+			tell()
+		} else {
+			time.AfterFunc(delay(), tell)
+		}
+	}
+	return asked, end
+}
+
+// optimize runs tune optimize with a client, and kills it at some question where kill is not 0.
+func optimize(t testing.TB, kill int, delay func() time.Duration, args ...string) (asked map[int]int, end string, err error) {
+	t.Helper()
+	cmd := exec.Command("tune", append([]string{"optimize", "-q", "--no-db"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	questions := 0
+	asked, end = bowlClient(in, out, delay, func() {
+		if questions++; questions == kill {
+			_ = cmd.Process.Kill()
+		}
+	})
+	err = cmd.Wait()
+	if err != nil && kill == 0 {
+		t.Fatalf("tune optimize %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return asked, end, err
+}
+
+// TestOptimize: the outcomes of a run are the same however many questions are open, in whatever order they are answered, and however
+// often tune is killed. What was told is not asked again.
+func TestOptimize(t *testing.T) {
+	const evals = 120
+	space, root := bowlFile(t), t.TempDir()
+	csv := func(dir string) string { return tuneOK(t, "export", dir, "--format", "csv") }
+	args := func(dir string, more ...string) []string {
+		return append([]string{space, "--evals", fmt.Sprint(evals), "--seed", "3", "--dir", dir}, more...)
+	}
+	plain := filepath.Join(root, "plain")
+	asked, end, _ := optimize(t, 0, nil, args(plain)...)
+	for id := range evals {
+		if asked[id] != 1 {
+			t.Errorf("question %d was asked %d times", id, asked[id])
+		}
+	}
+	if len(asked) != evals || !strings.Contains(end, `"why":"evaluations spent","evaluations":120,"valid":107`) {
+		t.Errorf("%d questions, and at the end %s", len(asked), end)
+	}
+	want := csv(plain)
+	r := rand.New(rand.NewPCG(1, 1))
+	var mu sync.Mutex
+	shuffled := func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(r.IntN(4000)) * time.Microsecond
+	}
+	for _, parallel := range []string{"2", "8"} {
+		dir := filepath.Join(root, "parallel"+parallel)
+		optimize(t, 0, shuffled, args(dir, "--parallel", parallel)...)
+		if got := csv(dir); got != want {
+			t.Errorf("%s open questions: other outcomes:\n%s\nwant\n%s", parallel, got, want)
+		}
+	}
+	killed, kills, told := filepath.Join(root, "killed"), 0, map[string]bool{}
+	for {
+		if _, err := os.Stat(filepath.Join(killed, "run.json")); err == nil {
+			for line := range strings.Lines(csv(killed)) {
+				number, _, _ := strings.Cut(line, ",")
+				told[number] = true
+			}
+		}
+		asked, _, err := optimize(t, 1+r.IntN(30), shuffled, args(killed, "--parallel", "4")...)
+		for id := range asked {
+			if told[fmt.Sprint(id)] {
+				t.Errorf("question %d was told, and is asked again", id)
+			}
+		}
+		if err == nil {
+			break
+		}
+		kills++
+	}
+	t.Logf("killed %d times", kills)
+	if got := csv(killed); got != want || kills == 0 {
+		t.Errorf("killed %d times: other outcomes:\n%s\nwant\n%s", kills, got, want)
+	}
+	if n := tuneOK(t, "replay", killed); n != "120 of 120 trials agree\n" {
+		t.Error(n)
+	}
+	tuneOK(t, "verify", killed)
+}
+
+// TestOptimizeInFlight: a client that goes away ends the run in good order, and a later one is asked what was in flight.
+func TestOptimizeInFlight(t *testing.T) {
+	space, dir := bowlFile(t), filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command("tune", "optimize", space, "--evals", "20", "--dir", dir, "--no-db")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"id":5`) {
+			break
+		}
+		var id int
+		if n, _ := fmt.Sscanf(lines.Text(), `{"ask":{"id":%d`, &id); n == 1 {
+			fmt.Fprintf(in, `{"tell":{"id":%d,"cost":%d}}`+"\n", id, 100+id)
+		}
+	}
+	in.Close()
+	rest, _ := io.ReadAll(out)
+	if err := cmd.Wait(); exitCode(err) != exitInterrupted || !strings.Contains(stderr.String(), "the client has closed its end: continue with 'tune optimize --dir") {
+		t.Fatalf("%v\n%s%s", err, rest, &stderr)
+	}
+	asked, _, _ := optimize(t, 0, nil, "--dir", dir)
+	for id := range 20 {
+		if want := min(1, max(0, id-4)); asked[id] != want {
+			t.Errorf("question %d was asked %d times, want %d", id, asked[id], want)
+		}
+	}
+}
+
+// TestClients: the clients in examples/clients do as the protocol says, and find the best point.
+func TestClients(t *testing.T) {
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(repo, "examples", "clients")
+	compiled := filepath.Join(t.TempDir(), "bowl")
+	for _, client := range []struct {
+		tool    string
+		command []string
+	}{{"cc", []string{compiled}}, {"sh", []string{"sh", "bowl.sh"}}} {
+		t.Run(client.tool, func(t *testing.T) {
+			if _, err := exec.LookPath(client.tool); err != nil {
+				t.Skip(err)
+			}
+			if client.tool == "cc" {
+				if out, err := exec.Command("cc", "-Wall", "-Wextra", "-Werror", "-o", compiled, filepath.Join(folder, "bowl.c")).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+			run := func(args ...string) string {
+				cmd := exec.Command("tune", append(append([]string{"optimize", "space.yaml", "--no-db"}, args...), append([]string{"--"}, client.command...)...)...)
+				cmd.Dir = folder
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				return string(out)
+			}
+			if out := run("--protocol-check", "--fidelities", "1"); strings.Count(out, "ok  ") != 7 {
+				t.Errorf("%s", out)
+			}
+			if out := run("--evals", "60", "--dir", filepath.Join(t.TempDir(), "run"), "--parallel", "2"); !strings.Contains(out, "point     x=3 y=5 slow=false") {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+	t.Run("python3", func(t *testing.T) {
+		if _, err := exec.LookPath("python3"); err != nil {
+			t.Skip(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(folder, "tune.py")); err != nil || bytes.Count(data, []byte("\n")) > 60 {
+			t.Errorf("tune.py is to be short: %d lines, %v", bytes.Count(data, []byte("\n")), err)
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		for _, evals := range []string{"20", "60"} { // the second one goes on with the run of the first
+			cmd := exec.Command("python3", "bowl.py", "--evals", evals, "--dir", dir, "--no-db", "-q")
+			cmd.Dir = folder
+			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			if err != nil || !strings.HasPrefix(string(out), "evaluations spent {") {
+				t.Fatalf("%v\n%s%s", err, out, &stderr)
+			}
+			if evals == "60" && string(out) != "evaluations spent {'x': 3, 'y': 5, 'slow': False} 0\n" {
+				t.Errorf("%s", out)
+			}
+		}
+	})
+}
+
+// BenchmarkOptimize measures the whole way of a question: from the strategy to a client and back, with the journal on disk.
+func BenchmarkOptimize(b *testing.B) {
+	space := bowlFile(b)
+	for b.Loop() {
+		const evals = 4000
+		began := time.Now()
+		asked, _, _ := optimize(b, 0, nil, space, "--evals", fmt.Sprint(evals), "--strategy", "random", "--dir", filepath.Join(b.TempDir(), "run"))
+		if len(asked) != evals {
+			b.Fatalf("%d questions", len(asked))
+		}
+		b.ReportMetric(float64(time.Since(began).Microseconds())/evals, "µs/trial")
+	}
+}
