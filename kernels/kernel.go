@@ -111,8 +111,12 @@ type Series struct {
 	Seed    uint64
 	// Peak asks for Final.PeakShare; the baseline then takes its samples without a break.
 	Peak bool
-	// Observe, if not nil, is called before each pair with its number and how many are planned.
+	// Observe, if not nil, is called before each pair with its number and how many are planned; 0 where that is not known.
 	Observe func(pair, of int)
+	// Sure, if not nil, is called after each pair with the costs of the baseline and of the single finalist, and ends the series where
+	// it returns true. There are then as many pairs as Limit allows, all of which count: what looks at each of them has to reckon with
+	// that. It belongs to Confirm. It is not called where costs need no pairs, because the kernel says how far runs may differ.
+	Sure func(baseline, finalist float64) bool
 }
 
 // Peer is a library's implementation of a problem.

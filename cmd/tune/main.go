@@ -11,6 +11,7 @@
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
 //	tune library FILE.yaml        tune a kernel for many shapes, and write a C library with a dispatcher
 //	tune compare A B              compare the results of two runs: what differs, and which is faster
+//	tune guard best.json…         find out whether exported kernels still are as fast as they were
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
 //	tune replay DIR               prove that a run asks the points that it recorded
@@ -42,9 +43,10 @@
 // Exit codes:
 //
 //	0    success: a candidate was found and verified, or the check passed
-//	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows
+//	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows, or what tune guard guards is slower
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
 //	3    no valid candidate was found
+//	4    tune guard cannot tell in the time given
 //	130  interrupted; the best so far is exported, and the run can be resumed
 package main
 
@@ -81,6 +83,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitNoValid     = 3
+	exitUnsure      = 4
 	exitInterrupted = 130
 )
 
@@ -237,7 +240,8 @@ tune.yaml in the user's config folder, then from the defaults. 'tune config' sho
 goes to standard error, results to standard output.
 
 Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed, or
-B is slower than 'tune compare --fail-over' allows; 2 wrong usage; 3 no valid candidate; 130 interrupted (the best so far is exported, and the run can be resumed).`,
+B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower; 2 wrong usage; 3 no valid candidate;
+4 'tune guard' cannot tell in the time given; 130 interrupted (the best so far is exported, and the run can be resumed).`,
 		Example: `  tune --budget 1h
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --seed 7
   tune verify runs/treehash-20260102-150405-1/best.json`,
@@ -265,7 +269,7 @@ B is slower than 'tune compare --fail-over' allows; 2 wrong usage; 3 no valid ca
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(),
+	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))

@@ -3,6 +3,7 @@
 //	go run ./internal/trust             all of it, as make trust does
 //	go run ./internal/trust cheats      the table of cheats and honest kernels
 //	go run ./internal/trust power       how often the last measurement errs, and how often it finds a gain
+//	go run ./internal/trust guard       how often tune guard errs, and how often it finds a slowdown
 //	go run ./internal/trust memory      the memory of a simulated day
 //	go run ./internal/trust cheats --only own-clock,honest-short
 //	go run ./internal/trust cheats --quick
@@ -61,6 +62,7 @@ type part struct {
 var parts = []part{
 	{"cheats", "kernels that cheat, make a mistake, or are honest, and what became of each", runCheats},
 	{"power", "claims of the last measurement: of programs that are alike, of slower ones, and of real gains", runPower},
+	{"guard", "what tune guard says of the same code, and of a slowdown of 3 %", runGuard},
 	{"memory", "memory over a simulated day", runMemory},
 }
 
@@ -116,6 +118,27 @@ func runPower(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
+// runGuard holds guards with a minute each at most.
+func runGuard(ctx context.Context, w io.Writer, o options) error {
+	p := power.Options{Runs: o.runs, Seed: o.seed}
+	if o.Quick && p.Runs == 0 {
+		p.Runs = 3
+	}
+	p.Observe = func(done, total int, outcome string) { o.Progress("guard %d of %d: %s", done, total, outcome) }
+	out := w
+	if o.JSON {
+		out = io.Discard
+	}
+	rows, err := power.Guard(ctx, out, p)
+	if err == nil && o.JSON {
+		err = json.NewEncoder(w).Encode(rows)
+	}
+	if err == nil && slices.ContainsFunc(rows, func(r power.GuardRow) bool { return !r.OK }) {
+		err = errFailed
+	}
+	return err
+}
+
 func runMemory(ctx context.Context, w io.Writer, o options) error {
 	p := memcurve.Options{JSON: o.JSON}
 	if o.Quick {
@@ -132,8 +155,8 @@ func command() *cobra.Command {
 	flags.BoolVar(&o.Quick, "quick", false, "less of it: what the tests try")
 	flags.BoolVar(&o.JSON, "json", false, "JSON in place of tables")
 	flags.StringVar(&o.Only, "only", "", "names of kernels, with commas between them")
-	flags.IntVar(&o.runs, "runs", 0, "contests of the part power; 500 by default")
-	flags.Uint64Var(&o.seed, "seed", 1, "of the first contest of the part power; the others have those that follow")
+	flags.IntVar(&o.runs, "runs", 0, "contests of the part power, 500 by default, or guards of each case of the part guard, 200 by default")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the first contest of the parts power and guard; the others have those that follow")
 	flags.StringSliceVar(&o.cases, "cases", nil, "cases of the part power: "+strings.Join(power.Cases(), ", "))
 	all := func(c *cobra.Command, _ []string) error {
 		var failures []error

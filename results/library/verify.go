@@ -47,34 +47,11 @@ func IsLibrary(dir string) bool {
 // every variant and checks it against the reference on fresh inputs, at the shape that it was tuned at and at the training shapes of
 // its task. Nothing in the directory is executed.
 func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
-	path := filepath.Join(o.Dir, tuningDir, planName)
-	text, err := files.Read(path, mostPlan)
+	m, report, all, err := reopen(o.Dir, o.Find)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := parsePlan(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	report, err := ReadReport(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	m := &maker{Options: Options{Plan: plan, Dir: o.Dir, Find: o.Find, Version: report.ToolVersion, Observe: o.Observe}, machine: report.Machine}
-	if err := m.load(); err != nil {
-		return nil, err
-	}
-	var all []*settled
-	for _, t := range m.tasks {
-		if err := m.sources(t); err != nil {
-			return nil, err
-		}
-		s, err := t.settle(plan.Seed)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
+	m.Observe = o.Observe
 	out := &Verification{Functions: len(all)}
 	if out.Files, err = m.same(all, report); err != nil {
 		return nil, err
@@ -90,6 +67,39 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 		}
 	}
 	return out, nil
+}
+
+// reopen reads a library that was made, generates the code of its variants, and settles its tasks again.
+func reopen(dir string, find func(name string) (kernels.Kernel, error)) (*maker, *Report, []*settled, error) {
+	path := filepath.Join(dir, tuningDir, planName)
+	text, err := files.Read(path, mostPlan)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	plan, err := parsePlan(text)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report, err := ReadReport(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m := &maker{Options: Options{Plan: plan, Dir: dir, Find: find, Version: report.ToolVersion}, machine: report.Machine}
+	if err := m.load(); err != nil {
+		return nil, nil, nil, err
+	}
+	var all []*settled
+	for _, t := range m.tasks {
+		if err := m.sources(t); err != nil {
+			return nil, nil, nil, err
+		}
+		s, err := t.settle(plan.Seed)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		all = append(all, s)
+	}
+	return m, report, all, nil
 }
 
 // ReadReport reads the manifest of a library.

@@ -3,7 +3,6 @@ package schedule
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -35,13 +34,11 @@ func ReadSide(path string) (Side, error) {
 // compilerOf returns the compiler that the files beside a schedule name; "" where they name none, or were changed.
 func compilerOf(dir string, s results.Schedule) string {
 	for _, a := range s.Artifacts {
-		if !strings.HasSuffix(a.Name, ".build.json") || a.Verify(dir) != nil {
+		if !strings.HasSuffix(a.Name, "."+buildFile) || a.Verify(dir) != nil {
 			continue
 		}
-		var built struct{ Compiler, Version string }
-		text, err := files.In(dir).Read(a.Name, files.Settings)
-		if err == nil && json.Unmarshal(text, &built) == nil {
-			return cmp.Or(built.Version, built.Compiler)
+		if text, err := files.In(dir).Read(a.Name, files.Settings); err == nil {
+			return compilerIn(text)
 		}
 	}
 	return ""

@@ -33,6 +33,21 @@ func load(seed uint64) (stop func()) {
 	return sync.OnceFunc(func() { close(done); wg.Wait() })
 }
 
+// occupy keeps every core busy with one thread of its own, without a rest, until the function that it returns is called.
+func occupy() (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for work(done, false, time.Hour) {
+			}
+		})
+	}
+	return sync.OnceFunc(func() { close(done); wg.Wait() })
+}
+
 // work is busy for a while, and reports whether there is more to do.
 func work(done <-chan struct{}, memory bool, while time.Duration) bool {
 	const words = 8 << 20

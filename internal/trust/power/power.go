@@ -117,20 +117,11 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
 	if !o.Quiet && !o.Busy {
 		o.Quiet, o.Busy = true, true
 	}
-	dir, err := os.MkdirTemp("", "tune-power-")
+	b, done, err := newBench(o.Limit)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	host := native.NewHost(native.HostOptions{CacheDir: dir})
-	defer host.Close()
-	b := bench{limit: o.Limit}
-	if b.spec, err = newSpec(); err != nil {
-		return nil, err
-	}
-	if b.problem, err = native.New(b.spec, native.Options{Host: host}); err != nil {
-		return nil, err
-	}
+	defer done()
 	var machines []string
 	if o.Quiet {
 		machines = append(machines, leftAlone)
@@ -203,26 +194,49 @@ type bench struct {
 	limit   time.Duration
 }
 
+// newBench makes a bench, which done closes.
+func newBench(limit time.Duration) (b *bench, done func(), err error) {
+	dir, err := os.MkdirTemp("", "tune-power-")
+	if err != nil {
+		return nil, nil, err
+	}
+	host := native.NewHost(native.HostOptions{CacheDir: dir})
+	done = func() {
+		host.Close()
+		os.RemoveAll(dir)
+	}
+	b = &bench{limit: limit}
+	if b.spec, err = newSpec(); err == nil {
+		b.problem, err = native.New(b.spec, native.Options{Host: host})
+	}
+	if err != nil {
+		done()
+	}
+	return b, done, err
+}
+
+// build builds and checks a program.
+func (b *bench) build(ctx context.Context, name string, extra int) (kernels.Candidate, error) {
+	point, err := b.spec.point(name, extra)
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.problem.Build(ctx, point)
+	if err != nil {
+		return nil, err
+	}
+	return c, kernels.Verify(ctx, c, []uint64{1})
+}
+
 // hold holds one contest and counts what it says, which it returns in words too.
 func (b *bench) hold(ctx context.Context, t trial, seed uint64, row *Row) (string, error) {
-	build := func(name string, extra int) (kernels.Candidate, error) {
-		point, err := b.spec.point(name, extra)
-		if err != nil {
-			return nil, err
-		}
-		c, err := b.problem.Build(ctx, point)
-		if err != nil {
-			return nil, err
-		}
-		return c, kernels.Verify(ctx, c, []uint64{1})
-	}
-	baseline, err := build(names[0], 0)
+	baseline, err := b.build(ctx, names[0], 0)
 	if err != nil {
 		return "", err
 	}
 	var finalists []kernels.Candidate
 	for i, extra := range t.extra {
-		c, err := build(names[1+i], extra)
+		c, err := b.build(ctx, names[1+i], extra)
 		if err != nil {
 			return "", err
 		}

@@ -35,10 +35,9 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	if len(base) != len(other) {
 		return Ratio{}, errors.New("timing: costs that are no pairs")
 	}
-	valid := func(s, floor float64) bool { return s > 0 && s >= Slack*floor && !math.IsInf(s, 1) }
 	var ratios []float64
 	for i := range base {
-		if valid(base[i], baseFloor) && valid(other[i], otherFloor) {
+		if believable(base[i], baseFloor) && believable(other[i], otherFloor) {
 			ratios = append(ratios, base[i]/other[i])
 		}
 	}
@@ -63,6 +62,11 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 		r.Low, r.High = means[cut], means[len(means)-1-cut]
 	}
 	return r, nil
+}
+
+// believable reports whether a cost can be one, above a floor.
+func believable(cost, floor float64) bool {
+	return cost > 0 && cost >= Slack*floor && !math.IsInf(cost, 1)
 }
 
 // calmest returns the half of the pairs with the smallest products, but at least LeastPairs if there are so many, and at most the

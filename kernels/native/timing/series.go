@@ -133,6 +133,9 @@ func (s *Series) Run(ctx context.Context) error {
 	}
 	start := s.Now()
 	deadline := start.Add(s.Limit)
+	if s.Sure != nil {
+		return s.runUntilSure(ctx, deadline)
+	}
 	for round := range allRounds {
 		counted := s.Counted(round)
 		if s.choosing() && round >= raceRounds && (round-raceRounds)%raceEvery == 0 {
@@ -168,6 +171,26 @@ func (s *Series) Run(ctx context.Context) error {
 		}
 		if err := s.round(ctx, round); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// runUntilSure measures pairs until Sure is, the limit is reached or the finalist is out.
+func (s *Series) runUntilSure(ctx context.Context, deadline time.Time) error {
+	for round := 0; round == 0 || s.Now().Before(deadline); round++ {
+		if s.Observe != nil {
+			s.Observe(round+1, 0)
+		}
+		if err := s.round(ctx, round); err != nil {
+			return err
+		}
+		if s.Out(1) {
+			return nil
+		}
+		a, b := s.costs[0][round], s.costs[1][round]
+		if believable(a, s.Floors[0]) && believable(b, s.Floors[1]) && s.Sure(a, b) {
+			return nil
 		}
 	}
 	return nil

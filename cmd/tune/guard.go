@@ -1,0 +1,394 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/internal/plain"
+	"tune/results"
+	"tune/results/library"
+	"tune/space"
+)
+
+func (a *app) guardCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "guard FILE|DIR…",
+		Short: "Find out whether exported kernels still are as fast as they were",
+		Long: `guard builds exported kernels again, with the compiler and the sources of today, checks them on fresh inputs, and measures each in
+turns with its baseline. It fails where one is proven to have become slower than its schedule says. FILE is a schedule (best.json), and
+DIR a run directory or a library that tune library made. The kernel is the copy in its run; --config builds all with the kernel in one
+file, which is how sources that have changed are guarded.
+
+What is guarded is the low end of the recorded interval of the ratio to the baseline, and at least 1. A kernel is slower if its ratio is
+proven to be below that by more than --slack. Each pair runs in new processes, and the measurement ends as soon as it is sure, or after
+--limit. However often it looks, at most one guard in 100 is wrong about a kernel that it calls slower, and one about a kernel of which
+it says that it holds; with several kernels, that is of all together. Exact costs are compared with the recorded ones as they are, and
+without --slack any higher cost is slower.
+
+Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
+that came nearest to it there.
+
+With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead.
+
+Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 it cannot tell of one in the time given, and says what it would
+take; 2 wrong usage; 130 interrupted.` + aboutConsent,
+		Example: `  tune guard runs/gemm-f32-20260102-150405-1
+  tune guard kernels/*/best.json --slack 3% --limit 30s --format md
+  tune guard runs/mine --config mine.yaml --json
+  tune guard new/best.json --against old/best.json
+  tune guard lib`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("tune guard needs schedules, run directories or libraries: tune guard FILE|DIR…"))
+			}
+			return nil
+		},
+	}
+	var with guardFlags
+	c.Flags().StringVar(&with.slack, "slack", "", "how much slower is allowed, a `share` (default 2%, and 0% where costs are exact)")
+	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long to measure a kernel at most, a `time` with a unit")
+	c.Flags().StringVar(&with.wait, "wait", "0", "how long to wait for a quiet machine before each measurement, a `time` with a unit; 0 does not wait")
+	c.Flags().StringVar(&with.against, "against", "", "measure beside this `schedule` or run directory, in place of the baseline")
+	c.Flags().StringVarP(&with.config, "config", "c", "", "build with your own kernel in this YAML `file`, in place of the copies in the runs")
+	c.Flags().StringVar(&with.format, "format", "text", "text, or `md` for a summary that GitHub shows")
+	asJSON, quiet := a.outputFlags(c)
+	with.yes = addYes(c)
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		out := slices.DeleteFunc(runDirs(a, args), func(dir string) bool { return !strings.HasPrefix(dir, begun) || slices.Contains(args, dir) })
+		return out, cobra.ShellCompDirectiveDefault
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o, err := with.options(c.Flags().Changed)
+		if err != nil {
+			return err
+		}
+		if *asJSON && with.format != "text" {
+			return usage(errors.New("--json and --format exclude each other: leave one of them out"))
+		}
+		found, err := a.guard(c.Context(), args, with, o, *quiet)
+		if err != nil {
+			return adviseGuard(err)
+		}
+		switch {
+		case *asJSON:
+			err = printJSON(a.stdout, guardedJSON(found))
+		case with.format == "md":
+			err = writeGuardMarkdown(a.stdout, found)
+		default:
+			err = a.printGuarded(found)
+		}
+		if err != nil {
+			return err
+		}
+		return guardEnd(found)
+	}
+	return c
+}
+
+// guardFlags are the flags of a guard.
+type guardFlags struct {
+	slack, limit, wait, against, config, format string
+	yes                                         *bool
+}
+
+// options reads the flags.
+func (f guardFlags) options(changed func(flag string) bool) (o tune.GuardOptions, err error) {
+	if changed("slack") {
+		share, err := parsePercent(f.slack)
+		if err != nil {
+			return o, usage(fmt.Errorf("--slack: %w", err))
+		}
+		o.Slack = &share
+	}
+	if f.format != "text" && f.format != "md" {
+		return o, usage(fmt.Errorf("--format: %s: want text or md", quoted(f.format)))
+	}
+	if o.Limit, err = patience("limit", f.limit, false); err != nil {
+		return o, err
+	}
+	o.Wait, err = patience("wait", f.wait, true)
+	return o, err
+}
+
+// guard guards what the arguments name, one after the other.
+func (a *app) guard(ctx context.Context, args []string, with guardFlags, o tune.GuardOptions, quiet bool) (all []*tune.Guarded, err error) {
+	n := newNotice(a, quiet)
+	defer n.end()
+	name := ""
+	o.Of = len(args)
+	o.Waiting = n.waiting
+	o.Observe = func(p tune.GuardProgress) { n.guarding(name, p) }
+	var against *tune.Side
+	if with.against != "" {
+		side, done, err := a.guardSide(with.against, with)
+		if err != nil {
+			return nil, fmt.Errorf("--against: %w", err)
+		}
+		defer done()
+		against = &side
+	}
+	for _, arg := range args {
+		o.Seeds = tune.FreshSeeds(tune.ExportChecks)
+		if library.IsLibrary(arg) {
+			if against != nil || with.config != "" {
+				return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories", arg))
+			}
+			found, err := library.Guard(ctx, library.GuardOptions{Dir: arg, Find: a.catalog(false).Lookup, Guard: o, Observe: func(of string) { name = of }})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+			continue
+		}
+		side, done, err := a.guardSide(arg, with)
+		if err != nil {
+			return nil, err
+		}
+		name = side.Name
+		g, err := tune.Guard(ctx, side, against, o)
+		done()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+// guardSide reads a schedule and finds its kernel, which done closes.
+func (a *app) guardSide(arg string, with guardFlags) (side tune.Side, done func(), err error) {
+	if err := absent(arg); err != nil {
+		return side, nil, err
+	}
+	path, err := schedulePath(arg)
+	if err == nil {
+		side, err = tune.ReadSide(path)
+	}
+	if err != nil {
+		return side, nil, err
+	}
+	found, err := a.catalog(*with.yes).OfSchedule(side.Name, with.config, "")
+	if err != nil {
+		return side, nil, err
+	}
+	side.Table = found.Table
+	return side, func() { a.end(found) }, nil
+}
+
+// adviseGuard says what to do about an error of a guard.
+func adviseGuard(err error) error {
+	_, different := errors.AsType[*tune.MismatchError](err)
+	busy, isBusy := errors.AsType[*tune.BusyError](err)
+	switch {
+	case different:
+		return usage(err)
+	case isBusy:
+		return fmt.Errorf("%w: try a longer --wait, or --wait 0 to measure at once", busy)
+	}
+	return givenError(err)
+}
+
+// guardEnd turns what was found into an exit code.
+func guardEnd(all []*tune.Guarded) error {
+	fails, unknown := 0, 0
+	for _, g := range all {
+		switch g.Standing {
+		case tune.Slowed, tune.Broken:
+			fails++
+		case tune.CannotTell:
+			unknown++
+		}
+	}
+	switch {
+	case fails > 0:
+		return &exitError{exitFailed, fmt.Errorf("%s of %d: slower than --slack allows, or broken", plain.Count(fails, "measurement"), len(all))}
+	case unknown > 0:
+		return &exitError{exitUnsure, fmt.Errorf("%s of %d cannot be told in the time given: a longer --limit, more --slack or a quiet machine helps", plain.Count(unknown, "measurement"), len(all))}
+	}
+	return nil
+}
+
+// guardRatio writes the ratio of a guard with its interval.
+func guardRatio(ratio, low, high float64) string {
+	switch {
+	case ratio == 0:
+		return "unknown"
+	case low == 0 && high == 0:
+		return timesOf(ratio)
+	case low == 0:
+		return fmt.Sprintf("%s, at most %.3f", timesOf(ratio), high)
+	case high == 0:
+		return fmt.Sprintf("%s, at least %.3f", timesOf(ratio), low)
+	}
+	return fmt.Sprintf("%s, %.3f to %.3f", timesOf(ratio), low, high)
+}
+
+// printGuarded shows what became of all.
+func (a *app) printGuarded(all []*tune.Guarded) error {
+	w := a.stdout
+	for i, g := range all {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "guarded   %s\nkernel    %s\nagainst   %s\n", g.Name, plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
+		if g.Checked != "" {
+			fmt.Fprintf(w, "checked   %s\n", g.Checked)
+		}
+		if g.CompilerNow != "" {
+			fmt.Fprintf(w, "compiler  %s%s\n", plain.Line(g.CompilerNow), compilerThen(g))
+		}
+		printGuardedCosts(w, g)
+		if g.Busy {
+			fmt.Fprintln(w, "note      the machine was busy: where its load slows one side more than the other, the ratio is not that of a quiet one")
+		}
+		fmt.Fprintf(w, "verdict   %s\n", plain.Line(g.Words()))
+	}
+	return nil
+}
+
+// printGuardedCosts shows the costs and ratios of what is guarded.
+func printGuardedCosts(w io.Writer, g *tune.Guarded) {
+	unit := space.Unit(g.Unit)
+	switch {
+	case g.Standing == tune.Broken || g.Itself:
+	case g.Exact:
+		fmt.Fprintf(w, "cost      %s; before %s\n", unit.Words(g.Cost), unit.Words(g.RecordedCost))
+	default:
+		if g.Recorded > 0 {
+			fmt.Fprintf(w, "recorded  %s\n", guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh))
+		}
+		fmt.Fprintf(w, "now       %s, in %s and %v\n", guardRatio(g.Ratio, g.Low, g.High), plain.Count(g.Pairs, "pair"), space.Duration(g.Seconds).Round(100*time.Millisecond))
+		fmt.Fprintf(w, "wanted    %.3f, which is %.3f less %s\n", g.Bar, g.Promise, percent(g.Slack))
+		if g.Cost > 0 {
+			fmt.Fprintf(w, "cost      %s beside %s\n", unit.Words(g.Cost), unit.Words(g.Baseline))
+		}
+	}
+}
+
+// compilerThen says which compiler a program was built with, where that is another one.
+func compilerThen(g *tune.Guarded) string {
+	if g.Compiler == "" || g.Compiler == g.CompilerNow {
+		return ""
+	}
+	return "; before " + plain.Line(g.Compiler)
+}
+
+// writeGuardMarkdown writes a summary for GitHub.
+func writeGuardMarkdown(w io.Writer, all []*tune.Guarded) error {
+	marks := map[tune.GuardStanding]string{tune.Holds: "✅", tune.Slowed: "❌", tune.Broken: "❌", tune.CannotTell: "❔"}
+	counts := map[tune.GuardStanding]int{}
+	for _, g := range all {
+		counts[g.Standing]++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "### tune guard: %d of %d hold\n\n", counts[tune.Holds], len(all))
+	b.WriteString("| | guarded | kernel | against | recorded | now | wanted | pairs | s |\n| --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n")
+	for _, g := range all {
+		recorded, now, wanted := "", "", ""
+		switch unit := space.Unit(g.Unit); {
+		case g.Standing == tune.Broken || g.Itself:
+		case g.Exact:
+			recorded, now, wanted = unit.Words(g.RecordedCost), unit.Words(g.Cost), "at most "+percent(g.Slack)+" more"
+		default:
+			if g.Recorded > 0 {
+				recorded = guardRatio(g.Recorded, g.RecordedLow, g.RecordedHigh)
+			}
+			now, wanted = guardRatio(g.Ratio, g.Low, g.High), fmt.Sprintf("≥ %.3f", g.Bar)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %d | %.1f |\n", marks[g.Standing], cell(g.Name), cell(strings.TrimSpace(g.Kernel+" "+g.Shape)),
+			cell(g.Against), recorded, now, wanted, g.Pairs, g.Seconds)
+	}
+	b.WriteString("\n")
+	for _, g := range all {
+		fmt.Fprintf(&b, "- %s %s: %s%s\n", marks[g.Standing], cell(g.Name), cell(g.Words()), cell(compilerThen(g)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell writes a text of others as a cell of a table in Markdown, in which nothing of it is markup.
+func cell(text string) string {
+	var b strings.Builder
+	for _, r := range plain.Line(text) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!|~&@", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// guardedJSON is what guard prints as JSON. Ratios are costs of what it is compared with over its own, so that above 1 it is faster.
+func guardedJSON(all []*tune.Guarded) any {
+	type one struct {
+		Name             string                `json:"name"`
+		Against          string                `json:"against"`
+		Kernel           string                `json:"kernel"`
+		Shape            string                `json:"shape"`
+		Unit             string                `json:"unit"`
+		Exact            bool                  `json:"exact"`
+		Standing         tune.GuardStanding    `json:"standing"`
+		Words            string                `json:"words"`
+		Checked          string                `json:"checked,omitempty"`
+		Slack            float64               `json:"slack"`
+		Recorded         float64               `json:"recorded_ratio,omitempty"`
+		RecordedInterval *[2]float64           `json:"recorded_interval,omitempty"`
+		RecordedCost     float64               `json:"recorded_cost,omitempty"`
+		Promise          float64               `json:"promised_ratio,omitempty"` // the low end of the recorded interval, or 1
+		Bar              float64               `json:"wanted_ratio,omitempty"`   // less the slack
+		Ratio            float64               `json:"ratio,omitempty"`
+		Low              float64               `json:"ratio_at_least,omitempty"` // left out where nothing is proven
+		High             float64               `json:"ratio_at_most,omitempty"`
+		Error            float64               `json:"error,omitempty"` // how likely each of the two is wrong
+		Cost             float64               `json:"cost,omitempty"`
+		Baseline         float64               `json:"cost_against,omitempty"`
+		Pairs            int                   `json:"pairs"`
+		Seconds          float64               `json:"seconds"`
+		NeedsPairs       int                   `json:"needs_pairs,omitempty"`
+		NeedsSeconds     float64               `json:"needs_seconds,omitempty"`
+		Compiler         string                `json:"compiler_then,omitempty"`
+		CompilerNow      string                `json:"compiler,omitempty"`
+		Busy             bool                  `json:"busy,omitempty"`
+		State            *results.MachineState `json:"machine_state,omitempty"`
+	}
+	out := struct {
+		Holds   bool  `json:"holds"`
+		Guarded []one `json:"guarded"`
+	}{true, []one{}}
+	for _, g := range all {
+		out.Holds = out.Holds && g.Standing == tune.Holds
+		v := one{
+			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked,
+			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
+			Baseline: g.Baseline, Pairs: g.Pairs, Seconds: g.Seconds, NeedsPairs: g.NeedsPairs, NeedsSeconds: g.NeedsSeconds, Compiler: g.Compiler,
+			CompilerNow: g.CompilerNow, Busy: g.Busy, State: g.State(),
+		}
+		if g.Recorded > 0 {
+			v.RecordedInterval = &[2]float64{g.RecordedLow, g.RecordedHigh}
+		}
+		if !g.Exact && !g.Itself {
+			v.Promise, v.Bar = g.Promise, g.Bar
+		}
+		out.Guarded = append(out.Guarded, v)
+	}
+	return out
+}
+
+// guarding shows how far a guard is.
+func (n *notice) guarding(name string, p tune.GuardProgress) {
+	e := event{Event: eventProgress, Phase: string(p.Phase), Of: p.Of, Text: name}
+	if n.brief = p.Phase != tune.Guarding; n.brief { // checks are short as a rule
+		e.Check = p.At
+	} else {
+		e.Pair = p.At
+	}
+	n.say(name+e.Phase, name+": "+p.String(), e)
+}

@@ -1,0 +1,144 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tune/results/schedule"
+)
+
+// GuardRow is what became of one case of the guard on one machine.
+type GuardRow struct {
+	Machine string `json:"machine"`
+	Case    string `json:"case"`
+	Runs    int    `json:"runs"`
+	// How often each standing was given.
+	Slower     int     `json:"slower"`
+	Holds      int     `json:"holds"`
+	CannotTell int     `json:"cannot_tell"`
+	Pairs      float64 `json:"pairs"`   // of a guard, on average
+	Seconds    float64 `json:"seconds"` // the same
+	// Bound is what the share of Slower must not exceed or, where AtLeast is set, what it must reach.
+	Bound   float64 `json:"bound"`
+	AtLeast bool    `json:"at_least,omitempty"`
+	OK      bool    `json:"ok"` // the counts do not contradict the bound
+}
+
+// guardCase is what is guarded beside the baseline, by its extra work in per mille.
+type guardCase struct {
+	name    string
+	extra   int
+	bound   float64
+	atLeast bool
+}
+
+var guardCases = []guardCase{
+	{"the same code", 0, schedule.GuardError, false},
+	{"3 % more work", 30, 0.95, true},
+}
+
+// The machines of a guard: what is there beside it.
+const occupied = "one busy thread a core"
+
+// Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy and
+// Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
+func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err error) {
+	if o.Runs <= 0 {
+		o.Runs = 200
+	}
+	if o.Limit <= 0 {
+		o.Limit = defaultLimit
+	}
+	if !o.Quiet && !o.Busy {
+		o.Quiet, o.Busy = true, true
+	}
+	b, done, err := newBench(o.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, machine := range []struct {
+		name string
+		on   bool
+	}{{leftAlone, o.Quiet}, {occupied, o.Busy}} {
+		for _, c := range guardCases {
+			if machine.on {
+				rows = append(rows, GuardRow{Machine: machine.name, Case: c.name, Bound: c.bound, AtLeast: c.atLeast})
+			}
+		}
+	}
+	for run := range o.Runs {
+		for i := range rows {
+			outcome, err := b.guard(ctx, guardCases[i%len(guardCases)], o.Seed+uint64(run), &rows[i])
+			if err != nil {
+				return rows, errors.Join(err, writeGuard(w, rows, o.Limit)) // what was counted until then is worth to be seen
+			}
+			if o.Observe != nil {
+				o.Observe(run*len(rows)+i+1, o.Runs*len(rows), rows[i].Machine+": "+outcome)
+			}
+		}
+	}
+	return rows, writeGuard(w, rows, o.Limit)
+}
+
+// guard holds one guard and counts what it says, which it returns in words too.
+func (b *bench) guard(ctx context.Context, t guardCase, seed uint64, row *GuardRow) (string, error) {
+	base, err := b.build(ctx, names[0], 0)
+	if err != nil {
+		return "", err
+	}
+	guarded, err := b.build(ctx, names[1], t.extra)
+	if err != nil {
+		return "", err
+	}
+	if row.Machine == occupied {
+		defer occupy()()
+	}
+	g := schedule.Guarded{Name: t.name, Against: "the baseline", Promise: 1, Slack: schedule.DefaultSlack, Bar: 1 / (1 + schedule.DefaultSlack)}
+	if err := g.Measure(ctx, b.problem.Traits().Compare, base, guarded, schedule.GuardOptions{Limit: b.limit, Seeds: []uint64{seed}}); err != nil {
+		return "", err
+	}
+	mean := func(of *float64, v float64) { *of = (*of*float64(row.Runs) + v) / float64(row.Runs+1) }
+	mean(&row.Pairs, float64(g.Pairs))
+	mean(&row.Seconds, g.Seconds)
+	row.Runs++
+	switch g.Standing {
+	case schedule.Slowed:
+		row.Slower++
+	case schedule.Holds:
+		row.Holds++
+	case schedule.CannotTell:
+		row.CannotTell++
+	}
+	if t.atLeast {
+		row.OK = atMost(row.Runs, row.Slower, t.bound) > mistaken
+	} else {
+		row.OK = atMost(row.Runs, row.Runs-row.Slower, 1-t.bound) > mistaken
+	}
+	return fmt.Sprintf("%s: %.4f [%.4f, %.4f] in %d pairs: %s", t.name, g.Ratio, g.Low, g.High, g.Pairs, g.Standing), nil
+}
+
+// writeGuard writes the rows as a table in Markdown.
+func writeGuard(w io.Writer, rows []GuardRow, limit time.Duration) error {
+	var b strings.Builder
+	b.WriteString("| machine | beside the baseline | guards | called slower | wanted | hold | cannot tell | pairs | s each |  |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range rows {
+		want, verdict := fmt.Sprintf("≤ %.0f %%", 100*r.Bound), "holds"
+		if r.AtLeast {
+			want = fmt.Sprintf("≥ %.0f %%", 100*r.Bound)
+		}
+		if !r.OK {
+			verdict = "FAILS"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %d (%.1f %%) | %s | %d | %d | %.0f | %.1f | %s |\n", r.Machine, r.Case, r.Runs, r.Slower,
+			100*float64(r.Slower)/float64(max(r.Runs, 1)), want, r.Holds, r.CannotTell, r.Pairs, r.Seconds, verdict)
+	}
+	fmt.Fprintf(&b, "\nEach guard had %v at most, and 2 %% of slack.\n", limit)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,159 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/results/schedule"
+)
+
+// GuardOptions say how a library is guarded.
+type GuardOptions struct {
+	Dir  string
+	Find func(name string) (kernels.Kernel, error)
+	// Guard says how each of its measurements is made. Its Of is replaced by how many there are.
+	Guard schedule.GuardOptions
+	// Observe is called with the name of what is guarded next; it may be nil.
+	Observe func(name string)
+}
+
+// Guard generates each variant of a library that its tree uses with the generator of today, builds it with the compiler of today, and
+// checks it at the shape that it was tuned at. There it measures the variant in turns with the baseline of the kernel, which it must not
+// be slower than, and with the variant that came nearest to it when the library was made, whose recorded ratio must hold.
+func Guard(ctx context.Context, o GuardOptions) ([]*schedule.Guarded, error) {
+	_, _, all, err := reopen(o.Dir, o.Find)
+	if err != nil {
+		return nil, err
+	}
+	var bouts []bout
+	for _, s := range all {
+		for _, v := range s.used {
+			bouts = append(bouts, s.bouts(v)...)
+		}
+	}
+	o.Guard.Of = max(o.Guard.Of, 1) * len(bouts)
+	var out []*schedule.Guarded
+	for _, b := range bouts {
+		g := &schedule.Guarded{
+			Name: o.Dir + ": " + b.variant.Name, Against: b.against(), Kernel: b.Kernel, Shape: b.Called(b.variant.Tuned), Unit: b.kernel.Info().Unit,
+			Recorded: b.ratio, RecordedLow: b.low, RecordedHigh: b.high, Promise: 1, Slack: schedule.DefaultSlack,
+		}
+		if b.rival != nil {
+			g.Promise = b.low
+		}
+		if o.Guard.Slack != nil {
+			g.Slack = *o.Guard.Slack
+		}
+		g.Bar = g.Promise / (1 + g.Slack)
+		if o.Observe != nil {
+			o.Observe(g.Name)
+		}
+		if err := b.hold(ctx, g, o.Guard); err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// bout is a measurement of a variant beside something else.
+type bout struct {
+	*settled
+	variant variant
+	// rival is the variant that it is measured beside; nil for the baseline of the kernel. Its recorded cost over that of variant is
+	// ratio, with its interval.
+	rival            *variant
+	ratio, low, high float64
+}
+
+// bouts returns what is measured of a variant.
+func (s *settled) bouts(v int) []bout {
+	out := []bout{{settled: s, variant: s.variants[v]}}
+	m := s.at(training, s.variants[v].Tuned)
+	if m == nil || m.Unverified {
+		return out
+	}
+	if b := (bout{settled: s, variant: s.variants[v]}); b.nearest(m) {
+		out = append(out, b)
+	}
+	return out
+}
+
+// nearest finds the rival of a variant in a measurement, and reports whether there is one with an interval. All ratios of a measurement
+// are of its first variant: for that, the rival is the best of the others, and for another it is the first.
+func (b *bout) nearest(m *measurement) bool {
+	i := slices.IndexFunc(m.Costs, func(c measured) bool { return c.Variant == b.variant.Name })
+	if i < 0 || len(m.Costs) < 2 {
+		return false
+	}
+	rival := m.Costs[0]
+	if b.ratio, b.low, b.high = m.Costs[i].Ratio, m.Costs[i].Low, m.Costs[i].High; i == 0 {
+		rival = slices.MaxFunc(m.Costs[1:], func(x, y measured) int { return cmp.Compare(x.Ratio, y.Ratio) })
+		if rival.Low <= 0 {
+			return false
+		}
+		b.ratio, b.low, b.high = 1/rival.Ratio, 1/rival.High, 1/rival.Low
+	}
+	v := slices.IndexFunc(b.variants, func(v variant) bool { return v.Name == rival.Variant })
+	if v < 0 || b.low <= 0 {
+		return false
+	}
+	b.rival = &b.variants[v]
+	return true
+}
+
+func (b *bout) against() string {
+	if b.rival == nil {
+		return "the baseline"
+	}
+	return b.rival.Name
+}
+
+// hold builds and checks both sides, and measures them. What is wrong with the variant is its standing, and what is wrong with the other
+// side an error.
+func (b *bout) hold(ctx context.Context, g *schedule.Guarded, o schedule.GuardOptions) error {
+	p, _, err := openLinked(b.kernel, b.Fixed, b.Called(b.variant.Tuned))
+	if err != nil {
+		return err
+	}
+	own := p.Presets()[0].Point
+	guarded := p.Wrap(b.variant.source, own)
+	if err := kernels.Verify(ctx, guarded, o.Seeds); err != nil {
+		return broken(g, err)
+	}
+	base, err := b.base(ctx, p)
+	if err == nil {
+		err = kernels.Verify(ctx, base, o.Seeds[:1])
+	}
+	if err != nil {
+		return &schedule.SideError{Which: schedule.BaseSide, Name: g.Against, Wrong: true, Err: err}
+	}
+	g.Checked = p.Traits().Checking.Words(len(o.Seeds))
+	if err := g.Measure(ctx, p.Traits().Compare, base, guarded, o); err != nil {
+		return broken(g, err)
+	}
+	return nil
+}
+
+// base builds what the variant is measured beside.
+func (b *bout) base(ctx context.Context, p *native.Problem) (kernels.Candidate, error) {
+	own := p.Presets()[0].Point
+	if b.rival != nil {
+		return p.Wrap(b.rival.source, own), nil
+	}
+	return p.Build(ctx, own)
+}
+
+// broken makes a fault of the variant its standing, and passes on other errors.
+func broken(g *schedule.Guarded, err error) error {
+	side, sided := errors.AsType[*schedule.SideError](err)
+	if kernels.AsRejection(err) == nil || sided && side.Which == schedule.BaseSide {
+		return err
+	}
+	g.Standing, g.Err = schedule.Broken, err
+	return nil
+}
