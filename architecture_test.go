@@ -35,15 +35,15 @@ var rooms = map[string][]string{
 	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
 	"results/schedule": {"space", "search", "kernels", "results"},
 	"results/session":  {"space", "search", "kernels", "results", "results/schedule"},
-	"results/library":  {"space", "search", "kernels", "results", "results/session"},
+	"results/library":  {"space", "search", "kernels", "results", "results/schedule", "results/session"},
 	"configs":          {"space"},
 	"internal/cpu":     {},
 	"internal/files":   {},
 	"internal/guard":   {},
 	"internal/plain":   {},
-	"internal/trust":   {"", "space", "search", "kernels", "results"},
+	"internal/trust":   {"", "space", "search", "kernels", "results", "results/schedule"},
 	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "configs"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/schedule", "configs"},
 }
 
 // tools are the rooms that every other one may import.

@@ -450,32 +450,3 @@ type (
 func Compare(ctx context.Context, a, b Side, o CompareOptions) (*Comparison, error) {
 	return schedule.Compare(ctx, a, b, o)
 }
-
-// GuardOptions say how Guard works.
-type GuardOptions = schedule.GuardOptions
-
-// GuardProgress says how far a guard is.
-type GuardProgress = schedule.GuardProgress
-
-// Guarding is the phase of a GuardProgress whose steps are pairs.
-const Guarding = schedule.Guarding
-
-// Guarded is what a guard found.
-type Guarded = schedule.Guarded
-
-// GuardStanding says what became of what is guarded.
-type GuardStanding = schedule.GuardStanding
-
-// The standings of what is guarded.
-const (
-	Holds      = schedule.Holds
-	Slowed     = schedule.Slowed
-	CannotTell = schedule.CannotTell
-	Broken     = schedule.Broken
-)
-
-// Guard builds a schedule again and finds out whether it still is as much faster than its baseline as it says or, where against is not nil,
-// as fast as that. See package schedule.
-func Guard(ctx context.Context, s Side, against *Side, o GuardOptions) (*Guarded, error) {
-	return schedule.Guard(ctx, s, against, o)
-}

@@ -15,6 +15,7 @@ import (
 	"tune/internal/plain"
 	"tune/results"
 	"tune/results/library"
+	"tune/results/schedule"
 	"tune/space"
 )
 
@@ -36,7 +37,8 @@ without --slack any higher cost is slower.
 Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
 that came nearest to it there.
 
-With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead.
+With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
+is built from its own copy, whatever --config says.
 
 Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 it cannot tell of one in the time given, and says what it would
 take; 2 wrong usage; 130 interrupted.` + aboutConsent,
@@ -47,7 +49,7 @@ take; 2 wrong usage; 130 interrupted.` + aboutConsent,
   tune guard lib`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("tune guard needs schedules, run directories or libraries: tune guard FILE|DIR…"))
+				return usage(errors.New("guard needs schedules, run directories or libraries: see 'tune help guard'"))
 			}
 			return nil
 		},
@@ -100,7 +102,7 @@ type guardFlags struct {
 }
 
 // options reads the flags.
-func (f guardFlags) options(changed func(flag string) bool) (o tune.GuardOptions, err error) {
+func (f guardFlags) options(changed func(flag string) bool) (o schedule.GuardOptions, err error) {
 	if changed("slack") {
 		share, err := parsePercent(f.slack)
 		if err != nil {
@@ -119,16 +121,21 @@ func (f guardFlags) options(changed func(flag string) bool) (o tune.GuardOptions
 }
 
 // guard guards what the arguments name, one after the other.
-func (a *app) guard(ctx context.Context, args []string, with guardFlags, o tune.GuardOptions, quiet bool) (all []*tune.Guarded, err error) {
+func (a *app) guard(ctx context.Context, args []string, with guardFlags, o schedule.GuardOptions, quiet bool) (all []*schedule.Guarded, err error) {
+	for _, arg := range args {
+		if (with.against != "" || with.config != "") && library.IsLibrary(arg) {
+			return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories", arg))
+		}
+	}
 	n := newNotice(a, quiet)
 	defer n.end()
 	name := ""
 	o.Of = len(args)
 	o.Waiting = n.waiting
-	o.Observe = func(p tune.GuardProgress) { n.guarding(name, p) }
+	o.Observe = func(p schedule.GuardProgress) { n.guarding(name, p) }
 	var against *tune.Side
 	if with.against != "" {
-		side, done, err := a.guardSide(with.against, with)
+		side, done, err := a.guardSide(with.against, "", *with.yes)
 		if err != nil {
 			return nil, fmt.Errorf("--against: %w", err)
 		}
@@ -138,9 +145,6 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o tune.
 	for _, arg := range args {
 		o.Seeds = tune.FreshSeeds(tune.ExportChecks)
 		if library.IsLibrary(arg) {
-			if against != nil || with.config != "" {
-				return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories", arg))
-			}
 			found, err := library.Guard(ctx, library.GuardOptions{Dir: arg, Find: a.catalog(false).Lookup, Guard: o, Observe: func(of string) { name = of }})
 			if err != nil {
 				return nil, err
@@ -148,12 +152,12 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o tune.
 			all = append(all, found...)
 			continue
 		}
-		side, done, err := a.guardSide(arg, with)
+		side, done, err := a.guardSide(arg, with.config, *with.yes)
 		if err != nil {
 			return nil, err
 		}
 		name = side.Name
-		g, err := tune.Guard(ctx, side, against, o)
+		g, err := schedule.Guard(ctx, side, against, o)
 		done()
 		if err != nil {
 			return nil, err
@@ -164,7 +168,7 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o tune.
 }
 
 // guardSide reads a schedule and finds its kernel, which done closes.
-func (a *app) guardSide(arg string, with guardFlags) (side tune.Side, done func(), err error) {
+func (a *app) guardSide(arg, config string, yes bool) (side tune.Side, done func(), err error) {
 	if err := absent(arg); err != nil {
 		return side, nil, err
 	}
@@ -175,7 +179,7 @@ func (a *app) guardSide(arg string, with guardFlags) (side tune.Side, done func(
 	if err != nil {
 		return side, nil, err
 	}
-	found, err := a.catalog(*with.yes).OfSchedule(side.Name, with.config, "")
+	found, err := a.catalog(yes).OfSchedule(side.Name, config, "")
 	if err != nil {
 		return side, nil, err
 	}
@@ -197,13 +201,13 @@ func adviseGuard(err error) error {
 }
 
 // guardEnd turns what was found into an exit code.
-func guardEnd(all []*tune.Guarded) error {
+func guardEnd(all []*schedule.Guarded) error {
 	fails, unknown := 0, 0
 	for _, g := range all {
 		switch g.Standing {
-		case tune.Slowed, tune.Broken:
+		case schedule.Slowed, schedule.Broken:
 			fails++
-		case tune.CannotTell:
+		case schedule.CannotTell:
 			unknown++
 		}
 	}
@@ -232,7 +236,7 @@ func guardRatio(ratio, low, high float64) string {
 }
 
 // printGuarded shows what became of all.
-func (a *app) printGuarded(all []*tune.Guarded) error {
+func (a *app) printGuarded(all []*schedule.Guarded) error {
 	w := a.stdout
 	for i, g := range all {
 		if i > 0 {
@@ -255,10 +259,10 @@ func (a *app) printGuarded(all []*tune.Guarded) error {
 }
 
 // printGuardedCosts shows the costs and ratios of what is guarded.
-func printGuardedCosts(w io.Writer, g *tune.Guarded) {
+func printGuardedCosts(w io.Writer, g *schedule.Guarded) {
 	unit := space.Unit(g.Unit)
 	switch {
-	case g.Standing == tune.Broken || g.Itself:
+	case g.Standing == schedule.Broken || g.Itself:
 	case g.Exact:
 		fmt.Fprintf(w, "cost      %s; before %s\n", unit.Words(g.Cost), unit.Words(g.RecordedCost))
 	default:
@@ -274,7 +278,7 @@ func printGuardedCosts(w io.Writer, g *tune.Guarded) {
 }
 
 // compilerThen says which compiler a program was built with, where that is another one.
-func compilerThen(g *tune.Guarded) string {
+func compilerThen(g *schedule.Guarded) string {
 	if g.Compiler == "" || g.Compiler == g.CompilerNow {
 		return ""
 	}
@@ -282,19 +286,19 @@ func compilerThen(g *tune.Guarded) string {
 }
 
 // writeGuardMarkdown writes a summary for GitHub.
-func writeGuardMarkdown(w io.Writer, all []*tune.Guarded) error {
-	marks := map[tune.GuardStanding]string{tune.Holds: "✅", tune.Slowed: "❌", tune.Broken: "❌", tune.CannotTell: "❔"}
-	counts := map[tune.GuardStanding]int{}
+func writeGuardMarkdown(w io.Writer, all []*schedule.Guarded) error {
+	marks := map[schedule.GuardStanding]string{schedule.Holds: "✅", schedule.Slowed: "❌", schedule.Broken: "❌", schedule.CannotTell: "❔"}
+	counts := map[schedule.GuardStanding]int{}
 	for _, g := range all {
 		counts[g.Standing]++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### tune guard: %d of %d hold\n\n", counts[tune.Holds], len(all))
+	fmt.Fprintf(&b, "### tune guard: %d of %d hold\n\n", counts[schedule.Holds], len(all))
 	b.WriteString("| | guarded | kernel | against | recorded | now | wanted | pairs | s |\n| --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n")
 	for _, g := range all {
 		recorded, now, wanted := "", "", ""
 		switch unit := space.Unit(g.Unit); {
-		case g.Standing == tune.Broken || g.Itself:
+		case g.Standing == schedule.Broken || g.Itself:
 		case g.Exact:
 			recorded, now, wanted = unit.Words(g.RecordedCost), unit.Words(g.Cost), "at most "+percent(g.Slack)+" more"
 		default:
@@ -327,44 +331,44 @@ func cell(text string) string {
 }
 
 // guardedJSON is what guard prints as JSON. Ratios are costs of what it is compared with over its own, so that above 1 it is faster.
-func guardedJSON(all []*tune.Guarded) any {
+func guardedJSON(all []*schedule.Guarded) any {
 	type one struct {
-		Name             string                `json:"name"`
-		Against          string                `json:"against"`
-		Kernel           string                `json:"kernel"`
-		Shape            string                `json:"shape"`
-		Unit             string                `json:"unit"`
-		Exact            bool                  `json:"exact"`
-		Standing         tune.GuardStanding    `json:"standing"`
-		Words            string                `json:"words"`
-		Checked          string                `json:"checked,omitempty"`
-		Slack            float64               `json:"slack"`
-		Recorded         float64               `json:"recorded_ratio,omitempty"`
-		RecordedInterval *[2]float64           `json:"recorded_interval,omitempty"`
-		RecordedCost     float64               `json:"recorded_cost,omitempty"`
-		Promise          float64               `json:"promised_ratio,omitempty"` // the low end of the recorded interval, or 1
-		Bar              float64               `json:"wanted_ratio,omitempty"`   // less the slack
-		Ratio            float64               `json:"ratio,omitempty"`
-		Low              float64               `json:"ratio_at_least,omitempty"` // left out where nothing is proven
-		High             float64               `json:"ratio_at_most,omitempty"`
-		Error            float64               `json:"error,omitempty"` // how likely each of the two is wrong
-		Cost             float64               `json:"cost,omitempty"`
-		Baseline         float64               `json:"cost_against,omitempty"`
-		Pairs            int                   `json:"pairs"`
-		Seconds          float64               `json:"seconds"`
-		NeedsPairs       int                   `json:"needs_pairs,omitempty"`
-		NeedsSeconds     float64               `json:"needs_seconds,omitempty"`
-		Compiler         string                `json:"compiler_then,omitempty"`
-		CompilerNow      string                `json:"compiler,omitempty"`
-		Busy             bool                  `json:"busy,omitempty"`
-		State            *results.MachineState `json:"machine_state,omitempty"`
+		Name             string                 `json:"name"`
+		Against          string                 `json:"against"`
+		Kernel           string                 `json:"kernel"`
+		Shape            string                 `json:"shape"`
+		Unit             string                 `json:"unit"`
+		Exact            bool                   `json:"exact"`
+		Standing         schedule.GuardStanding `json:"standing"`
+		Words            string                 `json:"words"`
+		Checked          string                 `json:"checked,omitempty"`
+		Slack            float64                `json:"slack"`
+		Recorded         float64                `json:"recorded_ratio,omitempty"`
+		RecordedInterval *[2]float64            `json:"recorded_interval,omitempty"`
+		RecordedCost     float64                `json:"recorded_cost,omitempty"`
+		Promise          float64                `json:"promised_ratio,omitempty"` // the low end of the recorded interval, or 1
+		Bar              float64                `json:"wanted_ratio,omitempty"`   // less the slack
+		Ratio            float64                `json:"ratio,omitempty"`
+		Low              float64                `json:"ratio_at_least,omitempty"` // left out where nothing is proven
+		High             float64                `json:"ratio_at_most,omitempty"`
+		Error            float64                `json:"error,omitempty"` // how likely each of the two is wrong
+		Cost             float64                `json:"cost,omitempty"`
+		Baseline         float64                `json:"cost_against,omitempty"`
+		Pairs            int                    `json:"pairs"`
+		Seconds          float64                `json:"seconds"`
+		NeedsPairs       int                    `json:"needs_pairs,omitempty"`
+		NeedsSeconds     float64                `json:"needs_seconds,omitempty"`
+		Compiler         string                 `json:"compiler_then,omitempty"`
+		CompilerNow      string                 `json:"compiler,omitempty"`
+		Busy             bool                   `json:"busy,omitempty"`
+		State            *results.MachineState  `json:"machine_state,omitempty"`
 	}
 	out := struct {
 		Holds   bool  `json:"holds"`
 		Guarded []one `json:"guarded"`
 	}{true, []one{}}
 	for _, g := range all {
-		out.Holds = out.Holds && g.Standing == tune.Holds
+		out.Holds = out.Holds && g.Standing == schedule.Holds
 		v := one{
 			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked,
 			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
@@ -383,9 +387,9 @@ func guardedJSON(all []*tune.Guarded) any {
 }
 
 // guarding shows how far a guard is.
-func (n *notice) guarding(name string, p tune.GuardProgress) {
+func (n *notice) guarding(name string, p schedule.GuardProgress) {
 	e := event{Event: eventProgress, Phase: string(p.Phase), Of: p.Of, Text: name}
-	if n.brief = p.Phase != tune.Guarding; n.brief { // checks are short as a rule
+	if n.brief = p.Phase != schedule.Guarding; n.brief { // checks are short as a rule
 		e.Check = p.At
 	} else {
 		e.Pair = p.At

@@ -67,6 +67,7 @@ var guideElsewhere = map[string]string{
 	"go mod init":                           "needs the network: the examples of the library are compiled by their own tests",
 	"tune measure runs/":                    "depends on whether the machine is quiet: see the script measure",
 	"completion":                            "see the script completion",
+	"tune guard runs/rowsum":                "on a busy machine the final measurement may have no interval: see the script guard",
 	"tune compare runs/hand":                "with so few points both runs may find the same one: see the script compare",
 	"tune library":                          "see the script library-make",
 	"words/words.yaml":                      "see TestRecipes, as of the other languages",

@@ -337,7 +337,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("the manual does not name %s", c.CommandPath())
 		}
 	}
-	for _, code := range []int{exitOK, exitFailed, exitUsage, exitNoValid, exitInterrupted} {
+	for _, code := range []int{exitOK, exitFailed, exitUsage, exitNoValid, exitUnsure, exitInterrupted} {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^//\t%d +\w`, code)).MatchString(manual) {
 			t.Errorf("the manual does not name exit code %d", code)
 		}

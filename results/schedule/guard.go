@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/native/timing"
 	"tune/results"
@@ -395,9 +396,9 @@ func (g *Guarded) Words() string {
 	case g.Standing == Holds:
 		return fmt.Sprintf("holds: it costs at most %s more than %s", share(max(0, g.Promise/g.Low-1)), than)
 	case g.NeedsPairs > 0:
-		return fmt.Sprintf("cannot tell after %d pairs: it would take about %d, so %v", g.Pairs, g.NeedsPairs, space.Duration(g.NeedsSeconds).Round(time.Second))
+		return fmt.Sprintf("cannot tell after %s: it would take about %d, so %v", plain.Count(g.Pairs, "pair"), g.NeedsPairs, space.Duration(g.NeedsSeconds).Round(time.Second))
 	case g.Pairs == 0:
 		return "cannot tell: no pair of measurements was usable"
 	}
-	return fmt.Sprintf("cannot tell after %d pairs: the ratio is so near to %.3f that more time would not do; allow more or less slack", g.Pairs, g.Bar)
+	return fmt.Sprintf("cannot tell after %s: the ratio is so near to %.3f that more time would not do; allow more or less slack", plain.Count(g.Pairs, "pair"), g.Bar)
 }

@@ -55,3 +55,25 @@ func TestJudge(t *testing.T) {
 		t.Errorf("at most 2 of 4 coins: %v", p)
 	}
 }
+
+// TestGuard: guards are held and counted, on both machines, and a row says what its counts are worth.
+func TestGuard(t *testing.T) {
+	nativetest.Here(t)
+	if testing.Short() {
+		t.Skip("it measures for seconds")
+	}
+	var table strings.Builder
+	done := 0
+	rows, err := Guard(t.Context(), &table, Options{Runs: 1, Limit: 300 * time.Millisecond, Observe: func(int, int, string) { done++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 4 || done != len(rows) || strings.Count(table.String(), "\n") != len(rows)+4 {
+		t.Fatalf("%d rows after %d guards:\n%s", len(rows), done, table.String())
+	}
+	for _, row := range rows {
+		if row.Runs != 1 || row.Slower+row.Holds+row.CannotTell != 1 || row.Pairs < 1 || row.Seconds <= 0 {
+			t.Errorf("a row is %+v", row)
+		}
+	}
+}
