@@ -34,8 +34,11 @@ type weighed struct {
 	weight float64 // from 0 to 1
 }
 
-// bets are the shares of the wealth that are put on a pair. What is won with each is averaged, so that none has to be chosen.
-var bets = [...]float64{0.04, 0.09, 0.18, 0.32, 0.5, 0.7, 0.95}
+// bets are shares of the wealth that are put on a pair, and the parts of the wealth that are bet in this way, so that none has to be
+// chosen. Half of it is bet highly, because most that is guarded is far from the bar, and pairs can be slow.
+var bets = [...]struct{ share, part float64 }{
+	{0.04, 1. / 12}, {0.09, 1. / 12}, {0.18, 1. / 12}, {0.32, 1. / 12}, {0.5, 1. / 12}, {0.7, 1. / 12}, {0.97, 1. / 2},
+}
 
 const (
 	// usualScale is what logarithms of ratios vary by before there are pairs that say it, leastScale what they vary by at least.
@@ -84,16 +87,16 @@ func (s *Sequential) calm(product float64) float64 {
 // that it is below.
 func (s *Sequential) paid(log, sign float64) bool {
 	var wealth [len(bets)]float64
-	for i := range wealth {
-		wealth[i] = 1
+	for i, bet := range bets {
+		wealth[i] = bet.part
 	}
 	for _, p := range s.pairs {
 		won, sum := sign*p.at(log), 0.0
-		for i, share := range bets {
-			wealth[i] *= 1 + share*won
+		for i, bet := range bets {
+			wealth[i] *= 1 + bet.share*won
 			sum += wealth[i]
 		}
-		if sum >= float64(len(bets))/s.Error {
+		if sum >= 1/s.Error {
 			return true
 		}
 	}
