@@ -28,18 +28,15 @@
 package evolve
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	oldrand "math/rand"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/MaxHalford/eaopt"
 
 	"tune/search"
 	"tune/search/constant"
-	"tune/search/internal/code"
+	"tune/search/internal/genome"
 	"tune/space"
 )
 
@@ -78,16 +75,7 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := Constants().Settle("evolve", &c); err != nil {
 		return nil, err
 	}
-	source := rand.NewPCG(seed, 0x65766F6C)
-	params := s.Parameters()
-	sizes, ordered := make([]int, len(params)), make([]bool, len(params))
-	for i, p := range params {
-		sizes[i], ordered[i] = p.Len(), code.Ordered(p)
-	}
-	fresh := c.Fresh
-	if fresh == nil {
-		fresh = search.SeededFresh(s, seed)
-	}
+	breed := genome.NewBreed(s, seed, 0x65766F6C, c.Fresh, c.Mutation)
 	model := eaopt.ModGenerational{
 		Selector:  eaopt.SelTournament{NContestants: uint(c.Contestants)},
 		CrossRate: c.Crossover,
@@ -96,31 +84,13 @@ func New(s *space.Space, seed uint64, c Config) (*Strategy, error) {
 	if err := model.Validate(); err != nil {
 		return nil, fmt.Errorf("evolve: %w", err)
 	}
-	return &Strategy{
-		cfg: c, space: s, sizes: sizes, ordered: ordered,
-		rng:        rand.New(source),
-		fresh:      fresh,
-		model:      model,
-		population: eaopt.Population{RNG: oldrand.New(oldSource{source})},
-	}, nil
+	return &Strategy{cfg: c, breed: breed, model: model, population: eaopt.Population{RNG: breed.Old}}, nil
 }
-
-// oldSource makes eaopt draw from the strategy's own random generator.
-type oldSource struct{ *rand.PCG }
-
-func (o oldSource) Int63() int64 { return int64(o.Uint64() >> 1) }
-
-// Seed does nothing, because New has seeded the generator.
-func (o oldSource) Seed(int64) {}
 
 // Strategy is the genetic algorithm. It also learns from points that other strategies asked for.
 type Strategy struct {
-	cfg     Config
-	space   *space.Space
-	sizes   []int  // of the parameters' domains
-	ordered []bool // by parameter: whether neighbouring ordinals are similar values
-	rng     *rand.Rand
-	fresh   *search.Fresh
+	cfg   Config
+	breed *genome.Breed
 
 	model eaopt.Model // makes the next generation
 	// population holds the possible parents, the best first. All of them have a known fitness.
@@ -136,48 +106,6 @@ type Strategy struct {
 
 // worst is the fitness of a failed point. It is finite, because selection compares fitness and must not see NaN or Inf.
 const worst = math.MaxFloat64
-
-// genome is a point as eaopt sees it.
-type genome struct {
-	ordinals []int
-	owner    *Strategy
-}
-
-// Evaluate is never called, because an individual joins the population only when its fitness is known.
-func (g *genome) Evaluate() (float64, error) {
-	return 0, errors.New("evolve: an individual was selected before it was told")
-}
-
-// Clone copies the genome.
-func (g *genome) Clone() eaopt.Genome {
-	return &genome{slices.Clone(g.ordinals), g.owner}
-}
-
-// Crossover takes each parameter from the mate with probability 1/2. Only the receiver changes: eaopt would keep the old fitness of
-// a mate that changes.
-func (g *genome) Crossover(mate eaopt.Genome, rng *oldrand.Rand) {
-	for i, v := range mate.(*genome).ordinals {
-		if v >= 0 && rng.Intn(2) == 0 {
-			g.ordinals[i] = v
-		}
-	}
-}
-
-// Mutate changes at least one active parameter, and Config.Mutation parameters on average.
-func (g *genome) Mutate(*oldrand.Rand) { g.owner.mutate(g.ordinals, g.owner.cfg.Mutation) }
-
-func (e *Strategy) mutate(ordinals []int, rate float64) {
-	active := code.Mutable(ordinals, e.sizes)
-	if len(active) == 0 {
-		return
-	}
-	certain := active[e.rng.IntN(len(active))]
-	for _, i := range active {
-		if i == certain || e.rng.Float64() < (rate-1)/float64(len(active)) {
-			ordinals[i] = code.Step(e.rng, ordinals[i], e.sizes[i], e.ordered[i])
-		}
-	}
-}
 
 // Ask returns the next generation.
 func (e *Strategy) Ask(p space.Progress) []space.Proposal {
@@ -197,35 +125,21 @@ func (e *Strategy) Ask(p space.Progress) []space.Proposal {
 	next := 0
 	return search.Take(size, p, func() (space.Point, bool) {
 		if next == len(children.Individuals) {
-			return e.fresh.Draw()
+			return e.breed.Fresh.Draw()
 		}
-		child := children.Individuals[next].Genome.(*genome)
+		child := genome.Of(children.Individuals[next])
 		next++
-		return e.unseen(child.ordinals)
+		return e.breed.Unseen(child)
 	})
 }
 
 // The constants that users cannot set. They were chosen by hand.
 const (
-	// mutationTries is how often a child that cannot be asked is mutated again. After rateGrowth of these tries the rate has doubled.
-	mutationTries, rateGrowth = 20, 4
 	// unmutated is the share of crossed children that do not mutate.
 	unmutated = 0.3
 	// A new population that starts from the best point changes one in immigrantShare of its parameters.
 	immigrantShare = 3
 )
-
-// unseen turns a child into a point that can be asked: a valid one that was not asked before.
-func (e *Strategy) unseen(ordinals []int) (space.Point, bool) {
-	for try := range mutationTries {
-		if point, ok := e.space.Complete(ordinals); ok && e.fresh.Mark(point) {
-			return point, true
-		}
-		// The rate grows, because all points nearby may have been asked.
-		e.mutate(ordinals, e.cfg.Mutation*(1+float64(try)/rateGrowth))
-	}
-	return e.fresh.Draw()
-}
 
 // newcomer returns a point of a new population. The first population begins with Config.Start; then random points and mutations of
 // these alternate.
@@ -233,7 +147,7 @@ func (e *Strategy) newcomer() (space.Point, bool) {
 	for e.begun < len(e.cfg.Start) {
 		point := e.cfg.Start[e.begun]
 		e.begun++
-		if e.fresh.Mark(point) {
+		if e.breed.Fresh.Mark(point) {
 			return point, true
 		}
 	}
@@ -242,21 +156,21 @@ func (e *Strategy) newcomer() (space.Point, bool) {
 	}
 	e.begun++
 	if e.begun%2 == 0 {
-		return e.fresh.Draw()
+		return e.breed.Fresh.Draw()
 	}
 	ordinals := e.cfg.Start[e.begun/2%len(e.cfg.Start)].Ordinals()
-	e.mutate(ordinals, e.cfg.Mutation)
-	return e.unseen(ordinals)
+	e.breed.Mutate(ordinals, e.cfg.Mutation)
+	return e.breed.Unseen(ordinals)
 }
 
 // immigrant returns a point of a later population.
 func (e *Strategy) immigrant() (space.Point, bool) {
 	if e.restarts%2 == 0 || e.best.Genome == nil {
-		return e.fresh.Draw()
+		return e.breed.Fresh.Draw()
 	}
-	ordinals := slices.Clone(e.best.Genome.(*genome).ordinals)
-	e.mutate(ordinals, float64(len(ordinals))/immigrantShare)
-	return e.unseen(ordinals)
+	ordinals := slices.Clone(genome.Of(e.best))
+	e.breed.Mutate(ordinals, float64(len(ordinals))/immigrantShare)
+	return e.breed.Unseen(ordinals)
 }
 
 // restart discards the population.
@@ -309,12 +223,7 @@ func (e *Strategy) Learn(trials []space.Trial, outcomes []space.Outcome) {
 }
 
 func (e *Strategy) individual(t space.Trial, o space.Outcome) eaopt.Individual {
-	one := eaopt.NewIndividual(&genome{t.Point.Ordinals(), e}, e.population.RNG)
-	one.Fitness, one.Evaluated = worst, true
-	if o.Status == space.OK {
-		one.Fitness = space.Objective{}.Value(o)
-	}
-	return one
+	return e.breed.Individual(t.Point, min(worst, space.Objective{}.Value(o)))
 }
 
 // rank orders individuals by fitness. The sort is stable, so that individuals of equal fitness keep their order: older ones come

@@ -9,6 +9,7 @@ import (
 
 	"tune/search"
 	"tune/search/internal/functions"
+	"tune/search/internal/genome"
 	"tune/search/searchtest"
 	"tune/space"
 )
@@ -102,7 +103,7 @@ func TestElites(t *testing.T) {
 			}
 		}
 		for i, individual := range e.population.Individuals {
-			point, ok := e.space.Complete(individual.Genome.(*genome).ordinals)
+			point, ok := e.breed.Space.Complete(genome.Of(individual))
 			if !ok || f.Cost(point) != individual.Fitness {
 				t.Fatalf("place %d of the population costs %v, and its point %v", i, individual.Fitness, f.Cost(point))
 			}
@@ -145,7 +146,7 @@ func TestRestarts(t *testing.T) {
 		generation(e, scored(f))
 		e.restart()
 		e.restarts = restarts
-		best, kept := e.best.Genome.(*genome).ordinals, 0
+		best, kept := genome.Of(e.best), 0
 		proposals := e.Ask(space.Progress{})
 		for _, p := range proposals {
 			for i, o := range p.Point.Ordinals() {
@@ -215,13 +216,13 @@ func TestMutate(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := mustNew(t, s, 1, Config{})
-	if want := []bool{true, true, true, true, false, false, false, true, true}; !slices.Equal(e.ordered, want) {
-		t.Errorf("ordered are %v, not %v", e.ordered, want)
+	if want := []bool{true, true, true, true, false, false, false, true, true}; !slices.Equal(e.breed.Ordered, want) {
+		t.Errorf("ordered are %v, not %v", e.breed.Ordered, want)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	changes := 0
 	const rounds = 20000
-	steps := make([]map[int]int, len(e.sizes))
+	steps := make([]map[int]int, len(e.breed.Sizes))
 	for i := range steps {
 		steps[i] = map[int]int{}
 	}
@@ -232,7 +233,7 @@ func TestMutate(t *testing.T) {
 		}
 		before := p.Ordinals()
 		after := slices.Clone(before)
-		e.mutate(after, 1.5)
+		e.breed.Mutate(after, 1.5)
 		changed := 0
 		for i := range after {
 			if after[i] == before[i] {
@@ -240,7 +241,7 @@ func TestMutate(t *testing.T) {
 			}
 			changed++
 			steps[i][max(after[i]-before[i], before[i]-after[i])]++
-			if before[i] < 0 || after[i] < 0 || after[i] >= e.sizes[i] {
+			if before[i] < 0 || after[i] < 0 || after[i] >= e.breed.Sizes[i] {
 				t.Fatalf("%v became %v", before, after)
 			}
 		}
@@ -256,25 +257,12 @@ func TestMutate(t *testing.T) {
 	for i, kind := range []string{"int", "pow", "ascending", "descending", "mixed", "word"} {
 		near, far := steps[i][1], 0
 		for step, n := range steps[i] {
-			if step > e.sizes[i]/4 {
+			if step > e.breed.Sizes[i]/4 {
 				far += n
 			}
 		}
-		if total := changes / 7; e.ordered[i] && (near < total/6 || far > 0) || !e.ordered[i] && far < total/3 {
+		if total := changes / 7; e.breed.Ordered[i] && (near < total/6 || far > 0) || !e.breed.Ordered[i] && far < total/3 {
 			t.Errorf("%s: of about %d mutations %d are to the next value, %d beyond a quarter of the domain", kind, total, near, far)
-		}
-	}
-}
-
-// eaopt draws from the strategy's own generator, and not from a global one.
-func TestOldSource(t *testing.T) {
-	pcg := rand.NewPCG(1, 2)
-	source := oldSource{pcg}
-	source.Seed(99)
-	twin := rand.NewPCG(1, 2)
-	for range 10 {
-		if got, want := source.Int63(), int64(twin.Uint64()>>1); got != want || got < 0 {
-			t.Fatalf("it draws %d, not %d", got, want)
 		}
 	}
 }
