@@ -10,6 +10,7 @@
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
 //	tune library FILE.yaml        tune a kernel for many shapes, and write a C library with a dispatcher
+//	tune model CONFIG             tune the kernels of a language model, and write a library that runs its layers
 //	tune compare A B              compare the results of two runs: what differs, and which is faster
 //	tune guard best.json…         find out whether exported kernels still are as fast as they were
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
@@ -272,7 +273,7 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
-		a.cacheCommand(), a.libraryCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
+		a.cacheCommand(), a.libraryCommand(), a.modelCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
 	a.complete(root)
 	return root
 }

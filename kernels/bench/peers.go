@@ -26,6 +26,7 @@ type Peers struct {
 	Tune  func(ctx context.Context, shape kernels.Shape, dir string) (Tuned, error)
 	Seed  uint64   // of the searches; results are then checked on inputs that the searches did not use
 	Names []string // of libraries, which have to be installed; none means all that the kernel knows and finds
+	Alone bool     // no libraries at all
 	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
 	// Measuring is told which of how many turns of that measurement begins; nil is not told.
@@ -114,7 +115,7 @@ func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)
 		}
-		r, err := b.measure(ctx, shape, tuned, run)
+		r, err := b.Measure(ctx, shape, tuned, run)
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)
 		}
@@ -142,7 +143,9 @@ func (b Peers) Absent() (absent []kernels.Peer, err error) {
 	return absent, nil
 }
 
-func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
+// Measure measures the result of a search at a shape. run is the directory of the search, which knows its best point with one thread;
+// "" leaves that out.
+func (b Peers) Measure(ctx context.Context, shape kernels.Shape, tuned Tuned, run string) (Row, error) {
 	r := Row{Shape: shape.String(), Threads: shapeThreads(shape), Peers: map[string]float64{}, PeerCosts: map[string]float64{}, PeerErrors: map[string]float64{}, LeftOut: map[string]string{},
 		Evaluations: tuned.Evaluations, Key: tuned.Key}
 	s, err := kernels.Open(b.Kernel, shape)
@@ -170,7 +173,7 @@ func (b Peers) measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if err != nil {
 		return r, err
 	}
-	if r.Threads > 1 {
+	if r.Threads > 1 && run != "" {
 		serial, key, err := b.serial(ctx, s, run, seeds)
 		switch {
 		case err != nil:
@@ -244,6 +247,9 @@ func (r *Row) fill(info kernels.Info, score kernels.Score, rivals []rival, final
 }
 
 func (b Peers) peers(problem kernels.Problem) ([]kernels.Peer, error) {
+	if b.Alone {
+		return nil, nil
+	}
 	if peers := problem.Traits().Peers; peers != nil {
 		return peers(b.Names)
 	}

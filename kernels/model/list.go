@@ -67,3 +67,18 @@ func (o Operation) Name() string {
 var short = map[string]string{
 	"m": "m", "n": "n", "k": "k", "rows": "r", "cols": "c", "heads": "h", "queries": "q", "context": "x", "kv_heads": "kv", "head": "d",
 }
+
+// Brief is the shape without the words that follow from the kernel, as tables show it.
+func (o Operation) Brief() string {
+	var out []string
+	for field := range strings.SplitSeq(o.Shape, ",") {
+		switch name, value, _ := strings.Cut(field, "="); name {
+		case "layout", "inputs", "weights", "cache", "eps":
+		case "op", "format", "kv":
+			out = append(out, value)
+		default:
+			out = append(out, field)
+		}
+	}
+	return strings.Join(out, " ")
+}

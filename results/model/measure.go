@@ -1,0 +1,387 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/bench"
+	"tune/kernels/native"
+	"tune/results"
+	"tune/results/schedule"
+	"tune/space"
+)
+
+// Row is what was measured of a task. It is a line of a file. Costs are those of a call, in nanoseconds; ratios are medians of paired
+// measurements.
+type Row struct {
+	Task string `json:"task"`
+	// Searched says that the budget reached the task. Otherwise the library has the plain form.
+	Searched    bool          `json:"searched"`
+	Evaluations int           `json:"evaluations"`
+	Point       string        `json:"point"`
+	Verdict     space.Verdict `json:"verdict,omitempty"`
+	// Before is the cost of the plain form, After that of what is exported: from the same pairs. Ratio is how many times faster it is,
+	// with its interval; Low is 0 where there were too few pairs.
+	Before     float64 `json:"before"`
+	After      float64 `json:"after"`
+	Ratio      float64 `json:"ratio"`
+	Low        float64 `json:"ratio_low,omitempty"`
+	High       float64 `json:"ratio_high,omitempty"`
+	Pairs      int     `json:"pairs"`
+	Unverified bool    `json:"unverified,omitempty"` // the machine was not idle
+
+	// Peer is the fastest installed library, "" where none computes the task. PeerRatio is how many times faster than it the export
+	// is. Peers are the costs of all of them, and LeftOut says why others are not among them.
+	Peer      string             `json:"peer,omitempty"`
+	PeerRatio float64            `json:"peer_ratio,omitempty"`
+	PeerLow   float64            `json:"peer_ratio_low,omitempty"`
+	PeerHigh  float64            `json:"peer_ratio_high,omitempty"`
+	Peers     map[string]float64 `json:"peers,omitempty"`
+	LeftOut   map[string]string  `json:"left_out,omitempty"`
+	// PeakShare is the share of what the cores do if they do nothing but PeakOf; 0 where that is unknown.
+	PeakShare float64 `json:"peak_share,omitempty"`
+	PeakOf    string  `json:"peak_of,omitempty"`
+	// SerialRatio is how many times faster than the best point with one thread the export is; 0 where only one may be used, or none
+	// was found.
+	SerialRatio float64 `json:"serial_ratio,omitempty"`
+	SerialLow   float64 `json:"serial_ratio_low,omitempty"`
+	SerialHigh  float64 `json:"serial_ratio_high,omitempty"`
+	Forms       *Forms  `json:"forms,omitempty"` // of attention
+
+	Build   Build   `json:"build"`
+	Seconds float64 `json:"seconds"` // that measuring took
+}
+
+// Forms compares attention that keeps all scores with attention that goes through the keys once: the best point of each that is known.
+type Forms struct {
+	Naive float64 `json:"naive"` // cost
+	Flash float64 `json:"flash"`
+	// Ratio is how many times faster the second one is, with its interval.
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"ratio_low,omitempty"`
+	High  float64 `json:"ratio_high,omitempty"`
+	Pairs int     `json:"pairs"`
+}
+
+// Build is what a program has to know of the exported code: a part of build.json.
+type Build struct {
+	Compiler string       `json:"compiler"`
+	Flags    []string     `json:"flags"`
+	Threads  int          `json:"threads"`
+	Buffers  []Buffer     `json:"buffers"`
+	Pack     *native.Pack `json:"pack,omitempty"`
+}
+
+// Buffer is an argument of a function.
+type Buffer struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // in C
+	Len  int    `json:"len"`  // elements
+	Mode string `json:"mode"` // in, out or inout
+}
+
+// readRows reads what was measured, and removes a last line that was cut off.
+func readRows(path string) (out []Row, err error) {
+	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for n, size := 1, int64(0); len(text) > 0; n++ {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole {
+			return out, os.Truncate(path, size)
+		}
+		var r Row
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w: remove the line, and what it measured is measured again", path, n, err)
+		}
+		out, text, size = append(out, r), rest, size+int64(len(line))+1
+	}
+	return out, nil
+}
+
+// keep appends a row to the file, and syncs it.
+func (m *maker) keep(r Row) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(m.Dir, tuningDir, measuredName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// measureAll measures each task that is not measured yet.
+func (m *maker) measureAll(ctx context.Context) error {
+	left := 0
+	for _, t := range m.tasks {
+		if t.row == nil {
+			left++
+		}
+	}
+	for i, t := range m.tasks {
+		if t.row != nil {
+			continue
+		}
+		m.tell(Progress{Step: "measuring", Text: t.Name, Done: i, Of: len(m.tasks)})
+		began := time.Now()
+		row, err := m.measure(ctx, t, m.limit(left))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+		row.Task, row.Seconds = t.Name, time.Since(began).Seconds()
+		if err := m.keep(row); err != nil {
+			return err
+		}
+		t.row = &row
+		left--
+	}
+	return nil
+}
+
+// limit is how long each of the series of a task may take, roughly, when so many tasks are left. A task has a contest and a series beside
+// the peers; starting processes and checks take as long again.
+func (m *maker) limit(left int) time.Duration {
+	const series, least, most, usual = 4, 300 * time.Millisecond, 15 * time.Second, 2 * time.Second
+	switch {
+	case m.Measure > 0:
+		return m.Measure
+	case m.Budget == 0:
+		return usual
+	}
+	return min(max((m.Budget-m.elapsed())/time.Duration(series*left), least), most)
+}
+
+// measure holds the final measurement of a task, compares its winner with libraries and the roof, and writes its code.
+func (m *maker) measure(ctx context.Context, t *task, limit time.Duration) (Row, error) {
+	row := Row{}
+	k, err := t.open()
+	if err != nil {
+		return row, err
+	}
+	program, build, err := m.final(ctx, t, k, limit, &row)
+	if err != nil {
+		return row, err
+	}
+	if err := m.beside(ctx, t, k, limit, &row); err != nil {
+		return row, err
+	}
+	if t.Kernel == "attention" {
+		if row.Forms, err = m.forms(ctx, t, k, limit); err != nil {
+			return row, err
+		}
+	}
+	if err := json.Unmarshal(build, &row.Build); err != nil {
+		return row, fmt.Errorf("build.json: %w", err)
+	}
+	about := fmt.Sprintf("%s %s, as %s of %s", t.Kernel, t.Shape, strings.Join(t.Roles, ", "), m.Plan.Model.Name)
+	l, err := native.NewLibrary(program, build, m.Plan.function(t.Name), about)
+	if err != nil {
+		return row, err
+	}
+	// The code is on disk before the row that says so.
+	for name, text := range map[string][]byte{l.HeaderName: l.Header, l.SourceName: l.Source} {
+		if err := files.Write(filepath.Join(m.Dir, tuningDir, madeDir, name), text); err != nil {
+			return row, err
+		}
+	}
+	return row, nil
+}
+
+// function returns the name of the function of a task.
+func (p *Plan) function(task string) string { return p.Name + "_" + task }
+
+// final holds the contest of the best points of a run, and returns the program and the build.json of what it exports. Where the search
+// has found nothing, that is the plain form.
+func (m *maker) final(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) (program, build []byte, err error) {
+	if t.best == "" {
+		return m.plain(ctx, t, k, row)
+	}
+	measured, err := schedule.Measure(ctx, kernels.Table{t.kernel}, t.dir, m.Version, schedule.MeasureOptions{Limit: limit})
+	if errors.Is(err, schedule.ErrNoValid) {
+		return m.plain(ctx, t, k, row)
+	}
+	if _, kept := errors.AsType[*schedule.UnverifiedError](err); err != nil && !kept {
+		return nil, nil, err
+	}
+	s := measured.Schedule
+	*row = Row{
+		Searched: true, Evaluations: s.Evaluations, Point: s.Key, Verdict: s.Verdict, Before: s.Baseline.Cost, After: s.Cost, Ratio: s.Ratio,
+		Pairs: s.Pairs, Unverified: s.Unverified,
+	}
+	if i := s.RatioInterval; i != nil && s.Key != s.Baseline.Key {
+		row.Low, row.High = i[0], i[1]
+	}
+	for i, a := range s.Artifacts {
+		if err := a.Verify(t.dir); err != nil {
+			return nil, nil, err
+		}
+		text, err := files.In(t.dir).Read(a.Name, files.Data)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case i == 0:
+			program = text
+		case strings.HasSuffix(a.Name, buildSuffix):
+			build = text
+		}
+	}
+	return program, build, nil
+}
+
+const buildSuffix = "build.json"
+
+// plain measures the plain form of a task and returns its files.
+func (m *maker) plain(ctx context.Context, t *task, k *kernels.Opened, row *Row) (program, build []byte, err error) {
+	point := k.Problem.Presets()[0].Point
+	c, err := k.Build(ctx, point, kernels.ExportSeeds(m.Plan.Seed)[:1])
+	if err != nil {
+		return nil, nil, err
+	}
+	score, err := k.Score(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	*row = Row{Searched: len(t.state.Slices) > 0, Evaluations: t.evaluations(), Point: point.Key(), Before: score.Cost, After: score.Cost, Ratio: 1}
+	artifacts, err := c.Artifacts()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, a := range artifacts {
+		var text bytes.Buffer
+		if i > 0 && a.Name != buildSuffix {
+			continue
+		}
+		if err := a.Write(&text); err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			program = text.Bytes()
+		} else {
+			build = text.Bytes()
+		}
+	}
+	return program, build, nil
+}
+
+// beside measures what is exported beside the installed libraries and the machine's roof.
+func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) error {
+	b := bench.Peers{Kernel: t.kernel, Seed: m.Plan.Seed, Names: m.Peers, Alone: m.NoPeers || k.Problem.Traits().Peers == nil, Limit: limit}
+	tuned := bench.Tuned{Key: row.Point, Evaluations: row.Evaluations}
+	dir := t.dir
+	if t.best == "" {
+		dir = ""
+	}
+	r, err := b.Measure(ctx, k.Shape, tuned, dir)
+	if err != nil && !b.Alone && ctx.Err() == nil {
+		// A library at fault is no reason to have no library of one's own.
+		why := err.Error()
+		b.Alone = true
+		if r, err = b.Measure(ctx, k.Shape, tuned, dir); err == nil {
+			r.LeftOut["peers"] = why
+		}
+	}
+	if err != nil {
+		return err
+	}
+	row.PeakShare, row.PeakOf, row.LeftOut = r.PeakShare, r.PeakOf, r.LeftOut
+	row.SerialRatio, row.SerialLow, row.SerialHigh = r.SerialRatio, r.SerialLow, r.SerialHigh
+	if len(r.PeerCosts) > 0 {
+		row.Peers, row.Peer, row.PeerRatio, row.PeerLow, row.PeerHigh = r.PeerCosts, r.BestPeer, r.Ratio, r.Low, r.High
+	}
+	row.Unverified = row.Unverified || r.Unverified
+	return nil
+}
+
+// forms compares the two forms of attention, each by its best point of the search; where the search has found none, by a preset.
+func (m *maker) forms(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration) (*Forms, error) {
+	var found [2]kernels.Candidate
+	seeds := kernels.ExportSeeds(m.Plan.Seed)[:1]
+	for i, form := range []string{"naive", "online"} {
+		points, err := t.pointsOf(k, form)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range points {
+			c, err := k.Build(ctx, p, seeds)
+			if err == nil {
+				found[i] = c
+				break
+			}
+			if kernels.AsRejection(err) == nil {
+				return nil, err
+			}
+		}
+		if found[i] == nil {
+			return nil, nil
+		}
+	}
+	final, err := k.Compare()(ctx, found[0], []kernels.Candidate{found[1]}, kernels.Series{Limit: limit, Seed: kernels.Derive(m.Plan.Seed, "forms of "+t.Name)})
+	if err != nil {
+		return nil, err
+	}
+	c := final.Comparisons[0]
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	return &Forms{Naive: c.Baseline, Flash: c.Cost, Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs}, nil
+}
+
+// pointsOf returns the points of a form of attention, the best first: those of the search, then the presets.
+func (t *task) pointsOf(k *kernels.Opened, form string) (out []space.Point, err error) {
+	run, err := results.Read(t.dir)
+	if err == nil {
+		entries, err := results.Ranking(run.LastEnd().Trim(run), nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			p, err := k.Problem.Space().Parse(e.Key)
+			if err != nil {
+				return nil, err
+			}
+			if p.Str("form") == form {
+				out = append(out, p)
+			}
+		}
+	} else if !notBegun(err) {
+		return nil, err
+	}
+	for _, preset := range k.Problem.Presets() {
+		if preset.Point.Str("form") == form {
+			out = append(out, preset.Point)
+		}
+	}
+	return out, nil
+}
+
+// cost returns what a call of a task costs before or after, in seconds.
+func (r Row) cost(after bool) float64 {
+	if after {
+		return r.After * 1e-9
+	}
+	return cmp.Or(r.Before, r.After) * 1e-9
+}

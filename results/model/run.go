@@ -1,0 +1,338 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tune/kernels"
+	"tune/kernels/model"
+	"tune/results"
+	"tune/results/session"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/search/tasks"
+	"tune/space"
+)
+
+// Options say how the library of a model is made.
+type Options struct {
+	// Plan is what to make. A directory that was begun with another plan is refused.
+	Plan *Plan
+	Dir  string
+	// Find looks up a kernel by name.
+	Find func(name string) (kernels.Kernel, error)
+	// Budget is the wall time, over all sittings. Evaluations, if not 0, ends the search of each task after as many instead.
+	Budget      time.Duration
+	Evaluations int
+	Jobs        int
+	// Measure is roughly how long each final measurement of a task may take; 0 lets the budget decide.
+	Measure time.Duration
+	// Peers are the libraries to measure beside; none means all that are installed. NoPeers leaves them out.
+	Peers   []string
+	NoPeers bool
+	Version string // of tune
+	Observe func(Progress)
+	Began   time.Time
+}
+
+// Progress says how far the library of a model is.
+type Progress struct {
+	Step    string // "searching", "measuring", "writing"
+	Text    string // what is being done
+	Done    int
+	Of      int
+	Elapsed time.Duration // over all sittings
+}
+
+// searchUntil is the share of the budget at which the searches end. The rest is for measuring.
+const searchUntil = 0.6
+
+// maker makes a library.
+type maker struct {
+	Options
+	spent   float64 // seconds of earlier sittings
+	tasks   []*task
+	machine results.Machine
+}
+
+// task is the state of a task.
+type task struct {
+	model.Task
+	dir    string // of its run
+	kernel kernels.Kernel
+	state  tasks.Task
+	spent  float64 // seconds of its run
+	best   string  // the key of its best point; "" while there is none
+	row    *Row    // what was measured of it; nil before that
+}
+
+// Make carries out a plan, or goes on with it, and writes the library. When ctx is cancelled it stops, and everything measured so far is
+// kept.
+func Make(ctx context.Context, o Options) (*Report, error) {
+	if o.Began.IsZero() {
+		o.Began = time.Now()
+	}
+	m := &maker{Options: o, machine: results.ThisMachine()}
+	if err := m.Plan.claim(m.Dir); err != nil {
+		return nil, err
+	}
+	lock, err := results.Lock(filepath.Join(m.Dir, tuningDir))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if err := m.load(); err != nil {
+		return nil, err
+	}
+	if err := m.search(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.measureAll(ctx); err != nil {
+		return nil, err
+	}
+	return m.finish()
+}
+
+// load reads what earlier sittings left.
+func (m *maker) load() error {
+	rows, err := readRows(filepath.Join(m.Dir, tuningDir, measuredName))
+	if err != nil {
+		return err
+	}
+	for _, planned := range m.Plan.Tasks {
+		t := &task{Task: planned, dir: filepath.Join(m.Dir, tuningDir, runsDir, planned.Name)}
+		if t.kernel, err = m.Find(t.Kernel); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(rows, func(r Row) bool { return r.Task == t.Name }); i >= 0 {
+			t.row = &rows[i]
+			m.spent += t.row.Seconds
+		}
+		run, err := results.Read(t.dir)
+		switch {
+		case err == nil:
+			if err := t.learn(run); err != nil {
+				return err
+			}
+			m.spent += run.Elapsed
+		case !notBegun(err):
+			return err
+		}
+		m.tasks = append(m.tasks, t)
+	}
+	return nil
+}
+
+// notBegun reports whether an error says that a run has not begun.
+func notBegun(err error) bool {
+	var not *results.NotBegunError
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &not)
+}
+
+// elapsed is the time over all sittings.
+func (m *maker) elapsed() time.Duration { return space.Duration(m.spent) + time.Since(m.Began) }
+
+func (m *maker) tell(p Progress) {
+	if m.Observe != nil {
+		p.Elapsed = m.elapsed()
+		m.Observe(p)
+	}
+}
+
+// learn takes over what a run has found.
+func (t *task) learn(run *results.Run) error {
+	summary, err := results.Summarise(run)
+	if err != nil {
+		return err
+	}
+	cost := math.Inf(1)
+	if summary.Best != nil {
+		cost, t.best = summary.Best.Outcome.Cost, summary.Best.Key
+	}
+	t.state.Slices = append(t.state.Slices, tasks.Slice{Spent: max(run.Elapsed-t.spent, 1e-3), Best: cost})
+	t.spent = run.Elapsed
+	return nil
+}
+
+// seconds is the time of a call as far as it is known.
+func (t *task) seconds() float64 {
+	if n := len(t.state.Slices); n > 0 && !math.IsInf(t.state.Slices[n-1].Best, 1) {
+		return t.state.Slices[n-1].Best * 1e-9
+	}
+	return Expected(t.One)
+}
+
+// search hands out the search time among the tasks that are not measured yet. Those that are expected to take most of a step come first.
+func (m *maker) search(ctx context.Context) error {
+	expected := m.Plan.share(func(i int) float64 { return Expected(m.Plan.Tasks[i].One) })
+	var open []int
+	for i, t := range m.tasks {
+		if t.row == nil && (m.Evaluations == 0 || len(t.state.Slices) == 0 || t.evaluations() < m.Evaluations) {
+			open = append(open, i)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(expected[b], expected[a]) })
+	searched := 0
+	for len(open) > 0 && (m.Evaluations > 0 || m.elapsed().Seconds() < searchUntil*m.Budget.Seconds()) {
+		share := m.Plan.share(func(i int) float64 { return m.tasks[i].seconds() })
+		states := make([]tasks.Task, len(open))
+		for n, i := range open {
+			states[n] = m.tasks[i].state
+			states[n].Weight = share[i]
+		}
+		next := 0
+		if m.Evaluations == 0 {
+			if next = tasks.Next(states); next < 0 {
+				break // every space is exhausted
+			}
+		}
+		t := m.tasks[open[next]]
+		p := Progress{Step: "searching", Text: fmt.Sprintf("%s (%.1f %% of a step)", t.Name, 100*share[open[next]]), Of: len(m.tasks)}
+		for _, other := range m.tasks {
+			if other.row != nil || len(other.state.Slices) > 0 {
+				p.Done++
+			}
+		}
+		m.tell(p)
+		if err := m.slice(ctx, t, len(open)); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if searched++; m.Evaluations > 0 { // one slice is the whole search
+			open = slices.Delete(open, next, next+1)
+		}
+	}
+	return nil
+}
+
+// evaluations counts what the run of a task has evaluated.
+func (t *task) evaluations() int {
+	run, err := results.Read(t.dir)
+	if err != nil {
+		return 0
+	}
+	return run.Outcomes
+}
+
+// slice searches a task for a while.
+func (m *maker) slice(ctx context.Context, t *task, open int) error {
+	budget := search.Budget{Evaluations: m.Evaluations}
+	if m.Evaluations == 0 {
+		budget.Wall = space.Duration(t.spent + m.sliceSeconds(t, open))
+	}
+	run, one, err := m.session(ctx, t, budget)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
+	}
+	if run != nil {
+		one.Continue(run)
+	}
+	report, err := one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
+	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
+		// The next slice is longer by as much.
+		t.state.Slices = append(t.state.Slices, tasks.Slice{Spent: budget.Wall.Seconds() - t.spent, Best: math.Inf(1)})
+		t.spent = budget.Wall.Seconds()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
+	}
+	t.state.Done = report.Result.Stop == search.SpaceExhausted
+	after, err := results.Read(t.dir)
+	if err != nil {
+		return err
+	}
+	return t.learn(after)
+}
+
+// sliceSeconds is how long a slice is: each task could have a few in the time for searching. References of large shapes take seconds
+// before the first candidate is measured.
+func (m *maker) sliceSeconds(t *task, open int) float64 {
+	const few, least, weightsRate, opsRate = 3, 2, 8e6, 1e9
+	usual := max(least, searchUntil*m.Budget.Seconds()/float64(few*open))
+	if len(t.state.Slices) > 0 {
+		return usual
+	}
+	return usual + min(t.One.Weights/weightsRate+t.One.Ops/opsRate, 0.1*m.Budget.Seconds())
+}
+
+// session makes the session of a task; run is nil where it is a new one.
+func (m *maker) session(ctx context.Context, t *task, budget search.Budget) (run *results.Run, one *session.Session, err error) {
+	if run, recovery, err := results.Open(t.dir); err == nil {
+		run.Recovery = recovery
+		settings := run.Settings
+		if one, err = session.Open(m.Version, kernels.Table{t.kernel}, &settings, t.dir); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.dir, err), run.Close())
+		}
+		return run, one, nil
+	} else if !notBegun(err) {
+		return nil, nil, err
+	}
+	opened, err := t.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	info := t.kernel.Info()
+	entry, err := strategies.Parse(cmp.Or(info.Strategy, strategies.Default))
+	if err != nil {
+		return nil, nil, err
+	}
+	seed := kernels.Derive(m.Plan.Seed, "search "+t.Name)
+	settings := results.Settings{
+		ToolVersion: m.Version, Kernel: info.Name, KernelVersion: info.Version, Shape: opened.Shape.String(), Unit: info.Unit,
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
+		Budget: results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations}, Jobs: m.Jobs, Created: m.Began,
+		Machine: m.machine, Measured: !info.Exact, First: m.neighbours(t, opened.Problem),
+	}
+	one, err = session.New(m.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, one, one.Create(ctx, t.dir, settings)
+}
+
+// open opens the kernel of a task at its shape.
+func (t *task) open() (*kernels.Opened, error) {
+	shape, err := kernels.ParseShape(t.kernel.Info().Shape, t.Shape)
+	if err != nil {
+		return nil, err
+	}
+	return kernels.Open(t.kernel, shape)
+}
+
+// neighbours returns the best points of the nearest tasks of the same kernel that have been searched, as far as they are points here too.
+func (m *maker) neighbours(t *task, p kernels.Problem) (keys []string) {
+	const most = 2
+	near := slices.Clone(m.tasks)
+	slices.SortStableFunc(near, func(a, b *task) int { return cmp.Compare(far(t, a), far(t, b)) })
+	for _, other := range near {
+		if other.best == "" || len(keys) == most || math.IsInf(far(t, other), 1) {
+			continue
+		}
+		if point, err := p.Space().ParsePartial(other.best); err == nil && !slices.Contains(keys, point.Key()) {
+			keys = append(keys, point.Key())
+		}
+	}
+	return keys
+}
+
+// far is the distance of two tasks in the logarithms of their shapes' numbers; infinite for other kernels or other words.
+func far(a, b *task) (sum float64) {
+	if a.Kernel != b.Kernel || a.One.Field("op") != b.One.Field("op") || a.One.Field("format") != b.One.Field("format") {
+		return math.Inf(1)
+	}
+	for _, name := range []string{"m", "n", "k", "rows", "cols", "heads", "kv_heads", "queries", "context", "head"} {
+		d := math.Log(float64(max(a.One.Number(name), 1)) / float64(max(b.One.Number(name), 1)))
+		sum += d * d
+	}
+	return sum
+}
