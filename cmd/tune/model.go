@@ -14,6 +14,7 @@ import (
 
 	"tune"
 	"tune/internal/plain"
+	"tune/kernels"
 	"tune/kernels/model"
 	"tune/results"
 	modellib "tune/results/model"
@@ -58,7 +59,7 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 	c.Flags().Lookup("budget").Usage = "wall `time` for the whole library, with a unit: 20m, 1h30m (default 20m, if evals is not given)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations for each kernel, in place of a budget"
 	c.Flags().StringVar(&f.options.Quant, "quant", "", "`format` of the weights (default: that of most weights in a GGUF file, else q4_0)")
-	c.Flags().IntSliceVar(&f.options.Contexts, "contexts", model.DefaultContexts, "`lengths` of the contexts to decode with, in tokens")
+	c.Flags().IntSliceVar(&f.options.Contexts, "contexts", model.DefaultContexts, "`lengths` of the contexts to decode with, in tokens; 0 leaves decoding out")
 	c.Flags().IntSliceVar(&f.options.Batches, "batch", model.DefaultBatches, "`numbers` of sequences that a step decodes")
 	c.Flags().IntVar(&f.options.Prompt, "prompt", 512, "`number` of tokens of a prompt; 0 leaves the prompt out")
 	c.Flags().IntVar(&f.options.Threads, "threads", 1, "`number` of threads that a kernel may use at most")
@@ -118,6 +119,9 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 		return nil, err
 	}
 	o := f.options
+	if slices.Equal(o.Contexts, []int{0}) {
+		o.Contexts = nil
+	}
 	if o.Quant == "" {
 		o.Quant = "q4_0"
 		if slices.Contains(model.Quants(), c.Quant) {
@@ -201,4 +205,24 @@ func (a *app) listModel(plan *modellib.Plan, asJSON bool) error {
 		fmt.Fprintf(a.stdout, "note     %s\n", plain.Line(n))
 	}
 	return nil
+}
+
+// verifyModel verifies the library of a model and prints what was found.
+func (a *app) verifyModel(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
+	n := newNotice(a, quiet)
+	n.brief = true
+	v, err := modellib.Verify(ctx, modellib.VerifyOptions{Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.model})
+	n.end()
+	if _, other := errors.AsType[*modellib.MismatchError](err); other || kernels.AsRejection(err) != nil {
+		return &exitError{exitFailed, fmt.Errorf("%w: verification failed", err)}
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.stdout, v)
+	}
+	fmt.Fprintf(a.stdout, "ok      %s are what the measurements make\n", plain.Count(v.Files, "file"))
+	_, err = fmt.Fprintf(a.stdout, "ok      %s, right in %s\n", plain.Count(v.Kernels, "kernel"), plain.Count(v.Checks, "check"))
+	return err
 }

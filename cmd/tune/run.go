@@ -26,6 +26,7 @@ import (
 	"tune/kernels/user"
 	"tune/results"
 	"tune/results/library"
+	modellib "tune/results/model"
 	"tune/search"
 	"tune/space"
 )
@@ -753,6 +754,9 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 		path := args[0]
 		if library.IsLibrary(path) {
 			return a.verifyLibrary(c.Context(), path, *checks, *asJSON, *quiet)
+		}
+		if modellib.IsLibrary(path) {
+			return a.verifyModel(c.Context(), path, *checks, *asJSON, *quiet)
 		}
 		if err := absent(path); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/bench"
+	"tune/kernels/model"
 	"tune/kernels/native"
 	"tune/results"
 	"tune/results/schedule"
@@ -194,21 +195,32 @@ func (m *maker) measure(ctx context.Context, t *task, limit time.Duration) (Row,
 			return row, err
 		}
 	}
+	err = m.write(t, program, build, &row)
+	return row, err
+}
+
+// write writes the code of a task, and fills in what programs have to know of it.
+func (m *maker) write(t *task, program, build []byte, row *Row) error {
 	if err := json.Unmarshal(build, &row.Build); err != nil {
-		return row, fmt.Errorf("build.json: %w", err)
+		return fmt.Errorf("build.json: %w", err)
 	}
-	about := fmt.Sprintf("%s %s, as %s of %s", t.Kernel, t.Shape, strings.Join(t.Roles, ", "), m.Plan.Model.Name)
-	l, err := native.NewLibrary(program, build, m.Plan.function(t.Name), about)
+	l, err := m.Plan.library(t.Task, program, build)
 	if err != nil {
-		return row, err
+		return err
 	}
 	// The code is on disk before the row that says so.
 	for name, text := range map[string][]byte{l.HeaderName: l.Header, l.SourceName: l.Source} {
 		if err := files.Write(filepath.Join(m.Dir, tuningDir, madeDir, name), text); err != nil {
-			return row, err
+			return err
 		}
 	}
-	return row, nil
+	return nil
+}
+
+// library makes the header and the source of a task.
+func (p *Plan) library(t model.Task, program, build []byte) (native.Library, error) {
+	about := fmt.Sprintf("%s %s, as %s of %s", t.Kernel, t.Shape, strings.Join(t.Roles, ", "), p.Model.Name)
+	return native.NewLibrary(program, build, p.function(t.Name), about)
 }
 
 // function returns the name of the function of a task.
@@ -266,15 +278,20 @@ func (m *maker) plain(ctx context.Context, t *task, k *kernels.Opened, row *Row)
 		return nil, nil, err
 	}
 	*row = Row{Searched: len(t.state.Slices) > 0, Evaluations: t.evaluations(), Point: point.Key(), Before: score.Cost, After: score.Cost, Ratio: 1}
+	return filesOf(c)
+}
+
+// filesOf returns the program of a candidate and its build.json.
+func filesOf(c kernels.Candidate) (program, build []byte, err error) {
 	artifacts, err := c.Artifacts()
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, a := range artifacts {
-		var text bytes.Buffer
 		if i > 0 && a.Name != buildSuffix {
 			continue
 		}
+		var text bytes.Buffer
 		if err := a.Write(&text); err != nil {
 			return nil, nil, err
 		}

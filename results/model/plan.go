@@ -109,7 +109,7 @@ func Expected(o model.Operation) float64 {
 // The names of what stands in the directory beside the library itself.
 const (
 	tuningDir    = "tuning"
-	planName     = "plan.json"
+	planName     = "model.json"
 	measuredName = "measured.jsonl"
 	runsDir      = "runs"
 	madeDir      = "made"
@@ -125,13 +125,18 @@ func (e *OtherPlanError) Error() string {
 	return fmt.Sprintf("%s: it was begun for another model, other options or another machine: give another --out", e.Dir)
 }
 
+// text is the plan as it is written.
+func (p *Plan) text() ([]byte, error) {
+	text, err := json.MarshalIndent(p, "", "  ")
+	return append(text, '\n'), err
+}
+
 // claim writes the plan into a new directory, and compares it with that of one that exists.
 func (p *Plan) claim(dir string) error {
-	text, err := json.MarshalIndent(p, "", "  ")
+	text, err := p.text()
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
 	path := filepath.Join(dir, tuningDir, planName)
 	old, err := files.Read(path, mostPlan)
 	if err == nil {

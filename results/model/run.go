@@ -111,6 +111,9 @@ func (m *maker) load() error {
 		if t.kernel, err = m.Find(t.Kernel); err != nil {
 			return err
 		}
+		if is, was := t.kernel.Info().Version, m.Plan.Versions[t.Kernel]; is != was {
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, t.Kernel, is, was)
+		}
 		if i := slices.IndexFunc(rows, func(r Row) bool { return r.Task == t.Name }); i >= 0 {
 			t.row = &rows[i]
 			m.spent += t.row.Seconds

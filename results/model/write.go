@@ -60,6 +60,7 @@ type fill struct {
 	Kernels                     []fillKernel
 	Scenarios                   []fillScenario
 	Tables                      string
+	Threads                     int // of the kernel that has most
 }
 
 // fillRole is a role with its name in C.
@@ -121,6 +122,7 @@ func (m *maker) fillOf(r *Report) (fill, error) {
 		} else if f.OneCompiler != b.Compiler {
 			f.OneCompiler = ""
 		}
+		f.Threads = max(f.Threads, b.Threads)
 		if one := m.Plan.Tasks[i].One; one.Weights > 0 {
 			k.Rows, k.Cols, k.RawBytes = int64(one.Number("n")), int64(one.Number("k")), int64(one.Weights)
 			k.Bytes = k.RawBytes
@@ -157,10 +159,8 @@ func makeWords(flags []string) string {
 	return strings.Join(out, " ")
 }
 
-// finish writes the library.
-func (m *maker) finish() (*Report, error) {
-	m.tell(Progress{Step: "writing", Text: m.Dir})
-	r := m.report()
+// files makes the files of the library, without its manifest, from what was measured.
+func (m *maker) files(r *Report) (map[string][]byte, error) {
 	f, err := m.fillOf(r)
 	if err != nil {
 		return nil, err
@@ -185,6 +185,17 @@ func (m *maker) finish() (*Report, error) {
 			}
 			made[into+"/"+name] = text
 		}
+	}
+	return made, nil
+}
+
+// finish writes the library.
+func (m *maker) finish() (*Report, error) {
+	m.tell(Progress{Step: "writing", Text: m.Dir})
+	r := m.report()
+	made, err := m.files(r)
+	if err != nil {
+		return nil, err
 	}
 	r.Files = map[string]string{}
 	for name, text := range made {
