@@ -114,6 +114,9 @@ Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(mod
 
 // modelPlan reads a model and plans what the flags ask for.
 func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
+	if f.family != "" && !slices.Contains(model.Families(), f.family) {
+		return nil, fmt.Errorf("--family %s: want one of %s%s", f.family, strings.Join(model.Families(), ", "), space.DidYouMean(f.family, model.Families()))
+	}
 	c, err := model.ReadFile(path, f.family)
 	if err != nil {
 		return nil, err

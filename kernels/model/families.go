@@ -76,11 +76,11 @@ func (e *FamilyError) Error() string {
 	if e.Name != "" {
 		text = fmt.Sprintf("the family %q is not known", plain.Line(e.Name))
 	}
-	text += ": want one of " + strings.Join(Families(), ", ") + space.DidYouMean(e.Name, Families())
+	text += ": want one of " + strings.Join(Families(), ", ")
 	if len(e.Missing) > 0 {
 		return text + "; no kernel here has what it computes: " + strings.Join(e.Missing, ", ")
 	}
-	return text + "; where it computes the same as one of them, say so by --family"
+	return text + space.DidYouMean(e.Name, Families()) + "; where it computes the same as one of them, say so by --family"
 }
 
 // familyOf returns the family of a config.
