@@ -76,7 +76,7 @@ func TestFunc(t *testing.T) {
 	if r.Verdict == space.Faster && (r.Low <= 1 || r.High < r.Ratio) {
 		t.Errorf("%+v", r)
 	}
-	if failed[space.Crashed] != 1 || failed[space.WrongAnswer] == 0 || failed[space.OK] < 2 || len(r.Report.Failures) == 0 {
+	if failed[space.Crashed] != 1 || failed[space.WrongAnswer] == 0 || failed[space.OK] < 2 || len(r.Report.Insight.Failures) == 0 {
 		t.Errorf("the outcomes are %v", failed)
 	}
 	if text := r.String(); !strings.HasPrefix(text, "n=2: ") || !strings.Contains(text, "× as fast as the baseline (") {

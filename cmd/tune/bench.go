@@ -40,7 +40,7 @@ ways has a column for each. The ratio is the median over the pairs, with its 95 
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchAblateCommand())
+	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchImportanceCommand(), a.benchAblateCommand())
 	return c
 }
 

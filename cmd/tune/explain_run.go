@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/results"
+	"tune/results/insight"
 	"tune/space"
 )
 
@@ -88,18 +90,41 @@ func (a *app) explainRun(ctx context.Context, w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	effects, err := results.Effects(run)
+	table, err := insight.Collect(run, mostExplained)
 	if err != nil {
 		return err
 	}
-	return printEffects(w, unit, effects)
+	if err := printLosses(w, unit, table.Losses(run.Settings.Baseline.Key)); err != nil {
+		return err
+	}
+	return printEffects(w, unit, table.Effects())
+}
+
+// mostExplained is how many outcomes are looked at; of more, every n-th one.
+const mostExplained = 1 << 18
+
+// printLosses shows what it costs to leave each parameter at its default, as far as the search knows.
+func printLosses(w io.Writer, unit space.Unit, losses []insight.Loss) error {
+	if len(losses) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nthe best that the search saw with a parameter at its default, the greatest loss first:")
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, l := range losses {
+		best, loss := "none was right", ""
+		if l.Count > 0 {
+			best, loss = unit.Words(l.Best), fmt.Sprintf("+%.1f %%", 100*l.Loss)
+		}
+		fmt.Fprintf(t, "%s\t%s instead of %s\t%s\t%s\t%s\n", l.Parameter, l.Default, cmp.Or(l.Chosen, "none"), best, loss, plain.Count(l.Count, "candidate"))
+	}
+	return t.Flush()
 }
 
 // mostValues is how many values of a parameter are shown.
 const mostValues = 8
 
 // printEffects shows the least cost with each value of each parameter.
-func printEffects(w io.Writer, unit space.Unit, effects []results.Effect) error {
+func printEffects(w io.Writer, unit space.Unit, effects []insight.Effect) error {
 	if len(effects) == 0 {
 		return nil
 	}

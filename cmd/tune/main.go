@@ -24,6 +24,7 @@
 //	tune bench KERNEL             tune a kernel and compare it with installed libraries
 //	tune bench race --data FILE   evaluate early stopping on a space whose single repeats are known
 //	tune bench tasks --data FILE  compare the rules that share a budget among several searches
+//	tune bench importance --data FILE  compare what searches say of the parameters with the truth
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated

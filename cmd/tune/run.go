@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/user"
 	"tune/results"
+	"tune/results/insight"
 	"tune/results/library"
 	modellib "tune/results/model"
 	"tune/search"
@@ -476,7 +478,8 @@ func (a *app) printReport(r *tune.Report) error {
 		search = fmt.Sprintf(", %.1f s of it searching", r.Result.Elapsed.Seconds())
 	}
 	fmt.Fprintf(w, "%s after %.1f %s%s: %s evaluated, %s valid\n", r.Result.Stop, r.Elapsed.Seconds(), secondsOf(r.Settings), search, plain.Number(float64(r.Result.Told)), plain.Number(float64(r.Result.Valid)))
-	for i, f := range r.Failures {
+	found := cmp.Or(r.Insight, &insight.Insight{})
+	for i, f := range found.Failures {
 		label := "failed"
 		if i > 0 {
 			label = ""
@@ -487,6 +490,9 @@ func (a *app) printReport(r *tune.Report) error {
 		}
 	}
 	a.printSchedule(r)
+	if mattered := found.String(); mattered != "" {
+		fmt.Fprintf(w, "mattered  %s\n", mattered)
+	}
 	return nil
 }
 
@@ -556,14 +562,22 @@ type runJSON struct {
 	Searched    float64           `json:"search_seconds,omitempty"` // of them before the measurement at the end
 	Clock       string            `json:"clock,omitempty"`          // "simulated" where the time is
 	Baseline    results.Baseline  `json:"baseline"`
-	Failures    []results.Failure `json:"failures,omitempty"`
+	Mattered    *insight.Insight  `json:"mattered,omitempty"` // of the parameters; without the failures
+	Failures    []insight.Failure `json:"failures,omitempty"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
 }
 
 func (a *app) jsonReport(r *tune.Report) error {
+	var failures []insight.Failure
+	mattered := r.Insight
+	if mattered != nil {
+		rest := *mattered
+		failures, rest.Failures = rest.Failures, nil
+		mattered = &rest
+	}
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, r.Failures, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, mattered, failures, r.Refused, r.Schedule,
 	})
 }
 

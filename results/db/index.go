@@ -19,6 +19,7 @@ import (
 
 	"tune/internal/files"
 	"tune/results"
+	"tune/results/insight"
 	"tune/space"
 )
 
@@ -39,7 +40,7 @@ type entry struct {
 	Valid       int               `json:"valid"`
 	Elapsed     float64           `json:"elapsed_seconds"`
 	Points      []Point           `json:"points,omitempty"`
-	Failures    []results.Failure `json:"failures,omitempty"`
+	Failures    []insight.Failure `json:"failures,omitempty"`
 	Schedule    *results.Schedule `json:"schedule,omitempty"`
 	Roofs       json.RawMessage   `json:"roofs,omitempty"` // of its machine
 }
@@ -121,7 +122,6 @@ func read(ctx context.Context, dir string) (entry, error) {
 			e.Valid = c.Count
 		}
 	}
-	var tally results.FailureTally
 	var best []space.Entry
 	var objective space.Objective
 	for round, err := range run.Rounds() {
@@ -133,7 +133,6 @@ func read(ctx context.Context, dir string) (entry, error) {
 		}
 		for i := range round.Entries {
 			one := &round.Entries[i]
-			tally.Add(one)
 			if one.Outcome.Counts() {
 				best = append(best, *one)
 			}
@@ -147,7 +146,9 @@ func read(ctx context.Context, dir string) (entry, error) {
 	for _, one := range best[:min(len(best), mostPoints)] {
 		e.Points = append(e.Points, Point{one.Number, one.Key, one.Outcome.Cost, one.Outcome.Metrics})
 	}
-	e.Failures = tally.Failures()
+	if e.Failures, err = insight.Failures(run); err != nil {
+		return entry{}, err
+	}
 	schedule, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
 	switch {
 	case err == nil:
@@ -217,7 +218,7 @@ func (e *entry) write(ctx context.Context, tx querier) error {
 
 // entryOf returns all that the index holds of a run; sql.ErrNoRows where it does not know the run.
 func (d *DB) entryOf(ctx context.Context, id int64) (entry, error) {
-	e := entry{Points: []Point{}, Failures: []results.Failure{}}
+	e := entry{Points: []Point{}, Failures: []insight.Failure{}}
 	var settings, schedule, roofs string
 	err := d.sql.QueryRowContext(ctx, "SELECT r.run, r.dir, r.ended, r.evaluations, r.valid, r.elapsed, r.settings, m.roofs, coalesce(s.content, 'null') FROM "+
 		rowTables+" WHERE r.id = ?", id).Scan(&e.Run, &e.Dir, &e.Ended, &e.Evaluations, &e.Valid, &e.Elapsed, &settings, &roofs, &schedule)
@@ -243,7 +244,7 @@ func (d *DB) entryOf(ctx context.Context, id int64) (entry, error) {
 		return e, d.explain(err)
 	}
 	err = d.each(ctx, "SELECT status, count, shared, reason FROM failures WHERE run = ? ORDER BY count DESC, status", id, func(scan func(...any) error) error {
-		var f results.Failure
+		var f insight.Failure
 		var status, shared string
 		if err := scan(&status, &f.Count, &shared, &f.Reason); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"tune/internal/files"
 	"tune/results"
+	"tune/results/insight"
 )
 
 // Filter says which runs to list. Fields that are "" take all.
@@ -48,7 +49,7 @@ func (d *DB) List(ctx context.Context, f Filter) ([]Row, error) {
 type Detail struct {
 	Row
 	Points      []Point           `json:"points"`
-	Failures    []results.Failure `json:"failures"`
+	Failures    []insight.Failure `json:"failures"`
 	Schedule    *results.Schedule `json:"schedule,omitempty"`
 	Comparisons []Comparison      `json:"comparisons"`
 }

@@ -29,7 +29,6 @@ type Digest struct {
 	// are serial.
 	isSerial func(space.Entry) bool
 	serial   []space.Entry // the best of those, in the same order
-	failures results.FailureTally
 }
 
 // NewDigest follows a run. isSerial reports whether an outcome is of a point with one thread; these are kept separately. It is
@@ -111,7 +110,6 @@ func (d *Digest) Record(e space.Entry) error {
 }
 
 func (d *Digest) add(e space.Entry) {
-	d.failures.Add(&e)
 	if !e.Outcome.Counts() {
 		return
 	}
@@ -136,18 +134,13 @@ func keep(best []space.Entry, e space.Entry, belongs func() bool) []space.Entry 
 	return best[:min(len(best), Kept)]
 }
 
-// Failures sums up the failures that count at the given end.
-func (d *Digest) Failures(end results.End) ([]results.Failure, error) {
-	if end.Told > 0 { // the journal has outcomes that do not count
-		run, err := results.Look(d.dir)
-		if err != nil {
-			return nil, err
-		}
-		return results.SumFailures(end.Trim(run))
+// Outcomes returns the outcomes of the whole run that count at the given end, which are read from the journal.
+func (d *Digest) Outcomes(end results.End) (results.History, error) {
+	run, err := results.Look(d.dir)
+	if err != nil {
+		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failures.Failures(), nil
+	return end.Trim(run), nil
 }
 
 // Ranking returns the best outcomes that count at the given end, and whether these are all that count; and the best with one

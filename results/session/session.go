@@ -9,10 +9,12 @@ import (
 
 	"tune/kernels"
 	"tune/results"
+	"tune/results/insight"
 	"tune/results/schedule"
 	"tune/search"
 	"tune/search/halving"
 	"tune/search/strategies"
+	"tune/search/surrogate"
 	"tune/space"
 )
 
@@ -55,8 +57,8 @@ type Report struct {
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
-	// Failures sums up the candidates that failed during the search, the most frequent kind first.
-	Failures []results.Failure
+	// Insight is what the search found out about the parameters, and about the candidates that failed; nil where Work.SearchOnly is set.
+	Insight *insight.Insight
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
 	Refused []schedule.Refusal
 }
@@ -241,10 +243,31 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		return nil, err
 	}
 	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
-	if report.Failures, err = journal.Failures(end); err != nil || o.SearchOnly {
-		return report, err
+	if o.SearchOnly {
+		return report, nil
 	}
-	return report, s.export(ctx, o, report, journal, end)
+	// What the budget pays for comes first.
+	err = s.export(ctx, o, report, journal, end)
+	return report, errors.Join(err, s.look(report, journal, end))
+}
+
+// look finds out what the search says about the parameters.
+func (s *Session) look(report *Report, journal *schedule.Digest, end results.End) error {
+	outcomes, err := journal.Outcomes(end)
+	if err == nil {
+		report.Insight, err = insight.Look(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, Learner(s.settings.Seed))
+	}
+	return err
+}
+
+// Learner learns as the model of the default strategy does.
+func Learner(seed uint64) insight.Learner {
+	return func(s *space.Space, right []space.Observation, log bool) insight.Model {
+		if m := surrogate.Learn(s, seed, right, log); m != nil {
+			return m
+		}
+		return nil
+	}
 }
 
 // check refuses what the strategy may not propose for this kernel.

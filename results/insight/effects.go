@@ -1,0 +1,122 @@
+package insight
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Effect is what a run saw of one parameter: the costs with each of its values, the value with the least cost first.
+type Effect struct {
+	Parameter string        `json:"parameter"`
+	Values    []ValueEffect `json:"values"`
+}
+
+// ValueEffect is what a run saw of the candidates with one value of a parameter.
+type ValueEffect struct {
+	Value string  `json:"value"` // as keys write it
+	Count int     `json:"count"` // of right candidates
+	Best  float64 `json:"best"`  // the least of their costs
+	// Quartiles are the costs below which a quarter, a half and three quarters of them are.
+	Quartiles [3]float64 `json:"quartiles"`
+	order     int        // among the values of the parameter
+}
+
+// Order is the place of the value among those of its parameter: by number, or by name.
+func (v ValueEffect) Order() int { return v.order }
+
+// Effects returns the effects of the parameters of which a table has right candidates with several values, those that matter most
+// first: the ones whose middle value is furthest from the best. A search does not try all values as often, and other parameters may
+// make up for a value, so that they only show where to look.
+func (t *Table) Effects() []Effect {
+	var out []Effect
+	for k, p := range t.Parameters {
+		costs := make([][]float64, len(p.Values))
+		for i := range t.Rows {
+			if r := &t.Rows[i]; r.Counts() && r.Choice(k) >= 0 {
+				costs[r.Choice(k)] = append(costs[r.Choice(k)], r.Cost)
+			}
+		}
+		effect := Effect{Parameter: p.Name}
+		for c, list := range costs {
+			if len(list) > 0 {
+				slices.Sort(list)
+				effect.Values = append(effect.Values, ValueEffect{
+					Value: p.Values[c], Count: len(list), Best: list[0], order: c,
+					Quartiles: [3]float64{quantile(list, 0.25), quantile(list, 0.5), quantile(list, 0.75)},
+				})
+			}
+		}
+		if len(effect.Values) < 2 {
+			continue
+		}
+		slices.SortStableFunc(effect.Values, func(a, b ValueEffect) int { return cmp.Compare(a.Best, b.Best) })
+		out = append(out, effect)
+	}
+	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Compare(b.matters(), a.matters()) })
+	return out
+}
+
+// matters is the distance of the middle value from the best one.
+func (e Effect) matters() float64 { return e.Values[len(e.Values)/2].Best - e.Values[0].Best }
+
+// quantile is the cost below which a share of sorted costs is.
+func quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	next := sorted[min(i+1, len(sorted)-1)]
+	// Both are scaled before the sum, because the difference of two finite costs may overflow.
+	return sorted[i]*(1-(at-float64(i))) + next*(at-float64(i))
+}
+
+// Loss is what it costs to leave one parameter at its default, as far as the outcomes of a run tell.
+type Loss struct {
+	Parameter string  `json:"parameter"`
+	Default   string  `json:"default"`
+	Count     int     `json:"count"`          // right candidates that have the default
+	Best      float64 `json:"best,omitempty"` // the least of their costs
+	// Loss is how much more that is than the least cost of all, as a part of it: 0.1 for a tenth. It is 0 where Count is, and where a
+	// cost is not above 0. The search may have tried the default seldom, so that the true loss may be less.
+	Loss float64 `json:"loss"`
+	// Chosen is the value that the best candidate has.
+	Chosen string `json:"chosen"`
+}
+
+// Losses returns the loss of each parameter that the best candidate has not at its default, the largest first and those that are not
+// known last. The defaults are the choices of a key.
+func (t *Table) Losses(defaults string) []Loss {
+	best := t.Best()
+	if best == nil {
+		return nil
+	}
+	of := map[string]string{}
+	for _, c := range choicesOf(defaults) {
+		of[c.name] = c.value
+	}
+	var out []Loss
+	for k, p := range t.Parameters {
+		value, ok := of[p.Name]
+		chosen := best.Choice(k)
+		if !ok || chosen >= 0 && p.Values[chosen] == value {
+			continue
+		}
+		l := Loss{Parameter: p.Name, Default: value}
+		if chosen >= 0 {
+			l.Chosen = p.Values[chosen]
+		}
+		for i := range t.Rows {
+			if r := &t.Rows[i]; r.Counts() && r.Choice(k) >= 0 && p.Values[r.Choice(k)] == value {
+				if l.Count++; l.Count == 1 || r.Cost < l.Best {
+					l.Best = r.Cost
+				}
+			}
+		}
+		if l.Count > 0 && best.Cost > 0 {
+			l.Loss = l.Best/best.Cost - 1
+		}
+		out = append(out, l)
+	}
+	slices.SortStableFunc(out, func(a, b Loss) int {
+		return cmp.Or(cmp.Compare(min(b.Count, 1), min(a.Count, 1)), cmp.Compare(b.Loss, a.Loss))
+	})
+	return out
+}

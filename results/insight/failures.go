@@ -1,0 +1,243 @@
+package insight
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tune/internal/plain"
+	"tune/results"
+	"tune/space"
+)
+
+// Failure sums up the candidates that failed in one way.
+type Failure struct {
+	Status space.Status `json:"status"`
+	Count  int          `json:"count"`
+	// With are the choices, as name=value, name<=value or name>=value, that all of these candidates share and no right one has: what
+	// probably made them fail. It is empty where no such condition covers all of them.
+	With []string `json:"with,omitempty"`
+	// Causes are the conditions that cover them, the one that covers most first. No right candidate meets one of them.
+	Causes []Cause `json:"causes,omitempty"`
+	// Reason is that of the candidate that was asked for first.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Cause is a condition under which candidates fail.
+type Cause struct {
+	When  []string `json:"when"`  // the choices that it consists of; all must hold
+	Count int      `json:"count"` // of the failures of that kind
+}
+
+// String writes the condition: contract=fast and tile>=64.
+func (c Cause) String() string { return strings.Join(c.When, " and ") }
+
+// failureWords are the names of some failures of a status.
+var failureWords = map[space.Status]string{
+	space.Invalid: "invalid point", space.CompileFailed: "compile error", space.WrongAnswer: "wrong answer", space.Timeout: "timeout", space.Crashed: "crash",
+}
+
+// String writes the failure in short: 37 wrong answers, all with contract=fast.
+func (f Failure) String() string {
+	text := plain.Count(f.Count, failureWords[f.Status])
+	if f.Status == space.Crashed && f.Count != 1 {
+		text = fmt.Sprintf("%d crashes", f.Count)
+	}
+	if len(f.With) > 0 {
+		return text + ", all with " + strings.Join(f.With, " and ")
+	}
+	for i, c := range f.Causes {
+		text += fmt.Sprintf(", %s%d with %s", []string{"of which ", ""}[min(i, 1)], c.Count, c)
+	}
+	return text
+}
+
+const (
+	// leastShared is the least number of failures that a condition covers.
+	leastShared = 3
+	// leastCovered is the least share of the failures of its kind.
+	leastCovered = 0.2
+	// mostCauses is how many conditions are named of a kind.
+	mostCauses = 3
+	// chance is the probability, at most, with which as many candidates that fail by chance would meet one of the conditions that are
+	// tried.
+	chance = 0.05
+	// triedTogether is how many conditions are tried in pairs: those that cover the most failures for each right candidate.
+	triedTogether = 128
+	// mostRows is how many outcomes conditions are sought in. They are then checked against all.
+	mostRows = 1 << 15
+)
+
+// choice is a parameter with a value, as keys write it.
+type choice struct{ name, value string }
+
+// choicesOf splits a key. A key that cannot be split has no choices.
+func choicesOf(key string) (out []choice) {
+	err := space.SplitKey(key, func(name, value string) { out = append(out, choice{name, value}) })
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// Failures sums up the failures of a history, the most frequent kind first. It reads the history up to three times.
+func Failures(h results.History) ([]Failure, error) {
+	var failures []Failure
+	first := map[space.Status]int{}
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return nil, err
+		}
+		for i := range r.Entries {
+			e := &r.Entries[i]
+			if e.Outcome.Status == space.OK {
+				continue
+			}
+			at := slices.IndexFunc(failures, func(f Failure) bool { return f.Status == e.Outcome.Status })
+			if at < 0 {
+				at = len(failures)
+				failures = append(failures, Failure{Status: e.Outcome.Status})
+			}
+			f := &failures[at]
+			f.Count++
+			if n, ok := first[f.Status]; !ok || e.Number < n {
+				first[f.Status], f.Reason = e.Number, e.Outcome.Reason
+			}
+		}
+	}
+	if len(failures) == 0 {
+		return nil, nil
+	}
+	t, err := Collect(h, mostRows)
+	if err != nil {
+		return nil, err
+	}
+	return failures, t.explain(failures, h)
+}
+
+// explain sorts failures, and finds their causes: in the rows, and where these are not all, it keeps what the history does not
+// contradict.
+func (t *Table) explain(failures []Failure, h results.History) error {
+	slices.SortFunc(failures, func(a, b Failure) int {
+		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Status, b.Status))
+	})
+	found := make([][]rule, len(failures))
+	for i := range failures {
+		found[i] = t.causes(failures[i].Status)
+	}
+	if t.Stride > 1 {
+		if err := t.verify(failures, found, h); err != nil {
+			return err
+		}
+	}
+	for i := range failures {
+		f := &failures[i]
+		for _, r := range found[i] {
+			c := Cause{Count: r.covers}
+			for _, one := range r.tests {
+				c.When = append(c.When, t.text(one))
+			}
+			f.Causes = append(f.Causes, c)
+		}
+		if len(f.Causes) == 1 && f.Causes[0].Count == f.Count {
+			f.With = f.Causes[0].When
+		}
+	}
+	return nil
+}
+
+// verify counts anew what rules cover, and removes those that a right candidate meets. The table has a part of the history.
+func (t *Table) verify(failures []Failure, found [][]rule, h results.History) error {
+	for i := range found {
+		for k := range found[i] {
+			found[i][k].covers = 0
+		}
+	}
+	index := make([]map[string]int32, len(t.Parameters))
+	for k, p := range t.Parameters {
+		index[k] = map[string]int32{}
+		for c, v := range p.Values {
+			index[k][v] = int32(c)
+		}
+	}
+	wrong := map[*rule]bool{}
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return err
+		}
+		for i := range r.Entries {
+			row := Row{Choices: make([]int32, len(t.Parameters))}
+			for k := range row.Choices {
+				row.Choices[k] = -1
+			}
+			for _, c := range choicesOf(r.Entries[i].Key) {
+				if k := slices.IndexFunc(t.Parameters, func(p Parameter) bool { return p.Name == c.name }); k >= 0 {
+					if at, ok := index[k][c.value]; ok {
+						row.Choices[k] = at
+					}
+				}
+			}
+			status := r.Entries[i].Outcome.Status
+			for f := range found {
+				for k := range found[f] {
+					switch one := &found[f][k]; {
+					case !one.holds(&row):
+					case status == space.OK:
+						wrong[one] = true
+					case status == failures[f].Status:
+						one.covers++
+					}
+				}
+			}
+		}
+	}
+	for f := range found {
+		var kept []rule
+		for k := range found[f] {
+			if !wrong[&found[f][k]] {
+				kept = append(kept, found[f][k])
+			}
+		}
+		found[f] = kept
+	}
+	return nil
+}
+
+// test is a condition on one parameter: that the index of its value is from lo to hi.
+type test struct {
+	parameter int
+	lo, hi    int32
+}
+
+func (c test) holds(r *Row) bool {
+	at := r.Choice(c.parameter)
+	return at >= c.lo && at <= c.hi
+}
+
+// text writes a condition.
+func (t *Table) text(c test) string {
+	p := &t.Parameters[c.parameter]
+	switch {
+	case c.lo == c.hi:
+		return p.Name + "=" + p.Values[c.lo]
+	case c.lo == 0:
+		return p.Name + "<=" + p.Values[c.hi]
+	}
+	return p.Name + ">=" + p.Values[c.lo]
+}
+
+// rule is the conjunction of one or two tests.
+type rule struct {
+	tests  []test
+	covers int // failures
+}
+
+func (r *rule) holds(row *Row) bool {
+	for _, c := range r.tests {
+		if !c.holds(row) {
+			return false
+		}
+	}
+	return true
+}

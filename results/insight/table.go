@@ -1,0 +1,184 @@
+package insight
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"tune/results"
+	"tune/space"
+)
+
+// Table holds outcomes of a run in columns.
+type Table struct {
+	Parameters []Parameter
+	Rows       []Row // by number
+	// Seen is how many outcomes the run has. Where it is more than the rows, each Stride-th one is a row.
+	Seen, Stride int
+}
+
+// Parameter is what the keys of a run say of a parameter.
+type Parameter struct {
+	Name   string
+	Values []string // that occur, as keys write them: numbers in their order, others by name
+	// Numbers are the values as numbers; nil where one of them is none.
+	Numbers []float64
+}
+
+// Row is an outcome.
+type Row struct {
+	Number  int
+	Status  space.Status
+	Reduced bool    // whether its fidelity is reduced, so that its cost does not compare
+	Cost    float64 // where it is right
+	Elapsed float64 // seconds
+	// Choices has the index of the value of each parameter, −1 where the parameter has none. Parameters that were first seen
+	// after the row may be missing at its end.
+	Choices []int32
+}
+
+// Counts reports whether the row is right and of full fidelity; see space.Outcome.
+func (r *Row) Counts() bool { return r.Status == space.OK && !r.Reduced }
+
+// Choice returns the index of the value of parameter k, −1 where it has none.
+func (r *Row) Choice(k int) int32 {
+	if k < len(r.Choices) {
+		return r.Choices[k]
+	}
+	return -1
+}
+
+// Key writes the choices of a row.
+func (t *Table) Key(r *Row) string {
+	var key []byte
+	for k, p := range t.Parameters {
+		if c := r.Choice(k); c >= 0 {
+			if len(key) > 0 {
+				key = append(key, ' ')
+			}
+			key = append(append(append(key, p.Name...), '='), p.Values[c]...)
+		}
+	}
+	return string(key)
+}
+
+// Collect reads a history into a table of at most the given number of rows.
+func Collect(h results.History, most int) (*Table, error) {
+	t := &Table{Stride: 1}
+	index := map[string]int{}
+	var values []map[string]int32
+	var choices []int32
+	for r, err := range h.Rounds() {
+		if err != nil {
+			return t, err
+		}
+		for i := range r.Entries {
+			e := &r.Entries[i]
+			t.Seen++
+			if e.Number%t.Stride != 0 {
+				continue
+			}
+			choices = choices[:0]
+			for range values {
+				choices = append(choices, -1)
+			}
+			// A key that cannot be split has no choices.
+			_ = space.SplitKey(e.Key, func(name, value string) {
+				k, ok := index[name]
+				if !ok {
+					k = len(values)
+					index[name], values = k, append(values, map[string]int32{})
+					t.Parameters, choices = append(t.Parameters, Parameter{Name: name}), append(choices, -1)
+				}
+				c, ok := values[k][value]
+				if !ok {
+					c = int32(len(values[k]))
+					values[k][value] = c
+					t.Parameters[k].Values = append(t.Parameters[k].Values, value)
+				}
+				choices[k] = c
+			})
+			t.Rows = append(t.Rows, Row{
+				Number: e.Number, Status: e.Outcome.Status, Reduced: e.Outcome.Fidelity != 0, Cost: e.Outcome.Cost, Elapsed: e.Elapsed,
+				Choices: slices.Clone(choices),
+			})
+			if len(t.Rows) > most {
+				t.Stride *= 2
+				t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Number%t.Stride != 0 })
+			}
+		}
+	}
+	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
+	t.order()
+	return t, nil
+}
+
+// order sorts the values of each parameter.
+func (t *Table) order() {
+	for k := range t.Parameters {
+		p := &t.Parameters[k]
+		numbers := make([]float64, 0, len(p.Values))
+		for _, v := range p.Values {
+			if x, err := strconv.ParseFloat(v, 64); err == nil && space.Finite(x) {
+				numbers = append(numbers, x)
+			}
+		}
+		allNumbers := len(numbers) == len(p.Values)
+		order := make([]int32, len(p.Values))
+		for i := range order {
+			order[i] = int32(i)
+		}
+		slices.SortFunc(order, func(a, b int32) int {
+			if allNumbers && numbers[a] != numbers[b] {
+				return cmp.Compare(numbers[a], numbers[b])
+			}
+			return cmp.Compare(p.Values[a], p.Values[b])
+		})
+		to, sorted := make([]int32, len(order)), make([]string, len(order))
+		if allNumbers {
+			p.Numbers = make([]float64, len(order))
+		}
+		for at, was := range order {
+			to[was], sorted[at] = int32(at), p.Values[was]
+			if allNumbers {
+				p.Numbers[at] = numbers[was]
+			}
+		}
+		p.Values = sorted
+		for i := range t.Rows {
+			if c := t.Rows[i].Choice(k); c >= 0 {
+				t.Rows[i].Choices[k] = to[c]
+			}
+		}
+	}
+}
+
+// Best returns the row with the least cost, the first of equal ones; nil where no row counts.
+func (t *Table) Best() (best *Row) {
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Counts() && (best == nil || r.Cost < best.Cost) {
+			best = r
+		}
+	}
+	return best
+}
+
+// columns are the parameters of the rows that count.
+func (t *Table) columns() (columns []column, costs []float64) {
+	var rows []*Row
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Counts() {
+			rows, costs = append(rows, r), append(costs, r.Cost)
+		}
+	}
+	for k, p := range t.Parameters {
+		ordinals := make([]int, len(rows))
+		for i, r := range rows {
+			ordinals[i] = int(r.Choice(k))
+		}
+		if c, varied := newColumn(p.Name, ordinals, len(p.Values)); varied {
+			columns = append(columns, c)
+		}
+	}
+	return columns, costs
+}

@@ -1,0 +1,104 @@
+package surrogate
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tune/space"
+)
+
+// Model is what the strategy learns of right outcomes: the same process with the same beliefs about its hyper-parameters, for those
+// who want to know which parameters matter. It differs in two ways. It learns the logarithms of the costs without flattening the bad
+// ones, and failures are left out, so that it describes what right points cost.
+type Model struct {
+	enc     *encoder
+	process *process
+	alpha   []float64 // weight of each observed point
+	mean    float64
+	scale   float64
+}
+
+// LeastLearned is the least number of right outcomes that a model is learned from.
+const LeastLearned = 8
+
+// Learn learns a model of the space from right outcomes; others are left out. Costs must be above 0 where log says that their
+// logarithms are learned. It returns nil for fewer than LeastLearned points, and where all costs are the same. Of many outcomes it
+// takes the best ones and a sample of the others, as the strategy does; the seed decides which.
+func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) *Model {
+	var right []space.Observation
+	for _, o := range seen {
+		if o.Outcome.Counts() && (!log || o.Outcome.Cost > 0) {
+			right = append(right, o)
+		}
+	}
+	if len(right) < LeastLearned {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x6d6f64656c))
+	right = half(right, observedMost, rng)
+	m := &Model{enc: newEncoder(s)}
+	x, y := make([][]float64, len(right)), make([]float64, len(right))
+	for i, o := range right {
+		x[i], y[i] = m.enc.encode(o.Point), o.Outcome.Cost
+		if log {
+			y[i] = math.Log(y[i])
+		}
+	}
+	least, most := slices.Min(y), slices.Max(y)
+	for _, v := range y {
+		m.mean += v / float64(len(y))
+	}
+	for i := range y {
+		y[i] -= m.mean
+		m.scale += y[i] * y[i] / float64(len(y))
+	}
+	if m.scale = math.Sqrt(m.scale); !(least < most) || !(m.scale > 0) || math.IsInf(m.scale, 0) {
+		return nil
+	}
+	for i := range y {
+		y[i] /= m.scale
+	}
+	b := newBelief(m.enc.switches)
+	m.process = newProcess(m.enc.group, fit(x, y, m.enc.group, b, b.hyper(), firstSteps))
+	for _, v := range x {
+		m.process.observe(m.process.scaled(v))
+	}
+	m.alpha = m.process.solve(m.process.whiten(y))
+	return m
+}
+
+// half returns n observations: the better half of them the best, the others a sample of the rest; or all.
+func half(all []space.Observation, n int, rng *rand.Rand) []space.Observation {
+	if len(all) <= n {
+		return all
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b space.Observation) int { return cmp.Compare(a.Outcome.Cost, b.Outcome.Cost) })
+	rest := all[n/2:]
+	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	return all[:n]
+}
+
+// Predict returns the cost that the model expects of a point, or its logarithm where it learned logarithms.
+func (m *Model) Predict(p space.Point) float64 {
+	x := m.process.scaled(m.enc.encode(p))
+	sum := 0.0
+	for i, a := range m.alpha {
+		sum += a * m.process.kernel(x, m.process.x[i])
+	}
+	return m.mean + m.scale*sum
+}
+
+// solve solves Lᵀ·α = z.
+func (g *process) solve(z []float64) []float64 {
+	alpha := slices.Clone(z)
+	for i := len(alpha) - 1; i >= 0; i-- {
+		alpha[i] /= g.chol[i][i]
+		for j := range i {
+			alpha[j] -= g.chol[i][j] * alpha[i]
+		}
+	}
+	return alpha
+}
