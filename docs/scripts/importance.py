@@ -15,7 +15,7 @@ import sys
 import warnings
 
 import optuna
-from optuna.distributions import CategoricalDistribution, IntDistribution
+from optuna.distributions import IntDistribution
 
 warnings.simplefilter("ignore")
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -33,11 +33,10 @@ def spearman(a, b):
     return top / bottom if bottom else 0.0
 
 
-def fanova(run, points, values, names, categorical):
+def fanova(run, points, values, names):
     study = optuna.create_study()
     distributions = {
-        name: CategoricalDistribution(list(range(run["sizes"][i]))) if categorical else IntDistribution(0, run["sizes"][i] - 1)
-        for i, name in enumerate(run["names"]) if name in names
+        name: IntDistribution(0, run["sizes"][i] - 1) for i, name in enumerate(run["names"]) if name in names
     }
     for p, v in zip(points, values):
         params = {name: max(p[i], 0) for i, name in enumerate(run["names"]) if name in names}
@@ -82,8 +81,7 @@ def main():
     print("| evals | what | mean | standard error |\n| --- | --- | --- | --- |")
     evals = sorted({r["evals"] for r in report["overall"]})
     methods = {
-        "Optuna fANOVA": lambda *a: fanova(*a, categorical=False),
-        "Optuna fANOVA, categorical": lambda *a: fanova(*a, categorical=True),
+        "Optuna fANOVA": fanova,
         "PED-ANOVA": ped_anova,
     }
     for n in evals:

@@ -63,12 +63,16 @@ func (t *Table) causes(status space.Status) (rules []rule) {
 	for i := range failed {
 		left.add(i)
 	}
-	share := float64(len(failed)) / float64(len(failed)+len(right))
 	least := max(leastShared, int(math.Ceil(leastCovered*float64(len(failed)))))
 	parameters := float64(len(t.Parameters))
-	// surprising reports whether covering n failures and nothing right is unlikely by chance, for rules of so many tests.
+	// surprising reports whether covering n failures and nothing right is unlikely by chance, for rules of so many tests: whether n
+	// rows that are drawn from all of them would all be failures.
 	surprising := func(n, size int) bool {
-		return n >= least && float64(n)*math.Log(share)+float64(size)*math.Log(parameters) <= math.Log(chance)
+		p := float64(size) * math.Log(parameters)
+		for i := range n {
+			p += math.Log(float64(len(failed)-i) / float64(len(failed)+len(right)-i))
+		}
+		return n >= least && p <= math.Log(chance)
 	}
 	for len(rules) < mostCauses {
 		one, n := bestTest(tests, left)

@@ -81,44 +81,41 @@ func choicesOf(key string) (out []choice) {
 	return out
 }
 
-// Failures sums up the failures of a history, the most frequent kind first. It reads the history up to three times.
+// Failures sums up the failures of a history, the most frequent kind first.
 func Failures(h results.History) ([]Failure, error) {
-	var failures []Failure
-	first := map[space.Status]int{}
-	for r, err := range h.Rounds() {
-		if err != nil {
-			return nil, err
-		}
-		for i := range r.Entries {
-			e := &r.Entries[i]
-			if e.Outcome.Status == space.OK {
-				continue
-			}
-			at := slices.IndexFunc(failures, func(f Failure) bool { return f.Status == e.Outcome.Status })
-			if at < 0 {
-				at = len(failures)
-				failures = append(failures, Failure{Status: e.Outcome.Status})
-			}
-			f := &failures[at]
-			f.Count++
-			if n, ok := first[f.Status]; !ok || e.Number < n {
-				first[f.Status], f.Reason = e.Number, e.Outcome.Reason
-			}
-		}
-	}
-	if len(failures) == 0 {
-		return nil, nil
-	}
 	t, err := Collect(h, mostRows)
 	if err != nil {
 		return nil, err
 	}
-	return failures, t.explain(failures, h)
+	return t.Failures(h)
 }
 
-// explain sorts failures, and finds their causes: in the rows, and where these are not all, it keeps what the history does not
-// contradict.
-func (t *Table) explain(failures []Failure, h results.History) error {
+// count adds an outcome that is not right.
+func (t *Table) count(e *space.Entry) {
+	at := slices.IndexFunc(t.failed, func(f failed) bool { return f.Status == e.Outcome.Status })
+	if at < 0 {
+		at = len(t.failed)
+		t.failed = append(t.failed, failed{Failure{Status: e.Outcome.Status, Reason: e.Outcome.Reason}, e.Number})
+	}
+	f := &t.failed[at]
+	if f.Count++; e.Number < f.first {
+		f.first, f.Reason = e.Number, e.Outcome.Reason
+	}
+}
+
+// failed counts the failures of a kind.
+type failed struct {
+	Failure
+	first int // its number
+}
+
+// Failures sums up the failures of the history that the table is of, the most frequent kind first. The history is read again where the
+// rows are a part of it: what they say must hold for all.
+func (t *Table) Failures(h results.History) ([]Failure, error) {
+	var failures []Failure
+	for _, f := range t.failed {
+		failures = append(failures, f.Failure)
+	}
 	slices.SortFunc(failures, func(a, b Failure) int {
 		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Status, b.Status))
 	})
@@ -126,9 +123,9 @@ func (t *Table) explain(failures []Failure, h results.History) error {
 	for i := range failures {
 		found[i] = t.causes(failures[i].Status)
 	}
-	if t.Stride > 1 {
+	if t.Stride > 1 && len(failures) > 0 {
 		if err := t.verify(failures, found, h); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i := range failures {
@@ -144,7 +141,7 @@ func (t *Table) explain(failures []Failure, h results.History) error {
 			f.With = f.Causes[0].When
 		}
 	}
-	return nil
+	return failures, nil
 }
 
 // verify counts anew what rules cover, and removes those that a right candidate meets. The table has a part of the history.

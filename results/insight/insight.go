@@ -41,7 +41,7 @@ func Look(h results.History, s *space.Space, defaults string, learn Learner) (*I
 		return nil, err
 	}
 	in := t.Look(s, defaults, learn)
-	in.Failures, err = Failures(h)
+	in.Failures, err = t.Failures(h)
 	return in, err
 }
 

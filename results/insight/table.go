@@ -15,6 +15,7 @@ type Table struct {
 	Rows       []Row // by number
 	// Seen is how many outcomes the run has. Where it is more than the rows, each Stride-th one is a row.
 	Seen, Stride int
+	failed       []failed // all of them, by kind
 }
 
 // Parameter is what the keys of a run say of a parameter.
@@ -75,6 +76,9 @@ func Collect(h results.History, most int) (*Table, error) {
 		for i := range r.Entries {
 			e := &r.Entries[i]
 			t.Seen++
+			if e.Outcome.Status != space.OK {
+				t.count(e)
+			}
 			if e.Number%t.Stride != 0 {
 				continue
 			}
