@@ -123,11 +123,7 @@ func (h *Host) Roofs(ctx context.Context, again bool, observe func(done, total i
 		return Roofs{}, err
 	}
 	path := roofsPath(dir)
-	var known Roofs
-	// What cannot be read is measured again.
-	if text, err := os.ReadFile(path); err != nil || json.Unmarshal(text, &known) != nil {
-		known = Roofs{}
-	}
+	known := readRoofs(path)
 	if len(known.Roofs) > 0 && !again {
 		return known, nil
 	}
@@ -141,6 +137,27 @@ func (h *Host) Roofs(ctx context.Context, again bool, observe func(done, total i
 	// A cache that is read-only is no reason to fail: they are measured again the next time.
 	_ = files.Write(path, append(text, '\n'))
 	return known, nil
+}
+
+// KeptRoofs returns the roofs that were measured before; none where there are none. It measures nothing.
+func (h *Host) KeptRoofs(ctx context.Context) Roofs {
+	tools, err := h.Toolchain(ctx)
+	if err != nil {
+		return Roofs{}
+	}
+	dir, err := tools.CacheDir()
+	if err != nil {
+		return Roofs{}
+	}
+	return readRoofs(roofsPath(dir))
+}
+
+// readRoofs reads kept roofs. What cannot be read counts as not there, and is measured again.
+func readRoofs(path string) (known Roofs) {
+	if text, err := os.ReadFile(path); err != nil || json.Unmarshal(text, &known) != nil {
+		return Roofs{}
+	}
+	return known
 }
 
 // roofsVersion changes where the same loops are measured in another way.

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/internal/cpu"
+	"tune/internal/files"
+	"tune/kernels"
+	"tune/kernels/native"
+	"tune/results"
+	"tune/results/report"
+	"tune/results/session"
+	"tune/sim"
+	"tune/space"
+)
+
+// reportFormats are the forms of a report.
+var reportFormats = []string{"html", "md"}
+
+func (a *app) reportCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Show runs in one HTML file, or as Markdown",
+		Long: `report writes one HTML file that opens offline: what was tuned and where, how to reproduce it, every outcome over evaluations and over
+time, the distribution of the costs, which parameters mattered, the costs by value and by pair, the failures with their causes, what was
+compared at the end, and the winning program. RUN is the directory of a run, a folder of runs such as that of a library, or a file of
+measurements. Several are shown together; a run that is damaged is shown as far as it can be read.
+
+With --format md it prints a summary for a pull request. Nothing is run, and nothing of the run is changed.`,
+		Example: `  tune report runs/treehash-20260102-150405-1 -o report.html
+  tune report runs/a runs/b -o both.html
+  tune report convolution.json.gz -o convolution.html
+  tune report runs/treehash-20260102-150405-1 --format md`,
+		Args: cobra.ArbitraryArgs,
+	}
+	output := c.Flags().StringP("output", "o", "", "`file` to write; an existing one is replaced. Without it, standard output has the report")
+	format := c.Flags().String("format", "html", "`form` of the report: html or md")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(errors.New("tune report needs the directory of a run, or a file of measurements: tune report RUN... -o report.html"))
+		}
+		if !slices.Contains(reportFormats, *format) {
+			return usage(fmt.Errorf("--format: %q: want %s", *format, strings.Join(reportFormats, " or ")))
+		}
+		if *output == "" && *format == "html" && a.shown {
+			return usage(errors.New("-o is missing: a page of HTML is of no use on a terminal, so give the file to write"))
+		}
+		page := report.Page{Version: tune.Version()}
+		done := a.working("reading the runs")
+		for _, arg := range args {
+			runs, err := a.reported(arg)
+			if err != nil {
+				done()
+				return err
+			}
+			page.Runs = append(page.Runs, runs...)
+		}
+		done()
+		var text bytes.Buffer
+		write := page.HTML
+		if *format == "md" {
+			write = page.Markdown
+		}
+		if err := write(&text); err != nil {
+			return err
+		}
+		if *output == "" {
+			_, err := a.raw.Write(text.Bytes())
+			return err
+		}
+		return files.Stream(*output, false, func(w io.Writer) error {
+			_, err := w.Write(text.Bytes())
+			return err
+		})
+	}
+	return c
+}
+
+// mostReported is how many runs of a folder are shown: the newest.
+const mostReported = 64
+
+// reported reads the runs that an argument names.
+func (a *app) reported(arg string) ([]*report.Run, error) {
+	if err := absent(arg); err != nil {
+		return nil, err
+	}
+	o := a.reportOptions()
+	info, err := os.Stat(arg)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir() && filepath.Base(arg) == tune.ScheduleName:
+		arg = filepath.Dir(arg)
+	case !info.IsDir() && filepath.Base(arg) == "manifest.json":
+		return a.reported(filepath.Dir(arg))
+	case !info.IsDir():
+		run, err := report.Measurements(arg, o)
+		if err != nil {
+			return nil, err
+		}
+		return []*report.Run{run}, nil
+	}
+	if isRunDir(arg) || hasJournal(arg) {
+		return []*report.Run{report.Open(arg, o)}, nil
+	}
+	var runs []*report.Run
+	for _, dir := range []string{arg, filepath.Join(arg, "runs")} {
+		list, err := results.List(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range list[:min(len(list), mostReported)] {
+			runs = append(runs, report.Open(l.Dir, o))
+		}
+	}
+	if len(runs) == 0 {
+		return nil, usage(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
+	}
+	return runs, nil
+}
+
+// hasJournal reports whether a directory has the journal of a run, perhaps without its settings.
+func hasJournal(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, results.JournalName))
+	return err == nil
+}
+
+// reportOptions say how runs are read for a page.
+func (a *app) reportOptions() report.Options {
+	return report.Options{Space: a.spaceOfRun, Learn: session.Learner(1), Explain: a.explainForPage}
+}
+
+// spaceOfRun returns the space of the kernel of a run. It runs nothing of the run.
+func (a *app) spaceOfRun(dir string) (*space.Space, error) {
+	look, err := results.Look(dir)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.catalog(false).OfRun(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer a.end(found)
+	k, err := found.Table.Lookup(look.Settings.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, look.Settings.Shape)
+	if err != nil {
+		return nil, err
+	}
+	p, err := k.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	if s := p.Space(); s.Fingerprint() == look.Settings.SpaceFingerprint {
+		return s, nil
+	}
+	return nil, errors.New("the kernel has another space now")
+}
+
+// explainForPage adds what depends on the kind of kernel: how a program uses the machine that tune simulates, and how near to the roofs of
+// this processor a kernel in C is, where they were measured before.
+func (a *app) explainForPage(dir string, r *report.Run) {
+	for _, artifact := range r.Schedule.Artifacts {
+		if !strings.HasSuffix(artifact.Name, ".program.json") {
+			continue
+		}
+		text, err := files.In(dir).Read(artifact.Name, 1<<28)
+		if err != nil {
+			continue // the page of the run says so of the schedule
+		}
+		if program, err := sim.Read(bytes.NewReader(text)); err == nil && program.StraightLine() {
+			r.Usage = usageOf(program)
+		}
+	}
+	a.roofline(dir, r)
+}
+
+// usageOf is what a program uses of the machine.
+func usageOf(p *sim.Program) *report.Usage {
+	used, bound := sim.Utilisation(p, nil), sim.LowerBound(p)
+	u := &report.Usage{Bound: bound.Cycles, Limiting: bound.Limiter()}
+	for e := sim.Engine(0); e < sim.NumEngines; e++ {
+		if e != sim.Debug {
+			u.Units, u.Limits, u.Bounds = append(u.Units, e.String()), append(u.Limits, sim.SlotLimit[e]), append(u.Bounds, bound.PerEngine[e])
+		}
+	}
+	for _, cycle := range used.PerCycle {
+		var slots []uint8
+		for e := sim.Engine(0); e < sim.NumEngines; e++ {
+			if e != sim.Debug {
+				slots = append(slots, cycle[e])
+			}
+		}
+		u.Cycles = append(u.Cycles, slots)
+	}
+	return u
+}
+
+// roofline places a kernel in C below the roofs of this processor, where these are known and the run was made on one like it.
+func (a *app) roofline(dir string, r *report.Run) {
+	s := r.Schedule
+	threads := 0
+	for _, artifact := range s.Artifacts {
+		var b builtWith
+		if !strings.HasSuffix(artifact.Name, ".build.json") {
+			continue
+		}
+		if text, err := files.In(dir).Read(artifact.Name, files.Settings); err == nil && json.Unmarshal(text, &b) == nil {
+			threads = max(b.Threads, 1)
+		}
+	}
+	here := results.ThisMachine()
+	if threads == 0 || s.Machine.CPU != here.CPU || s.Machine.Arch != here.Arch {
+		return
+	}
+	roofs := a.host.KeptRoofs(context.Background())
+	r.Limits = limitWords(s, threads, roofs.Roofs, cpu.CacheSizes())
+	flops, isFlops := space.FindMetric(s.Metrics, space.MetricGFLOPS)
+	if ops, ok := space.FindMetric(s.Metrics, space.MetricGOPS); !isFlops && ok {
+		flops = ops
+	}
+	bytes, ok := space.FindMetric(s.Metrics, space.MetricGBS)
+	if !ok || flops == 0 {
+		return
+	}
+	f := &report.Roofline{Intensity: flops / bytes, Reached: flops, Unit: "GOP/s"}
+	wanted := func(one native.Roof) bool { return one.Unit == "GOP/s" }
+	if isFlops {
+		f.Unit, wanted = "GFLOP/s", func(one native.Roof) bool { return one.Kind == "f32" }
+	}
+	for _, one := range roofs.Roofs {
+		most := one.Rate / 1e9 * float64(threads)
+		switch {
+		case wanted(one) && most > f.Peak.Most:
+			f.Peak = report.Roof{Name: one.Kind, Most: most}
+		case one.Kind == "read":
+			f.Memory = append(f.Memory, report.Roof{Name: one.Level, Most: most})
+		}
+	}
+	r.Roofline = f
+}

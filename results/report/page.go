@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tune/internal/plain"
+	"tune/results/insight"
+)
+
+//go:embed page.tmpl style.css script.js live.js
+var assets embed.FS
+
+func asset(name string) string {
+	text, err := assets.ReadFile(name)
+	if err != nil {
+		panic(err) // it is part of this package
+	}
+	return string(text)
+}
+
+// templates are those of page.tmpl.
+var templates = template.Must(template.New("report").Funcs(template.FuncMap{
+	"line":    plain.Line,
+	"number":  plain.Number,
+	"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
+	"join":    func(words []string, by string) string { return strings.Join(words, by) },
+	"date":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+	"base":    filepath.Base,
+}).ParseFS(assets, "page.tmpl"))
+
+// Page is a report on some runs.
+type Page struct {
+	Version string // of tune
+	Runs    []*Run
+}
+
+// view is what the template of a run sees.
+type view struct {
+	*Run
+	Charts Charts
+	ID     string
+}
+
+func viewOf(r *Run, id string, runs int) view { return view{r, r.draw(runs), id} }
+
+// document is what the template of a page sees.
+type document struct {
+	Page
+	Views   []view
+	Overlay template.HTML
+	Style   template.CSS
+	Script  template.JS
+	Policy  string
+	Title   string
+}
+
+// HTML writes the page as one file that needs no other.
+func (p Page) HTML(w io.Writer) error {
+	script := asset("script.js")
+	sum := sha256.Sum256([]byte(script))
+	d := document{
+		Page: p, Style: template.CSS(asset("style.css")), Script: template.JS(script),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
+	}
+	for i, r := range p.Runs {
+		d.Views = append(d.Views, viewOf(r, fmt.Sprintf("run%d", i+1), len(p.Runs)))
+	}
+	d.Title, d.Overlay = p.title(), p.overlay()
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, "document", d); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (p Page) title() string {
+	if len(p.Runs) == 1 {
+		return "tune: " + plain.Line(p.Runs[0].Title())
+	}
+	return "tune: " + plain.Count(len(p.Runs), "run")
+}
+
+// overlay draws several runs together if their costs compare.
+func (p Page) overlay() template.HTML {
+	if len(p.Runs) < 2 {
+		return ""
+	}
+	for _, r := range p.Runs {
+		if r.Unit != p.Runs[0].Unit || r.Settings.Kernel != p.Runs[0].Settings.Kernel || r.Settings.Shape != p.Runs[0].Settings.Shape {
+			return ""
+		}
+	}
+	return overlay(p.Runs)
+}
+
+// Evaluated is how many outcomes there are.
+func (r *Run) Evaluated() string { return plain.Number(float64(r.Table.Seen)) }
+
+// Spent is the time of the run in words.
+func (r *Run) Spent() string { return fmt.Sprintf("%.1f %s", r.Elapsed, r.seconds()) }
+
+// Words writes a cost.
+func (r *Run) Words(cost float64) string { return r.Unit.Words(cost) }
+
+// Interval writes a confidence interval of a ratio; "" for none.
+func Interval(low *[2]float64) string {
+	if low == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f to %.3f", low[0], low[1])
+}
+
+// Finalist is a row of the comparison at the end of a run.
+type Finalist struct {
+	Name, Key, Cost, Ratio, Interval string
+	Pairs                            int
+}
+
+// Finalists are what the end of a run compared.
+func (r *Run) Finalists() (out []Finalist) {
+	s := r.Schedule
+	if s == nil {
+		return nil
+	}
+	add := func(name, key string, cost, ratio float64, interval *[2]float64, pairs int) {
+		f := Finalist{Name: name, Key: key, Cost: r.Unit.Words(cost), Interval: Interval(interval), Pairs: pairs}
+		if ratio > 0 {
+			f.Ratio = fmt.Sprintf("%.3f×", ratio)
+		}
+		out = append(out, f)
+	}
+	add("exported", s.Key, s.Cost, s.Ratio, s.RatioInterval, s.Pairs)
+	if s.Baseline.Key != "" && s.Baseline.Key != s.Key {
+		add("baseline", s.Baseline.Key, s.Baseline.Cost, 1, nil, 0)
+	}
+	if c := s.Closest; c != nil {
+		add("closest", c.Key, c.Cost, c.Ratio, c.RatioInterval, c.Pairs)
+	}
+	return out
+}
+
+// Shares are the rows of the table of importance.
+func (r *Run) Shares() []insight.Share {
+	shares := r.Insight.Measured
+	if r.Insight.Learned != nil {
+		shares = *r.Insight.Learned
+	}
+	var out []insight.Share
+	for _, s := range append(append(out, shares.Single...), shares.Pairs...) {
+		if s.Share >= 0.005 {
+			out = append(out, s)
+		}
+	}
+	return out
+}

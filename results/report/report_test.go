@@ -1,0 +1,368 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/results"
+	"tune/results/report"
+	"tune/results/session"
+	"tune/space"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// create makes the directory of a run with outcomes.
+func create(t testing.TB, dir string, s results.Settings, entries []space.Entry) {
+	t.Helper()
+	run, err := results.Create(dir, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Journal.Batch(space.Batch{Number: 0, First: 0, Count: len(entries)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := run.Journal.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run.Journal.End(results.End{Why: "evaluations spent", Elapsed: float64(len(entries)) / 10}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func settings() results.Settings {
+	return results.Settings{
+		ToolVersion: "1.2.3", Kernel: "blur", KernelVersion: "3", Shape: "n=512", Unit: "ns", SpaceFingerprint: "f", Strategy: "auto", Seed: 7, Jobs: 1,
+		Baseline: results.Preset{Name: "plain", Key: "tile=4 unroll=1 contract=off"}, Created: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC),
+		Machine: results.Machine{OS: "linux", Arch: "amd64", CPU: "Example CPU", Cores: 4},
+	}
+}
+
+// outcomes makes n of them: those with contract=fast are wrong.
+func outcomes(n int) []space.Entry {
+	var out []space.Entry
+	for i := range n {
+		tile, unroll := 1<<(i%6), 1+i/6%4
+		contract := []string{"off", "on", "fast"}[i/24%3]
+		e := space.Entry{
+			Number: i, Key: fmt.Sprintf("tile=%d unroll=%d contract=%s", tile, unroll, contract), Elapsed: float64(i+1) / 10,
+			Outcome: space.Outcome{Status: space.OK, Cost: 1e6 * (1 + math.Abs(float64(tile-8)) + float64(unroll)/8 + float64(i%7)/100)},
+		}
+		if contract == "fast" {
+			e.Outcome = space.Fail(space.WrongAnswer, "out[3] is 2, want 1")
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func page(t testing.TB, runs ...*report.Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := (report.Page{Version: "1.2.3", Runs: runs}).HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func markdown(t testing.TB, runs ...*report.Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := (report.Page{Version: "1.2.3", Runs: runs}).Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// drawings checks that each drawing of a page is well-formed XML without lost numbers, and returns them.
+func drawings(t testing.TB, html string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(html, -1)
+	for _, one := range found {
+		d := xml.NewDecoder(strings.NewReader(one))
+		for {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("a drawing is no XML: %v\n%.300s", err, one)
+			}
+		}
+		if strings.Contains(one, "NaN") || strings.Contains(one, "Inf\"") {
+			t.Errorf("a drawing has lost numbers: %.300s", one)
+		}
+	}
+	return found
+}
+
+// offline checks that a page asks for nothing from elsewhere.
+func offline(t testing.TB, html string) {
+	t.Helper()
+	for _, bad := range []string{"src=", "href=\"http", "url(", "@import", "<link"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is other than before; go test ./results/report -update writes it:\n%s", path, got)
+	}
+}
+
+func TestReport(t *testing.T) {
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir()) // so that the page has the same name of a run everywhere
+	create(t, "blur-1", settings(), outcomes(144))
+	r := report.Open("blur-1", report.Options{})
+	if len(r.Problems) > 0 {
+		t.Errorf("problems: %q", r.Problems)
+	}
+	html := page(t, r)
+	offline(t, html)
+	if again := page(t, report.Open("blur-1", report.Options{})); again != html {
+		t.Error("the same run gives another page")
+	}
+	got := drawings(t, html)
+	for _, want := range []string{
+		"blur n=512", "48 wrong answers, all with contract=fast", "contract=fast</span> (48)", `data-outcomes="144"`, "1.13 ms", "Example CPU", "2026-01-02 15:04 UTC",
+		"Costs over evaluations", "Costs over time", "Distribution", "Importance", "Best costs of a pair", "▲ best", "out[3] is 2, want 1", "seed 7",
+		"What it costs to leave one parameter at its default",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if n := strings.Count(got[0], "<circle"); n < 90 {
+		t.Errorf("the first drawing has %d marks", n)
+	}
+	golden(t, filepath.Join(testdata, "blur.md"), markdown(t, r))
+	golden(t, filepath.Join(testdata, "evaluations.svg"), got[0])
+}
+
+// What is wrong with a run is said, and the rest is there.
+func TestProblems(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	failed := outcomes(144)
+	for i := range failed {
+		failed[i].Outcome = space.Fail(space.Crashed, "signal 11")
+	}
+	create(t, at("empty"), settings(), nil)
+	create(t, at("one"), settings(), outcomes(1))
+	create(t, at("failures"), settings(), failed)
+	create(t, at("damaged"), settings(), outcomes(144))
+	create(t, at("no settings"), settings(), outcomes(24))
+	create(t, at("schedule"), settings(), outcomes(24))
+	damage := func(path string, change func([]byte) []byte) {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, change(text), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage(filepath.Join(at("damaged"), results.JournalName), func(b []byte) []byte {
+		b[len(b)/2] ^= 0x20
+		return b
+	})
+	if err := os.Remove(filepath.Join(at("no settings"), results.SettingsName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(at("schedule"), "best.json"), []byte(`{"format": 1, "kernel": 7}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"empty": "there is no outcome yet", "one": "there is one outcome", "failures": "no candidate was right: all 144 outcomes failed",
+		"damaged": "this run is damaged", "no settings": "this run is damaged", "schedule": "the schedule cannot be read", "not there": "this run is damaged",
+	} {
+		r := report.Open(at(name), report.Options{Learn: session.Learner(1)})
+		html := page(t, r)
+		drawings(t, html)
+		if !strings.Contains(html, want) {
+			t.Errorf("%s: the page does not say %q: %q", name, want, r.Problems)
+		}
+		if !strings.Contains(markdown(t, r), want) {
+			t.Errorf("%s: Markdown does not say %q", name, want)
+		}
+		if name == "damaged" && (r.Table.Seen == 0 || !strings.Contains(html, "<svg")) {
+			t.Error("what comes before the damage is not shown")
+		}
+		if name == "failures" && !strings.Contains(html, "signal 11") {
+			t.Error("the failures are not shown")
+		}
+	}
+	// All of them on one page.
+	var all []*report.Run
+	for _, name := range []string{"empty", "one", "failures", "damaged", "no settings", "schedule"} {
+		all = append(all, report.Open(at(name), report.Options{}))
+	}
+	drawings(t, page(t, all...))
+}
+
+// Names of others are text, wherever they stand.
+func TestHostile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `<script>alert("dir")</script>`)
+	s := settings()
+	const evil = `<img/src=x/onerror=alert(1)>"'&` + "`|"
+	s.Kernel, s.Shape, s.Machine.CPU = evil, `</title><script>alert(2)</script>`, "</style><script>"
+	var entries []space.Entry
+	for i := range 60 {
+		e := space.Entry{Number: i, Key: fmt.Sprintf(`p=<script>alert(%d)</script> q=%s%d`, i%5, `"><svg/onload=alert(1)>`, i%4), Elapsed: float64(i + 1)}
+		e.Outcome = space.Outcome{Status: space.OK, Cost: float64(1 + i*i%17)}
+		if i%5 == 4 {
+			e.Outcome = space.Fail(space.WrongAnswer, "</td><script>alert(3)</script>\u202e\x1b[31m")
+		}
+		entries = append(entries, e)
+	}
+	create(t, dir, s, entries)
+	r := report.Open(dir, report.Options{})
+	r.SourceName, r.Source = "</summary><script>", "</pre><script>alert(4)</script>"
+	html := page(t, r, r)
+	drawings(t, html)
+	body := html[strings.Index(html, "<body>"):]
+	if n := strings.Count(body, "<script"); n != 1 {
+		t.Errorf("the body has %d scripts", n)
+	}
+	for _, bad := range []string{"<img", "<svg/", "\x1b", "\u202e", "<script>alert"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	text := markdown(t, r)
+	for _, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "<script") && !strings.Contains(line, "`") {
+			t.Errorf("Markdown has markup: %s", line)
+		}
+	}
+}
+
+// A hundred thousand outcomes fit in 2 MB, and several runs share that.
+func TestSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	dir := filepath.Join(t.TempDir(), "large")
+	entries := make([]space.Entry, 100_000)
+	for i := range entries {
+		x := uint64(i) * 0x9e3779b97f4a7c15
+		key := ""
+		for k := range 12 {
+			key += fmt.Sprintf("parameter_%d=%d ", k, x>>(4*k)%17)
+		}
+		entries[i] = space.Entry{Number: i, Key: strings.TrimSpace(key), Elapsed: float64(i) / 100, Outcome: space.Outcome{Status: space.OK, Cost: 1e6 + float64(x>>40)}}
+		if x>>4%17 == 3 {
+			entries[i].Outcome = space.Fail(space.Invalid, "no such tile")
+		}
+	}
+	create(t, dir, settings(), entries)
+	began := time.Now()
+	r := report.Open(dir, report.Options{})
+	html := page(t, r)
+	t.Logf("%d bytes in %v", len(html), time.Since(began))
+	if len(html) > 2_000_000 {
+		t.Errorf("the page has %d bytes", len(html))
+	}
+	if !strings.Contains(html, `data-outcomes="100000"`) || !strings.Contains(html, "all with parameter_1=3") {
+		t.Error("the page does not show all outcomes, or not why some failed")
+	}
+	if several := page(t, r, r, r, r, r, r, r, r); len(several) > 2_000_000 {
+		t.Errorf("eight runs have %d bytes", len(several))
+	}
+}
+
+// Extreme costs and times are drawn.
+func TestExtremes(t *testing.T) {
+	for name, costs := range map[string][]float64{
+		"negative": {5, -1, -10}, "zero": {0, 0}, "tiny": {1e-300, 5e-324}, "huge": {math.MaxFloat64, 1.6e308, 1}, "both": {math.MaxFloat64, -math.MaxFloat64},
+	} {
+		dir := filepath.Join(t.TempDir(), name)
+		var entries []space.Entry
+		for i, c := range costs {
+			entries = append(entries, space.Entry{Number: i, Key: fmt.Sprintf("a=%d b=%d", i, i%2), Outcome: space.Outcome{Status: space.OK, Cost: c}})
+		}
+		for _, unit := range []string{"ns", "cycles", string(space.InverseOf("GFLOP/s"))} {
+			s := settings()
+			s.Unit = unit
+			at := filepath.Join(dir, strings.ReplaceAll(unit, "/", "-"))
+			create(t, at, s, entries)
+			drawings(t, page(t, report.Open(at, report.Options{})))
+		}
+	}
+}
+
+// A kernel below its roofs, and the engines of a machine.
+func TestDrawings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	create(t, dir, settings(), outcomes(24))
+	r := report.Open(dir, report.Options{})
+	r.Roofline = &report.Roofline{Intensity: 4, Reached: 30, Unit: "GFLOP/s", Peak: report.Roof{Name: "f32", Most: 100}, Memory: []report.Roof{{Name: "L1", Most: 200}, {Name: "memory", Most: 10}}}
+	r.Usage = &report.Usage{Units: []string{"alu", "<load>"}, Limits: []int{12, 2}, Bounds: []int{3, 2}, Cycles: [][]uint8{{12, 0}, {3, 2}, {0, 1}}, Bound: 3, Limiting: "alu"}
+	html := page(t, r)
+	drawings(t, html)
+	for _, want := range []string{"this kernel: 30 GFLOP/s, 30 % of the arithmetic", "L1: 200 GB/s", "alu, cycles 0 to 0: 100 %", "&lt;load&gt;", "needs 3 at least, by alu"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+func TestMeasurements(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.json")
+	var rows []string
+	for i := range 20 {
+		rows = append(rows, fmt.Sprintf(`[[%d, %d], %d, "", 1, null]`, i/2, i%2, 5+i/2*3+i%2))
+	}
+	text := `{"space": "one", "unit": "ms", "names": ["a", "b"], "values": [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [1, 2]], "rows": [` + strings.Join(rows, ", ") + `]}`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := report.Measurements(path, report.Options{Learn: session.Learner(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := page(t, r)
+	drawings(t, html)
+	if r.Insight.Learned == nil || !strings.Contains(html, "a 99 %") && !strings.Contains(html, "a 100 %") && !strings.Contains(html, "a 98 %") {
+		t.Errorf("it says %s", r.Insight)
+	}
+	if _, err := report.Measurements(filepath.Join(t.TempDir(), "none.json"), report.Options{}); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}
+
+func BenchmarkReport(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "run")
+	create(b, dir, settings(), outcomes(10_000))
+	for b.Loop() {
+		page(b, report.Open(dir, report.Options{}))
+	}
+}

@@ -1,0 +1,329 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tune/internal/files"
+	"tune/internal/plain"
+	"tune/results"
+	"tune/results/exchange"
+	"tune/results/insight"
+	"tune/space"
+)
+
+// mostRows is how many outcomes of a run are drawn at most; of more, every n-th one is.
+const mostRows = 1 << 18
+
+// Run is what a page shows of a run, or of a file of measurements.
+type Run struct {
+	Name     string // the directory or the file
+	Settings results.Settings
+	State    string
+	Elapsed  float64 // seconds
+	Unit     space.Unit
+	// Problems say what of the run cannot be read or shown. The rest is there.
+	Problems []string
+	Schedule *results.Schedule // nil where nothing is exported
+	Table    *insight.Table    // never nil
+	Insight  *insight.Insight  // never nil
+	File     bool              // whether it is a file of measurements
+	// Usage is what the program of the schedule uses of its machine; nil where that is not known.
+	Usage *Usage
+	// Limits are sentences about what bounds the kernel.
+	Limits []string
+	// Roofline places the kernel below the roofs of the processor; nil where they are not known.
+	Roofline *Roofline
+	// Source is the text of the winning program, and its name.
+	Source, SourceName string
+}
+
+// Options say how runs are read.
+type Options struct {
+	// Space returns the space of the kernel of a run, so that shares can be learned; nil where nothing is learned.
+	Space func(dir string) (*space.Space, error)
+	Learn insight.Learner
+	// Explain adds what depends on the kind of kernel; nil adds nothing.
+	Explain func(dir string, r *Run)
+}
+
+// Open reads the run in a directory. What cannot be read is one of its problems.
+func Open(dir string, o Options) *Run {
+	about := results.Describe(dir)
+	r := &Run{Name: dir, Settings: about.Settings, State: about.State.String(), Elapsed: about.Summary.Elapsed, Unit: space.Unit(about.Settings.Unit)}
+	if about.End.Why != "" {
+		r.State += ": " + about.End.Why
+	}
+	r.Table, r.Insight = &insight.Table{Stride: 1}, &insight.Insight{}
+	if about.Err != nil {
+		r.problem("this run is damaged: %v", about.Err)
+	}
+	look, err := results.Look(dir)
+	if err != nil {
+		return r
+	}
+	table, err := insight.Collect(look, mostRows)
+	r.Table = table
+	if err != nil && about.Err == nil {
+		r.problem("the journal cannot be read to its end: %v", err)
+	}
+	for i := range table.Rows {
+		r.Elapsed = max(r.Elapsed, table.Rows[i].Elapsed)
+	}
+	s, err := results.ReadSchedule(filepath.Join(dir, scheduleName))
+	switch {
+	case err == nil:
+		r.Schedule = &s
+		r.readSource(dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		r.problem("the schedule cannot be read: %v", err)
+	}
+	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
+	if o.Explain != nil && r.Schedule != nil {
+		o.Explain(dir, r)
+	}
+	return r
+}
+
+// scheduleName is the schedule of a run in its directory.
+const scheduleName = "best.json"
+
+func (r *Run) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, plain.Line(fmt.Sprintf(format, args...)))
+}
+
+// look finds out what mattered, and says what is not there to be shown.
+func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)) {
+	var s *space.Space
+	if o.Space != nil || r.File {
+		var err error
+		if s, err = in(); err != nil {
+			r.problem("shares are those of the outcomes alone, because the space of the kernel is not known: %v", err)
+			s = nil
+		}
+	}
+	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)
+	var err error
+	if r.Insight.Failures, err = r.Table.Failures(h); err != nil && len(r.Problems) == 0 {
+		r.problem("causes of failures are not known: %v", err)
+	}
+	right, reduced := 0, 0
+	for i := range r.Table.Rows {
+		switch row := &r.Table.Rows[i]; {
+		case row.Counts():
+			right++
+		case row.Reduced && row.Status == space.OK:
+			reduced++
+		}
+	}
+	if reduced > 0 {
+		r.problem("%s of reduced fidelity not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
+	}
+	switch {
+	case r.Table.Seen == 0:
+		r.problem("there is no outcome yet: no candidate was evaluated")
+	case right == 0:
+		r.problem("no candidate was right: all %s failed", plain.Count(r.Table.Seen, "outcome"))
+	case r.Table.Seen == 1:
+		r.problem("there is one outcome: nothing can be compared")
+	}
+	if r.Table.Stride > 1 {
+		r.problem("of %s outcomes, every %s is drawn", plain.Number(float64(r.Table.Seen)), fmt.Sprintf("%d-th one", r.Table.Stride))
+	}
+}
+
+// mostSource is how many bytes of a program are shown.
+const mostSource = 200_000
+
+// readSource reads the program of the schedule, where it is text that people read.
+func (r *Run) readSource(dir string) {
+	for _, a := range r.Schedule.Artifacts {
+		if !slices.Contains([]string{".c", ".cc", ".cpp", ".h", ".go", ".py", ".cu", ".cl", ".s", ".txt"}, filepath.Ext(a.Name)) {
+			continue
+		}
+		source, err := files.In(dir).Read(a.Name, files.Settings)
+		if err != nil {
+			r.problem("the program cannot be read: %v", err)
+			return
+		}
+		if r.SourceName, r.Source = a.Name, string(source); len(r.Source) > mostSource {
+			r.Source = strings.ToValidUTF8(r.Source[:mostSource], "") + "\n… the rest is in the file"
+		}
+		return
+	}
+}
+
+// Measurements reads a file of measurements.
+func Measurements(path string, o Options) (*Run, error) {
+	f, err := exchange.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{
+		Name: path, File: true, State: "measurements", Unit: space.Unit(f.Unit),
+		Settings: results.Settings{Kernel: cmp.Or(f.Kernel, f.Space), Unit: f.Unit, Machine: results.Machine{CPU: f.Device}},
+	}
+	h := space.History{Entries: map[int]space.Entry{}, Batches: []space.Batch{{Count: len(f.Rows)}}}
+	seconds := 0.0
+	s, err := f.MakeSpace()
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range f.Rows {
+		seconds += row.Outcome.Seconds
+		e := space.Entry{Number: i, Outcome: row.Outcome, Elapsed: seconds}
+		if p, err := s.FromOrdinals(row.Ordinals); err == nil {
+			e.Key = p.Key()
+		}
+		h.Entries[i] = e
+	}
+	r.Elapsed = seconds
+	if r.Table, err = insight.Collect(h, mostRows); err != nil {
+		return nil, err
+	}
+	r.look(o, h, func() (*space.Space, error) { return s, nil })
+	return r, nil
+}
+
+// seconds is the unit of the time of a run.
+func (r *Run) seconds() string {
+	if r.Settings.Clock == results.Simulated || r.File {
+		return "simulated seconds"
+	}
+	return "seconds"
+}
+
+// baselineCost is the cost of the baseline in the search, 0 where it is not known.
+func (r *Run) baselineCost() float64 {
+	if r.Schedule != nil && r.Schedule.Search != nil {
+		return r.Schedule.Search.Baseline
+	}
+	if r.Schedule != nil {
+		return r.Schedule.Baseline.Cost
+	}
+	return 0
+}
+
+// bestKey is the key of the point that is exported, or else the best that the search saw.
+func (r *Run) bestKey() string {
+	if r.Schedule != nil {
+		return r.Schedule.Key
+	}
+	if best := r.Table.Best(); best != nil {
+		return r.Table.Key(best)
+	}
+	return ""
+}
+
+// Best says what is best: 1.30 ms, 1.99× as fast as the baseline.
+func (r *Run) Best() string {
+	if s := r.Schedule; s != nil {
+		text := r.Unit.Words(s.Cost)
+		if s.Ratio > 0 && s.Key != s.Baseline.Key {
+			text += fmt.Sprintf(", %.2f× %s as the baseline (%s)", s.Ratio, r.Unit.Compared(), r.Unit.Words(s.Baseline.Cost))
+		} else if s.Key == s.Baseline.Key {
+			text += ": the baseline itself"
+		}
+		return text
+	}
+	if best := r.Table.Best(); best != nil {
+		return r.Unit.Words(best.Cost) + " as the search saw it"
+	}
+	return ""
+}
+
+// Title is the kernel with its shape.
+func (r *Run) Title() string {
+	return cmp.Or(strings.TrimSpace(r.Settings.Kernel+" "+r.Settings.Shape), filepath.Base(r.Name))
+}
+
+// Reproduce are the commands that make the run again.
+func (r *Run) Reproduce() string {
+	if r.Schedule == nil {
+		return ""
+	}
+	return strings.Join(r.Schedule.Reproduce, "\n")
+}
+
+// ValueChart is the chart of a parameter with its numbers.
+type ValueChart struct {
+	Parameter string
+	Drawing   template.HTML
+	Values    []insight.ValueEffect
+}
+
+// Charts are the drawings of a run.
+type Charts struct {
+	Evaluations, Time, Distribution, Importance, Usage, Roofline template.HTML
+	Values                                                       []ValueChart
+	Pairs                                                        []template.HTML
+}
+
+const (
+	// mostMarks is how many marks the two drawings of outcomes have together, over all runs of a page: it bounds the size of the page.
+	mostMarks = 5000
+	// mostCharts is how many parameters have a chart of their values.
+	mostCharts = 24
+	// mostPairs is how many pairs have a heat map.
+	mostPairs = 3
+)
+
+// draw makes the drawings of a run on a page of some runs.
+func (r *Run) draw(runs int) Charts {
+	marks := max(mostMarks/runs/2, 40)
+	c := Charts{Evaluations: r.trace(false, marks), Distribution: r.distribution(), Importance: importance(r.Insight.Learned, &r.Insight.Measured)}
+	if r.Elapsed > 0 {
+		c.Time = r.trace(true, marks)
+	}
+	winner, err := space.KeyTexts(r.bestKey())
+	if err != nil {
+		winner = nil
+	}
+	effects := r.Table.Effects()
+	for _, e := range effects[:min(len(effects), max(mostCharts/runs, 2))] {
+		c.Values = append(c.Values, ValueChart{e.Parameter, r.values(e, winner[e.Parameter]), e.Values})
+	}
+	for _, pair := range r.strongest() {
+		if drawing := r.pair(pair[0], pair[1]); drawing != "" && len(c.Pairs) < mostPairs {
+			c.Pairs = append(c.Pairs, drawing)
+		}
+	}
+	if r.Usage != nil {
+		c.Usage = r.Usage.usage()
+	}
+	if r.Roofline != nil {
+		c.Roofline = r.Roofline.draw()
+	}
+	return c
+}
+
+// strongest lists pairs of parameters by their indices: by the shares of the pairs, and then the two parameters that matter most.
+func (r *Run) strongest() (out [][2]int) {
+	index := func(name string) int {
+		return slices.IndexFunc(r.Table.Parameters, func(p insight.Parameter) bool { return p.Name == name })
+	}
+	shares := &r.Insight.Measured
+	if r.Insight.Learned != nil {
+		shares = r.Insight.Learned
+	}
+	add := func(a, b string) {
+		if pair := [2]int{index(a), index(b)}; pair[0] >= 0 && pair[1] >= 0 && !slices.Contains(out, pair) {
+			out = append(out, pair)
+		}
+	}
+	for _, p := range shares.Pairs[:min(len(shares.Pairs), 2*mostPairs)] {
+		if p.Share >= 0.01 {
+			add(p.Parameters[0], p.Parameters[1])
+		}
+	}
+	if len(shares.Single) >= 2 {
+		add(shares.Single[0].Parameters[0], shares.Single[1].Parameters[0])
+	}
+	return out
+}
