@@ -272,11 +272,7 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-<<<<<<< HEAD
-	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(),
-=======
-	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.exportCommand(), a.replayCommand(), a.reportCommand(),
->>>>>>> 2615a82 (tune report: runs in one HTML file)
+	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(), a.reportCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.modelCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))

@@ -20,8 +20,9 @@ import (
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/results"
+	"tune/results/insight"
 	"tune/results/report"
-	"tune/results/session"
+	"tune/search/surrogate"
 	"tune/sim"
 	"tune/space"
 )
@@ -49,13 +50,10 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 	format := c.Flags().String("format", "html", "`form` of the report: html or md")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usage(errors.New("tune report needs the directory of a run, or a file of measurements: tune report RUN... -o report.html"))
+			return usage(errors.New("no run is given: want the directory of a run, or a file of measurements: 'tune report RUN... -o report.html'"))
 		}
 		if !slices.Contains(reportFormats, *format) {
 			return usage(fmt.Errorf("--format: %q: want %s", *format, strings.Join(reportFormats, " or ")))
-		}
-		if *output == "" && *format == "html" && a.shown {
-			return usage(errors.New("-o is missing: a page of HTML is of no use on a terminal, so give the file to write"))
 		}
 		page := report.Page{Version: tune.Version()}
 		done := a.working("reading the runs")
@@ -80,10 +78,14 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			_, err := a.raw.Write(text.Bytes())
 			return err
 		}
-		return files.Stream(*output, false, func(w io.Writer) error {
+		err := files.Stream(*output, false, func(w io.Writer) error {
 			_, err := w.Write(text.Bytes())
 			return err
 		})
+		if err != nil {
+			err = fmt.Errorf("-o %s: %w", *output, err)
+		}
+		return err
 	}
 	return c
 }
@@ -139,10 +141,15 @@ func hasJournal(dir string) bool {
 
 // reportOptions say how runs are read for a page.
 func (a *app) reportOptions() report.Options {
-	return report.Options{Space: a.spaceOfRun, Learn: session.Learner(1), Explain: a.explainForPage}
+	return report.Options{Space: a.spaceOfRun, Learn: learn, Explain: a.explainForPage}
 }
 
-// spaceOfRun returns the space of the kernel of a run. It runs nothing of the run.
+// learn learns what matters as the default strategy does.
+func learn(s *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
+	return surrogate.Learn(s, 1, right, log)
+}
+
+// spaceOfRun returns the space of the kernel of a run; nil where the kernel has another one now. It runs nothing of the run.
 func (a *app) spaceOfRun(dir string) (*space.Space, error) {
 	look, err := results.Look(dir)
 	if err != nil {
@@ -168,7 +175,7 @@ func (a *app) spaceOfRun(dir string) (*space.Space, error) {
 	if s := p.Space(); s.Fingerprint() == look.Settings.SpaceFingerprint {
 		return s, nil
 	}
-	return nil, errors.New("the kernel has another space now")
+	return nil, nil
 }
 
 // explainForPage adds what depends on the kind of kernel: how a program uses the machine that tune simulates, and how near to the roofs of

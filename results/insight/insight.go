@@ -19,8 +19,8 @@ type Insight struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// Learner makes a model from right outcomes, or from the logarithms of their costs; nil where they are too few.
-type Learner func(s *space.Space, right []space.Observation, log bool) Model
+// Learner makes a model from right outcomes, or from the logarithms of their costs; ok is false where they are too few.
+type Learner func(s *space.Space, right []space.Observation, log bool) (m Model, ok bool)
 
 const (
 	// leastMattering is the least share that is worth a word.
@@ -57,7 +57,7 @@ func (t *Table) Look(s *space.Space, defaults string, learn Learner) *Insight {
 	if s == nil || learn == nil {
 		return in
 	}
-	if m := learn(s, t.lesson(s), log); m != nil {
+	if m, ok := learn(s, t.lesson(s), log); ok {
 		shares := Learned(s, m, log)
 		in.Learned = &shares
 	}

@@ -253,8 +253,8 @@ func TestLook(t *testing.T) {
 		}
 		entries = append(entries, e)
 	}
-	truth := func(*space.Space, []space.Observation, bool) insight.Model {
-		return expected(func(p space.Point) float64 { return float64(p.Int("a")) })
+	truth := func(*space.Space, []space.Observation, bool) (insight.Model, bool) {
+		return expected(func(p space.Point) float64 { return float64(p.Int("a")) }), true
 	}
 	for _, c := range []struct {
 		space *space.Space

@@ -67,9 +67,8 @@ func columnsOf(s *space.Space, points []space.Point) []column {
 	return out
 }
 
-// Of returns the shares that a model says, and those of the right outcomes that were measured. learn makes the model from the outcomes,
-// or from the logarithms of their costs; it returns nil where they are too few, and then nothing is learned.
-func Of(s *space.Space, right []space.Observation, learn func(log bool) Model) (learned, measured Shares) {
+// Of returns the shares that a model says, and those of the right outcomes that were measured. Nothing is learned where they are too few.
+func Of(s *space.Space, right []space.Observation, learn Learner) (learned, measured Shares) {
 	points, costs := make([]space.Point, len(right)), make([]float64, len(right))
 	for i, o := range right {
 		points[i], costs[i] = o.Point, o.Outcome.Cost
@@ -77,7 +76,7 @@ func Of(s *space.Space, right []space.Observation, learn func(log bool) Model) (
 	y, log := logs(costs)
 	measured = analyse(columnsOf(s, points), y, false)
 	measured.Log = log
-	if m := learn(log); m != nil {
+	if m, ok := learn(s, right, log); ok {
 		learned = Learned(s, m, log)
 	}
 	return learned, measured

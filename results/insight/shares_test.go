@@ -104,6 +104,10 @@ func TestLearnedShares(t *testing.T) {
 	compare(t, "large", got, map[string]float64{"a": 0.2, "b": 0.8, "c": 0, "a × b": 0}, 0.02)
 }
 
+func learn(s *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
+	return surrogate.Learn(s, 1, right, log)
+}
+
 // What the model of the search learns from outcomes at random has nearly the shares of the function.
 func TestLearn(t *testing.T) {
 	for _, f := range functions(t)[:3] {
@@ -116,7 +120,7 @@ func TestLearn(t *testing.T) {
 			}
 			right = append(right, space.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: math.Exp(f.cost(p))}})
 		}
-		learned, measured := insight.Of(f.space, right, func(log bool) insight.Model { return surrogate.Learn(f.space, 1, right, log) })
+		learned, measured := insight.Of(f.space, right, learn)
 		compare(t, f.name, learned, f.shares, 0.08)
 		if measured.Points != len(right) || measured.All {
 			t.Errorf("%s: measured %+v", f.name, measured)
@@ -136,7 +140,7 @@ func TestNoise(t *testing.T) {
 		}
 		right = append(right, space.Observation{Point: p, Outcome: space.Outcome{Status: space.OK, Cost: 1 + rng.Float64()}})
 	}
-	_, measured := insight.Of(s, right, func(bool) insight.Model { return nil })
+	_, measured := insight.Of(s, right, learn)
 	for _, one := range measured.Single {
 		if one.Share > 0.12 {
 			t.Errorf("noise has the share %v", one)
@@ -151,10 +155,10 @@ func TestLearnNothing(t *testing.T) {
 	for i := range uint64(20) {
 		same = append(same, space.Observation{Point: s.At(i), Outcome: space.Outcome{Status: space.OK, Cost: 5}})
 	}
-	if m := surrogate.Learn(s, 1, same, true); m != nil {
+	if _, ok := surrogate.Learn(s, 1, same, true); ok {
 		t.Error("a model was learned from equal costs")
 	}
-	if m := surrogate.Learn(s, 1, same[:3], true); m != nil {
+	if _, ok := surrogate.Learn(s, 1, same[:3], true); ok {
 		t.Error("a model was learned from three points")
 	}
 	if got := insight.True(s, nil, nil); len(got.Single) != 0 {

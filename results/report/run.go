@@ -46,7 +46,8 @@ type Run struct {
 
 // Options say how runs are read.
 type Options struct {
-	// Space returns the space of the kernel of a run, so that shares can be learned; nil where nothing is learned.
+	// Space returns the space of the kernel of a run, so that shares can be learned; a nil one where the kernel has another one now. A nil
+	// function means that nothing is learned.
 	Space func(dir string) (*space.Space, error)
 	Learn insight.Learner
 	// Explain adds what depends on the kind of kernel; nil adds nothing.
@@ -106,6 +107,8 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		if s, err = in(); err != nil {
 			r.problem("shares are those of the outcomes alone, because the space of the kernel is not known: %v", err)
 			s = nil
+		} else if s == nil {
+			r.problem("shares are those of the outcomes alone, because the kernel has another space now")
 		}
 	}
 	r.Insight = r.Table.Look(s, r.Settings.Baseline.Key, o.Learn)

@@ -255,19 +255,12 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 func (s *Session) look(report *Report, journal *schedule.Digest, end results.End) error {
 	outcomes, err := journal.Outcomes(end)
 	if err == nil {
-		report.Insight, err = insight.Look(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, Learner(s.settings.Seed))
+		learn := func(in *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
+			return surrogate.Learn(in, s.settings.Seed, right, log)
+		}
+		report.Insight, err = insight.Look(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, learn)
 	}
 	return err
-}
-
-// Learner learns as the model of the default strategy does.
-func Learner(seed uint64) insight.Learner {
-	return func(s *space.Space, right []space.Observation, log bool) insight.Model {
-		if m := surrogate.Learn(s, seed, right, log); m != nil {
-			return m
-		}
-		return nil
-	}
 }
 
 // check refuses what the strategy may not propose for this kernel.

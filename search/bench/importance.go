@@ -151,11 +151,8 @@ func (b Importance) search(ctx context.Context, s DataSpace, entry strategies.St
 				seen.add(at, steps[at])
 			}
 		}
-		learned, measured := insight.Of(in, right, func(log bool) insight.Model {
-			if m := surrogate.Learn(in, seed, right, log); m != nil {
-				return m
-			}
-			return nil
+		learned, measured := insight.Of(in, right, func(in *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
+			return surrogate.Learn(in, seed, right, log)
 		})
 		out = append(out, [2]float64{rankCorrelation(truth, learned), rankCorrelation(truth, measured)})
 	}

@@ -24,9 +24,9 @@ type Model struct {
 const LeastLearned = 8
 
 // Learn learns a model of the space from right outcomes; others are left out. Costs must be above 0 where log says that their
-// logarithms are learned. It returns nil for fewer than LeastLearned points, and where all costs are the same. Of many outcomes it
+// logarithms are learned. ok is false for fewer than LeastLearned points, and where all costs are the same. Of many outcomes it
 // takes the best ones and a sample of the others, as the strategy does; the seed decides which.
-func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) *Model {
+func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) (m *Model, ok bool) {
 	var right []space.Observation
 	for _, o := range seen {
 		if o.Outcome.Counts() && (!log || o.Outcome.Cost > 0) {
@@ -34,11 +34,11 @@ func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) *Mod
 		}
 	}
 	if len(right) < LeastLearned {
-		return nil
+		return nil, false
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x6d6f64656c))
 	right = half(right, observedMost, rng)
-	m := &Model{enc: newEncoder(s)}
+	m = &Model{enc: newEncoder(s)}
 	x, y := make([][]float64, len(right)), make([]float64, len(right))
 	for i, o := range right {
 		x[i], y[i] = m.enc.encode(o.Point), o.Outcome.Cost
@@ -55,7 +55,7 @@ func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) *Mod
 		m.scale += y[i] * y[i] / float64(len(y))
 	}
 	if m.scale = math.Sqrt(m.scale); !(least < most) || !(m.scale > 0) || math.IsInf(m.scale, 0) {
-		return nil
+		return nil, false
 	}
 	for i := range y {
 		y[i] /= m.scale
@@ -66,7 +66,7 @@ func Learn(s *space.Space, seed uint64, seen []space.Observation, log bool) *Mod
 		m.process.observe(m.process.scaled(v))
 	}
 	m.alpha = m.process.solve(m.process.whiten(y))
-	return m
+	return m, true
 }
 
 // half returns n observations: the better half of them the best, the others a sample of the rest; or all.
