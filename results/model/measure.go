@@ -333,30 +333,25 @@ func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit ti
 	return nil
 }
 
-// forms compares the two forms of attention, each by its best point of the search; where the search has found none, by a preset.
+// forms compares the two forms of attention: the best of each among its best point of the search and its presets, as a first series finds
+// them.
 func (m *maker) forms(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration) (*Forms, error) {
-	var found [2]kernels.Candidate
-	seeds := kernels.ExportSeeds(m.Plan.Seed)[:1]
+	var found [2][]kernels.Candidate
 	for i, form := range []string{"naive", "online"} {
-		points, err := t.pointsOf(k, form)
+		var err error
+		if found[i], err = m.contenders(ctx, t, k, form); err != nil || len(found[i]) == 0 {
+			return nil, err
+		}
+	}
+	series := kernels.Series{Limit: limit, Seed: kernels.Derive(m.Plan.Seed, "forms of "+t.Name)}
+	for i := range found {
+		best, err := fastest(ctx, k.Compare(), found[i], series)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range points {
-			c, err := k.Build(ctx, p, seeds)
-			if err == nil {
-				found[i] = c
-				break
-			}
-			if kernels.AsRejection(err) == nil {
-				return nil, err
-			}
-		}
-		if found[i] == nil {
-			return nil, nil
-		}
+		found[i][0] = best
 	}
-	final, err := k.Compare()(ctx, found[0], []kernels.Candidate{found[1]}, kernels.Series{Limit: limit, Seed: kernels.Derive(m.Plan.Seed, "forms of "+t.Name)})
+	final, err := k.Compare()(ctx, found[0][0], found[1][:1], series)
 	if err != nil {
 		return nil, err
 	}
@@ -367,32 +362,87 @@ func (m *maker) forms(ctx context.Context, t *task, k *kernels.Opened, limit tim
 	return &Forms{Naive: c.Baseline, Flash: c.Cost, Ratio: c.Ratio, Low: c.Low, High: c.High, Pairs: c.Pairs}, nil
 }
 
-// pointsOf returns the points of a form of attention, the best first: those of the search, then the presets.
-func (t *task) pointsOf(k *kernels.Opened, form string) (out []space.Point, err error) {
+// contenders builds and checks the points of a form that may be its best: the first right one of the search, and the presets.
+func (m *maker) contenders(ctx context.Context, t *task, k *kernels.Opened, form string) (out []kernels.Candidate, err error) {
+	ofSearch, presets, err := t.pointsOf(k, form)
+	if err != nil {
+		return nil, err
+	}
+	seeds := kernels.ExportSeeds(m.Plan.Seed)[:1]
+	keys := map[string]bool{}
+	take := func(p space.Point) error {
+		c, err := k.Build(ctx, p, seeds)
+		if kernels.AsRejection(err) != nil {
+			return nil
+		}
+		if err == nil {
+			out, keys[p.Key()] = append(out, c), true
+		}
+		return err
+	}
+	for _, p := range ofSearch {
+		if err := take(p); err != nil {
+			return nil, err
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	for _, p := range presets {
+		if keys[p.Key()] {
+			continue
+		}
+		if err := take(p); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fastest returns the fastest of some candidates, by one series.
+func fastest(ctx context.Context, compare kernels.CompareFunc, all []kernels.Candidate, series kernels.Series) (kernels.Candidate, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	final, err := compare(ctx, all[0], all[1:], series)
+	if err != nil {
+		return nil, err
+	}
+	best, ratio := all[0], 1.0
+	for i, c := range final.Comparisons {
+		if c.Err == nil && c.Ratio > ratio {
+			best, ratio = all[i+1], c.Ratio
+		}
+	}
+	return best, nil
+}
+
+// pointsOf returns the points of a form of attention: those of the search, the best first, and the presets.
+func (t *task) pointsOf(k *kernels.Opened, form string) (ofSearch, presets []space.Point, err error) {
 	run, err := results.Read(t.dir)
 	if err == nil {
 		entries, err := results.Ranking(run.LastEnd().Trim(run), nil, 0)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, e := range entries {
 			p, err := k.Problem.Space().Parse(e.Key)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if p.Str("form") == form {
-				out = append(out, p)
+				ofSearch = append(ofSearch, p)
 			}
 		}
 	} else if !notBegun(err) {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, preset := range k.Problem.Presets() {
 		if preset.Point.Str("form") == form {
-			out = append(out, preset.Point)
+			presets = append(presets, preset.Point)
 		}
 	}
-	return out, nil
+	return ofSearch, presets, nil
 }
 
 // cost returns what a call of a task costs before or after, in seconds.

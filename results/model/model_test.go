@@ -184,7 +184,7 @@ func TestReport(t *testing.T) {
 	}
 	m := &maker{Options: Options{Plan: p, Dir: "x"}}
 	for _, one := range p.Tasks {
-		m.tasks = append(m.tasks, &task{Task: one, row: &Row{Task: one.Name, Before: 300, After: 100, Ratio: 3, PeakShare: 0.25, Searched: one.Kernel == "qgemm"}})
+		m.tasks = append(m.tasks, &task{Task: one, row: &Row{Task: one.Name, Before: 300, After: 100, Ratio: 3, PeakShare: 0.25, Searched: one.Kernel == "qgemm", Peer: "p", PeerRatio: 1.5, Peers: map[string]float64{"p": 150}}})
 	}
 	r := m.report()
 	for i, s := range r.Scenarios {
@@ -197,7 +197,7 @@ func TestReport(t *testing.T) {
 			after += one.After[i]
 		}
 		want := float64(calls) * 100e-9 / float64(s.Tokens)
-		if near(s.After, want) || near(s.Before, 3*want) || near(before, 1) || near(after, 1) || near(s.PeakShare, 0.25) {
+		if near(s.After, want) || near(s.Before, 3*want) || near(before, 1) || near(after, 1) || near(s.PeakShare, 0.25) || near(s.Beside, want) || near(s.OfPeers, 1.5*want) {
 			t.Errorf("%s: a token takes %v and %v of %v, shares add up to %v and %v", s.Name, s.Before, s.After, want, before, after)
 		}
 	}
@@ -205,7 +205,7 @@ func TestReport(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"decoding of 2 sequences, with a context of 8 tokens", "prompt of 4 tokens", "3.00 times as fast", "25 % of the roofs", "the budget did not reach"} {
+	for _, want := range []string{"decoding of 2 sequences, with a context of 8 tokens", "prompt of 4 tokens", "3.00 times as fast", "25 % of the roofs", "1.50 times as fast", "p 150.0 ns", "the budget did not reach"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -48,6 +48,10 @@ type ReportScenario struct {
 	After  float64 `json:"after_seconds"`
 	// PeakShare is the share of the roofs, weighted by time, of those kernels whose roof is known.
 	PeakShare float64 `json:"peak_share,omitempty"`
+	// OfPeers are the seconds of a token in those kernels that an installed library has too, by the fastest library for each, and
+	// Beside what the exported ones take for the same.
+	OfPeers float64 `json:"peers_seconds,omitempty"`
+	Beside  float64 `json:"beside_peers_seconds,omitempty"`
 	// Weights are the bytes of weights that a step reads.
 	Weights float64 `json:"weights_bytes"`
 }
@@ -78,6 +82,10 @@ func (m *maker) report() *Report {
 			calls := float64(t.Calls[i])
 			one.Before += calls * t.Measured.cost(false)
 			one.After += calls * t.Measured.cost(true)
+			if t.Measured.Peer != "" {
+				one.Beside += calls * t.Measured.cost(true) / float64(s.Tokens)
+				one.OfPeers += calls * t.Measured.cost(true) * t.Measured.PeerRatio / float64(s.Tokens)
+			}
 			if t.Measured.PeakShare > 0 {
 				known += calls * t.Measured.cost(true)
 				peak += calls * t.Measured.cost(true) * t.Measured.PeakShare
@@ -155,6 +163,9 @@ func (s ReportScenario) sum() string {
 	if s.PeakShare > 0 {
 		text += fmt.Sprintf(", %.0f %% of the roofs", 100*s.PeakShare)
 	}
+	if s.OfPeers > 0 {
+		text += fmt.Sprintf("\npeers    where an installed library has the kernel, the fastest takes %s of a token and this library %s: %.2f times as fast", words(s.OfPeers), words(s.Beside), s.OfPeers/s.Beside)
+	}
 	return text
 }
 
@@ -212,13 +223,20 @@ func (r *Report) remarks() (out []string) {
 		}
 	}
 	for _, t := range r.Tasks {
-		if m := t.Measured; m.SerialRatio > 0 {
-			line := fmt.Sprintf("threads  %s %s: %d of %d, %.2f times as fast as the best serial point", t.Kernel, t.One().Brief(), m.Build.Threads, r.Threads, m.SerialRatio)
-			if m.SerialLow > 0 {
-				line += fmt.Sprintf(" [%.2f, %.2f]", m.SerialLow, m.SerialHigh)
-			}
-			out = append(out, line)
+		m := t.Measured
+		if m.SerialRatio <= 0 {
+			continue
 		}
+		line := fmt.Sprintf("threads  %s %s: ", t.Kernel, t.One().Brief())
+		if m.Build.Threads <= 1 {
+			out = append(out, line+"the best point has one thread")
+			continue
+		}
+		line += fmt.Sprintf("%d threads are %.2f times as fast as the best serial point", m.Build.Threads, m.SerialRatio)
+		if m.SerialLow > 0 {
+			line += fmt.Sprintf(" [%.2f, %.2f]", m.SerialLow, m.SerialHigh)
+		}
+		out = append(out, line)
 	}
 	none, noisy, peers := 0, 0, 0
 	for _, t := range r.Tasks {

@@ -51,8 +51,23 @@ type Progress struct {
 	Elapsed time.Duration // over all sittings
 }
 
-// searchUntil is the share of the budget at which the searches end. The rest is for measuring.
-const searchUntil = 0.6
+// The final measurements get this share of the budget, and more where the tasks are so many or so large that processes and references
+// take longer than that.
+const (
+	leastMeasuring = 0.4
+	mostMeasuring  = 0.7
+)
+
+// searchSeconds is how much of the budget is for the searches.
+func (m *maker) searchSeconds() float64 {
+	const each, weightsRate = 5, 1e6 // seconds of a task; bytes of weights a second, over all inputs that winners are checked on
+	measuring := 0.0
+	for _, t := range m.tasks {
+		measuring += each + t.One.Weights/weightsRate
+	}
+	budget := m.Budget.Seconds()
+	return budget - min(max(measuring, leastMeasuring*budget), mostMeasuring*budget)
+}
 
 // maker makes a library.
 type maker struct {
@@ -183,7 +198,7 @@ func (m *maker) search(ctx context.Context) error {
 	}
 	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(expected[b], expected[a]) })
 	searched := 0
-	for len(open) > 0 && (m.Evaluations > 0 || m.elapsed().Seconds() < searchUntil*m.Budget.Seconds()) {
+	for len(open) > 0 && (m.Evaluations > 0 || m.elapsed().Seconds() < m.searchSeconds()) {
 		share := m.Plan.share(func(i int) float64 { return m.tasks[i].seconds() })
 		states := make([]tasks.Task, len(open))
 		for n, i := range open {
@@ -261,11 +276,11 @@ func (m *maker) slice(ctx context.Context, t *task, open int) error {
 // before the first candidate is measured.
 func (m *maker) sliceSeconds(t *task, open int) float64 {
 	const few, least, weightsRate, opsRate = 3, 2, 8e6, 1e9
-	usual := max(least, searchUntil*m.Budget.Seconds()/float64(few*open))
+	usual := max(least, m.searchSeconds()/float64(few*open))
 	if len(t.state.Slices) > 0 {
 		return usual
 	}
-	return usual + min(t.One.Weights/weightsRate+t.One.Ops/opsRate, 0.1*m.Budget.Seconds())
+	return usual + min(t.One.Weights/weightsRate+t.One.Ops/opsRate, m.searchSeconds()/5)
 }
 
 // session makes the session of a task; run is nil where it is a new one.
