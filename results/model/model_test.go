@@ -176,6 +176,36 @@ func TestDebug(t *testing.T) {
 	}
 }
 
+// TestExamine: shapes that a kernel refuses are found before anything is searched.
+func TestExamine(t *testing.T) {
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip(err)
+	}
+	host := native.NewHost(native.HostOptions{})
+	t.Cleanup(func() { host.Close() })
+	find := all.Table(host).Lookup
+	for _, test := range []struct{ model, quant, want string }{
+		{"0.5b", "q4_0", ""}, {"7b", "q4_k", ""}, {"8b", "q4_0", ""},
+		{"8b", "bf16", "vocabulary of 8b: shape: m=1,n=128256,k=4096: a matrix may have at most 268435456 elements: another --quant"},
+	} {
+		c, err := model.ReadFile("../../configs/models/"+test.model+".json", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(c, model.Options{Quant: test.quant, Contexts: []int{64}, Batches: []int{1}}, "", find, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &maker{Options: Options{Plan: p, Dir: t.TempDir(), Find: find}}
+		if err := m.load(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.examine(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s, %s: %v, want %q", test.model, test.quant, err, test.want)
+		}
+	}
+}
+
 // TestReport: a token is the sum of its calls, and shares are parts of it.
 func TestReport(t *testing.T) {
 	p, err := NewPlan(configOf(t, `{"model_type": "llama", `+sizes+`}`), model.Options{Quant: "q4_0", Contexts: []int{8}, Batches: []int{1, 2}, Prompt: 4}, "x", all.Table(nil).Lookup, "")

@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tune/kernels"
@@ -60,10 +61,12 @@ const (
 
 // searchSeconds is how much of the budget is for the searches.
 func (m *maker) searchSeconds() float64 {
-	const each, weightsRate = 5, 1e6 // seconds of a task; bytes of weights a second, over all inputs that winners are checked on
+	// Seconds of a task; bytes of weights a second, over all inputs that winners are checked on; operations a second of the plain form,
+	// over all its calls.
+	const each, weightsRate, opsRate = 5, 1e6, 0.3e9
 	measuring := 0.0
 	for _, t := range m.tasks {
-		measuring += each + t.One.Weights/weightsRate
+		measuring += each + t.One.Weights/weightsRate + t.One.Ops/opsRate
 	}
 	budget := m.Budget.Seconds()
 	return budget - min(max(measuring, leastMeasuring*budget), mostMeasuring*budget)
@@ -106,6 +109,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err := m.load(); err != nil {
 		return nil, err
 	}
+	if err := m.examine(); err != nil {
+		return nil, err
+	}
 	if err := m.search(ctx); err != nil {
 		return nil, err
 	}
@@ -113,6 +119,16 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	return m.finish()
+}
+
+// examine finds shapes that a kernel refuses, or that this machine has no memory for, before anything is searched.
+func (m *maker) examine() error {
+	for _, t := range m.tasks {
+		if _, err := t.open(); t.row == nil && err != nil {
+			return fmt.Errorf("%s of %s: %w: another --quant, --batch, --contexts or --prompt may do", strings.Join(t.Roles, ", "), m.Plan.Model.Name, err)
+		}
+	}
+	return nil
 }
 
 // load reads what earlier sittings left.
