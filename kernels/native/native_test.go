@@ -19,30 +19,17 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
-	"tune/kernels/native/cc"
 	"tune/kernels/native/nativetest"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 	"tune/space"
 )
 
-// testHost returns a host with a cache of its own.
+// testHost returns the host that all tests share, as a process should have only one. It skips the test where there is no compiler.
 func testHost(t testing.TB) *native.Host {
 	t.Helper()
-	compilers, err := cc.Find(context.Background())
-	if errors.Is(err, cc.ErrNone) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := native.NewHost(native.HostOptions{CacheDir: t.TempDir(), Compilers: compilers})
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
+	nativetest.Here(t)
+	return nativetest.Host()
 }
 
 // poly evaluates y[i] = x[i]·x[i]·3 + x[i] in one of several ways, most of them wrong.
@@ -636,7 +623,7 @@ func TestConfirm(t *testing.T) {
 	}
 	baseline := build("plain", 64)
 	pairs := 0
-	series := kernels.Series{Limit: 3 * time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
+	series := kernels.Series{Limit: time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
 	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{build("plain", 16)}, series)
 	if err != nil {
 		t.Fatal(err)
@@ -880,7 +867,7 @@ func TestDamagedHeap(t *testing.T) {
 		_, err = c.Score(t.Context(), 0)
 		return err
 	}
-	for i := range 8 {
+	for i := range damages {
 		if err := evaluate("heap", i+1); err != nil && kernels.AsRejection(err) == nil {
 			t.Errorf("the damage: %v", err)
 		}

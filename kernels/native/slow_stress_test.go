@@ -8,6 +8,9 @@ import (
 	"tune/kernels/native"
 )
 
+// damages is how often a candidate damages the heap.
+const damages = 24
+
 // TestSlow: a call over a second is made as rarely as possible, and marked.
 func TestSlow(t *testing.T) {
 	spec := newPoly(t, 10_000_000)

@@ -28,11 +28,32 @@ func TestMain(m *testing.M) {
 		evaluateChild(path)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(suite{m})
 }
+
+// suite is the tests, after which the host is closed.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code := s.M.Run()
+	if err := sharedHost().Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "closing the host:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// sharedHost is the host of all tests that do not say otherwise: finding out how fast the machine is takes as long as most of them.
+var sharedHost = sync.OnceValue(func() *native.Host { return native.NewHost(native.HostOptions{}) })
 
 // load writes files, the first of which is a kernel's, and loads it.
 func load(t *testing.T, files ...string) (*Kernel, string) {
+	t.Helper()
+	return loadOn(t, sharedHost(), files...)
+}
+
+// loadOn is load on a host.
+func loadOn(t *testing.T, host *native.Host, files ...string) (*Kernel, string) {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range files {
@@ -51,9 +72,8 @@ func load(t *testing.T, files ...string) (*Kernel, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := native.NewHost(native.HostOptions{})
 	t.Cleanup(func() {
-		if err := errors.Join(k.Close(), host.Close()); err != nil {
+		if err := k.Close(); err != nil {
 			t.Error(err)
 		}
 	})

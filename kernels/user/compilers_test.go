@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -38,7 +39,13 @@ func TestCompilersByPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	k, _ := load(t, strings.Replace(scaleYAML, "COMPILERS", "[./wrapped, no-such-gcc, gcc-99, gcc]", 1), "wrapped", "#!/bin/sh\nexec gcc -DWRAPPED \"$@\"\n")
+	host := native.NewHost(native.HostOptions{}) // which looks for compilers on this path
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k, _ := loadOn(t, host, strings.Replace(scaleYAML, "COMPILERS", "[./wrapped, no-such-gcc, gcc-99, gcc]", 1), "wrapped", "#!/bin/sh\nexec gcc -DWRAPPED \"$@\"\n")
 	const left = "there is no program no-such-gcc on this machine, so that it is left out"
 	if w := k.Warnings(); len(w) == 0 || w[len(w)-1].Text != left || w[len(w)-1].Field != "source.compilers[1]" {
 		t.Errorf("the warnings are %v", w)
