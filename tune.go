@@ -50,8 +50,10 @@ type Options struct {
 	Machine *results.Machine
 	Seed    uint64
 	Budget  search.Budget
-	Jobs    int    // candidates evaluated at once; 0 means 1
-	Dir     string // the run directory, which must not exist or be empty
+	// Objectives are what the run looks for, as space.ParseGoals reads it: time,error. "" means the least cost.
+	Objectives string
+	Jobs       int    // candidates evaluated at once; 0 means 1
+	Dir        string // the run directory, which must not exist or be empty
 	// From are earlier measurements for the strategy to start from. What the strategy sees of them is kept in the run directory.
 	From []*Earlier
 	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
@@ -158,7 +160,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version,
 		Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
 		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
-		Jobs:   o.Jobs, Created: o.Began, Machine: o.Machine.OrThis(), Measured: !info.Exact,
+		Jobs:   o.Jobs, Created: o.Began, Machine: o.Machine.OrThis(), Measured: !info.Exact, Objectives: o.Objectives,
 	}
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
@@ -226,7 +228,7 @@ func (o Options) entry() (strategies.Strategy, error) {
 	if o.Own != nil {
 		return *o.Own, nil
 	}
-	return strategies.Parse(cmp.Or(o.Strategy, o.Kernel.Info().Strategy, strategies.Default))
+	return strategies.Parse(cmp.Or(o.Strategy, strategies.For(o.Objectives), o.Kernel.Info().Strategy, strategies.Default))
 }
 
 // Changes are what a resumed run may do differently. Zero values keep the run's own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type Evaluator struct {
 	CheckSeed uint64
 	// Alone gives every candidate processes of its own, where it is an Isolator.
 	Alone bool
+	// Sizes adds the metric space.MetricCodeBytes of candidates that are Sizers.
+	Sizes bool
 	// Now is the clock behind Outcome.Seconds; nil means time.Now.
 	Now func() time.Time
 }
@@ -78,8 +81,32 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		}
 		out.Cost = score.Cost
 		out.Metrics = WithDeviation(score.Metrics, c)
-		return out.Validate()
+		if e.Sizes {
+			out.Metrics, err = withSize(out.Metrics, c)
+		}
+		return errors.Join(err, out.Validate())
 	})
+}
+
+// Sizer is implemented by candidates that are machine code.
+type Sizer interface {
+	// CodeBytes returns how many bytes of machine code the candidate has, after it was scored.
+	CodeBytes() (int64, error)
+}
+
+// withSize adds the size of a candidate that has one to its metrics.
+func withSize(metrics []space.Metric, c Candidate) ([]space.Metric, error) {
+	s, ok := c.(Sizer)
+	if !ok {
+		return metrics, nil
+	}
+	n, err := s.CodeBytes()
+	if err != nil {
+		return nil, err
+	}
+	metrics = append(slices.Clone(metrics), space.Metric{Name: space.MetricCodeBytes, Value: float64(n)})
+	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return metrics, nil
 }
 
 // Verify checks a candidate on the inputs of every seed, as before an export. A candidate that shared processes with others runs

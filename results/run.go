@@ -51,6 +51,8 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
+	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".
+	Objectives string `json:"objectives,omitempty"`
 	// First are the keys of the points that the search evaluates before all others, in their order: those that the user gave, then
 	// those of the kernel's file.
 	First []string `json:"first,omitempty"`
@@ -88,8 +90,20 @@ type Preset struct {
 	Key  string `json:"key"` // the canonical key of the point
 }
 
+// Goals returns what the run looks for. The error is of the field objectives.
+func (s Settings) Goals() (space.Goals, error) {
+	goals, err := space.ParseGoals(s.Objectives, s.Unit)
+	if err != nil {
+		return nil, fmt.Errorf("field objectives: %w", err)
+	}
+	return goals, nil
+}
+
 // Validate reports settings that no run can have, by the name of the field in the file.
 func (s Settings) Validate() error {
+	if _, err := s.Goals(); err != nil {
+		return err
+	}
 	if err := required(field{"kernel", s.Kernel}, field{"strategy", s.Strategy}); err != nil {
 		return err
 	}

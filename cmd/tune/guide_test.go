@@ -67,6 +67,7 @@ var guideElsewhere = map[string]string{
 	"go mod init":                           "needs the network: the examples of the library are compiled by their own tests",
 	"tune measure runs/":                    "depends on whether the machine is quiet: see the script measure",
 	"completion":                            "see the script completion",
+	"tune run gemm-i8 --shape":              "how large the front is depends on the machine: see the script objective",
 	"tune guard runs/rowsum":                "on a busy machine the final measurement may have no interval: see the script guard",
 	"tune compare runs/hand":                "with so few points both runs may find the same one: see the script compare",
 	"tune library":                          "see the script library-make",

@@ -16,6 +16,7 @@ import (
 	"tune/kernels/catalog"
 	"tune/kernels/native"
 	"tune/results"
+	"tune/results/schedule"
 	"tune/space"
 )
 
@@ -25,13 +26,13 @@ const libraryFormat = "library"
 func exportFormats() []string { return append(slices.Clone(tune.Formats), libraryFormat) }
 
 // exportLibrary writes the winner of a run as a header and a source into a folder.
-func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir string, measure bool, name, folder string, quiet bool) error {
+func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir, pick string, measure bool, name, folder string, quiet bool) error {
 	if err := checkFolder(folder); err != nil {
 		return err
 	}
 	n := newNotice(a, quiet)
 	n.brief = true
-	schedule, texts, err := tune.ExportFiles(ctx, found.Table, dir, measure, n.measuring)
+	schedule, texts, err := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: measure, Pick: pick, Progress: n.measuring}.Files(ctx, dir)
 	n.end()
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ import (
 	"tune/results/insight"
 	"tune/results/library"
 	modellib "tune/results/model"
+	"tune/results/schedule"
+	"tune/results/session"
 	"tune/search"
 	"tune/space"
 )
@@ -52,6 +54,10 @@ Measurements of another kernel are refused unless --from-any is given, because t
 With --from db, these are the latest runs of the same version of the kernel in the index of runs (tune db), up to four: those on this
 processor first, and the nearest shapes before others.
 
+With --objective time,error the run looks for several numbers at once: a cost and metrics that the kernel has, smaller ones, or with
+:maximise larger ones. It keeps the front: the points of which no other is better in one and worse in none. The summary shows it, and
+tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json is of the point with the least cost, as ever.
+
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
 own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
@@ -62,6 +68,7 @@ own kernel has under start follow.`,
   tune run recorded --data convolution.json.gz --budget 10m --jobs 4
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
   tune run gemm-f32 --shape m=640,n=640,k=640 --from db
+  tune run gemm-i8 --objective time,size --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
@@ -75,6 +82,7 @@ func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
+	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics; the run keeps all points of which no other is better in all (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
@@ -87,7 +95,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start)}, shown{*asJSON, *quiet, *show})
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective}, shown{*asJSON, *quiet, *show})
 	}
 }
 
@@ -125,6 +133,8 @@ type starting struct {
 	from    []string // files of earlier measurements
 	fromAny bool
 	first   []string // keys of points
+	// objectives are what the run looks for; "" for the least cost.
+	objectives string
 }
 
 func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
@@ -192,12 +202,15 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
+	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(c.Context(), tune.Options{
-		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Jobs: set.jobs, Dir: set.dir,
+		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
 	if wrong := startingError(err, set); wrong != nil {
-		if made {
+		if _, lacks := errors.AsType[*session.GoalsError](err); lacks && errors.Is(absent, fs.ErrNotExist) {
+			_ = os.RemoveAll(set.dir) // which the run has made before it knew the metrics
+		} else if made {
 			os.Remove(set.dir)
 		}
 		return usage(wrong)
@@ -221,6 +234,9 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 func startingError(err error, set settings) error {
 	if other, ok := errors.AsType[*tune.OtherKernelError](err); ok {
 		return fmt.Errorf("--from: %w: leave it out, or give --from-any to take what matches", other)
+	}
+	if goals, ok := errors.AsType[*session.GoalsError](err); ok {
+		return fmt.Errorf("--objective: %w", goals)
 	}
 	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
 		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
@@ -493,6 +509,7 @@ func (a *app) printReport(r *tune.Report) error {
 	if mattered := found.String(); mattered != "" {
 		fmt.Fprintf(w, "mattered  %s\n", mattered)
 	}
+	a.printFront(r)
 	return nil
 }
 
@@ -566,6 +583,7 @@ type runJSON struct {
 	Failures    []insight.Failure `json:"failures,omitempty"`
 	Refused     []tune.Refusal    `json:"refused,omitempty"`
 	Schedule    *results.Schedule `json:"schedule"` // null where no candidate was valid
+	Front       []frontJSON       `json:"front,omitempty"`
 }
 
 func (a *app) jsonReport(r *tune.Report) error {
@@ -577,7 +595,7 @@ func (a *app) jsonReport(r *tune.Report) error {
 		mattered = &rest
 	}
 	return printJSON(a.stdout, runJSON{
-		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, mattered, failures, r.Refused, r.Schedule,
+		r.Dir, r.Result.Stop.String(), r.Result.Told, r.Result.Valid, r.Elapsed.Seconds(), r.Result.Elapsed.Seconds(), r.Settings.Clock, r.Baseline, mattered, failures, r.Refused, r.Schedule, frontOf(r),
 	})
 }
 
@@ -654,6 +672,9 @@ If the schedule or program is missing or out of date, export recreates it where 
 have to compile or run candidates, it says so and stops; --measure then runs and measures the best ones again. Nothing in
 the run directory changes. To write the schedule there, continue the run with tune resume.
 
+With --pick, a point of the front of a run with several objectives is written as json, program or library. It is built and checked
+again, and where costs are measured, measured beside the baseline; only if it is proven to be faster its verdict is faster.
+
 Given a file of measurements, export converts it to one of the last three formats. A file that already has that format
 keeps every value as it was written, and keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv
@@ -661,6 +682,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
   tune export runs/treehash-20260102-150405-1 --format svg --output convergence.svg
   tune export runs/gemm-f32-20260102-150405-1 --format t4 --output results.json
   tune export runs/gemm-f32-20260102-150405-1 --format program --measure
+  tune export runs/mine-20260102-150405-1 --pick 'time <= 1.1*best, min error' --output small.json
   tune export runs/gemm-f32-20260102-150405-1 --format library --prefix gemm_512 --output src
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
@@ -669,9 +691,14 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
+	pick := c.Flags().String("pick", "", "write a `point` of the front of a run with several objectives, such as 'time <= 1.1*best, min error': limits, and the objective that is then the best")
 	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if *pick != "" && !slices.Contains([]string{"json", "program", libraryFormat}, *format) {
+			return usage(fmt.Errorf("--pick has no effect with --format %s: want json, program or %s", *format, libraryFormat))
+		}
+		*measure = *measure || *pick != "" // it is built and checked in any case
 		if formats := exportFormats(); !slices.Contains(formats, *format) {
 			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(formats, ", "), space.DidYouMean(*format, formats)))
 		}
@@ -702,9 +729,12 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		}
 		defer a.end(found)
 		if *format == libraryFormat {
-			err = a.exportLibrary(c.Context(), found, args[0], *measure, *prefix, *output, *quiet)
+			err = a.exportLibrary(c.Context(), found, args[0], *pick, *measure, *prefix, *output, *quiet)
 		} else {
-			err = a.exportRun(c.Context(), found, args[0], *format, *output, *measure, *quiet)
+			err = a.exportRun(c.Context(), found, args[0], *format, *output, *pick, *measure, *quiet)
+		}
+		if bad, ok := errors.AsType[*schedule.PickError](err); ok {
+			return usage(fmt.Errorf("--pick: %w", bad))
 		}
 		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
 			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
@@ -722,7 +752,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 }
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
-func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output string, measure, quiet bool) error {
+func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output, pick string, measure, quiet bool) error {
 	if !measure {
 		shows := a.work("exporting "+dir, quiet)
 		return a.writeOut(shows, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w, shows.rows) })
@@ -731,7 +761,8 @@ func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, 
 	n.brief = true
 	return a.writeOut(nil, output, func(w io.Writer) error {
 		defer n.end()
-		return tune.ExportMeasured(ctx, found.Table, dir, format, wiping{w, n}, n.measuring)
+		e := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: true, Pick: pick, Progress: n.measuring}
+		return e.Export(ctx, dir, format, wiping{w, n})
 	})
 }
 

@@ -30,6 +30,9 @@ type Exporter struct {
 	ToolVersion string
 	// Measure allows the best candidates to be built, run and measured again where that is necessary.
 	Measure bool
+	// Pick exports a point of the front of a run with several objectives, in place of the best one: see space.ParsePick. It is then built
+	// and checked again, and with Measure measured. "" exports the best.
+	Pick string
 	// Progress is told how far that measurement is; it may be nil.
 	Progress func(kernels.ContestProgress)
 	// Rows is told how many outcomes are written, and about how many there are, in formats that list them; it may be nil.
@@ -247,6 +250,16 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 		return err
 	}
 	launches := k.Problem.Traits().Launches
+	if e.Pick != "" {
+		one, err := e.picked(run, history)
+		if err != nil {
+			return err
+		}
+		if launches && !e.Measure {
+			return &StaleError{run.Dir, errors.New("a point that is picked has to be built and checked")}
+		}
+		return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.MakeOne(ctx, one) })
+	}
 	schedule, stale := current(k, run.Dir, slices.Concat(ranking, serial))
 	if stale == nil {
 		stale = verifyFields(k, schedule)
@@ -260,6 +273,11 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 	case launches && !e.Measure:
 		return &StaleError{run.Dir, stale}
 	}
+	return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.MakeFrom(ctx, history) })
+}
+
+// remake makes the schedule of a run in a temporary directory, and calls use with it.
+func (e Exporter) remake(ctx context.Context, k *kernels.Opened, run *results.Run, use func(results.Schedule, string) error, make func(*Maker) (Made, error)) error {
 	dir, err := os.MkdirTemp("", "tune-export-")
 	if err != nil {
 		return err
@@ -269,7 +287,7 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 	if err != nil {
 		return err
 	}
-	made, err := m.MakeFrom(ctx, history)
+	made, err := make(m)
 	if err != nil {
 		return err
 	}

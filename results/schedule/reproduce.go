@@ -33,6 +33,9 @@ func (m *Maker) reproduce(trial int) []string {
 	if slices.ContainsFunc(set.From, func(f results.From) bool { return f.Other }) {
 		kernel += " --from-any"
 	}
+	if set.Objectives != "" {
+		kernel += " --objective " + kernels.ShellWord(set.Objectives)
+	}
 	for _, key := range set.First {
 		kernel += " --start " + kernels.ShellWord(key)
 	}

@@ -57,6 +57,9 @@ type Report struct {
 	// Schedule is what was exported: the incumbent, or the baseline where nothing is proven to be better. It is nil where no
 	// candidate was valid. The best outcome of the search is in Result.
 	Schedule *results.Schedule
+	// Front are the right outcomes that no other one dominates, the least cost first, where the run has several goals: Goals.
+	Front []space.Entry
+	Goals space.Goals
 	// Insight is what the search found out about the parameters, and about the candidates that failed; nil where Work.SearchOnly is set.
 	Insight *insight.Insight
 	// Refused lists incumbents that passed their check during the search but failed on fresh inputs. They are not exported.
@@ -90,6 +93,7 @@ type Session struct {
 	strategy  search.Strategy
 	settings  results.Settings
 	run       *results.Run
+	goals     space.Goals // nil for the least cost alone
 	// sources are the earlier measurements that the strategy starts from, in the order of the run directory.
 	sources []space.Source
 	// unsigned is why the run could not be marked as made here.
@@ -103,7 +107,24 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 	if err != nil {
 		return nil, err
 	}
-	hints := strategies.Hints{Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
+	goals, err := settings.Goals()
+	if err != nil {
+		return nil, &GoalsError{errors.Unwrap(err)}
+	}
+	settings.Objectives = ""
+	if goals.Several() {
+		settings.Objectives = goals.String()
+	}
+	traits := k.Problem.Traits()
+	cheap := halving.Config{Levels: traits.Levels, Blind: traits.Blind}
+	if goals.Several() {
+		if !entry.Several {
+			return nil, &GoalsError{fmt.Errorf("strategy %s looks for the least cost alone: several objectives need nsga2, random or grid", entry.Name)}
+		}
+		cheap = halving.Config{} // a cheap score has the cost alone
+		k.Sizes = goals.Sizes()
+	}
+	hints := strategies.Hints{Goals: goals, Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
 	for _, key := range settings.First {
 		p, err := k.Problem.Space().Parse(key)
 		if err != nil {
@@ -111,16 +132,23 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 		}
 		hints.First = append(hints.First, p)
 	}
-	traits := k.Problem.Traits()
-	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, halving.Config{Levels: traits.Levels, Blind: traits.Blind})
+	strategy, err := entry.Make(k.Problem.Space(), settings.Seed, hints, cheap)
 	if err != nil {
 		return nil, err
 	}
 	return &Session{
-		version: version, kernel: k, Strategy: entry, strategy: strategy, settings: *settings, sources: sources,
-		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed},
+		version: version, kernel: k, Strategy: entry, strategy: strategy, settings: *settings, sources: sources, goals: goals,
+		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed, Sizes: k.Sizes},
 	}, nil
 }
+
+// GoalsError says that a run cannot have the objectives that it was asked for.
+type GoalsError struct{ Err error }
+
+func (e *GoalsError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *GoalsError) Unwrap() error { return e.Err }
 
 // simulated reports whether the clock of the run is simulated, from the recorded times of its evaluations.
 func (s *Session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
@@ -209,7 +237,11 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if !o.SearchOnly || s.run.Outcomes == 0 {
 		found, err = s.baselineWithin(ctx, o)
 	}
-	if _, failed := errors.AsType[*kernels.BaselineError](err); failed {
+	if lacks := s.goals.Lacking(found.Outcome); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
+		err = &GoalsError{lacks}
+	}
+	_, failed := errors.AsType[*kernels.BaselineError](err)
+	if _, lacks := errors.AsType[*GoalsError](err); failed || lacks {
 		// Otherwise the run would look like one that was cut off.
 		end := results.End{Why: results.BaselineFailed, Elapsed: s.run.Elapsed, Clock: s.clock()}
 		if jerr := s.run.Journal.End(end); jerr != nil {
@@ -242,7 +274,16 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if err := s.run.Journal.End(end); err != nil {
 		return nil, err
 	}
-	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking}
+	report = &Report{Dir: s.run.Dir, Settings: s.settings, Result: result, Baseline: baseline, Checking: s.kernel.Problem.Traits().Checking, Goals: s.goals}
+	if s.goals.Several() {
+		log, err := results.Read(s.run.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if report.Front, err = results.Front(end.Trim(log), s.goals); err != nil {
+			return nil, err
+		}
+	}
 	if o.SearchOnly {
 		return report, nil
 	}

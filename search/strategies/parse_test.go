@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `unknown strategy "": want auto,`,
-		"atuo:lead=100":               `unknown strategy "atuo": want auto, evolve, surrogate, anneal, ils, diffevo, swarm, random, grid (did you mean "auto"?)`,
+		"atuo:lead=100":               `unknown strategy "atuo": want auto, evolve, surrogate, anneal, ils, diffevo, swarm, nsga2, random, grid (did you mean "auto"?)`,
 		"auto:":                       `auto: "" is not of the form constant=value: want lead, window,`,
 		"auto:leed=100":               `auto: unknown constant leed: want lead, window, exploration, batch,`,
 		"auto:lead":                   `auto: lead has no value: want a whole number from 1 to 1000000`,

@@ -16,6 +16,7 @@ import (
 	"tune/search/grid"
 	"tune/search/halving"
 	"tune/search/ils"
+	"tune/search/nsga2"
 	"tune/search/random"
 	"tune/search/surrogate"
 	"tune/search/swarm"
@@ -25,6 +26,14 @@ import (
 
 // Default is the strategy of a run that names none and whose kernel names none.
 const Default = "auto"
+
+// For returns the strategy of a run with several objectives, as space.ParseGoals reads them, that names none; "" for one objective.
+func For(objectives string) string {
+	if strings.Contains(objectives, ",") {
+		return "nsga2"
+	}
+	return ""
+}
 
 // Strategy is one entry of the table, with values for its constants.
 type Strategy struct {
@@ -40,6 +49,8 @@ type Strategy struct {
 	Paced bool
 	// Hintless says that the strategy ignores points to start from.
 	Hintless bool
+	// Several says that the strategy serves several goals: it looks at all of them, or at none. Others look at the cost alone.
+	Several bool
 
 	values []float64 // of the constants
 	// resolve fills in the NaN among values with defaults, and checks all of them.
@@ -92,6 +103,8 @@ func (e Strategy) Make(s *space.Space, seed uint64, h Hints, cheap halving.Confi
 type Hints struct {
 	// First are points that are evaluated before all others, whatever the strategy: see search.First. Only Make uses them.
 	First []space.Point
+	// Goals are what the run looks for; none mean the least cost.
+	Goals space.Goals
 	// Start are points of the space that are known to be good.
 	Start []space.Point
 	// Sources are earlier measurements, perhaps of another shape or another machine, the most similar first. Their points are
@@ -177,12 +190,20 @@ func Table() []Strategy {
 			Name: "swarm", Version: 1, Doc: "particle swarm over ordinals: each is drawn to its own best and the best of all",
 		}, swarm.Constants(), warmed(swarm.New, func(c *swarm.Config, start []space.Point, fresh *search.Fresh) { c.Start, c.Fresh = start, fresh })),
 		entry(Strategy{
-			Name: "random", Version: 1, Hintless: true, Doc: "uniform random points, without replacement",
+			Name: "nsga2", Version: 1, Several: true, Doc: "NSGA-II, a genetic algorithm for several objectives: ranks by front and by crowding",
+		}, nsga2.Constants(), func(s *space.Space, seed uint64, h Hints, c nsga2.Config) (search.Strategy, error) {
+			goals := h.Goals
+			return warmed(nsga2.New, func(c *nsga2.Config, start []space.Point, fresh *search.Fresh) {
+				c.Goals, c.Start, c.Fresh = goals, start, fresh
+			})(s, seed, h, c)
+		}),
+		entry(Strategy{
+			Name: "random", Version: 1, Hintless: true, Several: true, Doc: "uniform random points, without replacement",
 		}, random.Constants(), func(s *space.Space, seed uint64, _ Hints, c random.Config) (search.Strategy, error) {
 			return c.New(s, seed)
 		}),
 		entry(Strategy{
-			Name: "grid", Version: 1, Hintless: true, Doc: "every point, in canonical order",
+			Name: "grid", Version: 1, Hintless: true, Several: true, Doc: "every point, in canonical order",
 		}, grid.Constants(), func(s *space.Space, _ uint64, _ Hints, c grid.Config) (search.Strategy, error) { return c.New(s) }),
 	}
 }

@@ -1,0 +1,189 @@
+package space
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParseGoals: goals are read as they are written, and what is none is refused.
+func TestParseGoals(t *testing.T) {
+	for text, want := range map[string]Goals{
+		"":                           nil,
+		"time":                       {{}},
+		"cost,error":                 {{}, {Metric: "error"}},
+		"ns, size":                   {{}, {Metric: "size"}},
+		"time,speed:maximise,x":      {{}, {Metric: "speed", Maximise: true}, {Metric: "x"}},
+		"time:minimise,e:minimise":   {{}, {Metric: "e"}},
+		"time,max_error,error_share": {{}, {Metric: MetricMaxError}, {Metric: "error_share"}},
+	} {
+		got, err := ParseGoals(text, "ns")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+		if again, err := ParseGoals(got.String(), "ns"); err != nil || !slices.Equal(again, got) {
+			t.Errorf("%q is written as %q, which reads as %v, %v", text, got, again, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"error":                "cannot be the first objective",
+		"cycles,error":         "cannot be the first objective",
+		"time,cost":            "is the cost again",
+		"time,":                "is no objective",
+		"time,a b":             "is no objective",
+		"time,a:max":           "is no objective",
+		"time:maximise":        "the cost is minimised",
+		"time,error,max_error": "is there twice",
+		"time,a,b,c,d,e,f":     "7 objectives: want 6 at most",
+	} {
+		if _, err := ParseGoals(text, "ns"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := ParseGoals("cycles,slots", "cycles"); err != nil {
+		t.Error(err)
+	}
+	for _, m := range []Metric{{"error", 3}, {MetricMaxError, 3}} {
+		if v, ok := (Goal{Metric: "error"}).Measured(Outcome{Status: OK, Metrics: []Metric{m}}); !ok || v != 3 {
+			t.Errorf("the error of %v is %v, %v", m, v, ok)
+		}
+	}
+	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK, Metrics: []Metric{{"slots", 1}}}); err == nil || !strings.Contains(err.Error(), `did you mean "slots"?`) {
+		t.Errorf("a metric that is not there: %v", err)
+	}
+}
+
+// twoGoals are a cost and a metric to maximise.
+var twoGoals = Goals{{}, {Metric: "m", Maximise: true}}
+
+// entryOf is an entry with a cost and the metric m.
+func entryOf(number int, cost, m float64) Entry {
+	return Entry{Number: number, Key: "k", Outcome: Outcome{Status: OK, Cost: cost, Metrics: []Metric{{"m", m}}}}
+}
+
+// TestFront: a front holds what nothing dominates, whatever the order is in which entries come.
+func TestFront(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var all []Entry
+		for i := range 30 {
+			e := entryOf(i, float64(r.IntN(6)), float64(r.IntN(6)))
+			switch r.IntN(8) {
+			case 0:
+				e.Outcome = Fail(Crashed, "gone")
+			case 1:
+				e.Outcome.Metrics = nil
+			case 2:
+				e.Outcome.Fidelity = 1
+			}
+			all = append(all, e)
+		}
+		var want []Entry
+		for _, a := range all {
+			va, ok := twoGoals.Values(a.Outcome)
+			on := ok && a.Outcome.Counts()
+			for _, b := range all {
+				vb, ok := twoGoals.Values(b.Outcome)
+				if on && ok && b.Outcome.Counts() && (Dominates(vb, va) || slices.Equal(va, vb) && b.Number < a.Number) {
+					on = false
+				}
+			}
+			if on {
+				want = append(want, a)
+			}
+		}
+		slices.SortFunc(want, func(a, b Entry) int { return Objective{}.Compare(a, b) })
+		for range 3 {
+			f := NewFront(twoGoals)
+			for _, i := range r.Perm(len(all)) {
+				f.Offer(all[i])
+			}
+			got := f.Entries()
+			if !slices.EqualFunc(got, want, func(a, b Entry) bool { return a.Number == b.Number }) {
+				t.Fatalf("the front is %v, want %v", got, want)
+			}
+		}
+	}
+}
+
+// TestHypervolume: it is the share of random points that something dominates.
+func TestHypervolume(t *testing.T) {
+	if v := Hypervolume([][]float64{{1, 3}, {2, 2}, {3, 1}, {4, 0}, {2.5, 2.5}}, []float64{4, 4}); v != 6 {
+		t.Errorf("it is %v, want 6", v)
+	}
+	if v := Hypervolume(nil, []float64{1, 1}); v != 0 {
+		t.Errorf("of nothing it is %v", v)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, goals := range []int{1, 2, 3, 4} {
+		var values [][]float64
+		for range 8 {
+			v := make([]float64, goals)
+			for i := range v {
+				v[i] = r.Float64() * 1.2
+			}
+			values = append(values, v)
+		}
+		reference := slices.Repeat([]float64{1}, goals)
+		hits := 0
+		const darts = 40000
+		for range darts {
+			at := make([]float64, goals)
+			for i := range at {
+				at[i] = r.Float64()
+			}
+			if slices.ContainsFunc(values, func(v []float64) bool { return Dominates(v, at) }) {
+				hits++
+			}
+		}
+		if got, want := Hypervolume(values, reference), float64(hits)/darts; math.Abs(got-want) > 0.015 {
+			t.Errorf("%d goals: %v, and %v of darts hit", goals, got, want)
+		}
+	}
+}
+
+// TestPick: limits and the best goal choose a point of a front.
+func TestPick(t *testing.T) {
+	front := []Entry{entryOf(0, 10, 1), entryOf(1, 10.5, 4), entryOf(2, 12, 6), entryOf(3, 40, 9)}
+	for text, want := range map[string]int{
+		"min time":                        0,
+		"max m":                           3,
+		"time <= 1.1*best, max m":         1,
+		"time<=1.2 * best,max m":          2,
+		"m >= 5":                          2,
+		"m >= best":                       3,
+		"time <= 11":                      0,
+		"m >= 0.5*best, m <= 8, min cost": 2,
+	} {
+		p, err := ParsePick(text, twoGoals, "ns")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if e, err := p.From(front); err != nil || e.Number != want {
+			t.Errorf("%q picks %d, %v, want %d", text, e.Number, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":               "nothing to pick by",
+		"time":           "nothing to pick by",
+		"time < 3":       "nothing to pick by",
+		"time <= many":   "nothing to pick by",
+		"time <= 2best":  "nothing to pick by",
+		"time <= NaN":    "nothing to pick by",
+		"speed <= 3":     "is no objective of this run: want one of cost,m:maximise",
+		"min m":          "the run has the objective m:maximise",
+		"min time,max m": "only one goal can be the best",
+	} {
+		if _, err := ParsePick(text, twoGoals, "ns"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	p, _ := ParsePick("time <= 5", twoGoals, "ns")
+	if _, err := p.From(front); !errors.Is(err, ErrNoPick) {
+		t.Errorf("nothing within the limits: %v", err)
+	}
+}
