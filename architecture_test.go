@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"internal/plain":   {},
 	"internal/trust":   {"", "space", "search", "kernels", "results", "results/schedule"},
 	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "configs"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "results/session", "configs"},
 }
 
 // tools are the rooms that every other one may import.

@@ -82,9 +82,11 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		out.Cost = score.Cost
 		out.Metrics = WithDeviation(score.Metrics, c)
 		if e.Sizes {
-			out.Metrics, err = withSize(out.Metrics, c)
+			if out.Metrics, err = withSize(out.Metrics, c); err != nil {
+				return err
+			}
 		}
-		return errors.Join(err, out.Validate())
+		return out.Validate()
 	})
 }
 

@@ -208,11 +208,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
 	if wrong := startingError(err, set); wrong != nil {
-		if _, lacks := errors.AsType[*session.GoalsError](err); lacks && errors.Is(absent, fs.ErrNotExist) {
-			_ = os.RemoveAll(set.dir) // which the run has made before it knew the metrics
-		} else if made {
-			os.Remove(set.dir)
-		}
+		unmake(set.dir, made, err, absent)
 		return usage(wrong)
 	}
 	if started {
@@ -228,6 +224,16 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 	}
 	return a.finish(report, err, say.asJSON)
+}
+
+// unmake removes the directory of a run that could not start: where it was made for the run, or where the run itself has filled it before
+// it knew that the kernel lacks a metric, and absent says that it was not there.
+func unmake(dir string, made bool, err, absent error) {
+	if _, lacks := errors.AsType[*session.GoalsError](err); lacks && errors.Is(absent, fs.ErrNotExist) {
+		_ = os.RemoveAll(dir)
+	} else if made {
+		os.Remove(dir)
+	}
 }
 
 // startingError says which flag or preset is at fault where a run cannot start with what it was given; nil where none is.
@@ -695,16 +701,10 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *pick != "" && !slices.Contains([]string{"json", "program", libraryFormat}, *format) {
-			return usage(fmt.Errorf("--pick has no effect with --format %s: want json, program or %s", *format, libraryFormat))
+		if err := checkExport(*format, *prefix, *pick); err != nil {
+			return usage(err)
 		}
 		*measure = *measure || *pick != "" // it is built and checked in any case
-		if formats := exportFormats(); !slices.Contains(formats, *format) {
-			return usage(fmt.Errorf("--format: unknown format %q: want %s%s", *format, strings.Join(formats, ", "), space.DidYouMean(*format, formats)))
-		}
-		if *prefix != "" && *format != libraryFormat {
-			return usage(fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat))
-		}
 		if filepath.Base(args[0]) == tune.ScheduleName {
 			args[0] = filepath.Dir(args[0])
 		}
@@ -733,13 +733,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		} else {
 			err = a.exportRun(c.Context(), found, args[0], *format, *output, *pick, *measure, *quiet)
 		}
-		if bad, ok := errors.AsType[*schedule.PickError](err); ok {
-			return usage(fmt.Errorf("--pick: %w", bad))
-		}
-		if stale, ok := errors.AsType[*tune.StaleError](err); ok {
-			return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
-				stale, args[0])
-		}
+		err = adviseExport(args[0], err)
 		if errors.Is(err, tune.ErrNoValid) {
 			if none := withoutResult(args[0]); none != nil {
 				return none
@@ -749,6 +743,31 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		return err
 	}
 	return c
+}
+
+// adviseExport says what to do about an error of an export.
+func adviseExport(dir string, err error) error {
+	if bad, ok := errors.AsType[*schedule.PickError](err); ok {
+		return usage(fmt.Errorf("--pick: %w", bad))
+	}
+	if stale, ok := errors.AsType[*tune.StaleError](err); ok {
+		return fmt.Errorf("%w: 'tune export %[2]s --measure' compiles and measures the best candidates again, and 'tune resume %[2]s' writes the schedule",
+			stale, dir)
+	}
+	return err
+}
+
+// checkExport reports flags of an export that do not go together.
+func checkExport(format, prefix, pick string) error {
+	switch formats := exportFormats(); {
+	case !slices.Contains(formats, format):
+		return fmt.Errorf("--format: unknown format %q: want %s%s", format, strings.Join(formats, ", "), space.DidYouMean(format, formats))
+	case prefix != "" && format != libraryFormat:
+		return fmt.Errorf("--prefix has no effect without --format %s: leave it out, or give both", libraryFormat)
+	case pick != "" && !slices.Contains([]string{"json", "program", libraryFormat}, format):
+		return fmt.Errorf("--pick has no effect with --format %s: want json, program or %s", format, libraryFormat)
+	}
+	return nil
 }
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
