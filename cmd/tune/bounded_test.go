@@ -19,20 +19,29 @@ import (
 // mostMemory is what tune may have resident, in bytes, while it refuses a file.
 const mostMemory = 700 << 20
 
-// gzipped compresses what fill writes.
-func gzipped(t *testing.T, path string, fill func(io.Writer)) {
+// gzipped compresses a head, n blocks of 64 KiB that repeat a text, and a tail. The blocks are members of the file, which is how gzip joins
+// what was compressed apart: so equal ones are compressed once.
+func gzipped(t *testing.T, path, head, body, tail string, n int) {
 	t.Helper()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
+	const together = 16
+	member := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := io.WriteString(z, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
 	}
-	fill(z)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	writeText(t, path, b.String())
+	text := block(body)
+	writeText(t, path, member(head)+strings.Repeat(member(strings.Repeat(text, together)), n/together)+
+		member(strings.Repeat(text, n%together)+tail))
 }
+
+// block repeats a text to 64 KiB.
+func block(body string) string { return strings.Repeat(body, 1<<16/len(body)+1) }
 
 func writeText(t *testing.T, path, text string) {
 	t.Helper()
@@ -51,29 +60,17 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	repeat := func(head, body, tail string, n int) func(io.Writer) {
-		return func(w io.Writer) {
-			io.WriteString(w, head)
-			block := strings.Repeat(body, 1<<16/len(body)+1)
-			for range n {
-				io.WriteString(w, block)
-			}
-			io.WriteString(w, tail)
-		}
-	}
 	const blocks = 1 << 13 // of 64 KiB: half a GiB
-	gzipped(t, at("zero.json.gz"), repeat("", "\x00", "", blocks))
-	gzipped(t, at("dense.json.gz"), repeat(`{"rows":[`, "0,", "0]}", 500)) // which is no more than an honest file may have
-	gzipped(t, at("blank.json.gz"), repeat("{", " ", "", blocks))
-	gzipped(t, at("values.json.gz"), repeat(`{"rows":[`, "0,", "0]}", blocks))
-	gzipped(t, at("t1.json.gz"), repeat(`{"ConfigurationSpace":[`, "0,", "0]}", blocks))
-	gzipped(t, at("cache.json.gz"), repeat(`{"cache":{"a":[`, "[],", "0]}}", blocks))
-	gzipped(t, at("t4.json.gz"), repeat(`{"results":[`, "{},", "{}]}", blocks))
-	gzipped(t, at("vectors.json.gz"), repeat(`{"trees":[`, "{},", "{}]}", blocks))
+	gzipped(t, at("zero.json.gz"), "", "\x00", "", blocks)
+	gzipped(t, at("dense.json.gz"), `{"rows":[`, "0,", "0]}", 500) // which is no more than an honest file may have
+	gzipped(t, at("blank.json.gz"), "{", " ", "", blocks)
+	gzipped(t, at("values.json.gz"), `{"rows":[`, "0,", "0]}", blocks)
+	gzipped(t, at("t1.json.gz"), `{"ConfigurationSpace":[`, "0,", "0]}", blocks)
+	gzipped(t, at("cache.json.gz"), `{"cache":{"a":[`, "[],", "0]}}", blocks)
+	gzipped(t, at("t4.json.gz"), `{"results":[`, "{},", "{}]}", blocks)
+	gzipped(t, at("vectors.json.gz"), `{"trees":[`, "{},", "{}]}", blocks)
 	large := func(name, head, body, tail string, n int) {
-		var b bytes.Buffer
-		repeat(head, body, tail, n)(&b)
-		writeText(t, at(name), b.String())
+		writeText(t, at(name), head+strings.Repeat(block(body), n)+tail)
 	}
 	large("wide.yaml", "space: [", "a,", "a]\n", 40)
 	large("near.yaml", "space: [", "a,", "a]\n", 28)

@@ -103,7 +103,7 @@ func TestGuide(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := guideReader{dir: dir, repo: repo, env: append(os.Environ(),
-		"XDG_CACHE_HOME="+filepath.Join(dir, ".cache"), "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=1s")}
+		"XDG_CACHE_HOME="+filepath.Join(dir, ".cache"), "XDG_STATE_HOME="+filepath.Join(dir, ".state"), "TUNE_FINAL=200ms")}
 	commands := map[string]int{}
 	for _, step := range guideSteps(string(text)) {
 		commands[step.section] += r.follow(t, step)
