@@ -105,15 +105,20 @@ func hash(a uint32) uint32 {
 	return (a ^ 0xB55A4F09) ^ (a >> 16)
 }
 
+// Header returns the words before the root of every image of a shape.
+func Header(s Shape) []uint32 {
+	return []uint32{
+		HeaderRounds: uint32(s.Rounds), HeaderNodes: uint32(s.Nodes()), HeaderBatch: uint32(s.Batch),
+		HeaderHeight: uint32(s.Height), HeaderTree: uint32(s.TreeAddr()),
+		HeaderIndices: uint32(s.IndexAddr()), HeaderValues: uint32(s.ValueAddr()),
+	}
+}
+
 // Image draws the memory image of a problem from a seed. Nodes and values are below 2^30.
 func Image(s Shape, seed uint64) []uint32 {
 	rng := rand.New(rand.NewPCG(seed, 0x74726565)) // the stream is this package's own: "tree"
 	image := make([]uint32, s.Words())
-	copy(image, []uint32{
-		HeaderRounds: uint32(s.Rounds), HeaderNodes: uint32(s.Nodes()), HeaderBatch: uint32(s.Batch),
-		HeaderHeight: uint32(s.Height), HeaderTree: uint32(s.TreeAddr()),
-		HeaderIndices: uint32(s.IndexAddr()), HeaderValues: uint32(s.ValueAddr()),
-	})
+	copy(image, Header(s))
 	for i := s.TreeAddr(); i < s.IndexAddr(); i++ {
 		image[i] = rng.Uint32N(1 << 30)
 	}

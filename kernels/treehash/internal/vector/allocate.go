@@ -48,6 +48,11 @@ func lifetimesOf(g *graph, s *schedule) lifetimes {
 			}
 		}
 	}
+	for r := range n {
+		if l.first[r] == 1<<30 {
+			l.first[r] = 0 // nothing writes it: its words have to be free from the start, so that they are zero
+		}
+	}
 	if g.copies > 0 {
 		for i := range g.ops {
 			if g.ops[i].buffer > 0 {

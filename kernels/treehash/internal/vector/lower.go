@@ -14,7 +14,7 @@ func lower(s tree.Shape, c Config, indices bool) *graph {
 		plan: plan{s, c}, indices: indices,
 		g: &graph{ops: make([]op, 0, ops), arcs: make([]arc, 0, 3*ops)},
 		setup: setup{
-			scalars: map[uint32]reg{}, vectors: map[uint32]reg{}, nodes: map[nodeKey]reg{}, blocks: map[nodeKey]block{},
+			scalars: map[uint32]operand{}, vectors: map[uint32]reg{}, nodes: map[nodeKey]reg{}, blocks: map[nodeKey]block{},
 			buffersReady: -1,
 		},
 	}
@@ -73,6 +73,7 @@ func (b *lowering) fence(before ...int32) int32 {
 
 func (b *lowering) run() {
 	groups := Groups(b.shape)
+	b.given()
 	last := make([]int32, groups) // each group's last operation
 	lenders := map[int]item{}
 	for g := range groups {

@@ -10,11 +10,12 @@ import (
 
 // setup is what all groups share.
 type setup struct {
-	scalars map[uint32]reg // scalar constants
-	known   []uint32       // those constants, in the order in which they were made
-	vectors map[uint32]reg // broadcast constants
+	scalars map[uint32]operand // scalar constants
+	known   []uint32           // those constants, in the order in which they were made
+	vectors map[uint32]reg     // broadcast constants
 	nodes   map[nodeKey]reg
 	blocks  map[nodeKey]block
+	root    operand // the word of the plain root
 	tables  [maxTables]struct {
 		built bool
 		ready int32 // the fence behind the table's last store
@@ -50,27 +51,49 @@ func (b *lowering) setUp(f func() operand) operand {
 	return r
 }
 
-// scalar returns a register that holds a constant. It is computed from two constants that are there already, added to
-// one on the flow engine, or loaded.
+// given makes the constants that take no slot of their own. A word of scratch that nothing writes is zero, and with it as
+// the address one load brings the first words of the image, which the shape decides: its header, and the root behind it.
+func (b *lowering) given() {
+	b.setUp(func() operand {
+		zero := whole(b.g.newReg(wordWidth))
+		header := b.emit(sim.OpVLoad, onLoad, vectorWidth, 0, zero)
+		b.g.names = append(b.g.names, name{zero.reg, "zero"}, name{header.reg, "header"})
+		b.know(0, zero)
+		for i, v := range tree.Header(b.shape) {
+			if _, ok := b.scalars[v]; !ok {
+				b.know(v, header.at(i))
+			}
+		}
+		b.root = header.at(b.shape.TreeAddr())
+		return noReg
+	})
+}
+
+// know notes a constant that is there.
+func (b *lowering) know(v uint32, at operand) {
+	b.scalars[v] = at
+	b.known = append(b.known, v)
+}
+
+// scalar returns a register that holds a constant. It is computed from two constants that are there already, made on the
+// flow engine, or loaded.
 func (b *lowering) scalar(v uint32) operand {
 	if r, ok := b.scalars[v]; ok {
-		return whole(r)
+		return r
 	}
 	turn := len(b.known) % shares
 	r := b.setUp(func() operand {
 		if share(b.cfg.DeriveConstants, turn) > 0 {
 			if code, x, y, ok := b.derive(v); ok {
-				return b.emit(code, onALU, wordWidth, 0, whole(b.scalars[x]), whole(b.scalars[y]))
+				return b.emit(code, onALU, wordWidth, 0, b.scalars[x], b.scalars[y])
 			}
 		}
-		if len(b.known) > 0 && share(b.cfg.ConstantFlow, turn) > 0 {
-			from := b.known[0]
-			return b.emit(sim.OpAddImm, onFlow, wordWidth, v-from, whole(b.scalars[from]))
+		if share(b.cfg.ConstantFlow, turn) > 0 {
+			return b.emit(sim.OpAddImm, onFlow, wordWidth, v, b.scalars[0])
 		}
 		return b.emit(sim.OpConst, onLoad, wordWidth, v)
 	})
-	b.scalars[v] = r.reg
-	b.known = append(b.known, v)
+	b.know(v, r)
 	return r
 }
 
@@ -165,18 +188,26 @@ func (b *lowering) node(k nodeKey) operand {
 
 // treeWord returns the scratch word that holds a node.
 func (b *lowering) treeWord(node int, xored bool) operand {
-	k := nodeKey{node / sim.VLen, -1, xored}
+	if node == 0 && !xored {
+		return b.root
+	}
+	bl := b.treeBlock(node/sim.VLen, xored)
+	return operand{bl.reg, int8(node - bl.first)}
+}
+
+// treeBlock returns the vector with the nodes 8i to 8i + 7.
+func (b *lowering) treeBlock(i int, xored bool) block {
+	k := nodeKey{i, -1, xored}
 	bl, ok := b.blocks[k]
 	if !ok {
 		b.setUp(func() operand {
 			if xored {
-				plain := b.treeWord(node, false)
-				bl = block{first: node - int(plain.lane)}
-				bl.reg = b.valu(sim.OpVXor, whole(plain.reg), b.vector(tree.Stages[5].C)).reg
+				bl = b.treeBlock(i, false)
+				bl.reg = b.valu(sim.OpVXor, whole(bl.reg), b.vector(tree.Stages[5].C)).reg
 			} else {
 				// The image may end before a whole vector does; the last vector of the image then
 				// holds the nodes, at other lanes.
-				at := min(b.shape.TreeAddr()+node/sim.VLen*sim.VLen, b.shape.Words()-sim.VLen)
+				at := min(b.shape.TreeAddr()+i*sim.VLen, b.shape.Words()-sim.VLen)
 				bl = block{first: at - b.shape.TreeAddr()}
 				bl.reg = b.emit(sim.OpVLoad, onLoad, vectorWidth, 0, b.scalar(uint32(at))).reg
 				bl.load = int32(len(b.g.ops) - 1)
@@ -185,7 +216,7 @@ func (b *lowering) treeWord(node int, xored bool) operand {
 		})
 		b.blocks[k] = bl
 	}
-	return operand{bl.reg, int8(node - bl.first)}
+	return bl
 }
 
 // recordStride is the number of words in a record: the left child, the node, the right child.
@@ -205,8 +236,9 @@ func (b *lowering) table(depth int) int32 {
 
 func (b *lowering) buildTable(depth int) int32 {
 	// The levels above share vectors of the tree with this one, and are read before it is overwritten.
-	for node := range 1<<b.cfg.Levels - 1 {
-		b.treeWord(node, false)
+	above := (1<<b.cfg.Levels - 2) / sim.VLen // the last of their vectors
+	for i := range above + 1 {
+		b.treeBlock(i, false)
 	}
 	start, nodes := b.levelAddr(depth), 1<<depth
 	vectors := recordStride * nodes / sim.VLen
@@ -245,8 +277,8 @@ func (b *lowering) buildTable(depth int) int32 {
 		b.g.weakly(sources[v].load, stores[v])
 	}
 	// Vectors of the levels above reach into the first vectors of the table.
-	for node := 0; node < 1<<b.cfg.Levels-1; node += sim.VLen {
-		bl := b.blocks[nodeKey{node / sim.VLen, -1, false}]
+	for i := range above + 1 {
+		bl := b.treeBlock(i, false)
 		end := b.shape.TreeAddr() + bl.first + sim.VLen
 		for v := 0; v < vectors && start+sim.VLen*v < end; v++ {
 			b.g.weakly(bl.load, stores[v])

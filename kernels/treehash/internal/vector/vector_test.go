@@ -83,8 +83,12 @@ func TestEveryShape(t *testing.T) {
 		if _, err := run(p, s, uint64(n(1000)), indices); err != nil {
 			t.Fatalf("%v, %+v, indices %v: %v", s, c, indices, err)
 		}
+		// Only the word that is zero is read without having been written.
+		zero := p.Names[slices.IndexFunc(p.Names, func(n sim.NamedRange) bool { return n.Name == "zero" })].Span.Addr
 		for _, w := range sim.Lint(p) {
-			t.Fatalf("%v, %+v: %v", s, c, w)
+			if w.Reason != fmt.Sprintf("reads scratch word %d, which nothing writes before", zero) {
+				t.Fatalf("%v, %+v: %v", s, c, w)
+			}
 		}
 	})
 }
