@@ -116,6 +116,9 @@ func (b *lowering) flowBits(s site) int {
 // turn spreads the shares of knobs over groups and rounds.
 func (b *lowering) turn() int { return (int(b.group)*13 + int(b.round)*7) % shares }
 
+// otherTurn does so for a second choice, about what a first one has left.
+func (b *lowering) otherTurn() int { return (int(b.group)*5 + int(b.round)*11) % shares }
+
 // shares is what knobs that divide work between two engines count in.
 const shares = 32
 

@@ -17,7 +17,7 @@ type allocation struct {
 
 // lifetimes are, for each register, the cycle of its first write and the cycle from which its words are free: a value
 // is there from the cycle after it was written, and its words may be written again in the cycle of its last read.
-// The upper words of a window, of which only the lowest 8 are read for long, have an end of their own.
+// The upper words of a window, which are not kept, have an end of their own.
 type lifetimes struct {
 	first, last, upper []int32
 }
@@ -41,7 +41,7 @@ func lifetimesOf(g *graph, s *schedule) lifetimes {
 			if r < 0 {
 				continue
 			}
-			if o.src[k].lane >= vectorWidth {
+			if int(o.src[k].lane) >= kept(g.width[r]) {
 				l.upper[r] = max(l.upper[r], s.last[i])
 			} else {
 				l.last[r] = max(l.last[r], s.last[i])
@@ -69,7 +69,7 @@ func lifetimesOf(g *graph, s *schedule) lifetimes {
 func demand(g *graph, l lifetimes, cycles int) int {
 	change := make([]int32, cycles+2)
 	for r, w := range g.width {
-		low := min(int32(w), vectorWidth)
+		low := int32(kept(w))
 		change[l.first[r]] += low
 		change[l.last[r]] -= low
 		if high := int32(w) - low; high > 0 {
@@ -100,7 +100,7 @@ func allocate(g *graph, s *schedule) (*allocation, error) {
 	for r := n - 1; r >= 0; r-- {
 		begins.add(l.first[r], int32(r))
 		ends.add(l.last[r], int32(r))
-		if g.width[r] == windowWidth {
+		if int(g.width[r]) > kept(g.width[r]) {
 			uppers.add(l.upper[r], int32(r))
 		}
 	}
@@ -108,10 +108,11 @@ func allocate(g *graph, s *schedule) (*allocation, error) {
 	used := newScratch()
 	for t := range begins.head {
 		for r := ends.head[t]; r >= 0; r = ends.next[r] {
-			used.free(int(a.addr[r]), min(int(g.width[r]), vectorWidth))
+			used.free(int(a.addr[r]), kept(g.width[r]))
 		}
 		for r := uppers.head[t]; r >= 0; r = uppers.next[r] {
-			used.free(int(a.addr[r])+vectorWidth, windowWidth-vectorWidth)
+			low := kept(g.width[r])
+			used.free(int(a.addr[r])+low, int(g.width[r])-low)
 		}
 		for r := begins.head[t]; r >= 0; r = begins.next[r] {
 			at := used.take(int(g.width[r]))
@@ -210,7 +211,7 @@ func (s *scratch) take(words int) int {
 	for i, free := range s.vectors {
 		for ; free != 0; free &= free - 1 {
 			at := vectorWidth * (64*i + bits.TrailingZeros64(free))
-			if words == vectorWidth || s.unused(at+vectorWidth, words-vectorWidth) {
+			if s.unused(at+vectorWidth, words-vectorWidth) {
 				s.mark(at, words)
 				return at
 			}
@@ -219,12 +220,17 @@ func (s *scratch) take(words int) int {
 	return -1
 }
 
-// unused says whether words of one vector are there and free.
+// unused says whether words are there and free. The first of them is that of a vector.
 func (s *scratch) unused(at, words int) bool {
-	return at < sim.ScratchWords && s.words[at/64]>>(at%64)&(1<<words-1) == 0
+	for ; words > 0; at, words = at+vectorWidth, words-vectorWidth {
+		if at >= sim.ScratchWords || s.words[at/64]>>(at%64)&(1<<min(words, vectorWidth)-1) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
-// mark notes words as used: some of one vector, or that and some of the next.
+// mark notes words as used: some of one vector, or all of it and some of the next ones.
 func (s *scratch) mark(at, words int) {
 	if words > vectorWidth {
 		s.mark(at+vectorWidth, words-vectorWidth)
@@ -235,8 +241,12 @@ func (s *scratch) mark(at, words int) {
 	s.vectors[v/64] &^= 1 << (v % 64)
 }
 
-// free frees words of one vector.
+// free frees words: some of one vector, or all of it and some of the next ones.
 func (s *scratch) free(at, words int) {
+	if words > vectorWidth {
+		s.free(at+vectorWidth, words-vectorWidth)
+		words = vectorWidth
+	}
 	s.words[at/64] &^= (1<<words - 1) << (at % 64)
 	if v := at / vectorWidth; s.unused(v*vectorWidth, vectorWidth) {
 		s.vectors[v/64] |= 1 << (v % 64)

@@ -22,6 +22,7 @@ type Config struct {
 	NextFlow     int  // likewise in addresses two levels below another, 0..2*32
 	ChainFlow    int  // likewise in addresses one level below another, 0..32
 	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
+	SplitRecords int  // 32nds of the records that are read into a wide window, where no child is copied
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
 	CopyBuffers  int  // 16ths of StoreCopies that there are buffers for those copies, 0..16
 	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
@@ -101,8 +102,10 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("parities that choose on the flow engine in 32 addresses made from one a level up"),
 		space.Range("window_gather", 0, shares).WithDefault(0).
 			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
+		space.Range("split_records", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
+			Describe("32nds of the records whose children both stay where they are read, to be chosen by two selections"),
 		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
-			Describe("32nds of the copies out of records that the store engine makes, through memory"),
+			Describe("32nds of the copies out of the other records that the store engine makes, through memory"),
 		space.Range("copy_buffers", 1, bufferShares).WithDefault(bufferShares / 2).If("store_copies > 0").
 			Describe("copies through memory that may be under way at once, in 16ths of store_copies"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
@@ -149,7 +152,8 @@ func ConfigOf(p space.Point) Config {
 		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
-		WindowGather: p.Int("window_gather"), StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), AddressFlow: p.Int("address_flow"),
+		WindowGather: p.Int("window_gather"), SplitRecords: p.Int("split_records"),
+		StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), AddressFlow: p.Int("address_flow"),
 		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
 		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),
 		LoadRound: p.Int("load_round"), VectorRound: p.Int("vector_round"), ScalarRound: p.Int("scalar_round"),
@@ -179,6 +183,7 @@ func (c Config) Validate(s tree.Shape) error {
 		{"NextFlow", c.NextFlow, 0, 2 * shares},
 		{"ChainFlow", c.ChainFlow, 0, shares},
 		{"WindowGather", c.WindowGather, 0, shares},
+		{"SplitRecords", c.SplitRecords, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},
 		{"CopyBuffers", c.CopyBuffers, 0, bufferShares},
 		{"AddressFlow", c.AddressFlow, 0, shares},

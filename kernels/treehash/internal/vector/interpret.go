@@ -21,7 +21,7 @@ var scalarForms = map[sim.Op]func(a, b uint32) uint32{
 
 // interpreter executes operations on registers instead of scratch.
 type interpreter struct {
-	regs    [][windowWidth + 1]uint32
+	regs    [][wideWidth]uint32
 	buffers [][vectorWidth]uint32 // of copies through memory: every copy has one of its own, as it has none yet
 	mem     []uint32
 }
@@ -29,7 +29,7 @@ type interpreter struct {
 // interpret executes the operations of a graph in the given order, or as they stand where order is nil. It changes mem. It
 // knows nothing of cycles and engines, so that what it finds wrong is wrong in the operations or their order.
 func interpret(g *graph, order []int32, mem []uint32) error {
-	m := &interpreter{make([][windowWidth + 1]uint32, len(g.width)), make([][vectorWidth]uint32, g.copies+1), mem}
+	m := &interpreter{make([][wideWidth]uint32, len(g.width)), make([][vectorWidth]uint32, g.copies+1), mem}
 	for step := range g.ops {
 		i := int32(step)
 		if order != nil {

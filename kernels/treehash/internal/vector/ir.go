@@ -2,8 +2,8 @@ package vector
 
 import "tune/sim"
 
-// reg is a virtual register: a single word, a vector of 8 words, or a window of 15, into which 8 vectors are loaded
-// that overlap in all but one word.
+// reg is a virtual register: a single word, a vector of 8 words, a window of 15, into which 8 vectors are loaded that
+// overlap in all but one word, or a wide window of 22, where they overlap in all but two.
 type reg int32
 
 // The widths of registers, in words.
@@ -11,7 +11,17 @@ const (
 	wordWidth   = 1
 	vectorWidth = sim.VLen
 	windowWidth = 2*sim.VLen - 1
+	wideWidth   = 3*sim.VLen - 2
 )
+
+// kept returns how many words of a register are read for long: the words of a window behind its last whole vector are
+// read only between its loads.
+func kept(width uint8) int {
+	if width < vectorWidth {
+		return int(width)
+	}
+	return int(width) / vectorWidth * vectorWidth
+}
 
 // operand is a register that an operation reads or writes: the whole of it, or what begins at one of its words. How
 // many words that are is the operation's business.
@@ -89,8 +99,8 @@ type arc struct {
 
 // pieces tracks a register that is written piece by piece: for each word its last writer, and who has read it since.
 type pieces struct {
-	writer  [windowWidth + 1]int32
-	readers [windowWidth + 1][]int32
+	writer  [wideWidth]int32
+	readers [wideWidth][]int32
 }
 
 // name says what a register that lives long holds, for traces.

@@ -39,8 +39,15 @@ type item struct {
 	value operand
 	bits  []parity // since the root, oldest first
 	addr  linear   // the last address that was made since the root
-	// left and right are the children in the record that was read last.
+	// children are those of the record that was read last.
+	children children
+}
+
+// children are the children in a record, a lane each: two vectors, or a wide window, in which the words of the even lanes
+// stand before those of the odd ones.
+type children struct {
 	left, right operand
+	wide        bool // left is the window
 }
 
 func (b *lowering) emit(code sim.Op, where place, words uint8, imm uint32, src ...operand) operand {
@@ -157,11 +164,9 @@ func (b *lowering) step(it *item, g, r int) {
 		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), recordStride, b.addressBits(it, depth))
 		b.readRecords(it, g, depth)
 	case lookChild:
-		// The parity of the round before chooses between the children.
-		node := b.vselect(it.bits[depth-1], it.left, it.right)
-		it.value = b.valu(sim.OpVXor, it.value, node)
+		b.chooseChild(it, it.bits[depth-1])
 	case lookLone:
-		addr := b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)+1), recordStride, b.addressBits(it, depth))
+		addr := b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)+recordNode), recordStride, b.addressBits(it, depth))
 		it.addr = addr
 		node := b.gather(addr.reg, b.table(depth))
 		it.value = b.valu(sim.OpVXor, it.value, node)
@@ -192,20 +197,60 @@ func (b *lowering) addressBits(it *item, depth int) int {
 	return b.flowBits(siteChain)
 }
 
-// readRecords reads one record a lane: the left child, the node, the right child. The vectors that the lanes are
+// readRecords reads one record a lane: the left child, the right child, the node. The vectors that the lanes are
 // loaded into overlap in all but one word, so that the left children come to stand side by side; before the next
 // lane overwrites them, the node goes into the value and the right child is copied away.
 func (b *lowering) readRecords(it *item, g, depth int) {
+	if share(b.cfg.SplitRecords, b.otherTurn()) > 0 {
+		b.splitRecords(it, depth)
+		return
+	}
 	ready := b.table(depth)
 	window, value := b.g.newPieces(windowWidth), b.g.newPieces(vectorWidth)
 	c := b.newCopy(g)
 	for l := range sim.VLen {
 		load := b.emitTo(window.at(l), sim.OpVLoad, onLoad, 0, it.addr.reg.at(l))
 		b.g.weakly(ready, load)
-		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(l+1))
-		c.lane(l, window.at(l+2))
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(l+recordNode))
+		c.lane(l, window.at(l+recordRight))
 	}
-	it.value, it.left, it.right = value, window.at(0), c.vector()
+	it.value, it.children = value, children{left: window.at(0), right: c.vector()}
+}
+
+// splitRecords reads the records into a wide window, the even lanes first and then the odd ones, so that both children of
+// a lane stay where they are: of an even lane l in the words l and l+1, of an odd one in l+7 and l+8.
+func (b *lowering) splitRecords(it *item, depth int) {
+	ready := b.table(depth)
+	window, value := b.g.newPieces(wideWidth), b.g.newPieces(vectorWidth)
+	for i := range sim.VLen {
+		l, at := 2*i, 2*i
+		if l >= sim.VLen {
+			l -= sim.VLen - 1
+		}
+		load := b.emitTo(window.at(at), sim.OpVLoad, onLoad, 0, it.addr.reg.at(l))
+		b.g.weakly(ready, load)
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(at+recordNode))
+	}
+	it.value, it.children = value, children{left: window, wide: true}
+}
+
+// chooseChild takes the value through the children that the parity of the round before chooses. Out of a wide window one
+// selection is right in the even lanes, and another in the odd ones.
+func (b *lowering) chooseChild(it *item, p parity) {
+	c := it.children
+	if !c.wide {
+		it.value = b.valu(sim.OpVXor, it.value, b.vselect(p, c.left, c.right))
+		return
+	}
+	nodes := [2]operand{
+		b.vselect(p, c.left.at(0), c.left.at(1)),
+		b.vselect(p, c.left.at(sim.VLen-1), c.left.at(sim.VLen)),
+	}
+	value := b.g.newPieces(vectorWidth)
+	for l := range sim.VLen {
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), nodes[l%2].at(l))
+	}
+	it.value = value
 }
 
 // gather loads a word a lane, after a fence if there is one.

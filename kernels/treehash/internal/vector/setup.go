@@ -219,8 +219,12 @@ func (b *lowering) treeBlock(i int, xored bool) block {
 	return bl
 }
 
-// recordStride is the number of words in a record: the left child, the node, the right child.
-const recordStride = 3
+// recordStride is the number of words in a record: the left child, the right child, the node.
+const (
+	recordStride = 3
+	recordRight  = 1
+	recordNode   = 2
+)
 
 // table returns the fence behind the table of records whose nodes are at a depth, and builds it where it is not
 // there yet. A table takes the words of the two levels that it is made of, so it is built where they lie: all of its
@@ -265,8 +269,8 @@ func (b *lowering) buildTable(depth int) int32 {
 		for l := range sim.VLen {
 			k, field := (sim.VLen*v+l)/recordStride, (sim.VLen*v+l)%recordStride
 			from := word(k)
-			if field != 1 {
-				from = word(nodes + 2*k + field/2)
+			if field != recordNode {
+				from = word(nodes + 2*k + field)
 			}
 			b.emitTo(records[v].at(l), sim.OpXor, onALU, 0, from, constant)
 		}

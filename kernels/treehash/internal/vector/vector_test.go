@@ -36,7 +36,7 @@ func randomConfig(s tree.Shape, n func(k int) int) Config {
 	}
 	if c.Levels >= leastTableLevel {
 		c.Tables, c.StoreCopies = n(tablesTo(tableLimit(s), c.Levels)+1), n(shares+1)
-		c.CopyBuffers = n(bufferShares + 1)
+		c.CopyBuffers, c.SplitRecords = n(bufferShares+1), n(shares+1)*n(2)
 	}
 	return c
 }
