@@ -82,7 +82,7 @@ func families(s tree.Shape, indices bool) []family {
 		{
 			name:       "vector",
 			doc:        "8 items a group, in vector registers",
-			parameters: vector.Parameters(s),
+			parameters: vector.Parameters(s, indices),
 			build: func(ctx context.Context, p space.Point, fidelity int) (*sim.Program, error) {
 				descents := finished
 				if fidelity == quick {

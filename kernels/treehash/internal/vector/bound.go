@@ -131,7 +131,7 @@ func headAndTail(ws []weighed, limit, top, floor int) int {
 
 // BoundOf returns the bound of a configuration's graph.
 func BoundOf(s tree.Shape, cfg Config, indices bool) (Bound, error) {
-	if err := cfg.Validate(s); err != nil {
+	if err := cfg.Validate(s, indices); err != nil {
 		return Bound{}, err
 	}
 	c := newCompilation(s, cfg, indices, -1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tune/kernels/treehash/tree"
+	"tune/sim"
 	"tune/space"
 )
 
@@ -21,10 +22,13 @@ type Config struct {
 	FirstFlow    int  // parities that choose on the flow engine in first addresses, over 32 of them, 0..3*32
 	NextFlow     int  // likewise in addresses two levels below another, 0..2*32
 	ChainFlow    int  // likewise in addresses one level below another, 0..32
+	LastTable    bool // the last records have a table of their own, whose addresses take fewer operations
+	LastFlow     int  // 32nds of the addresses in that table where the flow engine adds the first two parities
+	LastCopies   int  // 32nds of the copies out of that table that go through memory by the store engine
 	WindowGather int  // 32nds of the gathers that load a vector a lane, at an address that is easier to compute
 	SplitRecords int  // 32nds of the records that are read into a wide window, where no child is copied
 	StoreCopies  int  // 32nds of the copies of a record's child that go through memory by the store engine
-	CopyBuffers  int  // 16ths of StoreCopies that there are buffers for those copies, 0..16
+	CopyBuffers  int  // 16ths of StoreCopies or LastCopies, the greater of them, that there are buffers for those copies, 0..16
 	AddressFlow  int  // 32nds of the set-up's addresses that the flow engine adds; the others are the scalar engine's
 	// 32nds of the constants that are computed from others where one operation does, and of the others those
 	// that the flow engine makes; what is left is loaded.
@@ -74,11 +78,19 @@ func tableLimit(s tree.Shape) int {
 // maxTables bounds the tables.
 const maxTables = 4
 
-// Parameters returns the knobs for a shape.
-func Parameters(s tree.Shape) []space.Parameter {
+// lastTableFits says whether the last records may have a table of their own: the nodes of the last round but one have to
+// be at its level, not for the first time, and there have to be index words that nobody needs.
+func lastTableFits(s tree.Shape, indices bool) bool {
+	last := s.Rounds - 2
+	return !indices && s.Height > lastTableLevel && last > s.Height && last%(s.Height+1) == lastTableLevel &&
+		s.Batch >= lastTableWords+sim.VLen
+}
+
+// Parameters returns the knobs for a shape, with the final indices as outputs or without.
+func Parameters(s tree.Shape, indices bool) []space.Parameter {
 	groups := Groups(s)
 	levels := levelLimit(s)
-	return []space.Parameter{
+	parameters := []space.Parameter{
 		space.Range("levels", 0, levels).WithDefault(min(2, levels)).
 			Describe("tree levels held in scratch and selected, not read"),
 		space.Range("shallow", 0, groups).WithDefault(0).If("levels >= 4").
@@ -100,14 +112,27 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("parities that choose on the flow engine in 32 addresses made from one two levels up"),
 		space.Range("chain_flow", 0, shares).WithDefault(0).
 			Describe("parities that choose on the flow engine in 32 addresses made from one a level up"),
+	}
+	copies := "store_copies > 0"
+	if lastTableFits(s, indices) {
+		copies += " || last_copies > 0"
+		parameters = append(parameters,
+			space.Bool("last_table").If("levels == 3 && reach >= 5").
+				Describe("the last records have a table of their own, with addresses that are sums of parities"),
+			space.Range("last_flow", 0, shares).WithDefault(0).If("last_table").
+				Describe("32nds of the addresses in that table where the flow engine adds the first two parities"),
+			space.Range("last_copies", 0, shares).WithDefault(0).If("last_table").
+				Describe("32nds of the copies out of that table that the store engine makes, through memory"))
+	}
+	return append(parameters,
 		space.Range("window_gather", 0, shares).WithDefault(0).
 			Describe("32nds of the gathers that load a whole vector a lane, at an address that takes less to compute"),
 		space.Range("split_records", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("32nds of the records whose children both stay where they are read, to be chosen by two selections"),
 		space.Range("store_copies", 0, shares).WithDefault(0).If("levels >= 3 && reach >= levels + 2").
 			Describe("32nds of the copies out of the other records that the store engine makes, through memory"),
-		space.Range("copy_buffers", 1, bufferShares).WithDefault(bufferShares / 2).If("store_copies > 0").
-			Describe("copies through memory that may be under way at once, in 16ths of store_copies"),
+		space.Range("copy_buffers", 1, bufferShares).WithDefault(bufferShares/2).If(copies).
+			Describe("copies through memory that may be under way at once, in 16ths of store_copies or last_copies"),
 		space.Range("address_flow", 0, shares).WithDefault(shares).
 			Describe("32nds of the set-up's addresses that are made on the flow engine, not the scalar one"),
 		space.Range("derive_constants", 0, shares).WithDefault(0).
@@ -126,8 +151,7 @@ func Parameters(s tree.Shape) []space.Parameter {
 			Describe("priority that set-up loses for each round that it is needed later"),
 		space.Stepped("laggards", 0, 100, 5).WithDefault(100).
 			Describe("percent of the operations after which the longest remaining chain goes first"),
-		space.Range("shuffle", 0, 63).WithDefault(0).Describe("breaks ties among equal priorities"),
-	}
+		space.Range("shuffle", 0, 63).WithDefault(0).Describe("breaks ties among equal priorities"))
 }
 
 // ScheduleKnobs names the parameters that say in which order the operations are scheduled, and not what they are: a
@@ -147,7 +171,7 @@ func tablesTo(reach, levels int) int {
 
 // ConfigOf reads the knobs of a point whose space holds Parameters.
 func ConfigOf(p space.Point) Config {
-	return Config{
+	c := Config{
 		Levels: p.Int("levels"), Shallow: p.Int("shallow"), Tables: tablesTo(p.Int("reach"), p.Int("levels")),
 		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
@@ -160,15 +184,26 @@ func ConfigOf(p space.Point) Config {
 		FlowRound: p.Int("flow_round"), SetupRound: p.Int("setup_round"), Laggards: p.Int("laggards"),
 		Shuffle: p.Int("shuffle"),
 	}
+	if p.Has("last_table") {
+		c.LastTable, c.LastFlow, c.LastCopies = p.Bool("last_table"), p.Int("last_flow"), p.Int("last_copies")
+	}
+	return c
 }
 
-// Validate reports a knob that is out of range for the shape.
-func (c Config) Validate(s tree.Shape) error {
+// Validate reports a knob that is out of range for the shape, with the final indices as outputs or without.
+func (c Config) Validate(s tree.Shape, indices bool) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
 	groups := Groups(s)
 	tables := tablesTo(tableLimit(s), c.Levels)
+	last := 0
+	if c.LastTable {
+		if !lastTableFits(s, indices) || c.Levels != lastTableLevel || c.Tables == 0 {
+			return fmt.Errorf("vector: LastTable is set: there is no room for that table, or no other one at its level")
+		}
+		last = shares
+	}
 	for _, f := range []struct {
 		name          string
 		got, low, top int
@@ -182,6 +217,8 @@ func (c Config) Validate(s tree.Shape) error {
 		{"FirstFlow", c.FirstFlow, 0, 3 * shares},
 		{"NextFlow", c.NextFlow, 0, 2 * shares},
 		{"ChainFlow", c.ChainFlow, 0, shares},
+		{"LastFlow", c.LastFlow, 0, last},
+		{"LastCopies", c.LastCopies, 0, last},
 		{"WindowGather", c.WindowGather, 0, shares},
 		{"SplitRecords", c.SplitRecords, 0, shares},
 		{"StoreCopies", c.StoreCopies, 0, shares},

@@ -19,11 +19,11 @@ type transfer struct {
 	stores []int32
 }
 
-// newCopy begins a copy and decides which way it goes.
-func (b *lowering) newCopy(g int) *transfer {
+// newCopy begins a copy, of which so many 32nds go through memory.
+func (b *lowering) newCopy(stored int) *transfer {
 	c := &transfer{b: b}
 	// Groups that lack items have no words of their own to spare: where there are others, they lend them.
-	if b.shape.Batch >= sim.VLen && share(b.cfg.StoreCopies, b.turn()) > 0 {
+	if b.shape.Batch >= sim.VLen && share(stored, b.turn()) > 0 {
 		b.needBuffers()
 		b.g.copies++
 		c.buffer = int16(b.g.copies)
@@ -62,8 +62,12 @@ func (c *transfer) vector() operand {
 
 // buffers returns how many buffers there are: each is the index words of one of the last whole groups.
 func (b *lowering) buffers() int {
-	wanted := (b.cfg.StoreCopies*b.cfg.CopyBuffers + bufferShares - 1) / bufferShares
-	return min(max(wanted, 1), maxBuffers, b.shape.Batch/sim.VLen)
+	wanted := (max(b.cfg.StoreCopies, b.cfg.LastCopies)*b.cfg.CopyBuffers + bufferShares - 1) / bufferShares
+	lenders := b.shape.Batch / sim.VLen
+	if b.cfg.LastTable {
+		lenders -= lastTableWords / sim.VLen // these index words are taken
+	}
+	return min(max(wanted, 1), maxBuffers, lenders)
 }
 
 // bufferGroup returns the group whose index words are the i-th buffer. The last groups end last, so that their

@@ -17,7 +17,7 @@ import (
 // first pass that is wrong on one of a few trees, or breaks an arc or the limit of an engine, is the error, and so is that
 // the registers do not fit. The number of descents is that of Build.
 func Explain(ctx context.Context, w io.Writer, s tree.Shape, cfg Config, indices bool, descents int, pass string, seed uint64) error {
-	if err := cfg.Validate(s); err != nil {
+	if err := cfg.Validate(s, indices); err != nil {
 		return err
 	}
 	if pass != "" && !slices.Contains(Passes(), pass) {

@@ -161,8 +161,16 @@ func (b *lowering) step(it *item, g, r int) {
 	case lookSelect:
 		it.value = b.valu(sim.OpVXor, it.value, b.selectNode(it.bits, depth, b.carried(g, r)))
 	case lookRecord:
+		if b.readsLast(g, r) {
+			b.readRecords(it, b.lastAddress(it.bits), lastTableField, b.lastTable(), b.newCopy(b.cfg.LastCopies))
+			break
+		}
 		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), recordStride, b.addressBits(it, depth))
-		b.readRecords(it, g, depth)
+		if share(b.cfg.SplitRecords, b.otherTurn()) > 0 {
+			b.splitRecords(it, depth)
+			break
+		}
+		b.readRecords(it, it.addr.reg, 1, b.table(depth), b.newCopy(b.cfg.StoreCopies))
 	case lookChild:
 		b.chooseChild(it, it.bits[depth-1])
 	case lookLone:
@@ -197,22 +205,17 @@ func (b *lowering) addressBits(it *item, depth int) int {
 	return b.flowBits(siteChain)
 }
 
-// readRecords reads one record a lane: the left child, the right child, the node. The vectors that the lanes are
-// loaded into overlap in all but one word, so that the left children come to stand side by side; before the next
-// lane overwrites them, the node goes into the value and the right child is copied away.
-func (b *lowering) readRecords(it *item, g, depth int) {
-	if share(b.cfg.SplitRecords, b.otherTurn()) > 0 {
-		b.splitRecords(it, depth)
-		return
-	}
-	ready := b.table(depth)
+// readRecords reads one record a lane, behind a fence: the left child, the right child, the node, each so many words
+// behind the one before. The vectors that the lanes are loaded into overlap in all but one word, so that the left
+// children come to stand side by side; before the next lane overwrites them, the node goes into the value and the right
+// child is copied away.
+func (b *lowering) readRecords(it *item, addr operand, field int, ready int32, c *transfer) {
 	window, value := b.g.newPieces(windowWidth), b.g.newPieces(vectorWidth)
-	c := b.newCopy(g)
 	for l := range sim.VLen {
-		load := b.emitTo(window.at(l), sim.OpVLoad, onLoad, 0, it.addr.reg.at(l))
+		load := b.emitTo(window.at(l), sim.OpVLoad, onLoad, 0, addr.at(l))
 		b.g.weakly(ready, load)
-		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(l+recordNode))
-		c.lane(l, window.at(l+recordRight))
+		b.emitTo(value.at(l), sim.OpXor, onALU, 0, it.value.at(l), window.at(l+field*recordNode))
+		c.lane(l, window.at(l+field*recordRight))
 	}
 	it.value, it.children = value, children{left: window.at(0), right: c.vector()}
 }

@@ -16,7 +16,9 @@ type setup struct {
 	nodes   map[nodeKey]reg
 	blocks  map[nodeKey]block
 	root    operand // the word of the plain root
-	tables  [maxTables]struct {
+	// The load of the header, and the fence behind the table of the last records.
+	headerLoad, lastReady int32
+	tables                [maxTables]struct {
 		built bool
 		ready int32 // the fence behind the table's last store
 	}
@@ -64,7 +66,7 @@ func (b *lowering) given() {
 				b.know(v, header.at(i))
 			}
 		}
-		b.root = header.at(b.shape.TreeAddr())
+		b.root, b.headerLoad = header.at(b.shape.TreeAddr()), int32(len(b.g.ops)-1)
 		return noReg
 	})
 }
@@ -238,10 +240,12 @@ func (b *lowering) table(depth int) int32 {
 	return t.ready
 }
 
+// blocksAbove returns how many vectors of the tree hold the levels in scratch.
+func (b *lowering) blocksAbove() int { return (1<<b.cfg.Levels + sim.VLen - 2) / sim.VLen }
+
 func (b *lowering) buildTable(depth int) int32 {
 	// The levels above share vectors of the tree with this one, and are read before it is overwritten.
-	above := (1<<b.cfg.Levels - 2) / sim.VLen // the last of their vectors
-	for i := range above + 1 {
+	for i := range b.blocksAbove() {
 		b.treeBlock(i, false)
 	}
 	start, nodes := b.levelAddr(depth), 1<<depth
@@ -275,13 +279,16 @@ func (b *lowering) buildTable(depth int) int32 {
 			b.emitTo(records[v].at(l), sim.OpXor, onALU, 0, from, constant)
 		}
 	}
+	if b.cfg.LastTable && depth == lastTableLevel {
+		b.buildLastTable(word, constant)
+	}
 	stores := make([]int32, vectors)
 	for v := range records {
 		stores[v] = b.emitTo(noReg, sim.OpVStore, onStore, 0, b.address(start, v), records[v])
 		b.g.weakly(sources[v].load, stores[v])
 	}
 	// Vectors of the levels above reach into the first vectors of the table.
-	for i := range above + 1 {
+	for i := range b.blocksAbove() {
 		bl := b.treeBlock(i, false)
 		end := b.shape.TreeAddr() + bl.first + sim.VLen
 		for v := 0; v < vectors && start+sim.VLen*v < end; v++ {

@@ -22,7 +22,7 @@ import (
 var headline = tree.Shape{Height: 10, Rounds: 16, Batch: 256}
 
 // randomConfig draws a configuration that Validate accepts; n(k) draws from [0, k).
-func randomConfig(s tree.Shape, n func(k int) int) Config {
+func randomConfig(s tree.Shape, indices bool, n func(k int) int) Config {
 	c := Config{
 		Levels: n(levelLimit(s) + 1), Fuse: n(2) == 0, DeferC: n(2) == 0, FirstFlow: n(3*shares + 1), NextFlow: n(2*shares + 1),
 		ChainFlow: n(shares + 1), WindowGather: n(shares + 1), AddressFlow: n(shares + 1),
@@ -37,6 +37,9 @@ func randomConfig(s tree.Shape, n func(k int) int) Config {
 	if c.Levels >= leastTableLevel {
 		c.Tables, c.StoreCopies = n(tablesTo(tableLimit(s), c.Levels)+1), n(shares+1)
 		c.CopyBuffers, c.SplitRecords = n(bufferShares+1), n(shares+1)*n(2)
+	}
+	if c.Levels == lastTableLevel && c.Tables > 0 && lastTableFits(s, indices) && n(3) > 0 {
+		c.LastTable, c.LastFlow, c.LastCopies = true, n(shares+1), n(shares+1)
 	}
 	return c
 }
@@ -71,8 +74,8 @@ func TestEveryShape(t *testing.T) {
 		s := tree.Shape{Height: 1 + n(tree.MaxHeight), Rounds: 1 + n(tree.MaxRounds), Batch: rapid.OneOf(
 			rapid.IntRange(1, tree.MaxBatch), rapid.IntRange(1, 40), rapid.SampledFrom([]int{7, 8, 9, 255, 257, 504, 511, 512}),
 		).Draw(t, "batch")}
-		c := randomConfig(s, n)
 		indices := rapid.Bool().Draw(t, "indices")
+		c := randomConfig(s, indices, n)
 		p, err := Build(ctx, s, c, indices, n(4)-1)
 		if r := kernels.AsRejection(err); r != nil && r.Status == space.Invalid {
 			return
@@ -99,13 +102,14 @@ func TestManyPoints(t *testing.T) {
 	if testing.Short() {
 		points = 200
 	}
-	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}} {
+	for _, s := range []tree.Shape{{Height: 5, Rounds: 9, Batch: 24}, {Height: 3, Rounds: 8, Batch: 11}, {Height: 6, Rounds: 7, Batch: 64}, {Height: 9, Rounds: 12, Batch: 16}, {Height: 4, Rounds: 10, Batch: 27}} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(3, uint64(s.Words())))
 			right := 0
 			for i := range points {
-				c, indices := randomConfig(s, r.IntN), r.IntN(2) == 0
+				indices := r.IntN(2) == 0
+				c := randomConfig(s, indices, r.IntN)
 				p, err := Build(context.Background(), s, c, indices, i%3-1)
 				if kernels.AsRejection(err) != nil {
 					continue
@@ -138,8 +142,9 @@ func chosen(t testing.TB, s tree.Shape, c Config, indices bool) (*graph, *edges)
 // randomSchedule takes a random configuration as far as its first schedule.
 func randomSchedule(t *testing.T, r *rand.Rand, s tree.Shape) (Config, *graph, *edges, *schedule) {
 	t.Helper()
-	c := randomConfig(s, r.IntN)
-	g, e := chosen(t, s, c, r.IntN(2) == 0)
+	indices := r.IntN(2) == 0
+	c := randomConfig(s, indices, r.IntN)
+	g, e := chosen(t, s, c, indices)
 	first, err := listSchedule(context.Background(), g, e, c)
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +212,7 @@ func TestScheduleKnobs(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	for range 40 {
 		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
-		sp, err := space.New("vector", Parameters(s))
+		sp, err := space.New("vector", Parameters(s, false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +353,7 @@ func TestRoundTrip(t *testing.T) {
 func TestLargeShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i, s := range []tree.Shape{headline, headline, headline, {Height: 12, Rounds: 32, Batch: 512}, {Height: 1, Rounds: 32, Batch: 511}, {Height: 12, Rounds: 1, Batch: 509}} {
-		c := randomConfig(s, r.IntN)
+		c := randomConfig(s, i%2 == 0, r.IntN)
 		p, err := Build(context.Background(), s, c, i%2 == 0, i-1)
 		if kernels.AsRejection(err) != nil {
 			continue
@@ -367,7 +372,7 @@ func TestPasses(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 60 {
 		s := tree.Shape{Height: 1 + r.IntN(7), Rounds: 1 + r.IntN(20), Batch: 1 + r.IntN(40)}
-		c := randomConfig(s, r.IntN)
+		c := randomConfig(s, true, r.IntN)
 		image := tree.Image(s, 7)
 		want, wantIndices := tree.Reference(s, image)
 		check := func(pass string, g *graph, order []int32) {
@@ -570,7 +575,7 @@ func TestCheckFails(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	good := Config{Levels: 2, Window: 1}
-	if err := good.Validate(headline); err != nil {
+	if err := good.Validate(headline, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, change := range []func(*Config){
@@ -580,7 +585,7 @@ func TestValidate(t *testing.T) {
 	} {
 		bad := good
 		change(&bad)
-		if err := bad.Validate(headline); err == nil {
+		if err := bad.Validate(headline, false); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 		if _, err := Build(context.Background(), headline, bad, false, 0); err == nil || kernels.AsRejection(err) != nil {
