@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"errors"
 	"fmt"
 
 	"tune/kernels/treehash/tree"
@@ -201,8 +202,9 @@ func (c Config) Validate(s tree.Shape, indices bool) error {
 	tables := tablesTo(tableLimit(s), c.Levels)
 	last := 0
 	if c.LastTable {
-		if !lastTableFits(s, indices) || c.Levels != lastTableLevel || c.Tables == 0 {
-			return fmt.Errorf("vector: LastTable is set: there is no room for that table, or no other one at its level")
+		// A group with a level less reads nodes of the level above from where that table lies.
+		if !lastTableFits(s, indices) || c.Levels != lastTableLevel || c.Tables == 0 || c.Shallow > 0 {
+			return errors.New("vector: LastTable is set: there is no room for that table, or no other one at its level")
 		}
 		last = shares
 	}

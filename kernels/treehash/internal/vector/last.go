@@ -20,11 +20,8 @@ func (b *lowering) lastWeights() [lastTableLevel]uint32 {
 	return [lastTableLevel]uint32{1, vectorWidth, uint32(b.shape.IndexAddr())}
 }
 
-// readsLast says whether the group's records of a round are in that table. A group with a level less may have parities
-// that are not inverted as those of the others are.
-func (p plan) readsLast(g, r int) bool {
-	return p.cfg.LastTable && r+2 == p.shape.Rounds && g >= p.cfg.Shallow && p.lookup(g, r) == lookRecord
-}
+// readsLast says whether the records of a round are in that table.
+func (p plan) readsLast(r int) bool { return p.cfg.LastTable && r+2 == p.shape.Rounds }
 
 // lastAddress returns the addresses of the last records.
 func (b *lowering) lastAddress(bits []parity) operand {

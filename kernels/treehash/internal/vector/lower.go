@@ -161,7 +161,7 @@ func (b *lowering) step(it *item, g, r int) {
 	case lookSelect:
 		it.value = b.valu(sim.OpVXor, it.value, b.selectNode(it.bits, depth, b.carried(g, r)))
 	case lookRecord:
-		if b.readsLast(g, r) {
+		if b.readsLast(r) {
 			b.readRecords(it, b.lastAddress(it.bits), lastTableField, b.lastTable(), b.newCopy(b.cfg.LastCopies))
 			break
 		}

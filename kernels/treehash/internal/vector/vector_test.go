@@ -39,7 +39,7 @@ func randomConfig(s tree.Shape, indices bool, n func(k int) int) Config {
 		c.CopyBuffers, c.SplitRecords = n(bufferShares+1), n(shares+1)*n(2)
 	}
 	if c.Levels == lastTableLevel && c.Tables > 0 && lastTableFits(s, indices) && n(3) > 0 {
-		c.LastTable, c.LastFlow, c.LastCopies = true, n(shares+1), n(shares+1)
+		c.LastTable, c.LastFlow, c.LastCopies, c.Shallow = true, n(shares+1), n(shares+1), 0
 	}
 	return c
 }
@@ -581,7 +581,8 @@ func TestValidate(t *testing.T) {
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Levels = 6 }, func(c *Config) { c.Levels = -1 }, func(c *Config) { c.Window = 0 },
 		func(c *Config) { c.Window = 33 }, func(c *Config) { c.Tables = 1 }, func(c *Config) { c.Madd1 = 33 },
-		func(c *Config) { c.FirstFlow = -1 }, func(c *Config) { c.Laggards = 101 },
+		func(c *Config) { c.FirstFlow = -1 }, func(c *Config) { c.Laggards = 101 }, func(c *Config) { c.LastFlow = 1 },
+		func(c *Config) { c.LastTable = true }, func(c *Config) { c.Levels, c.Tables, c.Shallow, c.LastTable = 3, 1, 1, true },
 	} {
 		bad := good
 		change(&bad)
