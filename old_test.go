@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"tune/kernels/treehash"
 	"tune/results"
 	"tune/search"
+	"tune/space"
 )
 
 // oldRun is a run directory as version 0.1.0 has written it: its journal is of format 1, and its settings say neither the
@@ -24,7 +26,130 @@ const oldRun = "testdata/v0.1.0"
 // oldTrials is how many trials it has.
 const oldTrials = 20
 
-var oldTable = kernels.Table{treehash.Kernel{}}
+var oldTable = kernels.Table{oldKernel{}}
+
+// oldKernel stands for the tree-hash kernel as version 0.1.0 has it, whose generator is gone. Its space is on record, and so are
+// the costs and the best program of the run. Points that the run has not asked for get a cost that is never the best.
+type oldKernel struct{ treehash.Kernel }
+
+func (k oldKernel) Info() kernels.Info {
+	info := k.Kernel.Info()
+	info.Version = "5"
+	return info
+}
+
+func (k oldKernel) Problem(shape kernels.Shape) (kernels.Problem, error) {
+	now, err := k.Kernel.Problem(shape)
+	if err != nil {
+		return nil, err
+	}
+	p := &oldProblem{Problem: now, outcomes: map[oldAsk]space.Outcome{}}
+	text, err := os.ReadFile("testdata/v0.1.0-space.yaml")
+	if err != nil {
+		return nil, err
+	}
+	if p.space, err = space.Read(bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	if p.baseline, err = p.space.Parse(now.Presets()[0].Point.Key()); err != nil {
+		return nil, err
+	}
+	if p.start, err = p.space.Make(map[string]any{"family": "vector", "spread": true}); err != nil {
+		return nil, err
+	}
+	journal, err := os.ReadFile(filepath.Join(oldRun, results.JournalName))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(journal)) {
+		_, text, _ := strings.Cut(line, " ")
+		var record struct {
+			Outcome *struct {
+				Key string `json:"key"`
+				space.Outcome
+			} `json:"outcome"`
+		}
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			return nil, err
+		}
+		if o := record.Outcome; o != nil {
+			p.outcomes[oldAsk{o.Key, o.Fidelity}] = o.Outcome
+		}
+	}
+	s, err := results.ReadSchedule(filepath.Join(oldRun, ScheduleName))
+	if err != nil {
+		return nil, err
+	}
+	p.best = s.Key
+	return p, nil
+}
+
+type oldAsk struct {
+	key      string
+	fidelity int
+}
+
+type oldProblem struct {
+	kernels.Problem
+	space           *space.Space
+	baseline, start space.Point
+	best            string
+	outcomes        map[oldAsk]space.Outcome
+}
+
+func (p *oldProblem) Space() *space.Space { return p.space }
+
+func (p *oldProblem) Presets() []kernels.Preset {
+	return []kernels.Preset{{Name: "baseline", Doc: "the first", Point: p.baseline}, {Name: "vector", Doc: "a start", Point: p.start, Start: true}}
+}
+
+func (p *oldProblem) Traits() kernels.Traits {
+	return kernels.Traits{
+		Levels: 2, BuildAt: p.buildAt, Load: p.Problem.Traits().Load,
+		Blind: []string{"madd_first", "load_round", "vector_round", "scalar_round", "flow_round", "setup_round", "laggards", "shuffle"},
+	}
+}
+
+func (p *oldProblem) Build(ctx context.Context, point space.Point) (kernels.Candidate, error) {
+	return p.buildAt(ctx, point, 0)
+}
+
+func (p *oldProblem) buildAt(ctx context.Context, point space.Point, fidelity int) (kernels.Candidate, error) {
+	switch {
+	case point.Str("family") == "scalar":
+		now, err := p.Problem.Space().Parse(point.Key())
+		if err != nil {
+			return nil, err
+		}
+		return p.Problem.Build(ctx, now)
+	case point.Key() == p.best && fidelity == 0:
+		program, err := os.ReadFile(filepath.Join(oldRun, "best.program.json"))
+		if err != nil {
+			return nil, err
+		}
+		return p.Traits().Load(bytes.NewReader(program))
+	}
+	if o, ok := p.outcomes[oldAsk{point.Key(), fidelity}]; ok {
+		return oldCandidate(o), nil
+	}
+	return oldCandidate{Status: space.OK, Cost: 1000}, nil
+}
+
+// oldCandidate is a point whose outcome is on record.
+type oldCandidate space.Outcome
+
+func (c oldCandidate) Check(context.Context, uint64) error {
+	if c.Status != space.OK {
+		return kernels.Reject(c.Status, "%s", c.Reason)
+	}
+	return nil
+}
+
+func (c oldCandidate) Score(context.Context, int) (kernels.Score, error) {
+	return kernels.Score{Cost: c.Cost, Metrics: c.Metrics}, nil
+}
+
+func (oldCandidate) Artifacts() ([]kernels.Artifact, error) { return nil, nil }
 
 // copyOld returns a copy of the old run whose file of a name is changed.
 func copyOld(t *testing.T, name string, change func(string) string) string {
@@ -127,6 +252,18 @@ func TestOldRunCutOff(t *testing.T) {
 	}
 	if got, want := rows(dir), rows(oldRun); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("the run has found\n%q, want\n%q", got, want)
+	}
+}
+
+// TestOldKernelRefused: the tree-hash kernel has changed since, which a line says.
+func TestOldKernelRefused(t *testing.T) {
+	table := kernels.Table{treehash.Kernel{}}
+	_, replayed := Replay(table, oldRun)
+	_, resumed := Resume(t.Context(), table, copyOld(t, "", nil), Changes{})
+	for what, err := range map[string]error{"replay": replayed, "resume": resumed} {
+		if err == nil || !strings.Contains(err.Error(), "the run was made with version 5 of kernel treehash; this is version ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want a line that says so", what, err)
+		}
 	}
 }
 
