@@ -145,14 +145,14 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 		space.Range("window", 1, groups).WithDefault(min(16, groups)).Describe("groups in flight"),
 		space.Bool("spread").Describe("vector arithmetic goes to the scalar engine, lane by lane, where that has slots"),
 		space.Bool("madd_first").Describe("the vector engine prefers work that only it can execute"),
-		space.Stepped("load_round", 0, 600, 20).WithDefault(0).
+		space.Range("load_round", 0, 600).WithDefault(0).
 			Describe("priority that a load gains each round; a place in the order of groups is worth 100"),
-		space.Stepped("vector_round", 0, 600, 20).WithDefault(0).Describe("the same for vector arithmetic"),
-		space.Stepped("scalar_round", 0, 600, 20).WithDefault(0).Describe("the same for scalar arithmetic and stores"),
-		space.Stepped("flow_round", 0, 600, 20).WithDefault(0).Describe("the same for the flow engine"),
-		space.Stepped("setup_round", 0, 600, 20).WithDefault(200).
+		space.Range("vector_round", 0, 600).WithDefault(0).Describe("the same for vector arithmetic"),
+		space.Range("scalar_round", 0, 600).WithDefault(0).Describe("the same for scalar arithmetic and stores"),
+		space.Range("flow_round", 0, 600).WithDefault(0).Describe("the same for the flow engine"),
+		space.Range("setup_round", 0, 600).WithDefault(200).
 			Describe("priority that set-up loses for each round that it is needed later"),
-		space.Stepped("laggards", 0, 100, 5).WithDefault(100).
+		space.Range("laggards", 0, 100).WithDefault(100).
 			Describe("percent of the operations after which the longest remaining chain goes first"),
 		space.Range("shuffle", 0, 63).WithDefault(0).Describe("breaks ties among equal priorities"))
 }

@@ -70,8 +70,24 @@ const (
 	noiseHalving = 5
 )
 
+// Where a schedule is no farther than so many cycles above its bound after the planned descents, as many follow again, with
+// smaller disturbances, up to once for each encoreFor of them: there the time is spent best.
+const (
+	promising = 8
+	encoreFor = 8
+)
+
+// noise returns how many cycles the disturbance before a descent, counted from 1, moves by.
+func noise(d, descents int) int {
+	k := d - 1
+	if k < descents {
+		return noisiest >> (noiseHalving * (k + 1) / descents)
+	}
+	return noisiest >> 2 >> ((noiseHalving - 2) * (k%descents + 1) / descents)
+}
+
 // improve makes the given number of disturbed descents, fewer where the bound, below which no schedule goes, is reached
-// or far away.
+// or far away, and more where it is near.
 func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound int) (*schedule, error) {
 	best, bestFits := s, fits(j.g, s)
 	current := s
@@ -81,17 +97,18 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 			j.spare = append(j.spare, used)
 		}
 	}
-	for d := range descents + 1 {
+	planned, encores := descents, descents/encoreFor
+	for d := 0; d <= planned; d++ {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		noise := 0
+		disturbance := 0
 		if d > 0 {
-			noise = noisiest >> (noiseHalving * d / descents)
+			disturbance = noise(d, descents)
 		}
 		for gained := true; gained; {
-			late, early := j.roundTrip(current, noise)
-			noise = 0
+			late, early := j.roundTrip(current, disturbance)
+			disturbance = 0
 			gained = early.cycles < current.cycles
 			before := current
 			current = early
@@ -117,6 +134,9 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 			was := current
 			current = best
 			drop(was)
+		}
+		if d == planned && encores > 0 && best.cycles <= bound+promising {
+			planned, encores = planned+descents, encores-1
 		}
 	}
 	return best, nil

@@ -28,8 +28,8 @@ func randomConfig(s tree.Shape, indices bool, n func(k int) int) Config {
 		ChainFlow: n(shares + 1), LateFlow: n(2) == 0, WindowGather: n(shares + 1), AddressFlow: n(shares + 1),
 		DeriveConstants: n(shares + 1), ConstantFlow: n(shares + 1),
 		Window: 1 + n(Groups(s)), Lanes: n(4) > 0, MaddFirst: n(2) == 0,
-		LoadRound: 20 * n(31), VectorRound: 20 * n(31), ScalarRound: 20 * n(31), FlowRound: 20 * n(31), SetupRound: 20 * n(31),
-		Laggards: 5 * n(21), Shuffle: n(64),
+		LoadRound: n(601), VectorRound: n(601), ScalarRound: n(601), FlowRound: n(601), SetupRound: n(601),
+		Laggards: n(101), Shuffle: n(64),
 	}
 	if c.Levels >= 2 {
 		c.Shallow, c.Madd1, c.Madd2, c.Madd3 = n(Groups(s)+1)*n(2), n(shares+1), n(shares+1), n(shares+1)
