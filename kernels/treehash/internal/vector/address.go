@@ -108,23 +108,9 @@ const (
 )
 
 // flowBits returns how many parities of an address choose on the flow engine. The knobs count them over 32 groups;
-// which groups get one more is up to flowShare.
+// the groups that get one more are spread evenly.
 func (b *lowering) flowBits(s site) int {
-	return b.flowShare([...]int{b.cfg.FirstFlow, b.cfg.NextFlow, b.cfg.ChainFlow}[s], b.turn())
-}
-
-// flowShare returns how much of x, which counts what the flow engine does over 32 groups, falls on the group and the round.
-// Late flow leaves the rest that is no multiple of 32 to the last groups, so that arithmetic gets less towards the end,
-// when it is all that there is to do.
-func (b *lowering) flowShare(x, turn int) int {
-	if !b.cfg.LateFlow {
-		return share(x, turn)
-	}
-	n := x / shares
-	if late := int(b.group) * shares / Groups(b.shape); late >= shares-x%shares {
-		n++
-	}
-	return n
+	return share([...]int{b.cfg.FirstFlow, b.cfg.NextFlow, b.cfg.ChainFlow}[s], b.turn())
 }
 
 // turn spreads the shares of knobs over groups and rounds.

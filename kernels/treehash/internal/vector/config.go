@@ -23,7 +23,6 @@ type Config struct {
 	FirstFlow    int  // parities that choose on the flow engine in first addresses, over 32 of them, 0..3*32
 	NextFlow     int  // likewise in addresses two levels below another, 0..2*32
 	ChainFlow    int  // likewise in addresses one level below another, 0..32
-	LateFlow     bool // what the flow engine gets of addresses and records is that of the last groups
 	LastTable    bool // the last records have a table of their own, whose addresses take fewer operations
 	LastFlow     int  // 32nds of the addresses in that table where the flow engine adds the first two parities
 	LastCopies   int  // 32nds of the copies out of that table that go through memory by the store engine
@@ -114,7 +113,6 @@ func Parameters(s tree.Shape, indices bool) []space.Parameter {
 			Describe("parities that choose on the flow engine in 32 addresses made from one two levels up"),
 		space.Range("chain_flow", 0, shares).WithDefault(0).
 			Describe("parities that choose on the flow engine in 32 addresses made from one a level up"),
-		space.Bool("late_flow").Describe("the last groups get what the flow engine makes of addresses and records, not all a share"),
 	}
 	copies := "store_copies > 0"
 	if lastTableFits(s, indices) {
@@ -179,7 +177,7 @@ func ConfigOf(p space.Point) Config {
 		Fuse: p.Bool("fuse"), DeferC: p.Bool("defer_c"),
 		Madd1: p.Int("madd_1"), Madd2: p.Int("madd_2"), Madd3: p.Int("madd_3"),
 		FirstFlow: p.Int("first_flow"), NextFlow: p.Int("next_flow"), ChainFlow: p.Int("chain_flow"),
-		LateFlow: p.Bool("late_flow"), WindowGather: p.Int("window_gather"), SplitRecords: p.Int("split_records"),
+		WindowGather: p.Int("window_gather"), SplitRecords: p.Int("split_records"),
 		StoreCopies: p.Int("store_copies"), CopyBuffers: p.Int("copy_buffers"), AddressFlow: p.Int("address_flow"),
 		DeriveConstants: p.Int("derive_constants"), ConstantFlow: p.Int("constant_flow"),
 		Window: p.Int("window"), Lanes: p.Bool("spread"), MaddFirst: p.Bool("madd_first"),

@@ -27,7 +27,7 @@ func (p plan) readsLast(r int) bool { return p.cfg.LastTable && r+2 == p.shape.R
 func (b *lowering) lastAddress(bits []parity) operand {
 	w := b.lastWeights()
 	var sum operand
-	if b.flowShare(b.cfg.LastFlow, b.turn()) > 0 {
+	if share(b.cfg.LastFlow, b.turn()) > 0 {
 		// Where the second parity is 1, the sum is w[1] or w[1] + 1.
 		one := b.emit(sim.OpVSelect, onFlow, vectorWidth, 0, bits[0].reg, b.vector(w[1]+1), b.vector(w[1]))
 		sum = b.emit(sim.OpVSelect, onFlow, vectorWidth, 0, bits[1].reg, one, bits[0].reg)

@@ -166,7 +166,7 @@ func (b *lowering) step(it *item, g, r int) {
 			break
 		}
 		it.addr = b.advance(it.addr, it.bits, uint32(b.levelAddr(depth)), recordStride, b.addressBits(it, depth))
-		if b.flowShare(b.cfg.SplitRecords, b.otherTurn()) > 0 {
+		if share(b.cfg.SplitRecords, b.otherTurn()) > 0 {
 			b.splitRecords(it, depth)
 			break
 		}

@@ -25,7 +25,7 @@ var headline = tree.Shape{Height: 10, Rounds: 16, Batch: 256}
 func randomConfig(s tree.Shape, indices bool, n func(k int) int) Config {
 	c := Config{
 		Levels: n(levelLimit(s) + 1), Fuse: n(2) == 0, DeferC: n(2) == 0, FirstFlow: n(3*shares + 1), NextFlow: n(2*shares + 1),
-		ChainFlow: n(shares + 1), LateFlow: n(2) == 0, WindowGather: n(shares + 1), AddressFlow: n(shares + 1),
+		ChainFlow: n(shares + 1), WindowGather: n(shares + 1), AddressFlow: n(shares + 1),
 		DeriveConstants: n(shares + 1), ConstantFlow: n(shares + 1),
 		Window: 1 + n(Groups(s)), Lanes: n(4) > 0, MaddFirst: n(2) == 0,
 		LoadRound: n(601), VectorRound: n(601), ScalarRound: n(601), FlowRound: n(601), SetupRound: n(601),
