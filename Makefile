@@ -82,7 +82,7 @@ models: build peers
 ablation: build
 	$(BIN) bench ablate treehash --budget 2m --seeds 3 --jobs 1 $(foreach idea,$(IDEAS),--off $(idea))
 
-IDEAS := reach=3 fuse=false defer_c=false store_copies=0 window_gather=0 spread=false \
+IDEAS := reach=3 fuse=false defer_c=false split_records=0 last_table=false store_copies=0 window_gather=0 spread=false \
 	madd_1=0,madd_2=0,madd_3=0 first_flow=0,next_flow=0,chain_flow=0 derive_constants=0 constant_flow=0,address_flow=0 \
 	madd_first=false load_round=0,vector_round=0,scalar_round=0,flow_round=0
 

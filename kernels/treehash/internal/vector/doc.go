@@ -7,7 +7,7 @@
 //     tables of records, or gathered from the tree (plan.go).
 //  2. lower writes the kernel as operations on virtual registers, a list that is right when it is executed in order,
 //     with the arcs that every other order has to respect (lower.go, ir.go); the addresses are in address.go, what
-//     all groups share in setup.go, the copies through memory in copies.go.
+//     all groups share in setup.go, the table of the last records in last.go, the copies through memory in copies.go.
 //  3. engines says which vector arithmetic may be executed lane by lane on the scalar engine (engine.go).
 //  4. list gives every operation its cycle, by priorities that are knobs (schedule.go).
 //  5. schedule pushes the schedule back and forth until nothing is gained (justify.go).
