@@ -27,6 +27,7 @@
 //	tune bench tasks --data FILE  compare the rules that share a budget among several searches
 //	tune bench importance --data FILE  compare what searches say of the parameters with the truth
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
+//	tune bench library FILE       compare a library of kernels with other libraries
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline
 //	tune machine                  what tune finds on this machine, and how kernels are isolated
 //	tune peers, tune peers fetch  the libraries that bench compares with; get ggml

@@ -20,6 +20,7 @@ import (
 
 	"tune/kernels/all"
 	"tune/kernels/native"
+	"tune/kernels/peers"
 )
 
 // gorace keeps the race detector, which would sleep for a second at the end of every process, from doing so.
@@ -76,6 +77,8 @@ func scriptsIn(dir, cache string) testscript.Params {
 			switch name {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "openblas":
+				return slices.ContainsFunc(peers.Find(), func(l peers.Library) bool { return l.Name == name }), nil
 			case "mount":
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil, nil
 			}

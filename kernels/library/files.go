@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
+
+	"tune/kernels/native"
 )
 
 //go:embed files/*.tmpl
@@ -84,4 +86,16 @@ func (l Library) Files() (map[string][]byte, error) {
 		files["manifest.json"] = l.Manifest
 	}
 	return files, nil
+}
+
+// Caller returns the code that calls the first function of the library with dense arrays, as tune_kernel of the plain kernel: its
+// dimensions are those of the shape. shared is the path of the shared library, which is loaded at the first call.
+func (l Library) Caller(shared string) (native.Source, error) {
+	f := newFunctionText(l, l.Functions[0])
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, "caller.c.tmpl", struct {
+		*functionText
+		Path string
+	}{f, shared})
+	return native.Source{Lang: "c", Text: b.String(), Flags: []string{"-O2"}, Threads: f.Threads, Overlaps: f.Overlaps}, err
 }

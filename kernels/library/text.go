@@ -214,6 +214,22 @@ func (t *functionText) TableArguments() string {
 	return t.list(func(i int) string { return fmt.Sprintf("dims[%d]", i) }, func(i int, _ arrayText) string { return fmt.Sprintf("args[%d]", i) })
 }
 
+// ParameterTypes are the types of the parameters.
+func (t *functionText) ParameterTypes() string {
+	return t.list(func(int) string { return "int64_t" }, func(_ int, a arrayText) string { return a.Type })
+}
+
+// DenseArguments are arguments for dense arrays, from arrays of arguments and of the dimensions of the shape.
+func (t *functionText) DenseArguments() string {
+	return t.list(func(i int) string {
+		name := t.Dims[i].Name
+		if dense := t.Dims[i].Dense; dense != "" {
+			name = dense
+		}
+		return fmt.Sprintf("dims[%d]", slices.Index(t.shape, name))
+	}, func(i int, _ arrayText) string { return fmt.Sprintf("args[%d]", i) })
+}
+
 // SampleArguments, SampleVectors, SampleCgo, SamplePurego and SamplePython are arguments of the examples.
 func (t *functionText) SampleArguments() string {
 	return t.list(t.sampleAt, func(_ int, a arrayText) string { return a.Name })

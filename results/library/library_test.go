@@ -3,6 +3,7 @@ package library
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -355,9 +356,9 @@ func TestTornMeasurements(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	first := []measured{{Variant: "a", Cost: 10, Ratio: 1}, {Variant: "b", Cost: 20, Ratio: .5}, {Variant: "c", Cost: 11, Ratio: .9}}
-	got := merge(first, []measured{{Variant: "a", Cost: 20, Ratio: 1}, {Variant: "c", Cost: 24, Ratio: .8}})
-	want := []measured{{Variant: "a", Cost: 20, Ratio: 1}, {Variant: "c", Cost: 24, Ratio: .8}, {Variant: "b", Cost: 40, Ratio: .5}}
+	first := []measured{{Variant: "a", Cost: 10}, {Variant: "b", Cost: 30}, {Variant: "c", Cost: 11}}
+	got := merge(first, []measured{{Variant: "a", Cost: 19, Ratio: 1}, {Variant: "c", Cost: 23, Ratio: .8}})
+	want := []measured{{Variant: "a", Cost: 19, Ratio: 1}, {Variant: "c", Cost: 23, Ratio: .8}, {Variant: "b", Cost: 60}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("merged: %v", got)
 	}
@@ -366,5 +367,46 @@ func TestMerge(t *testing.T) {
 	}
 	if got := bestBeside(want, "a"); got != "" {
 		t.Errorf("beside the best there is %q", got)
+	}
+}
+
+// Those that may be the fastest take turns, and never so many that it takes long.
+func TestClose(t *testing.T) {
+	f := field{names: []string{"a", "b", "c", "d", "e", "f"}}
+	for _, test := range []struct {
+		costs []float64
+		want  []int
+	}{
+		{[]float64{200, 109, 100, 111, 300, 110}, []int{2, 1, 5}},
+		{[]float64{105, 104, 103, 102, 101, 100}, []int{5, 4, 3, 2}},
+		{[]float64{100, 200, 200, 200, 200, 200}, []int{0}},
+	} {
+		var costs []measured
+		for i, c := range test.costs {
+			costs = append(costs, measured{Variant: f.names[i], Cost: c})
+		}
+		if got := f.close(costs); !slices.Equal(got, test.want) {
+			t.Errorf("of %v %v take turns, want %v", test.costs, got, test.want)
+		}
+	}
+}
+
+func TestRatios(t *testing.T) {
+	got := ratios([]BesideRow{
+		{Ratios: map[string]float64{"x": 2, "y": 4}, BestPeer: "x"},
+		{Ratios: map[string]float64{"x": 8, "y": 0.5}, BestPeer: "y"},
+	})
+	want := map[string]Ratios{
+		"x": {Shapes: 2, Mean: 4, P5: 2.3, Worst: 2, Ahead: 1}, "y": {Shapes: 2, Mean: math.Sqrt2, P5: 0.675, Worst: 0.5, Ahead: 0.5},
+		"best": {Shapes: 2, Mean: 1, P5: 0.575, Worst: 0.5, Ahead: 0.5},
+	}
+	for name, w := range want {
+		g := got[name]
+		if math.Abs(g.Mean-w.Mean) > 1e-12 || math.Abs(g.P5-w.P5) > 1e-12 || g.Shapes != w.Shapes || g.Worst != w.Worst || g.Ahead != w.Ahead {
+			t.Errorf("%s: %+v, want %+v", name, g, w)
+		}
+	}
+	if got := PeersInOrder(BesideResult{Peers: got}); !slices.Equal(got, []string{"x", "y", "best"}) {
+		t.Errorf("in the order %v", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,14 +49,14 @@ type measurement struct {
 	Unverified bool `json:"unverified,omitempty"`
 }
 
-// measured is the cost of a variant beside the one that the others are compared with, whose ratio is 1.
+// measured is the cost of a variant. Where it took turns with others, the rest compares it with the first of these, whose ratio is 1.
 type measured struct {
 	Variant string  `json:"variant"`
 	Cost    float64 `json:"cost"` // in the kernel's unit
-	Ratio   float64 `json:"ratio"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
-	Pairs   int     `json:"pairs"`
+	Ratio   float64 `json:"ratio,omitempty"`
+	Low     float64 `json:"low,omitempty"`
+	High    float64 `json:"high,omitempty"`
+	Pairs   int     `json:"pairs,omitempty"`
 }
 
 // refused is a variant that was wrong at a shape, or failed there. The library does not hold it.
@@ -244,73 +243,85 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 	return f, nil
 }
 
-// measure compares the variants at a shape. Where there are many, a first short series drops those that are clearly slower, and the
-// others meet again.
+// measure finds out what the variants cost at a shape. Each is scored by itself first, as in a search, where those that fall far behind
+// are given up early. The fastest few meet again in turns.
 func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
 	out := measurement{Fields: fields}
 	f, err := m.enter(ctx, t, fields, &out)
 	if err != nil {
 		return out, nil, err
 	}
-	const few = 3
-	if len(f.names) <= few {
-		out.Costs, err = f.compare(ctx, t, &out, f.all(), limit)
-		return out, f, err
-	}
-	first, err := f.compare(ctx, t, &out, f.all(), limit/3)
-	if err != nil {
+	if out.Costs, err = f.score(ctx, t, &out); err != nil {
 		return out, nil, err
 	}
-	out.Costs = first
-	least := math.Inf(1)
-	for _, c := range first {
-		least = min(least, c.Cost)
-	}
-	var close []int
-	for _, c := range first {
-		if c.Cost <= closeBy*least {
-			close = append(close, slices.Index(f.names, c.Variant))
-		}
-	}
+	close := f.close(out.Costs)
 	if len(close) < 2 {
 		return out, f, nil
 	}
-	again, err := f.compare(ctx, t, &out, close, limit*2/3)
+	again, err := f.compare(ctx, t, &out, close, limit)
 	if err != nil {
 		return out, nil, err
 	}
-	out.Costs = merge(first, again)
+	out.Costs = merge(out.Costs, again)
 	return out, f, nil
 }
 
-// closeBy is how much slower than the fastest a variant may look in the first series and be measured again.
-const closeBy = 1.2
-
-// merge replaces the costs of a first series by those of a second one, in which fewer took part. Both had the first of them as the
-// one that others are compared with: if its costs differ, the machine changed its pace, and the others are scaled.
-func merge(first, again []measured) []measured {
-	out := slices.Clone(again)
-	scale := 1.0
-	for _, a := range again {
-		for _, b := range first {
-			if a.Variant == b.Variant && a.Ratio == 1 {
-				scale = a.Cost / b.Cost
-			}
+// score measures each candidate by itself.
+func (f *field) score(ctx context.Context, t *task, out *measurement) ([]measured, error) {
+	var costs []measured
+	for i, c := range f.candidates {
+		score, err := c.Score(ctx, 0)
+		if r := kernels.AsRejection(err); r != nil {
+			out.Refused = append(out.Refused, refused{f.names[i], r.Error()})
+			continue
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, f.names[i], t.Called(out.Fields), err)
+		}
+		costs = append(costs, measured{Variant: f.names[i], Cost: score.Cost})
 	}
-	for _, b := range first {
-		if !slices.ContainsFunc(again, func(a measured) bool { return a.Variant == b.Variant }) {
-			b.Cost *= scale
-			out = append(out, b)
+	if len(costs) == 0 {
+		return nil, fmt.Errorf("%s: no variant could be measured at %s: %s", t.Function, t.Called(out.Fields), out.Refused[0].Reason)
+	}
+	return costs, nil
+}
+
+// close returns the candidates that may be the fastest, by what each costs by itself: those near the least cost, the fastest first, and
+// no more than a few.
+func (f *field) close(costs []measured) (out []int) {
+	costs = slices.Clone(costs)
+	slices.SortStableFunc(costs, func(a, b measured) int { return cmp.Compare(a.Cost, b.Cost) })
+	for _, c := range costs[:min(len(costs), mostClose)] {
+		if c.Cost <= closeBy*costs[0].Cost {
+			out = append(out, slices.Index(f.names, c.Variant))
 		}
 	}
 	return out
 }
 
-func (f *field) all() []int {
-	out := make([]int, len(f.names))
-	for i := range out {
-		out[i] = i
+// Which candidates meet again in turns: those that look at most so much slower than the fastest, and at most so many.
+const (
+	closeBy   = 1.1
+	mostClose = 4
+)
+
+// merge replaces costs by those of a series of turns, in which fewer took part. If the machine has changed its pace since, the others
+// are scaled by what those that took part cost before and cost now.
+func merge(first, again []measured) []measured {
+	out := slices.Clone(again)
+	before, now := 0.0, 0.0
+	for _, a := range again {
+		for _, b := range first {
+			if a.Variant == b.Variant {
+				before, now = before+b.Cost, now+a.Cost
+			}
+		}
+	}
+	for _, b := range first {
+		if !slices.ContainsFunc(again, func(a measured) bool { return a.Variant == b.Variant }) {
+			b.Cost *= now / before
+			out = append(out, b)
+		}
 	}
 	return out
 }
@@ -338,6 +349,9 @@ func (f *field) compare(ctx context.Context, t *task, out *measurement, which []
 		name := f.names[which[n+1]]
 		if c.Err != nil {
 			out.Refused = append(out.Refused, refused{name, c.Err.Error()})
+			continue
+		}
+		if !(c.Ratio > 0) { // no pair of turns was plausible: the score stands
 			continue
 		}
 		if len(costs) == 0 {

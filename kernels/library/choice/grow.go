@@ -12,6 +12,8 @@ const (
 	holdsBy = 3
 	// mixtures is how often shapes and costs are mixed, to see whether a gain is one of chance.
 	mixtures = 199
+	// largeGain is a gain in cross-validation, of the mean regret, that errors of measurement do not make: it needs no other proof.
+	largeGain = 0.05
 )
 
 // Grow returns a tree of the given variants with a small weighted regret. It is never worse on the matrix than the best of the
@@ -31,7 +33,8 @@ const (
 // errors, which are those of folds that share their training (Nadeau and Bengio, Machine Learning 52, 2003), or the tree
 // gains more than each of 199 trees at the same shapes with their costs in random order. The first finds a gain at most shapes,
 // even of few; the second a large gain at few of many. So of matrices whose variants differ by noise alone, about one in fifty
-// has a tree.
+// has a tree. A gain of a twentieth or more is no error of measurement, and needs no such proof: with few shapes there would be none,
+// and a tree that is not needed costs little, but one that is missing much.
 func Grow(m Matrix, variants []int, g Growth) (*Tree, error) {
 	g, err := g.check(m, variants)
 	if err != nil {
@@ -124,7 +127,7 @@ func (p pruner) tree(rows []int) (*Tree, float64) {
 		return &Tree{p.features, root}, 0
 	}
 	gain, clear := p.heldOut(rows, root.depth())
-	if !clear && !p.unlikeMixed(rows, root.depth()) {
+	if gain < largeGain && !clear && !p.unlikeMixed(rows, root.depth()) {
 		return &Tree{p.features, &Node{Variant: root.Variant}}, 0
 	}
 	return &Tree{p.features, root}, gain

@@ -91,6 +91,20 @@ func TestGrowFindsRules(t *testing.T) {
 
 // TestGrowFindsNoRulesInNoise: where variants differ by noise alone, a tree is one leaf, but for one matrix in fifty or so. The seeds are
 // fixed, and so is the number of trees.
+// Of few shapes at which the variants differ by factors, a tree is grown all the same: nothing else is known, and no error of a
+// measurement is as large.
+func TestGrowFromFewShapes(t *testing.T) {
+	grownTrees := 0
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		m := ruled(r, 8, 3, 0.01, func(m, _, _ int64) int { return int(cut(m <= 45)) })
+		grownTrees += cut(grown(t, m, Growth{Seed: seed}).Depth() > 0)
+	}
+	if grownTrees < 33 {
+		t.Errorf("of 50 matrices of 8 shapes %d have a tree", grownTrees)
+	}
+}
+
 func TestGrowFindsNoRulesInNoise(t *testing.T) {
 	trees, trials := 0, 0
 	for _, shapes := range []int{5, 10, 40, 120} {
