@@ -37,9 +37,10 @@ class ask:
 
 def tell(point, cost=None, *, status=None, reason=None, **metrics):
     """Answers a question. A point without a cost has a status, such as "crashed", and a reason. A cost that is no number is one."""
+    cost = None if cost is None else float(cost)  # also that of NumPy
     if cost is not None and not math.isfinite(cost):
         cost, status, reason = None, status or "invalid", reason or f"the cost is {cost}"
-    answer = {"id": point.id, "cost": cost, "status": status, "reason": reason, "metrics": metrics or None}
+    answer = {"id": point.id, "cost": cost, "status": status, "reason": reason, "metrics": {k: float(v) for k, v in metrics.items()} or None}
     stdin = point.asked.process.stdin
     stdin.write(json.dumps({"tell": {k: v for k, v in answer.items() if v is not None}}) + "\n")
     stdin.flush()
