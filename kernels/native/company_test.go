@@ -62,6 +62,12 @@ func TestCompany(t *testing.T) {
 	if c := (&candidate{problem: p, point: baseline}); c.company() != alone {
 		t.Error("the baseline shares a process with others")
 	}
+	if c := p.Wrap(Source{}, baseline).(*candidate); c.company() != alone {
+		t.Error("the code of a library shares a process with others")
+	}
+	if c := p.Adopt(Source{}, baseline).(*candidate); c.company() != shared {
+		t.Error("the code of another shape runs alone")
+	}
 	c := &candidate{problem: p, point: other}
 	if c.company() != shared {
 		t.Error("a candidate of a search runs alone")

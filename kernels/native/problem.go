@@ -157,6 +157,14 @@ func (p *Problem) Wrap(source Source, point space.Point) kernels.Candidate {
 	return &candidate{problem: p, point: point, source: source}
 }
 
+// Adopt makes a candidate of code that the family generated for another shape. Unlike one of Wrap it shares processes with others, as the
+// candidates of a search do, whatever its point is.
+func (p *Problem) Adopt(source Source, point space.Point) kernels.Candidate {
+	c := p.Wrap(source, point).(*candidate)
+	c.adopted = true
+	return c
+}
+
 // candidate is one compiled source.
 type candidate struct {
 	problem *Problem
@@ -167,6 +175,7 @@ type candidate struct {
 	seed    uint64  // of the inputs of its last check
 	took    float64 // seconds of its first call on the asked case of that check, roughly
 	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
+	adopted bool    // whether it was generated for another shape
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }
@@ -175,7 +184,9 @@ type candidate struct {
 func (c *candidate) Isolate() { c.alone = alone }
 
 // isBaseline reports whether this is the candidate that others are compared with.
-func (c *candidate) isBaseline() bool { return c.point.Equal(c.problem.spec.Presets()[0].Point) }
+func (c *candidate) isBaseline() bool {
+	return !c.adopted && c.point.Equal(c.problem.spec.Presets()[0].Point)
+}
 
 // company says with which candidates this one may share a process. The baseline runs alone: all costs are compared with its own,
 // and if it fails there is no run.

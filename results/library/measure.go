@@ -226,7 +226,7 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 	slices.SortStableFunc(order, func(a, b variant) int { return cmp.Compare(t.far(fields, a.Tuned), t.far(fields, b.Tuned)) })
 	seed := kernels.Derive(m.Plan.Seed, "checks at "+t.Called(fields))
 	for _, v := range order {
-		c := p.Wrap(v.source, p.Presets()[0].Point)
+		c := p.Adopt(v.source, p.Presets()[0].Point)
 		err := c.Check(ctx, seed)
 		if r := kernels.AsRejection(err); r != nil {
 			out.Refused = append(out.Refused, refused{v.Name, r.Error()})

@@ -153,7 +153,7 @@ func (m *maker) checkVariant(ctx context.Context, s *settled, v variant, seeds [
 		if err != nil {
 			return checks, err
 		}
-		c := p.Wrap(v.source, p.Presets()[0].Point)
+		c := p.Adopt(v.source, p.Presets()[0].Point)
 		for n, seed := range seeds {
 			if i > 0 && n > 0 {
 				break
