@@ -358,6 +358,9 @@ var stateNames = [...]string{"damaged", "running", "finished", "interrupted", "f
 // BaselineFailed is why a sitting stopped whose baseline failed.
 const BaselineFailed = "the baseline failed"
 
+// States lists the words of all states.
+func States() []string { return slices.Clone(stateNames[:]) }
+
 // String returns the state in a word.
 func (s State) String() string {
 	if int(s) < len(stateNames) {

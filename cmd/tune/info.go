@@ -17,6 +17,7 @@ import (
 	"tune/kernels/recorded"
 	"tune/kernels/user"
 	"tune/results"
+	"tune/results/report"
 	"tune/search/strategies"
 	"tune/space"
 )
@@ -237,21 +238,31 @@ func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs, newest first",
-		Example: "  tune runs --out runs",
+		Example: "  tune runs --out runs\n  tune runs --kernel gemm-f32 --state running",
 		Args:    noArgs,
 	}
 	addSettings(c.Flags(), "out")
 	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
+	kernel := c.Flags().String("kernel", "", "list runs of this `kernel` alone")
+	shape := c.Flags().String("shape", "", "list runs alone whose shape has this `text`, such as m=512")
+	state := c.Flags().String("state", "", "list runs in this `state` alone: "+strings.Join(results.States(), ", "))
 	asJSON := c.Flags().Bool("json", false, "print the runs as JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
 		}
+		if *state != "" && !slices.Contains(results.States(), *state) {
+			return usage(fmt.Errorf("--state: %q: want %s%s", *state, strings.Join(results.States(), ", "), space.DidYouMean(*state, results.States())))
+		}
 		list, err := results.List(set.out)
 		if err != nil {
 			return err
 		}
+		all := len(list)
+		list = slices.DeleteFunc(list, func(l results.Listing) bool {
+			return *kernel != "" && l.Settings.Kernel != *kernel || !strings.Contains(l.Settings.Shape, *shape) || *state != "" && l.State.String() != *state
+		})
 		if *asJSON {
 			rows := []runRow{}
 			for _, l := range list {
@@ -260,11 +271,15 @@ func (a *app) runsCommand() *cobra.Command {
 			return printJSON(a.stdout, rows)
 		}
 		if len(list) == 0 {
-			_, err := fmt.Fprintf(a.stdout, "no runs in %s\n", set.out)
+			such := ""
+			if all > 0 {
+				such = fmt.Sprintf(" match, of %d", all)
+			}
+			_, err := fmt.Fprintf(a.stdout, "no runs in %s%s\n", set.out, such)
 			return err
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "RUN\tSTATE\tEVALS\tBEST\tSEED\tSTRATEGY\tKERNEL")
+		fmt.Fprintln(w, "RUN\tSTATE\tEVALS\tBEST\tSEED\tSTRATEGY\tKERNEL\tAGE")
 		var damaged []string
 		for _, l := range list {
 			r := rowOf(l)
@@ -277,7 +292,11 @@ func (a *app) runsCommand() *cobra.Command {
 			case r.Why != "":
 				state += ": " + r.Why
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\n", r.Dir, state, r.Evaluations, r.words(), r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape)
+			age := ""
+			if !r.Created.IsZero() {
+				age = report.Age(a.began.Sub(r.Created))
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s %s\t%s\n", r.Dir, state, r.Evaluations, r.words(), r.Seed, strategyOf(l.Settings), r.Kernel, r.Shape, age)
 		}
 		err = w.Flush()
 		for _, why := range damaged {

@@ -16,6 +16,7 @@
 //	tune export DIR|FILE          write a run's schedule, program, trace or outcomes; convert measurements
 //	tune import FILE              read the spaces and measurements of other tuners
 //	tune report RUN... -o FILE    show runs in one HTML file, or as Markdown
+//	tune serve [DIR...]           show runs in a browser while they go on
 //	tune replay DIR               prove that a run asks the points that it recorded
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
@@ -273,7 +274,7 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 		return search(c, args)
 	}
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(), a.reportCommand(),
+	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(), a.reportCommand(), a.serveCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
 		a.cacheCommand(), a.libraryCommand(), a.modelCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))

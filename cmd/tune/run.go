@@ -86,6 +86,7 @@ func (a *app) asRun(c *cobra.Command) {
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
+	live := c.Flags().Bool("live", false, "show the run in a browser while it goes on, at an address of this machine that is printed first")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, _, _, done, err := a.settingsOfRun(c, *config, args)
 		if err != nil {
@@ -95,7 +96,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective}, shown{*asJSON, *quiet, *show})
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective}, shown{*asJSON, *quiet, *show, *live})
 	}
 }
 
@@ -103,6 +104,7 @@ func (a *app) asRun(c *cobra.Command) {
 type shown struct {
 	asJSON, quiet bool
 	output        bool // that of the commands of a kernel
+	live          bool // in a browser
 }
 
 // showFlag defines the flag of commands that can show what the commands of a kernel print.
@@ -184,6 +186,14 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
 			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
 		}
+	}
+	if say.live {
+		address, stop, err := a.serve(c.Context(), []string{filepath.Dir(set.dir)}, "127.0.0.1:0", "")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = stop() }() // the run is what counts
+		fmt.Fprintf(aboveLine{a}, "live at %s\n", address)
 	}
 	d.found = set.found
 	glanced := func() ([]user.Fault, error) { return nil, nil }

@@ -9,9 +9,11 @@
     const part = JSON.parse(e.data);
     const at = document.getElementById(part.id);
     if (!at) return;
+    const chosen = new Set([...at.querySelectorAll("input:checked")].map((i) => i.value));
     const open = [...at.querySelectorAll("details")].map((d) => d.open);
     at.innerHTML = part.html;
     at.querySelectorAll("details").forEach((d, i) => { d.open = open[i] ?? d.open; });
+    at.querySelectorAll("input").forEach((i) => { i.checked = chosen.has(i.value); });
     window.tunePrepare(at);
   });
 })();

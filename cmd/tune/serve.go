@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tune"
+	"tune/results/report"
+)
+
+// defaultListen is where tune serve listens.
+const defaultListen = "127.0.0.1:8117"
+
+func (a *app) serveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve [DIR...]",
+		Short: "Show runs in a browser while they go on",
+		Long: `serve shows the runs in folders as a page on this machine: a list with the state of each, the page of a run, which changes while it
+searches, and several runs side by side. DIR is a folder of runs, or a run; without one it is --out. The page only reads. Runs may
+appear, vanish or be damaged while it is open. Ctrl-C ends it.
+
+It listens on this machine alone. To listen elsewhere give --listen, and with it a --token of at least 16 characters, which whoever opens the page must know:
+the files of runs may hold names and paths that others should not see. The connection is not encrypted, so use a tunnel across a network.`,
+		Example: `  tune serve
+  tune serve runs other/runs --listen 127.0.0.1:0
+  tune serve --listen 192.168.1.7:8117 --token "$(openssl rand -hex 16)"`,
+		Args: cobra.ArbitraryArgs,
+	}
+	addSettings(c.Flags(), "out")
+	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
+	listen := c.Flags().String("listen", defaultListen, "`address` to listen on, as host:port; port 0 takes a free one")
+	token := c.Flags().String("token", "", "`secret` that whoever opens the page must know; needed where --listen is not this machine")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := readSettings(c.Flags(), "", a.environ)
+		if err != nil {
+			return usage(err)
+		}
+		if len(args) == 0 {
+			args = []string{set.out}
+		}
+		address, stop, err := a.serve(c.Context(), args, *listen, *token)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "runs at %s, until Ctrl-C\n", address)
+		if f, ok := a.stdout.(interface{ Flush() error }); ok {
+			if err := f.Flush(); err != nil {
+				return err
+			}
+		}
+		<-c.Context().Done()
+		return stop()
+	}
+	return c
+}
+
+// leastToken is how many characters a token has at least: so many cannot be guessed.
+const leastToken = 16
+
+// checkListen reports an address that cannot be served.
+func checkListen(listen, token string) (host string, err error) {
+	host, _, err = net.SplitHostPort(listen)
+	if err != nil {
+		return "", usage(fmt.Errorf("--listen: %q: want host:port, such as %s", listen, defaultListen))
+	}
+	ip := net.ParseIP(host)
+	here := host == "localhost" || ip != nil && ip.IsLoopback()
+	switch {
+	case !here && token == "":
+		return "", usage(fmt.Errorf("--listen: %s is not this machine alone: give --token, so that not everybody there can read the runs", listen))
+	case token != "" && len(token) < leastToken:
+		return "", usage(fmt.Errorf("--token has %d characters: want %d or more", len(token), leastToken))
+	}
+	return host, nil
+}
+
+// serve shows runs at an address until the context ends or stop is called, which waits until all is closed.
+func (a *app) serve(ctx context.Context, dirs []string, listen, token string) (address string, stop func() error, err error) {
+	host, err := checkListen(listen, token)
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return "", nil, fmt.Errorf("--listen %s: %w", listen, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &report.Server{Dirs: dirs, Version: tune.Version(), Token: token, Host: host, Options: a.reportOptions()}
+	server := &http.Server{
+		Handler: s.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	stop = func() error {
+		cancel()
+		// What is still open ends with the context; a client that does not read is cut off.
+		wait, done := context.WithTimeout(context.Background(), 2*time.Second)
+		defer done()
+		if server.Shutdown(wait) != nil {
+			_ = server.Close()
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("--listen %s: %w", listen, err)
+		}
+		return nil
+	}
+	at := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+	if host == "localhost" {
+		if _, port, err := net.SplitHostPort(at.Host); err == nil {
+			at.Host = net.JoinHostPort(host, port)
+		}
+	}
+	if token != "" {
+		at.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return at.String(), stop, nil
+}

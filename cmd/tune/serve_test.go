@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestServe: the page shows the runs of a folder until Ctrl-C, also while a browser listens to it.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	tuneOK(t, "run", "treehash", "--shape", "height=4,rounds=4,batch=16", "--evals", "8", "-q", "--no-db", "--dir", filepath.Join(root, "a"))
+	cmd := exec.Command("tune", "serve", root, "--listen", "127.0.0.1:0")
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, ok := strings.CutPrefix(strings.TrimSuffix(line, ", until Ctrl-C\n"), "runs at ")
+	if !ok {
+		t.Fatalf("it says %q", line)
+	}
+	for _, path := range []string{"", "events"} {
+		answer, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close() // the second is open until the end
+		text := make([]byte, 1<<16)
+		n, _ := answer.Body.Read(text)
+		if answer.StatusCode != http.StatusOK || path == "" && !strings.Contains(string(text[:n]), "tune: runs") {
+			t.Errorf("%s: %d: %s", path, answer.StatusCode, text[:n])
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C it ends with %v", err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+}

@@ -1,0 +1,379 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tune/internal/guard"
+	"tune/internal/plain"
+	"tune/results"
+	"tune/space"
+)
+
+// Server shows runs while they go on. It reads the files of runs and writes nothing. Browsers get what has changed as server-sent
+// events; they ask for nothing themselves. It survives runs that appear, vanish or are damaged: each page says what it finds.
+type Server struct {
+	Dirs    []string // of runs, or folders of them
+	Version string
+	// Token must be given by whoever asks, where it is not "": once as ?token=…, which sets a cookie, or as a bearer token.
+	Token string
+	// Host is the name by which others may ask, besides the names of this machine for itself; "" for none. Where it stands for all
+	// addresses, such as 0.0.0.0, each address is a name. Requests for another name are refused: a page from elsewhere could otherwise
+	// reach this server under its own name.
+	Host string
+	// Options say how runs are read. What is learned is left out while a run goes on.
+	Options Options
+
+	mu      sync.Mutex
+	known   map[string]listed // by directory
+	clients int
+}
+
+// listed is what is known of a run, and of which state of its files.
+type listed struct {
+	stamp string
+	about results.Listing
+}
+
+const (
+	// tick is how often the files are looked at while somebody watches.
+	tick = 500 * time.Millisecond
+	// rest is how many times as long as drawing a page takes the server then waits, so that it takes a small part of a core.
+	rest = 10
+	// mostClients is how many pages are kept up to date at once.
+	mostClients = 32
+	// mostListed is how many runs a list has: the newest.
+	mostListed = 500
+	// mostBeside is how many runs are shown side by side.
+	mostBeside = 6
+	// cookie holds the token.
+	cookie = "tune-token"
+)
+
+// policy allows what the server itself serves and nothing else.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Handler answers requests until the context ends.
+func (s *Server) Handler(ctx context.Context) http.Handler {
+	mux := http.NewServeMux()
+	for name, kind := range map[string]string{"style.css": "text/css", "script.js": "text/javascript", "live.js": "text/javascript"} {
+		mux.HandleFunc("/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind+"; charset=utf-8")
+			_, _ = w.Write([]byte(asset(name))) // a client that has gone needs no answer
+		})
+	}
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { s.page(w, r, watched{}) })
+	mux.HandleFunc("/run", func(w http.ResponseWriter, r *http.Request) {
+		at := watchedOf(r)
+		if len(at.ids) == 0 {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		s.page(w, r, at)
+	})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r, watchedOf(r)) })
+	return s.guarded(mux)
+}
+
+// guarded checks each request, and keeps a fault of one page from the others.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !s.asked(r.Host):
+			http.Error(w, "this server is not called "+plain.Line(r.Host), http.StatusForbidden)
+			return
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "this server is read only", http.StatusMethodNotAllowed)
+			return
+		case s.Token != "" && r.URL.Query().Has("token") && s.same(r.URL.Query().Get("token")):
+			http.SetCookie(w, &http.Cookie{Name: cookie, Value: s.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		case !s.allowed(r):
+			http.Error(w, "a token is needed: open the address that tune serve printed", http.StatusUnauthorized)
+			return
+		}
+		if err := guard.Call(func() error { next.ServeHTTP(w, r); return nil }); err != nil {
+			http.Error(w, "this page cannot be shown", http.StatusInternalServerError)
+		}
+	})
+}
+
+// asked reports whether the server goes by the name of a request.
+func (s *Server) asked(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	ip := net.ParseIP(name)
+	all := net.ParseIP(s.Host)
+	return name == "localhost" || ip != nil && (ip.IsLoopback() || all != nil && all.IsUnspecified()) || s.Host != "" && strings.EqualFold(name, s.Host)
+}
+
+func (s *Server) same(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) == 1
+}
+
+func (s *Server) allowed(r *http.Request) bool {
+	if s.Token == "" {
+		return true
+	}
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return s.same(bearer)
+	}
+	c, err := r.Cookie(cookie)
+	return err == nil && s.same(c.Value)
+}
+
+// watched is what a page shows: the list of runs, or some of them by their names in addresses.
+type watched struct{ ids []string }
+
+func watchedOf(r *http.Request) watched {
+	ids := r.URL.Query()["id"]
+	return watched{ids[:min(len(ids), mostBeside)]}
+}
+
+func (w watched) query() string { return url.Values{"id": w.ids}.Encode() }
+
+// idOf names a directory in an address.
+func idOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// list describes the runs, the newest first.
+func (s *Server) list() []results.Listing {
+	var dirs []string
+	for _, dir := range s.Dirs {
+		if _, err := os.Stat(filepath.Join(dir, results.SettingsName)); err == nil {
+			dirs = append(dirs, dir)
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // it may come later
+		}
+		for _, e := range entries {
+			at := filepath.Join(dir, e.Name())
+			for _, name := range []string{results.SettingsName, results.JournalName} {
+				if _, err := os.Stat(filepath.Join(at, name)); err == nil {
+					dirs = append(dirs, at)
+					break
+				}
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := map[string]listed{}
+	var out []results.Listing
+	for _, dir := range dirs {
+		now := stampOf(dir)
+		l, ok := s.known[dir]
+		// Whether a process still writes to a run does not show in its files.
+		if !ok || l.stamp != now || l.about.State == results.Running {
+			l = listed{now, results.Describe(dir)}
+		}
+		known[dir] = l
+		out = append(out, l.about)
+	}
+	s.known = known
+	slices.SortStableFunc(out, func(a, b results.Listing) int {
+		return cmp.Or(b.Settings.Created.Compare(a.Settings.Created), cmp.Compare(a.Dir, b.Dir))
+	})
+	return out[:min(len(out), mostListed)]
+}
+
+// stampOf changes with the files of a run.
+func stampOf(dir string) (stamp string) {
+	for _, name := range []string{results.SettingsName, results.JournalName, scheduleName} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			stamp += fmt.Sprintf("%d@%d ", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return stamp
+}
+
+// row is a run in the list.
+type row struct {
+	ID, Name, Kernel, State, Best, Evaluated, Age string
+	Seconds                                       int64 // of the age
+	Damaged                                       bool
+}
+
+func rowOf(l results.Listing, now time.Time) row {
+	r := row{
+		ID: idOf(l.Dir), Name: l.Dir, Kernel: strings.TrimSpace(l.Settings.Kernel + " " + l.Settings.Shape), State: l.State.String(),
+		Evaluated: plain.Number(float64(l.Summary.Evaluations)), Damaged: l.Err != nil,
+	}
+	if l.Summary.Best != nil {
+		r.Best = space.Unit(l.Settings.Unit).Words(l.Summary.Best.Outcome.Cost)
+	}
+	if l.Err != nil {
+		r.Best = plain.Clip(plain.Line(l.Err.Error()), 160)
+	}
+	if !l.Settings.Created.IsZero() {
+		age := now.Sub(l.Settings.Created)
+		r.Seconds, r.Age = int64(age.Seconds()), Age(age)
+	}
+	return r
+}
+
+// Age writes how long ago something was: 5 min, 3 h, 12 d.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// content is the part of a page that changes.
+func (s *Server) content(at watched) (html string, title string) {
+	var out bytes.Buffer
+	list := s.list()
+	if len(at.ids) == 0 {
+		var rows []row
+		for _, l := range list {
+			rows = append(rows, rowOf(l, time.Now()))
+		}
+		if err := templates.ExecuteTemplate(&out, "list", rows); err != nil {
+			return "<p>this page cannot be shown</p>", "tune"
+		}
+		return out.String(), "tune: runs"
+	}
+	page := Page{Version: s.Version}
+	var views []view
+	for i, id := range at.ids {
+		k := slices.IndexFunc(list, func(l results.Listing) bool { return idOf(l.Dir) == id })
+		if k < 0 {
+			fmt.Fprint(&out, `<p class="problem">This run is not there any more.</p>`)
+			continue
+		}
+		o := s.Options
+		if list[k].State == results.Running {
+			o = Options{}
+		}
+		r := Open(list[k].Dir, o)
+		page.Runs = append(page.Runs, r)
+		views = append(views, viewOf(r, fmt.Sprintf("run%d", i+1), len(at.ids)))
+	}
+	d := document{Page: page, Views: views, Overlay: page.overlay()}
+	if err := templates.ExecuteTemplate(&out, "beside", d); err != nil {
+		return "<p>this page cannot be shown</p>", "tune"
+	}
+	if len(page.Runs) == 0 {
+		return out.String(), "tune: no run"
+	}
+	return out.String(), page.title()
+}
+
+// page writes a whole page.
+func (s *Server) page(w http.ResponseWriter, _ *http.Request, at watched) {
+	html, title := s.content(at)
+	var out bytes.Buffer
+	err := templates.ExecuteTemplate(&out, "live", struct {
+		Title, Events, Version string
+		Content                template.HTML // which templates have made
+		List                   bool
+	}{title, "/events?" + at.query(), s.Version, template.HTML(html), len(at.ids) == 0})
+	if err != nil {
+		http.Error(w, "this page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(out.Bytes()) // a client that has gone needs no answer
+}
+
+// part is an event: an element of the page, and what it holds now.
+type part struct {
+	ID   string `json:"id"`
+	HTML string `json:"html"`
+}
+
+// events sends the content of a page again when it has changed, until the client goes or the server ends.
+func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request, at watched) {
+	flusher, ok := w.(http.Flusher)
+	s.mu.Lock()
+	full := s.clients >= mostClients
+	if !full {
+		s.clients++
+	}
+	s.mu.Unlock()
+	if !ok || full {
+		http.Error(w, fmt.Sprintf("at most %d pages are kept up to date: close another one", mostClients), http.StatusServiceUnavailable)
+		return
+	}
+	defer func() {
+		s.mu.Lock()
+		s.clients--
+		s.mu.Unlock()
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	var last [sha256.Size]byte
+	var seen string
+	for {
+		began := time.Now()
+		if now := s.stamp(at); now != seen {
+			seen = now
+			html, _ := s.content(at)
+			if sum := sha256.Sum256([]byte(html)); sum != last {
+				last = sum
+				data, err := json.Marshal(part{"content", html})
+				if err != nil {
+					return
+				}
+				fmt.Fprintf(w, "event: part\ndata: %s\n\n", data)
+			}
+		} else {
+			fmt.Fprint(w, ": still here\n\n")
+		}
+		flusher.Flush()
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.Context().Done():
+			return
+		case <-time.After(max(tick, rest*time.Since(began))):
+		}
+	}
+}
+
+// stamp changes when the content of a page may have changed.
+func (s *Server) stamp(at watched) (stamp string) {
+	for _, l := range s.list() {
+		if id := idOf(l.Dir); len(at.ids) == 0 || slices.Contains(at.ids, id) {
+			stamp += id + l.State.String() + stampOf(l.Dir)
+		}
+	}
+	if len(at.ids) == 0 {
+		stamp += time.Now().Format("15:04") // ages
+	}
+	return stamp
+}

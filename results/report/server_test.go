@@ -1,0 +1,221 @@
+package report_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tune/results"
+	"tune/results/report"
+	"tune/space"
+)
+
+// serve serves the runs of a folder until the test ends.
+func serve(t testing.TB, s *report.Server) *httptest.Server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(s.Handler(ctx))
+	t.Cleanup(func() { cancel(); server.Close() })
+	return server
+}
+
+func get(t testing.TB, client *http.Client, url string, change func(*http.Request)) (status int, body string, head http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(r)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+func ids(html string) (out []string) {
+	for _, m := range regexp.MustCompile(`/run\?id=([0-9a-f]+)`).FindAllStringSubmatch(html, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+func TestServer(t *testing.T) {
+	dir := t.TempDir()
+	server := serve(t, &report.Server{Dirs: []string{dir, filepath.Join(dir, "none")}, Version: "1.2.3"})
+	client := server.Client()
+	status, html, head := get(t, client, server.URL, nil)
+	if status != http.StatusOK || !strings.Contains(html, "There is no run yet") {
+		t.Errorf("%d: %s", status, html)
+	}
+	if policy := head.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %q", policy)
+	}
+	s := settings()
+	s.Kernel = "<script>alert(1)</script>"
+	create(t, filepath.Join(dir, "a"), s, outcomes(48))
+	create(t, filepath.Join(dir, "b<i>"), settings(), outcomes(96))
+	damaged := filepath.Join(dir, "c")
+	create(t, damaged, settings(), outcomes(48))
+	if err := os.WriteFile(filepath.Join(damaged, results.SettingsName), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, html, _ = get(t, client, server.URL, nil)
+	names := ids(html)
+	if len(names) != 3 || strings.Contains(html, "<script>alert") || strings.Contains(html, "b<i>") || !strings.Contains(html, "damaged") {
+		t.Fatalf("the list is %s", html)
+	}
+	for _, bad := range []string{"style=\"", "onclick", "<script>"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page has %s, which its policy forbids", bad)
+		}
+	}
+	for _, id := range names {
+		status, html, _ := get(t, client, server.URL+"/run?id="+id, nil)
+		if status != http.StatusOK || strings.Contains(html, "<script>alert") || strings.Contains(html, "style=\"") {
+			t.Errorf("%d: %s", status, html)
+		}
+		drawings(t, html)
+	}
+	_, html, _ = get(t, client, server.URL+"/run?id="+names[0]+"&id="+names[1]+"&id=gone", nil)
+	if strings.Count(html, "<section id=\"run") != 2 || !strings.Contains(html, "not there any more") {
+		t.Errorf("side by side: %.400s", html)
+	}
+	for _, name := range []string{"style.css", "script.js", "live.js"} {
+		if status, text, _ := get(t, client, server.URL+"/"+name, nil); status != http.StatusOK || text == "" {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	if status, _, _ := get(t, client, server.URL+"/../run.json", nil); status != http.StatusNotFound {
+		t.Errorf("a file is served: %d", status)
+	}
+}
+
+// Others may not ask under another name, nor change anything.
+func TestServerRefuses(t *testing.T) {
+	server := serve(t, &report.Server{Dirs: []string{t.TempDir()}})
+	client := server.Client()
+	for host, want := range map[string]int{
+		"evil.example": http.StatusForbidden, "evil.example:80": http.StatusForbidden, "127.0.0.1.evil.example": http.StatusForbidden, "10.0.0.1": http.StatusForbidden,
+		"localhost:1": http.StatusOK, "[::1]:2": http.StatusOK,
+	} {
+		if status, _, _ := get(t, client, server.URL, func(r *http.Request) { r.Host = host }); status != want {
+			t.Errorf("%s: %d", host, status)
+		}
+	}
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if status, _, _ := get(t, client, server.URL, func(r *http.Request) { r.Method = method }); status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, status)
+		}
+	}
+	all := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Host: "0.0.0.0"})
+	for host, want := range map[string]int{"10.0.0.1:80": http.StatusOK, "evil.example": http.StatusForbidden} {
+		if status, _, _ := get(t, client, all.URL, func(r *http.Request) { r.Host = host }); status != want {
+			t.Errorf("%s at all addresses: %d", host, status)
+		}
+	}
+}
+
+func TestServerToken(t *testing.T) {
+	const token = "0123456789abcdef"
+	server := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Token: token})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	for _, path := range []string{"/", "/style.css", "/events", "/?token=", "/?token=0123456789abcdeg"} {
+		if status, _, _ := get(t, client, server.URL+path, nil); status != http.StatusUnauthorized {
+			t.Errorf("%s without the token: %d", path, status)
+		}
+	}
+	if status, _, _ := get(t, client, server.URL, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }); status != http.StatusOK {
+		t.Errorf("with a bearer token: %d", status)
+	}
+	for _, path := range []string{"/?token=" + token, "/"} { // the first sets the cookie
+		if status, _, _ := get(t, client, server.URL+path, nil); status != http.StatusOK {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
+
+// A page hears of a run that begins, moves, is damaged and vanishes, and of nothing else.
+func TestServerEvents(t *testing.T) {
+	dir := t.TempDir()
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<22)
+	next := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			var part struct{ ID, HTML string }
+			if !ok {
+				continue
+			}
+			if err := json.Unmarshal([]byte(data), &part); err != nil {
+				t.Fatal(err)
+			}
+			if part.ID == "content" && strings.Contains(part.HTML, want) {
+				return
+			}
+		}
+		t.Fatalf("no event has %q: %v", want, lines.Err())
+	}
+	next("There is no run yet")
+	run, err := results.Create(filepath.Join(dir, "a"), settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	next(`class="state running">running`)
+	if err := run.Journal.Batch(space.Batch{Count: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range outcomes(2) {
+		if err := run.Journal.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next(`<td class="n">2</td>`)
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next("interrupted")
+	if err := os.WriteFile(filepath.Join(dir, "a", results.SettingsName), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	next("damaged")
+	if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	next("There is no run yet")
+}
