@@ -70,6 +70,7 @@ var guideElsewhere = map[string]string{
 	"tune run gemm-i8 --shape":              "how large the front is depends on the machine: see the script objective",
 	"tune guard runs/rowsum":                "on a busy machine the final measurement may have no interval: see the script guard",
 	"tune compare runs/hand":                "with so few points both runs may find the same one: see the script compare",
+	"tune report runs/small":                "writes a page: see the script report",
 	"tune library":                          "see the script library-make",
 	"tune model":                            "takes 20 minutes: see the script model",
 	"words/words.yaml":                      "see TestRecipes, as of the other languages",
