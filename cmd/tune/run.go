@@ -181,20 +181,11 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
-	made := set.dir == ""
-	if made {
-		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
-			return fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
-		}
+	made, stop, err := a.begin(c.Context(), &set, say.live)
+	if err != nil {
+		return err
 	}
-	if say.live {
-		address, stop, err := a.serve(c.Context(), []string{filepath.Dir(set.dir)}, "127.0.0.1:0", "")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = stop() }() // the run is what counts
-		fmt.Fprintf(aboveLine{a}, "live at %s\n", address)
-	}
+	defer stop()
 	d.found = set.found
 	glanced := func() ([]user.Fault, error) { return nil, nil }
 	if isOwn && !say.quiet {
@@ -273,6 +264,18 @@ func readEarlier(paths []string) ([]*tune.Earlier, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// begin makes the directory of a new run, unless the settings name one, and reports whether it did. If wanted, it shows the run live until
+// stop is called.
+func (a *app) begin(ctx context.Context, set *settings, live bool) (made bool, stop func(), err error) {
+	if made = set.dir == ""; made {
+		if set.dir, err = freeDir(results.DefaultDir(set.out, set.kernel, a.began, set.seed)); err != nil {
+			return false, nil, fmt.Errorf("cannot create a run directory: %w: choose another --out", err)
+		}
+	}
+	stop, err = a.serveBeside(ctx, set.dir, live)
+	return made, stop, err
 }
 
 // freeDir makes the directory of a new run: the given one, or where that exists the next of its name. Runs that

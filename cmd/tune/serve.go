@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,6 +80,19 @@ func checkListen(listen, token string) (host string, err error) {
 		return "", usage(fmt.Errorf("--token has %d characters: want %d or more", len(token), leastToken))
 	}
 	return host, nil
+}
+
+// serveBeside shows a run while it goes on, if that is wanted, and prints where.
+func (a *app) serveBeside(ctx context.Context, dir string, wanted bool) (stop func(), err error) {
+	if !wanted {
+		return func() {}, nil
+	}
+	address, end, err := a.serve(ctx, []string{filepath.Dir(dir)}, "127.0.0.1:0", "")
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(aboveLine{a}, "live at %s\n", address)
+	return func() { _ = end() }, nil // the run is what counts
 }
 
 // serve shows runs at an address until the context ends or stop is called, which waits until all is closed.
