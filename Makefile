@@ -9,7 +9,7 @@ CONCURRENT := . ./search ./search/bench ./search/searchtest ./results ./results/
 # Of the commands and of users' kernels those tests that search, show, stop and resume.
 RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
 
-.PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean
+.PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean browser-test
 
 all: build
 
@@ -134,3 +134,9 @@ fuzz:
 
 clean:
 	rm -rf bin man
+
+# browser-test opens reports and the live page in Chromium, which it installs where Debian's packages are. make test does the same where
+# Chromium is there already.
+browser-test:
+	command -v chromium-headless-shell chromium google-chrome >/dev/null || { apt-get update && apt-get install -y chromium-headless-shell; }
+	$(GO) test -count=1 -run '^TestBrowser$$' -v ./results/report

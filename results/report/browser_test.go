@@ -1,0 +1,84 @@
+package report_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"tune/results/report"
+)
+
+// chromium returns a browser that opens pages without a window, and skips the test where none is installed.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium-headless-shell", "headless-shell", "chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium: make browser-test installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("the page throws %v", e.ExceptionDetails)
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError {
+				t.Errorf("the console has an error: %v", e.Args)
+			}
+		}
+	})
+	return ctx
+}
+
+// TestBrowser: the report has the points of the journal, shows the value under the mouse, and its tables sort; a live page moves.
+func TestBrowser(t *testing.T) {
+	ctx := chromium(t)
+	dir := t.TempDir()
+	create(t, filepath.Join(dir, "a"), settings(), outcomes(144))
+	file := filepath.Join(dir, "a.html")
+	if err := os.WriteFile(file, []byte(page(t, report.Open(filepath.Join(dir, "a"), report.Options{}))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var marks, charts int
+	var value, first, sorted string
+	err := chromedp.Run(ctx,
+		chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(`document.querySelectorAll("svg.trace")[0].querySelectorAll("circle").length`, &marks),
+		chromedp.Evaluate(`document.querySelectorAll("svg").length`, &charts),
+		chromedp.Evaluate(`document.querySelector("svg.trace circle.step").dispatchEvent(new PointerEvent("pointerover", {bubbles: true})); document.getElementById("value").textContent`, &value),
+		chromedp.Evaluate(`var table = [...document.querySelectorAll("table.sort")].find((t) => t.tHead.textContent.includes("loss")); table.tBodies[0].rows[0].cells[0].textContent`, &first),
+		chromedp.Evaluate(`table.tHead.querySelector("button").click(); table.tBodies[0].rows[0].cells[0].textContent`, &sorted),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if marks < 100 || charts < 6 || value == "" || first != "tile" || sorted != "contract" {
+		t.Errorf("%d marks, %d charts, the value %q, the tables begin with %q and %q", marks, charts, value, first, sorted)
+	}
+	server := serve(t, &report.Server{Dirs: []string{dir}})
+	var rows int
+	if err := chromedp.Run(ctx, chromedp.Navigate(server.URL), chromedp.Evaluate(`document.querySelectorAll("#runs tbody tr").length`, &rows)); err != nil || rows != 1 {
+		t.Fatalf("the list has %d runs: %v", rows, err)
+	}
+	create(t, filepath.Join(dir, "b"), settings(), outcomes(48))
+	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelectorAll("#runs tbody tr").length === 2`, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
+		t.Errorf("the list does not move: %v", err)
+	}
+}
