@@ -126,7 +126,7 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 		}
 	}
 	if reduced > 0 {
-		r.problem("%s of reduced fidelity not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
+		r.problem("%s of reduced fidelity and not drawn: their costs do not compare with the others", plain.Count(reduced, "outcome")+map[bool]string{true: " is", false: " are"}[reduced == 1])
 	}
 	switch {
 	case r.Table.Seen == 0:
