@@ -51,7 +51,7 @@ with the sum of its kernels. All that was measured stands in its folder tuning: 
 interrupted. The budget counts from the start, over all sittings.
 
 Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(model.Quants(), ", ")),
-		Example: "  tune model configs/models/0.5b.json --list\n  tune model config.json --quant q4_0 --contexts 512,4096 --batch 1,32 --budget 20m --out lib\n  make -C lib && lib/bench --tokens 32",
+		Example: "  tune model configs/models/0.5b.json --list\n  tune model config.json --quant q4_0 --contexts 512,4096 --batch 1,32 --budget 20m --out lib",
 		Args:    exactly(1, "a model: a config.json or a GGUF file"),
 	}
 	var f modelFlags

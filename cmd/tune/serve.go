@@ -31,7 +31,7 @@ It listens on this machine alone. To listen elsewhere give --listen, and with it
 the files of runs may hold names and paths that others should not see. The connection is not encrypted, so use a tunnel across a network.`,
 		Example: `  tune serve
   tune serve runs other/runs --listen 127.0.0.1:0
-  tune serve --listen 192.168.1.7:8117 --token "$(openssl rand -hex 16)"`,
+  tune serve --listen 192.168.1.7:8117 --token "$TOKEN"`,
 		Args: cobra.ArbitraryArgs,
 	}
 	addSettings(c.Flags(), "out")
