@@ -49,8 +49,10 @@ type display struct {
 	searched bool    // whether the last event of the search was written
 	// prefix begins the live line, and only the name of what is tuned comes before it, where the run is one of several; "" otherwise.
 	prefix string
-	stop   chan struct{}
-	done   chan struct{}
+	// workers returns how many workers evaluate candidates; nil where this machine does.
+	workers func() int
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 const (
@@ -321,6 +323,10 @@ func (d *display) line(columns int) string {
 	if d.virtual {
 		simulated = fmt.Sprintf(" · %s simulated", d.last.Elapsed.Round(100*time.Millisecond))
 	}
+	workers := ""
+	if d.workers != nil {
+		workers = " · " + plain.Count(d.workers(), "worker")
+	}
 	toGo := ""
 	if n := d.budget.Evaluations; n > 0 {
 		toGo = fmt.Sprintf(" · %d to go", max(n-d.last.Known, 0))
@@ -334,7 +340,7 @@ func (d *display) line(columns int) string {
 		rank int
 	}{
 		{d.prefix, 7}, {label + " " + best, 9}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
-		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4},
+		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4}, {workers, 4},
 	}
 	for least := 0; ; least++ {
 		var text strings.Builder

@@ -18,6 +18,8 @@
 //	tune report RUN... -o FILE    show runs in one HTML file, or as Markdown
 //	tune serve [DIR...]           show runs in a browser while they go on
 //	tune replay DIR               prove that a run asks the points that it recorded
+//	tune worker URL               evaluate candidates of runs on other machines
+//	tune workers URL              list the workers at a NATS server
 //	tune list, tune runs          the kernels, the runs
 //	tune space KERNEL|FILE        parameters, constraints and size of a space
 //	tune explain POINT|DIR        what a generator builds from a point, and what limits its cost
@@ -277,7 +279,7 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 	root.AddCommand(a.runCommand(), a.optimizeCommand(), a.resumeCommand(), a.measureCommand(), a.verifyCommand(), a.compareCommand(), a.guardCommand(), a.exportCommand(), a.replayCommand(), a.reportCommand(), a.serveCommand(),
 		a.listCommand(), a.runsCommand(), a.spaceCommand(), a.explainCommand(), a.simCommand(), a.benchCommand(), a.importCommand(),
 		a.initCommand(), a.checkCommand(), a.machineCommand(), a.peersCommand(), a.ggufCommand(), a.configCommand(),
-		a.cacheCommand(), a.libraryCommand(), a.modelCommand(), a.bestCommand(), a.dbCommand(), a.versionCommand(), a.manCommand(root))
+		a.cacheCommand(), a.libraryCommand(), a.modelCommand(), a.bestCommand(), a.dbCommand(), a.workerCommand(), a.workersCommand(), a.versionCommand(), a.manCommand(root))
 	a.complete(root)
 	return root
 }

@@ -84,6 +84,7 @@ func (a *app) asRun(c *cobra.Command) {
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics; the run keeps all points of which no other is better in all (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
+	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	live := c.Flags().Bool("live", false, "show the run in a browser while it goes on, at an address of this machine that is printed first")
@@ -96,7 +97,7 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective}, shown{*asJSON, *quiet, *show, *live})
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective, workers}, shown{*asJSON, *quiet, *show, *live})
 	}
 }
 
@@ -137,6 +138,7 @@ type starting struct {
 	first   []string // keys of points
 	// objectives are what the run looks for; "" for the least cost.
 	objectives string
+	workers *remoteFlags
 }
 
 func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
@@ -178,7 +180,13 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if err != nil {
 		return err
 	}
-	if set.jobs == 0 {
+	remotely, err := with.workers.asked()
+	if err != nil {
+		return err
+	}
+	if set.jobs == 0 && remotely {
+		set.jobs = inFlight
+	} else if set.jobs == 0 {
 		set.jobs = runtime.NumCPU()
 	}
 	made, stop, err := a.begin(c.Context(), &set, say.live)
@@ -203,11 +211,19 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
+	farm, ctx, err := a.farmOf(c.Context(), with.workers, k, shape, set.seed, set.dir, d)
+	if err != nil {
+		if made {
+			_ = os.Remove(set.dir)
+		}
+		return err
+	}
 	_, absent := os.Stat(set.dir)
-	report, err := tune.Run(c.Context(), tune.Options{
-		Kernel: k, Shape: shape, Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Jobs: set.jobs, Dir: set.dir,
+	report, err := tune.Run(ctx, tune.Options{
+		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
+	farm.end()
 	if wrong := startingError(err, set); wrong != nil {
 		unmake(set.dir, made, err, absent)
 		return usage(wrong)
@@ -389,6 +405,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
 	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on what a number of evaluations finds"
+	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)
 	show := showFlag(c)
 	yes := addYes(c)
@@ -431,11 +448,16 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 				return err
 			}
 		}
+		farm, ctx, err := a.resumeFarm(c.Context(), workers, &set, found, dir, d)
+		if err != nil {
+			return err
+		}
 		started := false
-		report, err := tune.Resume(c.Context(), found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
+		report, err := tune.Resume(ctx, found.Table, dir, tune.Changes{
+			Strategy: set.strategy, Evaluator: farm.evaluator(), Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
 			Start: func(s tune.Start) { started = true; d.start(s) }, Measuring: d.measuring, Final: set.final,
 		})
+		farm.end()
 		if started {
 			d.end()
 			if err == nil {

@@ -1,0 +1,450 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tune"
+	"tune/internal/plain"
+	"tune/kernels"
+	"tune/kernels/catalog"
+	"tune/kernels/remote"
+	"tune/kernels/remote/natsserver"
+	"tune/results"
+	"tune/search"
+)
+
+// addLogin defines the flags by which a command logs in at a NATS server.
+func addLogin(flags *pflag.FlagSet) *remote.Login {
+	var l remote.Login
+	flags.StringVar(&l.TokenFile, "token-file", "", "`file` that holds the token of the NATS server")
+	flags.StringVar(&l.Creds, "creds", "", "`file` of NATS credentials, with a JWT and its seed")
+	flags.StringVar(&l.NKey, "nkey", "", "`file` with the seed of an nkey")
+	flags.StringVar(&l.CA, "tls-ca", "", "`file` with the certificates of authorities to trust (default: the system's)")
+	flags.StringVar(&l.Cert, "tls-cert", "", "`file` with the certificate of this side")
+	flags.StringVar(&l.Key, "tls-key", "", "`file` with the key of that certificate")
+	return &l
+}
+
+// remoteFlags are the flags of a run whose candidates workers evaluate.
+type remoteFlags struct {
+	login               *remote.Login
+	workers, listen, on string
+	leaseText           string
+	lease               time.Duration // of leaseText, once asked has read it
+	flags               *pflag.FlagSet
+}
+
+// addRemote defines the flags of commands that can give candidates to workers.
+func addRemote(flags *pflag.FlagSet) *remoteFlags {
+	r := &remoteFlags{flags: flags}
+	flags.StringVar(&r.workers, "workers", "", "`address` of a NATS server, such as nats://host:4222: the workers that are connected to it evaluate the candidates (see tune help worker)")
+	flags.StringVar(&r.listen, "listen", "", "`address` to start a NATS server on, such as :4222, to which workers connect; on a network it needs --token-file")
+	flags.StringVar(&r.on, "on", "", "which workers to use: `conditions` such as 'isa=avx512vnni, cpu=*EPYC*, cores=8'")
+	flags.StringVar(&r.leaseText, "lease", "10s", "`time` after which a silent worker has lost its candidates to others")
+	r.login = addLogin(flags)
+	return r
+}
+
+// inFlight is how many candidates are with workers at once where --jobs does not say. A strategy asks for fewer at a time.
+const inFlight = 1000
+
+// asked reports whether the command line asks for workers, and refuses what has no effect without them.
+func (r *remoteFlags) asked() (bool, error) {
+	if r.workers != "" && r.listen != "" {
+		return false, usage(errors.New("--workers and --listen exclude each other: give one of them"))
+	}
+	lease, err := parseDuration(r.leaseText)
+	if err != nil {
+		return false, usage(fmt.Errorf("--lease: %w", err))
+	}
+	if lease < time.Second || lease > time.Hour {
+		return false, usage(fmt.Errorf("--lease: %v: want 1s to 1h", lease))
+	}
+	if r.lease = lease; r.workers != "" || r.listen != "" {
+		if _, err := remote.ParseWants(r.on); err != nil {
+			return false, usage(fmt.Errorf("--on: %w", err))
+		}
+		return true, nil
+	}
+	for _, name := range []string{"on", "lease", "token-file", "creds", "nkey", "tls-ca", "tls-cert", "tls-key"} {
+		if r.flags.Changed(name) {
+			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
+		}
+	}
+	return false, nil
+}
+
+// farm is the connection of a run to its workers.
+type farm struct {
+	*remote.Coordinator
+	nc     *nats.Conn
+	server *natsserver.Server // nil where it is somebody else's
+	lost   context.CancelCauseFunc
+	stop   chan struct{}
+}
+
+// farmOf connects a run to workers; nil where the command line asks for none. The context ends when the server refuses the connection.
+func (a *app) farmOf(ctx context.Context, r *remoteFlags, k kernels.Kernel, shape kernels.Shape, seed uint64, dir string, d *display) (*farm, context.Context, error) {
+	if asked, err := r.asked(); err != nil || !asked {
+		return nil, ctx, err
+	}
+	info := k.Info()
+	if why := remote.Serves(info); why != "" {
+		return nil, ctx, usage(fmt.Errorf("--workers: kernel %s cannot be evaluated by workers: %s", info.Name, why))
+	}
+	opened, err := kernels.Open(k, shape)
+	if err != nil {
+		return nil, ctx, err
+	}
+	f := &farm{stop: make(chan struct{})}
+	login := *r.login
+	login.URL = r.workers
+	if r.listen != "" {
+		if f.server, login, err = a.listen(r, d); err != nil {
+			return nil, ctx, err
+		}
+	}
+	ctx, f.lost = context.WithCancelCause(ctx)
+	restored := make(chan struct{}, 1)
+	f.nc, err = login.Connect("tune run "+filepath.Base(dir), remote.Events{
+		Reached: func() {
+			select {
+			case restored <- struct{}{}:
+			default:
+			}
+		},
+		Lost:      func(error) { fmt.Fprintln(d, "the NATS server is gone: waiting for it") },
+		Abandoned: f.lost,
+	})
+	if err != nil {
+		f.end()
+		return nil, ctx, r.blame(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		path = dir
+	}
+	f.Coordinator, err = remote.NewCoordinator(ctx, f.nc, remote.Job{
+		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
+		Shape: shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(seed), On: r.on, Lease: r.lease,
+	}, func(text string) { fmt.Fprintln(d, text) })
+	if err != nil {
+		f.end()
+		return nil, ctx, r.blame(err)
+	}
+	d.workers = f.Workers
+	go f.attend(ctx, restored, d, remote.Redact(login.URL))
+	return f, ctx, nil
+}
+
+// resumeFarm is farmOf for a run that goes on. It also says how many candidates are evaluated at once, where the user does not.
+func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, found *catalog.Found, dir string, d *display) (*farm, context.Context, error) {
+	remotely, err := r.asked()
+	if err != nil {
+		return nil, ctx, err
+	}
+	run, err := results.Look(dir)
+	if err != nil {
+		return nil, ctx, err
+	}
+	if set.jobs == 0 && remotely {
+		set.jobs = inFlight
+	} else if set.jobs == 0 && run.Settings.Jobs == inFlight {
+		set.jobs = runtime.NumCPU() // workers had the others
+	}
+	if !remotely {
+		return nil, ctx, nil
+	}
+	k, err := found.Lookup(run.Settings.Kernel)
+	if err != nil {
+		return nil, ctx, err
+	}
+	shape, err := kernels.ParseShape(k.Info().Shape, run.Settings.Shape)
+	if err != nil {
+		return nil, ctx, err
+	}
+	return a.farmOf(ctx, r, k, shape, run.Settings.Seed, dir, d)
+}
+
+// blame says which flag an error of a connection is about.
+func (r *remoteFlags) blame(err error) error {
+	if r.listen != "" {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	return fmt.Errorf("--workers: %w", err)
+}
+
+// listen starts a server, and returns the login of this run there.
+func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Login, error) {
+	c := natsserver.Config{Address: r.listen, Cert: r.login.Cert, Key: r.login.Key}
+	if r.login.TokenFile != "" {
+		token, err := remote.ReadToken(r.login.TokenFile)
+		if err != nil {
+			return nil, remote.Login{}, usage(fmt.Errorf("--token-file: %w", err))
+		}
+		c.Token = token
+	}
+	if err := c.Validate(); err != nil {
+		return nil, remote.Login{}, usage(fmt.Errorf("--listen: %w (--token-file)", err))
+	}
+	server, err := natsserver.Start(c)
+	if err != nil {
+		return nil, remote.Login{}, fmt.Errorf("--listen: %w", err)
+	}
+	scheme := "nats"
+	if c.Cert != "" {
+		scheme = "tls"
+	}
+	host, _, _ := net.SplitHostPort(r.listen)
+	port := strconv.Itoa(server.Port())
+	shown := cmp.Or(host, "HOST")
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		shown = "HOST"
+	}
+	how := ""
+	if c.Token != "" {
+		how = " --token-file FILE"
+	}
+	if c.Cert != "" {
+		how += " --tls-ca FILE"
+	}
+	fmt.Fprintf(d, "listening: start workers with 'tune worker %s://%s%s'\n", scheme, net.JoinHostPort(shown, port), how)
+	login := *r.login
+	login.URL, login.Cert, login.Key = scheme+"://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), "", ""
+	if shown == "HOST" {
+		login.URL = scheme + "://" + net.JoinHostPort("127.0.0.1", port)
+	}
+	login.CA = cmp.Or(login.CA, c.Cert) // its own certificate
+	return server, login, nil
+}
+
+// attend restores the queue when the server is back, and says when no worker is there.
+func (f *farm) attend(ctx context.Context, restored <-chan struct{}, d *display, url string) {
+	alone := time.NewTimer(5 * time.Second)
+	defer alone.Stop()
+	for {
+		select {
+		case <-f.stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-restored:
+			fmt.Fprintln(d, "the NATS server is back")
+			f.Restore(ctx)
+		case <-alone.C:
+			if f.Workers() == 0 {
+				fmt.Fprintf(d, "no worker serves this run yet: start one with 'tune worker %s', and see 'tune workers %s'\n", url, url)
+			}
+		}
+	}
+}
+
+// evaluator is what evaluates the candidates of a run: nil stands for this machine.
+func (f *farm) evaluator() search.Evaluator {
+	if f == nil {
+		return nil
+	}
+	return f.Coordinator
+}
+
+// end ends the connection.
+func (f *farm) end() {
+	if f == nil {
+		return
+	}
+	close(f.stop)
+	if f.Coordinator != nil {
+		f.Coordinator.Close()
+	}
+	if f.nc != nil {
+		f.nc.Close()
+	}
+	if f.server != nil {
+		f.server.Close()
+	}
+	f.lost(nil)
+}
+
+func (a *app) workerCommand() *cobra.Command {
+	w := &remote.Worker{Tool: tune.Version(), Table: a.table}
+	c := &cobra.Command{
+		Use:   "worker URL",
+		Short: "Evaluate candidates of runs on other machines",
+		Long: `worker evaluates the candidates of runs on other machines until it is stopped. It connects to the NATS server at URL, which may be one
+with JetStream that you run, or the one of 'tune run --listen'. Runs and workers find each other there; a worker serves all runs whose
+kernel and version it has, several at once too.
+
+The kernels are those whose costs are exact, such as treehash: their outcomes are the same on every machine. --allow names the ones that
+this worker evaluates. A worker runs no code that comes over the wire: it generates the candidate of a point itself.
+
+It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
+loopback address none are needed.
+
+A worker may be stopped or killed at any time. What it had in hand goes to another one, and counts once. docs/distributed.md says how to run
+this on ten machines.`,
+		Example: `  tune worker nats://build-host:4222 --token-file token
+  tune worker tls://build-host:4222 --tls-ca ca.pem --creds worker.creds --jobs 8
+  tune worker nats://127.0.0.1:4222 --allow treehash`,
+		Args: exactly(1, "the address of a NATS server"),
+	}
+	login := addLogin(c.Flags())
+	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, "`number` of candidates evaluated at once (default: one for each core)")
+	c.Flags().StringVar(&w.Name, "name", "", "`name` of this worker, which journals keep (default: the host's name and the process)")
+	allow := c.Flags().StringSlice("allow", nil, "`kernels` that this worker evaluates, with commas (default: all that can be)")
+	quiet := c.Flags().BoolP("quiet", "q", false, "say nothing of runs that begin and end")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if w.Jobs < 0 || w.Jobs > inFlight {
+			return usage(fmt.Errorf("--jobs: %d: want 1 to %d", w.Jobs, inFlight))
+		}
+		for _, name := range *allow {
+			k, err := a.table.Lookup(name)
+			if err != nil {
+				return usage(fmt.Errorf("--allow: %w", err))
+			}
+			if why := remote.Serves(k.Info()); why != "" {
+				return usage(fmt.Errorf("--allow: kernel %s cannot be evaluated by workers: %s", name, why))
+			}
+		}
+		w.Allow = *allow
+		if strings.TrimSpace(w.Name) != w.Name || len(w.Name) > 100 || plain.Line(w.Name) != w.Name {
+			return usage(fmt.Errorf("--name: %q: want at most 100 printable characters", w.Name))
+		}
+		say := func(text string) {
+			if !*quiet {
+				fmt.Fprintln(a.stderr, text)
+			}
+		}
+		w.Note = say
+		login.URL = args[0]
+		if err := login.Validate(); err != nil {
+			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
+		}
+		return a.serve(c.Context(), w, *login, say)
+	}
+	return c
+}
+
+// serve connects a worker, and lets it work until it is stopped.
+func (a *app) serve(ctx context.Context, w *remote.Worker, login remote.Login, say func(string)) error {
+	ctx, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	on := remote.Events{
+		Lost:      func(error) { say("the NATS server is gone: waiting for it") },
+		Reached:   func() { say("the NATS server is back") },
+		Abandoned: abandon,
+	}
+	nc, err := login.Connect("tune worker", on)
+	for said := false; ctx.Err() == nil; said = true {
+		absent, ok := errors.AsType[*remote.AbsentError](err)
+		if !ok {
+			break
+		}
+		if !said {
+			say(absent.URL + " does not answer: waiting for it")
+		}
+		select { // the run that has the server may begin later
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+			nc, err = login.Connect("tune worker", on)
+		}
+	}
+	if ctx.Err() != nil && nc == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("tune worker %s: %w (--token-file, --creds, --nkey, --tls-ca)", remote.Redact(login.URL), err)
+	}
+	say(fmt.Sprintf("connected to %s: waiting for runs", remote.Redact(login.URL)))
+	err = w.Serve(ctx, nc)
+	why := context.Cause(ctx)
+	_ = nc.FlushTimeout(time.Second) // what is given back
+	nc.Close()
+	if err == nil && why != nil && !errors.Is(why, context.Canceled) {
+		return fmt.Errorf("tune worker %s: %w", remote.Redact(login.URL), why)
+	}
+	return err
+}
+
+func (a *app) workersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "workers URL",
+		Short: "List the workers at a NATS server",
+		Long: `workers asks which workers are connected to the NATS server at URL, and lists what each is: processor, cores, the load of its machine, how
+many of its jobs are at work, the kernels that it evaluates, and the runs that it refuses, with the reason.`,
+		Example: "  tune workers nats://build-host:4222 --token-file token\n  tune workers nats://127.0.0.1:4222 --json",
+		Args:    exactly(1, "the address of a NATS server"),
+	}
+	login := addLogin(c.Flags())
+	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
+	wait := c.Flags().String("wait", "1s", "`time` to wait for answers")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		patience, err := parseDuration(*wait)
+		if err != nil {
+			return usage(fmt.Errorf("--wait: %w", err))
+		}
+		login.URL = args[0]
+		if err := login.Validate(); err != nil {
+			return usage(fmt.Errorf("tune workers: %w (--tls-cert, --tls-key)", err))
+		}
+		nc, err := login.Connect("tune workers", remote.Events{})
+		if err != nil {
+			return fmt.Errorf("tune workers %s: %w (--token-file, --creds, --nkey, --tls-ca)", remote.Redact(login.URL), err)
+		}
+		defer nc.Close()
+		found, err := remote.Workers(c.Context(), nc, patience)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(a.stdout, found)
+		}
+		if len(found) == 0 {
+			_, err := fmt.Fprintf(a.stdout, "no workers: start one with 'tune worker %s'\n", remote.Redact(login.URL))
+			return err
+		}
+		return a.printWorkers(found)
+	}
+	return c
+}
+
+func (a *app) printWorkers(found []remote.Info) error {
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKER\tBUSY\tEVALUATED\tLOAD\tCORES\tPROCESSOR\tKERNELS")
+	for _, w := range found {
+		var names []string
+		for _, k := range w.Kernels {
+			names = append(names, k.Name)
+		}
+		fmt.Fprintf(t, "%s\t%d of %d\t%s\t%.1f\t%d\t%s, %s\t%s\n", plain.Line(w.Name), w.Busy, w.Jobs, plain.Number(float64(w.Evaluated)), w.Load, w.Cores,
+			plain.Line(cmp.Or(w.CPU, "unknown")), plain.Line(w.Arch), plain.Line(strings.Join(names, ", ")))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, w := range found {
+		for _, r := range w.Refuses {
+			fmt.Fprintf(a.stdout, "%s refuses a run of %s: %s\n", plain.Line(w.Name), plain.Line(r.Kernel), plain.Line(r.Why))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package remote
+
+import (
+	"time"
+
+	"tune/space"
+)
+
+// The subjects of the wire, version 1.
+const (
+	subjectRun   = "tune.v1.run"   // coordinators announce their runs
+	subjectRuns  = "tune.v1.runs"  // workers ask for announcements
+	subjectWho   = "tune.v1.who"   // anybody asks which workers there are
+	subjectTasks = "tune.v1.task." // and the run: its work queue
+	subjectTold  = "tune.v1.told." // and the run: requests to take an outcome
+	subjectAlive = "tune.v1.live." // and the run: which trials a worker has in hand
+)
+
+// streamOf returns the name of the stream of a run.
+func streamOf(id string) string { return "TUNE_" + id }
+
+// consumerName is the name of the consumer that all workers of a run share.
+const consumerName = "workers"
+
+// DefaultLease is how long a worker may be silent before its trials are given to others.
+const DefaultLease = 10 * time.Second
+
+// Job is a run as workers see it.
+type Job struct {
+	ID      string `json:"id"`      // the same whenever the run is resumed
+	Sitting string `json:"sitting"` // differs each time
+	Tool    string `json:"tool"`    // version of tune
+
+	Kernel    string `json:"kernel"`
+	Version   string `json:"version"`    // of the kernel
+	Shape     string `json:"shape"`      // in its text form
+	Space     string `json:"space"`      // the fingerprint of the space
+	CheckSeed uint64 `json:"check_seed"` // of the inputs that candidates are checked on
+
+	On    string        `json:"on,omitempty"`    // which workers the run wants: see ParseWants
+	Lease time.Duration `json:"lease"`           // nanoseconds
+	Ended bool          `json:"ended,omitempty"` // the run wants nothing more
+}
+
+// task is a trial in the work queue.
+type task struct {
+	Sitting  string `json:"sitting"`
+	Trial    int    `json:"trial"`
+	Key      string `json:"key"`
+	Fidelity int    `json:"fidelity,omitempty"`
+}
+
+// told is what a worker tells of a task: an outcome, or in Error why it has none.
+type told struct {
+	Worker  string        `json:"worker"`
+	Sitting string        `json:"sitting"`
+	Trial   int           `json:"trial"`
+	Key     string        `json:"key"`
+	Outcome space.Outcome `json:"outcome,omitzero"`
+	Error   string        `json:"error,omitempty"`
+}
+
+// The answers to a told.
+const (
+	answerTaken = "taken" // the coordinator has it
+	answerKnown = "known" // nobody needs it any more
+	answerAgain = "again" // the task is to be given out again
+	answerLeave = "leave" // the worker is set aside
+)
+
+// alive says which trials a worker has in hand.
+type alive struct {
+	Worker string `json:"worker"`
+	Trials []int  `json:"trials"`
+}
+
+// Info is what a worker says of itself.
+type Info struct {
+	Name        string       `json:"name"`
+	Tool        string       `json:"tool"` // version of tune
+	OS          string       `json:"os"`
+	Arch        string       `json:"arch"`
+	CPU         string       `json:"cpu"`
+	Fingerprint string       `json:"fingerprint"` // of the processor
+	ISAs        []string     `json:"isas"`        // instruction sets
+	Cores       int          `json:"cores"`
+	Load        float64      `json:"load"` // of the machine, over the last minute
+	Jobs        int          `json:"jobs"` // candidates evaluated at once
+	Busy        int          `json:"busy"` // of them at work
+	Kernels     []KernelOf   `json:"kernels"`
+	Evaluated   int          `json:"evaluated"`         // since the worker started
+	Refuses     []RefusedOf  `json:"refuses,omitempty"` // runs that are announced
+	Compilers   []CompilerOf `json:"compilers,omitempty"`
+}
+
+// KernelOf is a kernel that a worker evaluates.
+type KernelOf struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// CompilerOf is a C compiler of a worker.
+type CompilerOf struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// RefusedOf is a run that a worker does not serve.
+type RefusedOf struct {
+	Kernel string `json:"kernel"`
+	Why    string `json:"why"`
+}
