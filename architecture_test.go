@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"kernels/recorded": {"space", "kernels", "results"},
 	"kernels/asktell":  {"space", "kernels", "results"},
 	"kernels/catalog":  {"space", "kernels", "kernels/asktell", "kernels/recorded", "results"},
+	"kernels/remote":   {"space", "kernels", "internal/cpu"},
 	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
 	"results":          {"space", "internal/cpu"},
 	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
@@ -44,7 +45,7 @@ var rooms = map[string][]string{
 	"internal/plain":   {},
 	"internal/trust":   {"", "space", "search", "kernels", "results", "results/schedule"},
 	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "results/session", "configs"},
+	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/remote", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "results/session", "configs"},
 }
 
 // tools are the rooms that every other one may import.

@@ -64,6 +64,14 @@ func addRemote(flags *pflag.FlagSet) *remoteFlags {
 // inFlight is how many candidates are with workers at once where --jobs does not say. A strategy asks for fewer at a time.
 const inFlight = 1000
 
+// jobsFor is how many candidates are evaluated at once where the user does not say.
+func jobsFor(remotely bool) int {
+	if remotely {
+		return inFlight
+	}
+	return runtime.NumCPU()
+}
+
 // asked reports whether the command line asks for workers, and refuses what has no effect without them.
 func (r *remoteFlags) asked() (bool, error) {
 	if r.workers != "" && r.listen != "" {
@@ -129,8 +137,11 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, k kernels.Kernel, shap
 			default:
 			}
 		},
-		Lost:      func(error) { fmt.Fprintln(d, "the NATS server is gone: waiting for it") },
-		Abandoned: f.lost,
+		Lost: func(error) { fmt.Fprintln(d, "the NATS server is gone: waiting for it") },
+		Abandoned: func(err error) {
+			fmt.Fprintf(d, "the run stops, because the NATS server no longer takes it: %v\n", err)
+			f.lost(err)
+		},
 	})
 	if err != nil {
 		f.end()
@@ -167,10 +178,8 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	if set.jobs == 0 && remotely {
-		set.jobs = inFlight
-	} else if set.jobs == 0 && run.Settings.Jobs == inFlight {
-		set.jobs = runtime.NumCPU() // workers had the others
+	if set.jobs == 0 && (remotely || run.Settings.Jobs == inFlight) { // workers had them
+		set.jobs = jobsFor(remotely)
 	}
 	if !remotely {
 		return nil, ctx, nil
@@ -380,7 +389,7 @@ func (a *app) serve(ctx context.Context, w *remote.Worker, login remote.Login, s
 	_ = nc.FlushTimeout(time.Second) // what is given back
 	nc.Close()
 	if err == nil && why != nil && !errors.Is(why, context.Canceled) {
-		return fmt.Errorf("tune worker %s: %w", remote.Redact(login.URL), why)
+		return fmt.Errorf("--token-file, --creds or --nkey is no longer accepted: %w", why)
 	}
 	return err
 }

@@ -173,3 +173,28 @@ func TestStoppedWorker(t *testing.T) {
 		t.Errorf("%s", list)
 	}
 }
+
+// TestTokenChanged: a worker that the server no longer takes ends, and says why.
+func TestTokenChanged(t *testing.T) {
+	address := "127.0.0.1:" + freePort(t)
+	config := natsserver.Config{Address: address}
+	server, err := natsserver.Start(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := serve(t, "worker", "nats://"+address, "--name", "ada")
+	for range 100 {
+		if strings.Contains(tuneOK(t, "workers", "nats://"+address, "--wait", "100ms"), "ada") {
+			break
+		}
+	}
+	server.Close()
+	config.Token = "secret"
+	if server, err = natsserver.Start(config); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	if err := w.Wait(); exitCode(err) != exitFailed || !strings.Contains(w.out.String(), "--token-file, --creds or --nkey is no longer accepted: ") {
+		t.Errorf("%v\n%s", err, &w.out)
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -184,10 +183,8 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if err != nil {
 		return err
 	}
-	if set.jobs == 0 && remotely {
-		set.jobs = inFlight
-	} else if set.jobs == 0 {
-		set.jobs = runtime.NumCPU()
+	if set.jobs == 0 {
+		set.jobs = jobsFor(remotely)
 	}
 	made, stop, err := a.begin(c.Context(), &set, say.live)
 	if err != nil {
@@ -224,23 +221,37 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: start, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
+	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent}, d, say.asJSON)
+}
+
+// runEnd is what the end of a new run depends on.
+type runEnd struct {
+	set           settings
+	path, indexed string // of the kernel's file, and of the index of runs
+	made, started bool   // whether the directory of the run is of its own name, and whether the run has begun
+	absent        error  // that the directory was not there; nil where it was
+}
+
+// runEnded says what became of a new run.
+func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e runEnd, d *display, asJSON bool) error {
+	set := e.set
 	if wrong := startingError(err, set); wrong != nil {
-		unmake(set.dir, made, err, absent)
+		unmake(set.dir, e.made, err, e.absent)
 		return usage(wrong)
 	}
-	if started {
+	if e.started {
 		d.end()
 		if err == nil {
-			a.remember(c.Context(), indexed, set.dir)
+			a.remember(ctx, e.indexed, set.dir)
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
-	} else if err != nil && !interrupted(c.Context(), err) {
-		err = adviseRun(set.dir, k.Info().Files.Path, err)
-		if made {
+	} else if err != nil && !interrupted(ctx, err) {
+		err = adviseRun(set.dir, e.path, err)
+		if e.made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
 	}
-	return a.finish(report, err, say.asJSON)
+	return a.finish(report, err, asJSON)
 }
 
 // unmake removes the directory of a run that could not start: where it was made for the run, or where the run itself has filled it before

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -291,6 +292,80 @@ func TestServerGone(t *testing.T) {
 	all.Wait()
 	same(t, got, want)
 	t.Logf("%+v", f.coord.Counts())
+}
+
+// TestSlowNetwork: over a network that delays every packet by 50 ms, stalls now and then, and cuts connections, the outcomes are the same.
+func TestSlowNetwork(t *testing.T) {
+	want, _ := (*farm)(nil).search(t, 200)
+	f := newFarm(t, remote.Job{})
+	direct := f.login.URL
+	f.login.URL = "nats://" + slowly(t, f.config.Address)
+	for i := range 2 {
+		f.worker(worker(fmt.Sprint("w", i), 8, nil))
+	}
+	f.login.URL = direct
+	got, _ := f.search(t, 200)
+	same(t, got, want)
+	t.Logf("%+v", f.coord.Counts())
+}
+
+// slowly returns the address of a way to a server that is slow and not reliable.
+func slowly(t *testing.T, to string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var seed atomic.Uint64
+	relay := func(from, into net.Conn) {
+		type chunk struct {
+			data []byte
+			due  time.Time
+		}
+		chunks, r := make(chan chunk, 10_000), mathrand.New(mathrand.NewPCG(seed.Add(1), 1))
+		go func() {
+			defer close(chunks)
+			for {
+				data := make([]byte, 1500)
+				n, err := from.Read(data)
+				if err != nil || r.IntN(400) == 0 { // the way is cut
+					return
+				}
+				delay := 50 * time.Millisecond
+				if r.IntN(100) == 0 {
+					delay += 200 * time.Millisecond // what a lost packet costs
+				}
+				chunks <- chunk{data[:n], time.Now().Add(delay)}
+			}
+		}()
+		for c := range chunks {
+			time.Sleep(time.Until(c.due))
+			if _, err := into.Write(c.data); err != nil {
+				break
+			}
+		}
+		from.Close()
+		into.Close()
+		for range chunks {
+		}
+	}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			go relay(near, far)
+			go relay(far, near)
+		}
+	}()
+	return l.Addr().String()
 }
 
 // TestHung: a worker that hangs loses its trials to others; what it tells in the end changes nothing.
@@ -683,9 +758,13 @@ func BenchmarkMany(b *testing.B) {
 	for i := range 1000 {
 		f.worker(worker(fmt.Sprint("w", i), 1, nil))
 	}
-	n := 0
+	n, batch := 0, 0
 	for b.Loop() {
 		var all sync.WaitGroup
+		if batch++; batch == 2 { // the workers have found the run
+			n = 0
+			b.ResetTimer()
+		}
 		for range 1000 {
 			t := space.Trial{Number: n, Proposal: space.Proposal{Point: bowlSpace.At(uint64(n % 4096))}}
 			n++
