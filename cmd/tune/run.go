@@ -137,7 +137,7 @@ type starting struct {
 	first   []string // keys of points
 	// objectives are what the run looks for; "" for the least cost.
 	objectives string
-	workers *remoteFlags
+	workers    *remoteFlags
 }
 
 func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
