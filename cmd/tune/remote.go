@@ -348,13 +348,13 @@ this on ten machines.`,
 		if err := login.Validate(); err != nil {
 			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
 		}
-		return a.serve(c.Context(), w, *login, say)
+		return a.runWorker(c.Context(), w, *login, say)
 	}
 	return c
 }
 
-// serve connects a worker, and lets it work until it is stopped.
-func (a *app) serve(ctx context.Context, w *remote.Worker, login remote.Login, say func(string)) error {
+// runWorker connects a worker, and lets it work until it is stopped.
+func (a *app) runWorker(ctx context.Context, w *remote.Worker, login remote.Login, say func(string)) error {
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
 	on := remote.Events{

@@ -16,16 +16,16 @@ import (
 	"tune/kernels/remote/natsserver"
 )
 
-// serving is a process that runs until it is ended.
-type serving struct {
+// process is one that runs until it is ended.
+type process struct {
 	*exec.Cmd
 	out bytes.Buffer
 }
 
-// serve starts tune as a process that goes on.
-func serve(t *testing.T, args ...string) *serving {
+// startTune starts tune as a process that goes on.
+func startTune(t *testing.T, args ...string) *process {
 	t.Helper()
-	s := &serving{Cmd: exec.Command("tune", args...)}
+	s := &process{Cmd: exec.Command("tune", args...)}
 	s.Stdout, s.Stderr = &s.out, &s.out
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func serve(t *testing.T, args ...string) *serving {
 	return s
 }
 
-func (s *serving) kill() {
+func (s *process) kill() {
 	_ = s.Process.Kill()
 	_ = s.Wait()
 }
@@ -71,7 +71,7 @@ func TestWorkers(t *testing.T) {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			url, dir := "nats://127.0.0.1:"+freePort(t), filepath.Join(root, fmt.Sprint("workers", workers))
 			for range workers {
-				serve(t, "worker", url, "--jobs", "2")
+				startTune(t, "worker", url, "--jobs", "2")
 			}
 			if tuneOK(t, args(dir, "--listen", strings.TrimPrefix(url, "nats://"))...); csv(dir) != want {
 				t.Errorf("other outcomes with %d workers", workers)
@@ -94,9 +94,9 @@ func killWorkers(t *testing.T, r *rand.Rand, args func(dir string, more ...strin
 		t.Fatal(err)
 	}
 	defer func() { server.Close() }()
-	workers := make([]*serving, 3)
+	workers := make([]*process, 3)
 	for i := range workers {
-		workers[i] = serve(t, "worker", url, "--jobs", "1")
+		workers[i] = startTune(t, "worker", url, "--jobs", "1")
 	}
 	kills := map[string]int{}
 	remote := []string{"--workers", url, "--lease", "1s"}
@@ -105,7 +105,7 @@ func killWorkers(t *testing.T, r *rand.Rand, args func(dir string, more ...strin
 		if _, err := os.Stat(filepath.Join(dir, "run.json")); err != nil {
 			command = args(dir, remote...)
 		}
-		coordinator := serve(t, command...)
+		coordinator := startTune(t, command...)
 		ended := make(chan error, 1)
 		go func() { ended <- coordinator.Wait() }()
 		for over := false; !over; {
@@ -131,7 +131,7 @@ func killWorkers(t *testing.T, r *rand.Rand, args func(dir string, more ...strin
 					kills["worker"]++
 					i := r.IntN(len(workers))
 					workers[i].kill()
-					workers[i] = serve(t, "worker", url, "--jobs", "1")
+					workers[i] = startTune(t, "worker", url, "--jobs", "1")
 				case what < 8 && kills["server"] < 10:
 					kills["server"]++
 					server.Close()
@@ -157,7 +157,7 @@ func TestStoppedWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	w := serve(t, "worker", "nats://"+address, "--name", "ada", "--allow", "treehash")
+	w := startTune(t, "worker", "nats://"+address, "--name", "ada", "--allow", "treehash")
 	for range 100 {
 		if list := tuneOK(t, "workers", "nats://"+address, "--wait", "100ms"); strings.Contains(list, "ada") && strings.Contains(list, "treehash") {
 			break
@@ -182,7 +182,7 @@ func TestTokenChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := serve(t, "worker", "nats://"+address, "--name", "ada")
+	w := startTune(t, "worker", "nats://"+address, "--name", "ada")
 	for range 100 {
 		if strings.Contains(tuneOK(t, "workers", "nats://"+address, "--wait", "100ms"), "ada") {
 			break
