@@ -76,31 +76,24 @@ type alive struct {
 
 // Info is what a worker says of itself.
 type Info struct {
-	Name        string       `json:"name"`
-	Tool        string       `json:"tool"` // version of tune
-	OS          string       `json:"os"`
-	Arch        string       `json:"arch"`
-	CPU         string       `json:"cpu"`
-	Fingerprint string       `json:"fingerprint"` // of the processor
-	ISAs        []string     `json:"isas"`        // instruction sets
-	Cores       int          `json:"cores"`
-	Load        float64      `json:"load"` // of the machine, over the last minute
-	Jobs        int          `json:"jobs"` // candidates evaluated at once
-	Busy        int          `json:"busy"` // of them at work
-	Kernels     []KernelOf   `json:"kernels"`
-	Evaluated   int          `json:"evaluated"`         // since the worker started
-	Refuses     []RefusedOf  `json:"refuses,omitempty"` // runs that are announced
-	Compilers   []CompilerOf `json:"compilers,omitempty"`
+	Name        string      `json:"name"`
+	Tool        string      `json:"tool"` // version of tune
+	OS          string      `json:"os"`
+	Arch        string      `json:"arch"`
+	CPU         string      `json:"cpu"`
+	Fingerprint string      `json:"fingerprint"` // of the processor
+	ISAs        []string    `json:"isas"`        // instruction sets
+	Cores       int         `json:"cores"`
+	Load        float64     `json:"load"` // of the machine, over the last minute
+	Jobs        int         `json:"jobs"` // candidates evaluated at once
+	Busy        int         `json:"busy"` // of them at work
+	Kernels     []KernelOf  `json:"kernels"`
+	Evaluated   int         `json:"evaluated"`         // since the worker started
+	Refuses     []RefusedOf `json:"refuses,omitempty"` // runs that are announced
 }
 
 // KernelOf is a kernel that a worker evaluates.
 type KernelOf struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// CompilerOf is a C compiler of a worker.
-type CompilerOf struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
