@@ -7,7 +7,7 @@ FUZZTIME ?= 60s
 CONCURRENT := . ./search ./search/bench ./search/searchtest ./results ./results/session ./results/schedule ./results/library ./kernels \
 	./kernels/native/... ./kernels/recorded
 # Of the commands and of users' kernels those tests that search, show, stop and resume.
-RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
+RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork(ing)?$$|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
 
 .PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean browser-test
 
