@@ -124,6 +124,7 @@ func read(ctx context.Context, dir string) (entry, error) {
 	}
 	var best []space.Entry
 	var objective space.Objective
+	outcomes := insight.NewCollector(0)
 	for round, err := range run.Rounds() {
 		if err == nil {
 			err = ctx.Err()
@@ -133,6 +134,7 @@ func read(ctx context.Context, dir string) (entry, error) {
 		}
 		for i := range round.Entries {
 			one := &round.Entries[i]
+			outcomes.Add(one)
 			if one.Outcome.Counts() {
 				best = append(best, *one)
 			}
@@ -146,7 +148,7 @@ func read(ctx context.Context, dir string) (entry, error) {
 	for _, one := range best[:min(len(best), mostPoints)] {
 		e.Points = append(e.Points, Point{one.Number, one.Key, one.Outcome.Cost, one.Outcome.Metrics})
 	}
-	if e.Failures, err = insight.Failures(run); err != nil {
+	if e.Failures, err = outcomes.Table().Failures(run); err != nil {
 		return entry{}, err
 	}
 	schedule, err := results.ReadSchedule(filepath.Join(dir, scheduleName))

@@ -81,15 +81,6 @@ func choicesOf(key string) (out []choice) {
 	return out
 }
 
-// Failures sums up the failures of a history, the most frequent kind first.
-func Failures(h results.History) ([]Failure, error) {
-	t, err := Collect(h, mostRows)
-	if err != nil {
-		return nil, err
-	}
-	return t.Failures(h)
-}
-
 // count adds an outcome that is not right.
 func (t *Table) count(e *space.Entry) {
 	at := slices.IndexFunc(t.failed, func(f failed) bool { return f.Status == e.Outcome.Status })
@@ -110,7 +101,7 @@ type failed struct {
 }
 
 // Failures sums up the failures of the history that the table is of, the most frequent kind first. The history is read again where the
-// rows are a part of it: what they say must hold for all.
+// rows are a part of it and say something: that must hold for all.
 func (t *Table) Failures(h results.History) ([]Failure, error) {
 	var failures []Failure
 	for _, f := range t.failed {
@@ -119,11 +110,12 @@ func (t *Table) Failures(h results.History) ([]Failure, error) {
 	slices.SortFunc(failures, func(a, b Failure) int {
 		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Status, b.Status))
 	})
-	found := make([][]rule, len(failures))
+	found, some := make([][]rule, len(failures)), false
 	for i := range failures {
 		found[i] = t.causes(failures[i].Status)
+		some = some || len(found[i]) > 0
 	}
-	if t.Stride > 1 && len(failures) > 0 {
+	if t.Stride > 1 && some {
 		if err := t.verify(failures, found, h); err != nil {
 			return nil, err
 		}

@@ -36,11 +36,16 @@ const (
 // Look finds out what a history says. The space may be nil where it is not known, and then nothing is learned. The key has the default
 // of each parameter; "" where these are not known.
 func Look(h results.History, s *space.Space, defaults string, learn Learner) (*Insight, error) {
-	t, err := Collect(h, mostRows)
+	t, err := Collect(h, 0)
 	if err != nil {
 		return nil, err
 	}
-	in := t.Look(s, defaults, learn)
+	return t.LookIn(h, s, defaults, learn)
+}
+
+// LookIn is Look for the history that the table was collected from. It reads the history only where Failures has to.
+func (t *Table) LookIn(h results.History, s *space.Space, defaults string, learn Learner) (in *Insight, err error) {
+	in = t.Look(s, defaults, learn)
 	in.Failures, err = t.Failures(h)
 	return in, err
 }

@@ -21,6 +21,16 @@ func history(entries []space.Entry) space.History {
 	return h
 }
 
+// failuresOf sums up the failures of entries.
+func failuresOf(entries []space.Entry) ([]insight.Failure, error) {
+	h := history(entries)
+	table, err := insight.Collect(h, 0)
+	if err != nil {
+		return nil, err
+	}
+	return table.Failures(h)
+}
+
 // failing makes outcomes of the points a = 0 … 9, b = x or y, where status decides how each ends.
 func failing(status func(a int, b string) space.Status) []space.Entry {
 	var out []space.Entry
@@ -90,7 +100,7 @@ func TestFailures(t *testing.T) {
 		}, []string{"7 crashes, all with b=y", "3 invalid points, all with b=y"}},
 	} {
 		entries := failing(c.status)
-		got, err := insight.Failures(history(entries))
+		got, err := failuresOf(entries)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +135,7 @@ func TestFailuresAtRandom(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		failures, err := insight.Failures(history(entries))
+		failures, err := failuresOf(entries)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +163,7 @@ func TestFailuresOfLongRun(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		got, err := insight.Failures(history(entries))
+		got, err := failuresOf(entries)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,21 +2,28 @@ package insight
 
 import (
 	"math/rand/v2"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"tune/space"
 )
 
-// Model says what a point is expected to cost; see surrogate.Model.
+// Model says what a point is expected to cost; see surrogate.Model. It is asked by several goroutines at once.
 type Model interface {
 	Predict(p space.Point) float64
 }
 
-// mostPredicted is how many points a model is asked about at most.
-const mostPredicted = 1 << 14
+const (
+	// mostPredicted is how many points a space has at most of which a model is asked about all.
+	mostPredicted = 1 << 14
+	// drawn is how many points of a larger space it is asked about.
+	drawn = 1 << 13
+)
 
 // Learned returns the shares of what a model expects. The decision diagram of the space lists its points: a space of up to mostPredicted
-// points is covered completely, so that the shares are exact. Of a larger one they come from as many points that the diagram draws,
-// each equally likely. log says that the model predicts logarithms of costs.
+// points is covered completely, so that the shares are exact. Of a larger one they come from points that the diagram draws, each
+// equally likely. log says that the model predicts logarithms of costs.
 func Learned(s *space.Space, m Model, log bool) Shares {
 	var points []space.Point
 	n, ok := s.Len()
@@ -27,7 +34,7 @@ func Learned(s *space.Space, m Model, log bool) Shares {
 		}
 	} else {
 		rng := rand.New(rand.NewPCG(0x736861726573, 0))
-		for range mostPredicted {
+		for range drawn {
 			p, err := s.Sample(rng)
 			if err != nil {
 				break
@@ -35,13 +42,26 @@ func Learned(s *space.Space, m Model, log bool) Shares {
 			points = append(points, p)
 		}
 	}
-	y := make([]float64, len(points))
-	for i, p := range points {
-		y[i] = m.Predict(p)
-	}
-	out := analyse(columnsOf(s, points), y, covers)
+	out := analyse(columnsOf(s, points), predicted(m, points), covers)
 	out.Log = log
 	return out
+}
+
+// predicted returns what a model expects of points.
+func predicted(m Model, points []space.Point) []float64 {
+	y := make([]float64, len(points))
+	var group errgroup.Group
+	parts := runtime.GOMAXPROCS(0)
+	for part := range parts {
+		group.Go(func() error {
+			for i := part; i < len(points); i += parts {
+				y[i] = m.Predict(points[i])
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no part fails
+	return y
 }
 
 // True returns the shares of costs that are known for points of a space.

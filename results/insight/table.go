@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tune/results"
 	"tune/space"
@@ -63,58 +64,87 @@ func (t *Table) Key(r *Row) string {
 	return string(key)
 }
 
-// Collect reads a history into a table of at most the given number of rows.
+// Collect reads a history into a table of at most the given number of rows; 0 means as many as Look uses.
 func Collect(h results.History, most int) (*Table, error) {
-	t := &Table{Stride: 1}
-	index := map[string]int{}
-	var values []map[string]int32
-	var choices []int32
+	c := NewCollector(most)
 	for r, err := range h.Rounds() {
 		if err != nil {
-			return t, err
+			return &c.table, err
 		}
 		for i := range r.Entries {
-			e := &r.Entries[i]
-			t.Seen++
-			if e.Outcome.Status != space.OK {
-				t.count(e)
-			}
-			if e.Number%t.Stride != 0 {
-				continue
-			}
-			choices = choices[:0]
-			for range values {
-				choices = append(choices, -1)
-			}
-			// A key that cannot be split has no choices.
-			_ = space.SplitKey(e.Key, func(name, value string) {
-				k, ok := index[name]
-				if !ok {
-					k = len(values)
-					index[name], values = k, append(values, map[string]int32{})
-					t.Parameters, choices = append(t.Parameters, Parameter{Name: name}), append(choices, -1)
-				}
-				c, ok := values[k][value]
-				if !ok {
-					c = int32(len(values[k]))
-					values[k][value] = c
-					t.Parameters[k].Values = append(t.Parameters[k].Values, value)
-				}
-				choices[k] = c
-			})
-			t.Rows = append(t.Rows, Row{
-				Number: e.Number, Status: e.Outcome.Status, Reduced: e.Outcome.Fidelity != 0, Cost: e.Outcome.Cost, Elapsed: e.Elapsed,
-				Choices: slices.Clone(choices),
-			})
-			if len(t.Rows) > most {
-				t.Stride *= 2
-				t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Number%t.Stride != 0 })
-			}
+			c.Add(&r.Entries[i])
 		}
 	}
+	return c.Table(), nil
+}
+
+// Collector makes a table of outcomes, one after the other. The table depends on their order only in the order of its parameters.
+type Collector struct {
+	table   Table
+	most    int
+	index   map[string]int     // of each parameter
+	values  []map[string]int32 // the index of each of its values
+	choices []int32            // of the row that is made
+}
+
+// NewCollector makes a collector whose table has at most the given number of rows; 0 means as many as Look uses.
+func NewCollector(most int) *Collector {
+	return &Collector{table: Table{Stride: 1}, most: cmp.Or(most, mostRows), index: map[string]int{}}
+}
+
+// Add adds an outcome.
+func (c *Collector) Add(e *space.Entry) {
+	t := &c.table
+	t.Seen++
+	if e.Outcome.Status != space.OK {
+		t.count(e)
+	}
+	if e.Number%t.Stride != 0 {
+		return
+	}
+	t.Rows = append(t.Rows, Row{
+		Number: e.Number, Status: e.Outcome.Status, Reduced: e.Outcome.Fidelity != 0, Cost: e.Outcome.Cost, Elapsed: e.Elapsed,
+		Choices: c.choicesOf(e.Key),
+	})
+	if len(t.Rows) > c.most {
+		t.Stride *= 2
+		t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Number%t.Stride != 0 })
+	}
+}
+
+// choicesOf returns the choices of a key. A key that cannot be split has none.
+func (c *Collector) choicesOf(key string) []int32 {
+	t := &c.table
+	c.choices = c.choices[:0]
+	for range c.values {
+		c.choices = append(c.choices, -1)
+	}
+	_ = space.SplitKey(key, func(name, value string) {
+		k, ok := c.index[name]
+		if !ok {
+			k = len(c.values)
+			name = strings.Clone(name) // not the whole key
+			c.index[name], c.values = k, append(c.values, map[string]int32{})
+			t.Parameters, c.choices = append(t.Parameters, Parameter{Name: name}), append(c.choices, -1)
+		}
+		at, ok := c.values[k][value]
+		if !ok {
+			at = int32(len(c.values[k]))
+			value = strings.Clone(value)
+			c.values[k][value] = at
+			t.Parameters[k].Values = append(t.Parameters[k].Values, value)
+		}
+		c.choices[k] = at
+	})
+	return slices.Clone(c.choices)
+}
+
+// Table returns the table of all that was added. Nothing can be added after it.
+func (c *Collector) Table() *Table {
+	t := &c.table
 	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	t.order()
-	return t, nil
+	return t
 }
 
 // order sorts the values of each parameter.

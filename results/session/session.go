@@ -259,7 +259,7 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if !o.SearchOnly {
 		budget.Wall -= s.reserve(o.Budget.Wall, found)
 	}
-	journal := schedule.NewDigest(s.run, s.kernel.Serial())
+	journal := newNotebook(schedule.NewDigest(s.run, s.kernel.Serial()))
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
 		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(), Check: s.check,
@@ -288,18 +288,24 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 		return report, nil
 	}
 	// What the budget pays for comes first.
-	err = s.export(ctx, o, report, journal, end)
+	err = s.export(ctx, o, report, journal.Digest, end)
 	return report, errors.Join(err, s.look(report, journal, end))
 }
 
 // look finds out what the search says about the parameters.
-func (s *Session) look(report *Report, journal *schedule.Digest, end results.End) error {
+func (s *Session) look(report *Report, journal *notebook, end results.End) error {
 	outcomes, err := journal.Outcomes(end)
 	if err == nil {
 		learn := func(in *space.Space, right []space.Observation, log bool) (insight.Model, bool) {
 			return surrogate.Learn(in, s.settings.Seed, right, log)
 		}
-		report.Insight, err = insight.Look(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, learn)
+		table := journal.table()
+		if end.Told > 0 { // not all that were known count
+			if table, err = insight.Collect(outcomes, 0); err != nil {
+				return err
+			}
+		}
+		report.Insight, err = table.LookIn(outcomes, s.kernel.Problem.Space(), s.settings.Baseline.Key, learn)
 	}
 	return err
 }
