@@ -155,13 +155,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := results.Settings{
-		ToolVersion: Version(), Kernel: info.Name, KernelVersion: info.Version, Shape: o.Shape.String(), Unit: info.Unit,
-		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version,
-		Seed: o.Seed, CheckSeed: kernels.CheckSeed(o.Seed),
-		Budget: results.Budget{WallSeconds: o.Budget.Wall.Seconds(), Evaluations: o.Budget.Evaluations, Target: o.Budget.Target},
-		Jobs:   o.Jobs, Created: o.Began, Machine: o.Machine.OrThis(), Measured: !info.Exact, Objectives: o.Objectives,
-	}
+	settings := session.NewSettings(Version(), info, o.Shape, entry, o.Seed, o.Budget)
+	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,15 @@ func Open(k Kernel, shape Shape) (*Opened, error) {
 	return &Opened{Info: k.Info(), Shape: shape, Problem: problem}, nil
 }
 
+// OpenText is Open for the text form of a shape.
+func OpenText(k Kernel, text string) (*Opened, error) {
+	shape, err := ParseShape(k.Info().Shape, text)
+	if err != nil {
+		return nil, err
+	}
+	return Open(k, shape)
+}
+
 // Build builds a point and checks it on the inputs of every seed. For a candidate at fault the error's chain has a *Rejection.
 func (o *Opened) Build(ctx context.Context, p space.Point, seeds []uint64) (Candidate, error) {
 	var c Candidate

@@ -266,6 +266,12 @@ func (e *NotBegunError) Error() string {
 	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, e.Dir)
 }
 
+// NotBegun reports whether an error of Read or Open says that there is no run in the directory.
+func NotBegun(err error) bool {
+	_, not := errors.AsType[*NotBegunError](err)
+	return not || errors.Is(err, fs.ErrNotExist)
+}
+
 // CheckBegun returns a *NotBegunError for a directory in which a run was interrupted before it began.
 func CheckBegun(dir string) error {
 	if state, _, err := look(dir); err == nil && (state == cutOff || state == empty) {

@@ -113,7 +113,7 @@ func (m *maker) gather(t *task) error {
 			continue
 		}
 		run, err := results.Read(t.runDir(r))
-		if notBegun(err) {
+		if results.NotBegun(err) {
 			continue
 		}
 		if err != nil {

@@ -18,7 +18,6 @@ import (
 	"tune/results"
 	"tune/results/session"
 	"tune/search"
-	"tune/search/strategies"
 	"tune/search/tasks"
 	"tune/space"
 )
@@ -168,19 +167,13 @@ func (m *maker) load() (err error) {
 			switch {
 			case err == nil:
 				m.spent += run.Elapsed
-			case !notBegun(err):
+			case !results.NotBegun(err):
 				return err
 			}
 		}
 		m.tasks = append(m.tasks, t)
 	}
 	return nil
-}
-
-// notBegun reports whether an error says that a run has not begun.
-func notBegun(err error) bool {
-	var not *results.NotBegunError
-	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &not)
 }
 
 // claim writes the plan into a new directory, and compares it with that of one that exists.
@@ -281,11 +274,9 @@ func (t *task) name(fields []int64) (text string) {
 
 // searched is a representative with the state of its search.
 type searched struct {
+	session.Sliced
 	task  *task
 	shape int
-	state tasks.Task
-	spent float64 // seconds of its run
-	best  string  // the key of its best point; "" while there is none
 }
 
 // search hands out the search time among the representatives of all tasks that have no variant yet.
@@ -297,9 +288,9 @@ func (m *maker) search(ctx context.Context) error {
 			if t.variantOf(r) != nil {
 				continue
 			}
-			s := &searched{task: t, shape: r}
-			s.state.Weight = share * t.groupWeight(r)
-			if err := s.read(); err != nil {
+			s := &searched{session.Sliced{Dir: t.runDir(r), Kernel: t.kernel}, t, r}
+			s.State.Weight = share * t.groupWeight(r)
+			if err := s.Read(); err != nil {
 				return err
 			}
 			all = append(all, s)
@@ -308,7 +299,7 @@ func (m *maker) search(ctx context.Context) error {
 	for len(all) > 0 && (m.Evaluations > 0 || m.left(searchUntil) || nothing(all)) {
 		states := make([]tasks.Task, len(all))
 		for i, s := range all {
-			states[i] = s.state
+			states[i] = s.State
 		}
 		next := tasks.Next(states)
 		if next < 0 {
@@ -337,7 +328,7 @@ func nothing(all []*searched) bool {
 // done counts the representatives that have had time.
 func done(all []*searched) (n int) {
 	for _, s := range all {
-		if len(s.state.Slices) > 0 {
+		if s.Found() {
 			n++
 		}
 	}
@@ -369,109 +360,29 @@ func (t *task) far(a, b []int64) (sum float64) {
 	return sum
 }
 
-// read learns what earlier sittings found.
-func (s *searched) read() error {
-	run, err := results.Read(s.task.runDir(s.shape))
-	if notBegun(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.learn(run)
-}
-
-func (s *searched) learn(run *results.Run) error {
-	summary, err := results.Summarise(run)
-	if err != nil {
-		return err
-	}
-	cost := math.Inf(1)
-	if summary.Best != nil {
-		cost, s.best = summary.Best.Outcome.Cost, summary.Best.Key
-	}
-	s.state.Slices = append(s.state.Slices, tasks.Slice{Spent: max(run.Elapsed-s.spent, 1e-3), Best: cost})
-	s.spent = run.Elapsed
-	return nil
-}
-
 // slice searches a representative for a while.
 func (m *maker) slice(ctx context.Context, s *searched, all []*searched) error {
-	dir := s.task.runDir(s.shape)
+	name, fields := s.task.Function, s.task.Training[s.shape]
 	budget := search.Budget{Evaluations: m.Evaluations}
 	if m.Budget > 0 && m.Evaluations == 0 {
-		budget.Wall = space.Duration(s.spent + m.sliceSeconds(len(all)))
+		budget.Wall = space.Duration(s.Spent + m.sliceSeconds(len(all)))
 	}
-	run, one, err := m.session(ctx, s, dir, all, budget)
+	err := s.Search(ctx, session.Slice{
+		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.machine, Began: m.Began,
+		Seed:  kernels.Derive(m.Plan.Seed, "search "+name+" "+s.task.name(fields.Fields)),
+		Open:  func() (*kernels.Opened, error) { return kernels.OpenText(s.Kernel, s.task.Text(fields)) },
+		First: func(p kernels.Problem) []string { return neighbours(s, all, p) },
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s: %w", name, s.task.Called(fields.Fields), err)
 	}
-	if run != nil {
-		one.Continue(run)
-	}
-	report, err := one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
-	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
-		// The next slice is longer by as much.
-		s.state.Slices = append(s.state.Slices, tasks.Slice{Spent: budget.Wall.Seconds() - s.spent, Best: math.Inf(1)})
-		s.spent = budget.Wall.Seconds()
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", s.task.Function, s.task.Called(s.task.Training[s.shape].Fields), err)
-	}
-	s.state.Done = report.Result.Stop == search.SpaceExhausted
-	after, err := results.Read(dir)
-	if err != nil {
-		return err
-	}
-	return s.learn(after)
+	return nil
 }
 
 // sliceSeconds is how long one slice is: each representative could have a few in the time for searching.
 func (m *maker) sliceSeconds(representatives int) float64 {
 	const each = 5
 	return max(2, searchUntil*m.Budget.Seconds()/float64(each*representatives))
-}
-
-// session makes the session of a representative; run is nil where it is a new one.
-func (m *maker) session(ctx context.Context, s *searched, dir string, all []*searched, budget search.Budget) (run *results.Run, one *session.Session, err error) {
-	k := s.task.kernel
-	table := kernels.Table{k}
-	if run, recovery, err := results.Open(dir); err == nil {
-		run.Recovery = recovery
-		settings := run.Settings
-		if one, err = session.Open(m.Version, table, &settings, dir); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("%s: %w", dir, err), run.Close())
-		}
-		return run, one, nil
-	} else if !notBegun(err) {
-		return nil, nil, err
-	}
-	info := k.Info()
-	shape, err := kernels.ParseShape(info.Shape, s.task.Text(s.task.Training[s.shape]))
-	if err != nil {
-		return nil, nil, err
-	}
-	opened, err := kernels.Open(k, shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	entry, err := strategies.Parse(cmp.Or(info.Strategy, strategies.Default))
-	if err != nil {
-		return nil, nil, err
-	}
-	seed := kernels.Derive(m.Plan.Seed, "search "+s.task.Function+" "+s.task.name(s.task.Training[s.shape].Fields))
-	settings := results.Settings{
-		ToolVersion: m.Version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
-		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
-		Budget: results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations}, Jobs: m.Jobs, Created: m.Began,
-		Machine: m.machine, Measured: !info.Exact, First: neighbours(s, all, opened.Problem),
-	}
-	one, err = session.New(m.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
-	if err != nil {
-		return nil, nil, err
-	}
-	return nil, one, one.Create(ctx, dir, settings)
 }
 
 // neighbours returns the best points of the nearest representatives that have been searched, as far as they are points here too.
@@ -483,10 +394,10 @@ func neighbours(s *searched, all []*searched, p kernels.Problem) (keys []string)
 		return cmp.Compare(s.task.far(at, a.task.Training[a.shape].Fields), s.task.far(at, b.task.Training[b.shape].Fields))
 	})
 	for _, other := range near {
-		if other.task != s.task || other.best == "" || len(keys) == most {
+		if other.task != s.task || other.Best == "" || len(keys) == most {
 			continue
 		}
-		if point, err := p.Space().ParsePartial(other.best); err == nil && !slices.Contains(keys, point.Key()) {
+		if point, err := p.Space().ParsePartial(other.Best); err == nil && !slices.Contains(keys, point.Key()) {
 			keys = append(keys, point.Key())
 		}
 	}

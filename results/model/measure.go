@@ -229,10 +229,10 @@ func (p *Plan) function(task string) string { return p.Name + "_" + task }
 // final holds the contest of the best points of a run, and returns the program and the build.json of what it exports. Where the search
 // has found nothing, that is the plain form.
 func (m *maker) final(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) (program, build []byte, err error) {
-	if t.best == "" {
+	if t.search.Best == "" {
 		return m.plain(ctx, t, k, row)
 	}
-	measured, err := schedule.Measure(ctx, kernels.Table{t.kernel}, t.dir, m.Version, schedule.MeasureOptions{Limit: limit})
+	measured, err := schedule.Measure(ctx, kernels.Table{t.search.Kernel}, t.search.Dir, m.Version, schedule.MeasureOptions{Limit: limit})
 	if errors.Is(err, schedule.ErrNoValid) {
 		return m.plain(ctx, t, k, row)
 	}
@@ -248,10 +248,10 @@ func (m *maker) final(ctx context.Context, t *task, k *kernels.Opened, limit tim
 		row.Low, row.High = i[0], i[1]
 	}
 	for i, a := range s.Artifacts {
-		if err := a.Verify(t.dir); err != nil {
+		if err := a.Verify(t.search.Dir); err != nil {
 			return nil, nil, err
 		}
-		text, err := files.In(t.dir).Read(a.Name, files.Data)
+		text, err := files.In(t.search.Dir).Read(a.Name, files.Data)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -277,7 +277,7 @@ func (m *maker) plain(ctx context.Context, t *task, k *kernels.Opened, row *Row)
 	if err != nil {
 		return nil, nil, err
 	}
-	*row = Row{Searched: len(t.state.Slices) > 0, Evaluations: t.evaluations(), Point: point.Key(), Before: score.Cost, After: score.Cost, Ratio: 1}
+	*row = Row{Searched: t.search.Found(), Evaluations: t.search.Evaluations(), Point: point.Key(), Before: score.Cost, After: score.Cost, Ratio: 1}
 	return filesOf(c)
 }
 
@@ -306,10 +306,10 @@ func filesOf(c kernels.Candidate) (program, build []byte, err error) {
 
 // beside measures what is exported beside the installed libraries and the machine's roof.
 func (m *maker) beside(ctx context.Context, t *task, k *kernels.Opened, limit time.Duration, row *Row) error {
-	b := bench.Peers{Kernel: t.kernel, Seed: m.Plan.Seed, Names: m.Peers, Alone: m.NoPeers || k.Problem.Traits().Peers == nil, Limit: limit}
+	b := bench.Peers{Kernel: t.search.Kernel, Seed: m.Plan.Seed, Names: m.Peers, Alone: m.NoPeers || k.Problem.Traits().Peers == nil, Limit: limit}
 	tuned := bench.Tuned{Key: row.Point, Evaluations: row.Evaluations}
-	dir := t.dir
-	if t.best == "" {
+	dir := t.search.Dir
+	if t.search.Best == "" {
 		dir = ""
 	}
 	r, err := b.Measure(ctx, k.Shape, tuned, dir)
@@ -419,7 +419,7 @@ func fastest(ctx context.Context, compare kernels.CompareFunc, all []kernels.Can
 
 // pointsOf returns the points of a form of attention: those of the search, the best first, and the presets.
 func (t *task) pointsOf(k *kernels.Opened, form string) (ofSearch, presets []space.Point, err error) {
-	run, err := results.Read(t.dir)
+	run, err := results.Read(t.search.Dir)
 	if err == nil {
 		entries, err := results.Ranking(run.LastEnd().Trim(run), nil, 0)
 		if err != nil {
@@ -434,7 +434,7 @@ func (t *task) pointsOf(k *kernels.Opened, form string) (ofSearch, presets []spa
 				ofSearch = append(ofSearch, p)
 			}
 		}
-	} else if !notBegun(err) {
+	} else if !results.NotBegun(err) {
 		return nil, nil, err
 	}
 	for _, preset := range k.Problem.Presets() {

@@ -3,9 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	"tune/results"
 	"tune/results/session"
 	"tune/search"
-	"tune/search/strategies"
 	"tune/search/tasks"
 	"tune/space"
 )
@@ -83,12 +80,8 @@ type maker struct {
 // task is the state of a task.
 type task struct {
 	model.Task
-	dir    string // of its run
-	kernel kernels.Kernel
-	state  tasks.Task
-	spent  float64 // seconds of its run
-	best   string  // the key of its best point; "" while there is none
-	row    *Row    // what was measured of it; nil before that
+	search session.Sliced
+	row    *Row // what was measured of it; nil before that
 }
 
 // Make carries out a plan, or goes on with it, and writes the library. When ctx is cancelled it stops, and everything measured so far is
@@ -138,36 +131,25 @@ func (m *maker) load() error {
 		return err
 	}
 	for _, planned := range m.Plan.Tasks {
-		t := &task{Task: planned, dir: filepath.Join(m.Dir, tuningDir, runsDir, planned.Name)}
-		if t.kernel, err = m.Find(t.Kernel); err != nil {
+		kernel, err := m.Find(planned.Kernel)
+		if err != nil {
 			return err
 		}
-		if is, was := t.kernel.Info().Version, m.Plan.Versions[t.Kernel]; is != was {
+		t := &task{Task: planned, search: session.Sliced{Dir: filepath.Join(m.Dir, tuningDir, runsDir, planned.Name), Kernel: kernel}}
+		if is, was := kernel.Info().Version, m.Plan.Versions[t.Kernel]; is != was {
 			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, t.Kernel, is, was)
 		}
 		if i := slices.IndexFunc(rows, func(r Row) bool { return r.Task == t.Name }); i >= 0 {
 			t.row = &rows[i]
 			m.spent += t.row.Seconds
 		}
-		run, err := results.Read(t.dir)
-		switch {
-		case err == nil:
-			if err := t.learn(run); err != nil {
-				return err
-			}
-			m.spent += run.Elapsed
-		case !notBegun(err):
+		if err := t.search.Read(); err != nil {
 			return err
 		}
+		m.spent += t.search.Spent
 		m.tasks = append(m.tasks, t)
 	}
 	return nil
-}
-
-// notBegun reports whether an error says that a run has not begun.
-func notBegun(err error) bool {
-	var not *results.NotBegunError
-	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &not)
 }
 
 // elapsed is the time over all sittings.
@@ -180,25 +162,10 @@ func (m *maker) tell(p Progress) {
 	}
 }
 
-// learn takes over what a run has found.
-func (t *task) learn(run *results.Run) error {
-	summary, err := results.Summarise(run)
-	if err != nil {
-		return err
-	}
-	cost := math.Inf(1)
-	if summary.Best != nil {
-		cost, t.best = summary.Best.Outcome.Cost, summary.Best.Key
-	}
-	t.state.Slices = append(t.state.Slices, tasks.Slice{Spent: max(run.Elapsed-t.spent, 1e-3), Best: cost})
-	t.spent = run.Elapsed
-	return nil
-}
-
 // seconds is the time of a call as far as it is known.
 func (t *task) seconds() float64 {
-	if n := len(t.state.Slices); n > 0 && !math.IsInf(t.state.Slices[n-1].Best, 1) {
-		return t.state.Slices[n-1].Best * 1e-9
+	if n := len(t.search.State.Slices); n > 0 && !math.IsInf(t.search.State.Slices[n-1].Best, 1) {
+		return t.search.State.Slices[n-1].Best * 1e-9
 	}
 	return Expected(t.One)
 }
@@ -208,7 +175,7 @@ func (m *maker) search(ctx context.Context) error {
 	expected := m.Plan.share(func(i int) float64 { return Expected(m.Plan.Tasks[i].One) })
 	var open []int
 	for i, t := range m.tasks {
-		if t.row == nil && (m.Evaluations == 0 || len(t.state.Slices) == 0 || t.evaluations() < m.Evaluations) {
+		if t.row == nil && (m.Evaluations == 0 || !t.search.Found() || t.search.Evaluations() < m.Evaluations) {
 			open = append(open, i)
 		}
 	}
@@ -218,7 +185,7 @@ func (m *maker) search(ctx context.Context) error {
 		share := m.Plan.share(func(i int) float64 { return m.tasks[i].seconds() })
 		states := make([]tasks.Task, len(open))
 		for n, i := range open {
-			states[n] = m.tasks[i].state
+			states[n] = m.tasks[i].search.State
 			states[n].Weight = share[i]
 		}
 		next := 0
@@ -230,7 +197,7 @@ func (m *maker) search(ctx context.Context) error {
 		t := m.tasks[open[next]]
 		p := Progress{Step: "searching", Text: fmt.Sprintf("%s (%.1f %% of a step)", t.Name, 100*share[open[next]]), Of: len(m.tasks)}
 		for _, other := range m.tasks {
-			if other.row != nil || len(other.state.Slices) > 0 {
+			if other.row != nil || other.search.Found() {
 				p.Done++
 			}
 		}
@@ -248,44 +215,21 @@ func (m *maker) search(ctx context.Context) error {
 	return nil
 }
 
-// evaluations counts what the run of a task has evaluated.
-func (t *task) evaluations() int {
-	run, err := results.Read(t.dir)
-	if err != nil {
-		return 0
-	}
-	return run.Outcomes
-}
-
 // slice searches a task for a while.
 func (m *maker) slice(ctx context.Context, t *task, open int) error {
 	budget := search.Budget{Evaluations: m.Evaluations}
 	if m.Evaluations == 0 {
-		budget.Wall = space.Duration(t.spent + m.sliceSeconds(t, open))
+		budget.Wall = space.Duration(t.search.Spent + m.sliceSeconds(t, open))
 	}
-	run, one, err := m.session(ctx, t, budget)
+	err := t.search.Search(ctx, session.Slice{
+		Version: m.Version, Budget: budget, Jobs: m.Jobs, Machine: m.machine, Began: m.Began,
+		Seed: kernels.Derive(m.Plan.Seed, "search "+t.Name), Open: t.open,
+		First: func(p kernels.Problem) []string { return m.neighbours(t, p) },
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.Name, err)
 	}
-	if run != nil {
-		one.Continue(run)
-	}
-	report, err := one.Carry(ctx, session.Work{Budget: budget, Jobs: m.Jobs, Began: time.Now(), SearchOnly: true})
-	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
-		// The next slice is longer by as much.
-		t.state.Slices = append(t.state.Slices, tasks.Slice{Spent: budget.Wall.Seconds() - t.spent, Best: math.Inf(1)})
-		t.spent = budget.Wall.Seconds()
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", t.Name, err)
-	}
-	t.state.Done = report.Result.Stop == search.SpaceExhausted
-	after, err := results.Read(t.dir)
-	if err != nil {
-		return err
-	}
-	return t.learn(after)
+	return nil
 }
 
 // sliceSeconds is how long a slice is: each task could have a few in the time for searching. References of large shapes take seconds
@@ -293,55 +237,14 @@ func (m *maker) slice(ctx context.Context, t *task, open int) error {
 func (m *maker) sliceSeconds(t *task, open int) float64 {
 	const few, least, weightsRate, opsRate = 3, 2, 8e6, 1e9
 	usual := max(least, m.searchSeconds()/float64(few*open))
-	if len(t.state.Slices) > 0 {
+	if t.search.Found() {
 		return usual
 	}
 	return usual + min(t.One.Weights/weightsRate+t.One.Ops/opsRate, m.searchSeconds()/5)
 }
 
-// session makes the session of a task; run is nil where it is a new one.
-func (m *maker) session(ctx context.Context, t *task, budget search.Budget) (run *results.Run, one *session.Session, err error) {
-	if run, recovery, err := results.Open(t.dir); err == nil {
-		run.Recovery = recovery
-		settings := run.Settings
-		if one, err = session.Open(m.Version, kernels.Table{t.kernel}, &settings, t.dir); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.dir, err), run.Close())
-		}
-		return run, one, nil
-	} else if !notBegun(err) {
-		return nil, nil, err
-	}
-	opened, err := t.open()
-	if err != nil {
-		return nil, nil, err
-	}
-	info := t.kernel.Info()
-	entry, err := strategies.Parse(cmp.Or(info.Strategy, strategies.Default))
-	if err != nil {
-		return nil, nil, err
-	}
-	seed := kernels.Derive(m.Plan.Seed, "search "+t.Name)
-	settings := results.Settings{
-		ToolVersion: m.Version, Kernel: info.Name, KernelVersion: info.Version, Shape: opened.Shape.String(), Unit: info.Unit,
-		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
-		Budget: results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations}, Jobs: m.Jobs, Created: m.Began,
-		Machine: m.machine, Measured: !info.Exact, First: m.neighbours(t, opened.Problem),
-	}
-	one, err = session.New(m.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
-	if err != nil {
-		return nil, nil, err
-	}
-	return nil, one, one.Create(ctx, t.dir, settings)
-}
-
 // open opens the kernel of a task at its shape.
-func (t *task) open() (*kernels.Opened, error) {
-	shape, err := kernels.ParseShape(t.kernel.Info().Shape, t.Shape)
-	if err != nil {
-		return nil, err
-	}
-	return kernels.Open(t.kernel, shape)
-}
+func (t *task) open() (*kernels.Opened, error) { return kernels.OpenText(t.search.Kernel, t.Shape) }
 
 // neighbours returns the best points of the nearest tasks of the same kernel that have been searched, as far as they are points here too.
 func (m *maker) neighbours(t *task, p kernels.Problem) (keys []string) {
@@ -349,10 +252,10 @@ func (m *maker) neighbours(t *task, p kernels.Problem) (keys []string) {
 	near := slices.Clone(m.tasks)
 	slices.SortStableFunc(near, func(a, b *task) int { return cmp.Compare(far(t, a), far(t, b)) })
 	for _, other := range near {
-		if other.best == "" || len(keys) == most || math.IsInf(far(t, other), 1) {
+		if other.search.Best == "" || len(keys) == most || math.IsInf(far(t, other), 1) {
 			continue
 		}
-		if point, err := p.Space().ParsePartial(other.best); err == nil && !slices.Contains(keys, point.Key()) {
+		if point, err := p.Space().ParsePartial(other.search.Best); err == nil && !slices.Contains(keys, point.Key()) {
 			keys = append(keys, point.Key())
 		}
 	}

@@ -28,11 +28,7 @@ func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, err := kernels.ParseShape(k.Info().Shape, text)
-	if err != nil {
-		return nil, err
-	}
-	return kernels.Open(k, shape)
+	return kernels.OpenText(k, text)
 }
 
 // AsBaseline returns a baseline in the form of run directories.

@@ -1,0 +1,150 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"tune/kernels"
+	"tune/results"
+	"tune/search"
+	"tune/search/strategies"
+	"tune/search/tasks"
+	"tune/space"
+)
+
+// NewSettings returns the settings of a new run, apart from those that do not depend on what is searched: Jobs, Created, Machine,
+// Objectives and First.
+func NewSettings(version string, info kernels.Info, shape kernels.Shape, entry strategies.Strategy, seed uint64, budget search.Budget) results.Settings {
+	return results.Settings{
+		ToolVersion: version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
+		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
+		Budget:   results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations, Target: budget.Target},
+		Measured: !info.Exact,
+	}
+}
+
+// Sliced is one of several searches that share a budget: it gets its time in slices, by package tasks. Dir and Kernel must be set.
+type Sliced struct {
+	Dir    string // of its run
+	Kernel kernels.Kernel
+	State  tasks.Task // what its slices came to; the caller sets the weight
+	Spent  float64    // seconds of its run
+	Best   string     // the key of its best point; "" while there is none
+}
+
+// Slice says how a slice is carried out.
+type Slice struct {
+	Version string        // of tune
+	Budget  search.Budget // of the whole run: of this slice and those before it
+	Jobs    int
+	// The others are of a run that begins with this slice.
+	Seed    uint64
+	Machine results.Machine
+	Began   time.Time
+	Open    func() (*kernels.Opened, error)
+	First   func(kernels.Problem) []string // the keys of the points that it evaluates first
+}
+
+// Read learns what earlier sittings found. A run that has not begun has found nothing.
+func (s *Sliced) Read() error {
+	run, err := results.Read(s.Dir)
+	if results.NotBegun(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.learn(run)
+}
+
+// Found reports whether the run has had time.
+func (s *Sliced) Found() bool { return len(s.State.Slices) > 0 }
+
+// Evaluations counts what the run has evaluated.
+func (s *Sliced) Evaluations() int {
+	run, err := results.Read(s.Dir)
+	if err != nil {
+		return 0
+	}
+	return run.Outcomes
+}
+
+// learn takes over what a run has found since the last slice.
+func (s *Sliced) learn(run *results.Run) error {
+	summary, err := results.Summarise(run)
+	if err != nil {
+		return err
+	}
+	cost := math.Inf(1)
+	if summary.Best != nil {
+		cost, s.Best = summary.Best.Outcome.Cost, summary.Best.Key
+	}
+	s.add(run.Elapsed, cost)
+	return nil
+}
+
+// add notes a slice that ended when the run had spent so many seconds.
+func (s *Sliced) add(spent, best float64) {
+	s.State.Slices = append(s.State.Slices, tasks.Slice{Spent: max(spent-s.Spent, 1e-3), Best: best})
+	s.Spent = spent
+}
+
+// Search begins the run, or continues it, until its budget is spent.
+func (s *Sliced) Search(ctx context.Context, o Slice) error {
+	one, err := s.session(ctx, o)
+	if err != nil {
+		return err
+	}
+	report, err := one.Carry(ctx, Work{Budget: o.Budget, Jobs: o.Jobs, Began: time.Now(), SearchOnly: true})
+	if _, slow := errors.AsType[*kernels.SlowBaselineError](err); slow {
+		s.add(o.Budget.Wall.Seconds(), math.Inf(1)) // the next slice is longer by as much
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.State.Done = report.Result.Stop == search.SpaceExhausted
+	run, err := results.Read(s.Dir)
+	if err != nil {
+		return err
+	}
+	return s.learn(run)
+}
+
+// session opens the run, or creates it.
+func (s *Sliced) session(ctx context.Context, o Slice) (*Session, error) {
+	run, recovery, err := results.Open(s.Dir)
+	switch {
+	case err == nil:
+		run.Recovery = recovery
+		settings := run.Settings
+		one, err := Open(o.Version, kernels.Table{s.Kernel}, &settings, s.Dir)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", s.Dir, err), run.Close())
+		}
+		one.Continue(run)
+		return one, nil
+	case !results.NotBegun(err):
+		return nil, err
+	}
+	opened, err := o.Open()
+	if err != nil {
+		return nil, err
+	}
+	info := s.Kernel.Info()
+	entry, err := strategies.Parse(cmp.Or(info.Strategy, strategies.Default))
+	if err != nil {
+		return nil, err
+	}
+	settings := NewSettings(o.Version, info, opened.Shape, entry, o.Seed, o.Budget)
+	settings.Jobs, settings.Created, settings.Machine, settings.First = o.Jobs, o.Began, o.Machine, o.First(opened.Problem)
+	one, err := New(o.Version, opened, entry, &settings, func(kernels.Problem) ([]space.Source, error) { return nil, nil })
+	if err != nil {
+		return nil, err
+	}
+	return one, one.Create(ctx, s.Dir, settings)
+}
