@@ -16,6 +16,7 @@ import (
 	"tune/kernels"
 	"tune/results"
 	"tune/results/library"
+	"tune/results/session"
 	"tune/space"
 )
 
@@ -85,7 +86,7 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 			o.Jobs = runtime.NumCPU()
 		}
 		n := newNotice(a, *quiet)
-		o.Observe = n.library
+		o.Observe = n.tasks
 		report, err := library.Make(c.Context(), o)
 		n.end()
 		if errors.Is(err, context.Canceled) {
@@ -99,8 +100,8 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 	return c
 }
 
-// library shows how far a library is.
-func (n *notice) library(p library.Progress) {
+// tasks shows how far the work on several tasks is.
+func (n *notice) tasks(p session.Progress) {
 	text := p.Step
 	if p.Of > 0 {
 		text += fmt.Sprintf(" %d of %d", p.Done, p.Of)
@@ -188,7 +189,7 @@ func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, asJSON,
 	n := newNotice(a, quiet)
 	n.brief = true
 	v, err := library.Verify(ctx, library.VerifyOptions{
-		Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.library,
+		Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.tasks,
 	})
 	n.end()
 	if _, other := errors.AsType[*library.MismatchError](err); other || kernels.AsRejection(err) != nil {
