@@ -355,7 +355,27 @@ func TestKept(t *testing.T) {
 		"once": {func() func() {
 			once := sync.OnceValue(work)
 			return func() { out = once() }
-		}, "the first call takes"},
+		}, "on new inputs"},
+		"inputs packed once": {func() func() {
+			var once sync.Once
+			var packed []uint64
+			return func() {
+				once.Do(func() {
+					for range 150 {
+						packed = slices.Clone(data)
+						slices.Sort(packed)
+						packed = slices.Clone(data)
+					}
+				})
+				x := uint64(1)
+				for range 400 {
+					for _, v := range packed {
+						x = x*6364136223846793005 + v
+					}
+				}
+				out = x
+			}
+		}, "on new inputs"},
 		"a map by content": {func() func() {
 			return func() {
 				key := [64]uint64(data)
