@@ -32,7 +32,7 @@ func (p *plain) Vary(*worker.Pool) error {
 func (p *plain) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	t.Window, t.Sparse, t.Touch, t.Places = t.Calls, false, false, 1
 	got, err := p.runner.Time(ctx, t)
-	got.Evidence, got.Long, got.Short, got.Whole = nil, 0, 0, 0
+	got.Evidence, got.First, got.Each, got.Whole = nil, 0, 0, 0
 	return got, err
 }
 

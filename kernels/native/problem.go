@@ -50,6 +50,8 @@ type Problem struct {
 
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
+	// reuse has the keys of candidates that reuse what earlier calls left: they are timed by single calls on new inputs from the start.
+	reuse map[string]bool
 }
 
 var (
@@ -197,6 +199,23 @@ type candidate struct {
 	adopted bool    // whether it was generated for another shape
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
+}
+
+// reuses notes that a candidate reuses what earlier calls left.
+func (p *Problem) reuses(c *candidate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reuse == nil {
+		p.reuse = map[string]bool{}
+	}
+	p.reuse[c.point.Key()] = true
+}
+
+// reusing reports whether that was noted of a candidate.
+func (p *Problem) reusing(c *candidate) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reuse[c.point.Key()]
 }
 
 // Isolate makes each check and each timing use a fresh process from now on.

@@ -91,8 +91,9 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, know
 			m.inputs += b.Bytes()
 		}
 	}
+	m.fresh = p.reusing(c)
 	if known != nil {
-		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh
+		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
 		return m, nil
 	}
 	if c.took >= longCalls*timing.SampleSeconds {
@@ -231,15 +232,20 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		}
 	}
 	if !m.stale(t) {
-		m.doubts = 0
+		if t.First > 0 || t.Whole > 0 { // otherwise the request says nothing
+			m.doubts = 0
+		}
 		return t.Seconds, nil
 	}
-	// A disturbed call looks the same.
-	if m.doubts++; m.doubts < staleRequests {
+	// A disturbed call looks the same, but not those of many samples.
+	if m.doubts++; m.doubts < staleRequests && len(t.Seconds) < staleSamples {
 		return t.Seconds, nil
 	}
 	// From here on only calls that must do the whole work are timed.
 	m.fresh, m.ready = true, nil
+	if m.c != nil && m.c.problem != nil { // a probe has neither
+		m.c.problem.reuses(m.c)
+	}
 	if t, err = m.w.Time(ctx, m.request(n, clock)); err != nil {
 		return nil, err
 	}
@@ -277,14 +283,14 @@ func (m *meter) mostCalls() int {
 	return 8192
 }
 
-// How much longer the first call on new inputs may take than the following ones, because of caches and branch prediction: this
-// many calls, and the time to load the buffers from the second-level cache.
+// How much longer the first call on new inputs may take than the following ones, because of caches, branch prediction and the clock: this
+// many calls and seconds, and the time to load the buffers from the second-level cache.
 const (
-	staleCalls    = 2
-	staleSeconds  = 1e-6
+	staleCalls    = 1.5
+	staleSeconds  = 0.3e-6
 	staleRate     = 16e9 // bytes a second
-	staleShort    = 1.25 // a smaller ratio may be an error of the clock
 	staleRequests = 2
+	staleSamples  = 8
 	staleWhole    = 2
 	leastWhole    = 2 // requests with calls on wholly new inputs
 	// Calls on wholly new inputs that take so many times as long count instead of the samples; with operands out of the caches, where
@@ -299,13 +305,8 @@ func (m *meter) stale(t worker.Timing) bool {
 	if m.fresh || !m.variants.vary {
 		return false
 	}
-	if t.Long > 0 && t.Short > staleShort*t.Long {
-		// A stretch of n calls takes first + n·each.
-		first := (t.Short - t.Long) / (1/t.ShortCalls - 1/t.LongCalls)
-		each := max(t.Long-first/t.LongCalls, 0)
-		if first > staleCalls*each+staleSeconds+float64(m.bytes)/staleRate {
-			return true
-		}
+	if t.First > staleCalls*t.Each+staleSeconds+float64(m.bytes)/staleRate {
+		return true
 	}
 	if t.Whole <= 0 || t.Window > 1 || m.cold {
 		return false

@@ -20,20 +20,20 @@ func TestStale(t *testing.T) {
 		name               string
 		seconds            float64
 		vary               bool
-		long, short, whole float64
+		each, first, whole float64
 		fresh              bool
 	}{
-		{"honest and short", 1e-6, true, 1e-6, 1.02e-6, 0, false},
-		{"the clock blurs it", 1e-8, true, 1e-8, 1.2e-8, 0, false},
-		{"the caches", 1e-7, true, 1e-7, 1.5e-7, 0, false},
+		{"honest and short", 1e-6, true, 1e-6, 1.2e-6, 0, false},
+		{"the clock blurs it", 1e-8, true, 1e-8, 2.5e-7, 0, false},
+		{"the caches", 1e-7, true, 1e-7, 4e-7, 0, false},
 		{"only the first call works", 1e-7, true, 1.2e-7, 2e-6, 0, true},
+		{"the first call does most of the work", 3e-7, true, 3e-7, 1e-6, 0, true},
 		{"nothing varies", 1e-7, false, 1.2e-7, 2e-6, 0, false},
-		{"honest and large", 1e-3, true, 1e-3, 0, 1.4e-3, false},
-		{"new inputs are dear", 1e-3, true, 1e-3, 0, 3e-3, true},
+		{"honest and large", 1e-3, true, 0, 0, 1.4e-3, false},
+		{"new inputs are dear", 1e-3, true, 0, 0, 3e-3, true},
 	} {
 		f := &fake{seconds: c.seconds, timing: func(q worker.TimeRequest, got *worker.Timing) {
-			got.Window, got.Long, got.Short, got.Whole = q.Window, c.long, c.short, c.whole
-			got.LongCalls, got.ShortCalls = float64(q.Window), max(float64(q.Window)/16, 1)
+			got.Window, got.Each, got.First, got.Whole = q.Window, c.each, c.first, c.whole
 		}}
 		m := newFakeMeter(f, 0)
 		m.variants.vary = c.vary

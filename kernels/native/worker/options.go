@@ -127,13 +127,11 @@ type TimeRequest struct {
 // Timing is the result of timed calls. Times are seconds per call.
 type Timing struct {
 	Seconds []float64 // one a sample
-	// Long and Short are the median times of long and of short stretches; 0 where there were fewer than three. LongCalls and
-	// ShortCalls are the mean numbers of their calls. Whole is the same for stretches on completely new inputs; 0 where there
-	// were none. Where Short is far above Long, or Whole above either, the first call on new inputs takes longer than the
-	// following ones.
-	Long, Short, Whole    float64
-	LongCalls, ShortCalls float64
-	Window                int // as requested
+	// First is the median time of the first call on new inputs, and Each that of the calls which follow on inputs that hardly differ; both
+	// are 0 where there were too few stretches to tell. Whole is the median time of calls in stretches on wholly new inputs, 0 where there
+	// were none.
+	First, Each, Whole float64
+	Window             int // as requested
 	// Evidence holds the inputs and outputs of some calls, drawn at random. It is valid until the worker's next Map, Time or
 	// Close.
 	Evidence []Evidence

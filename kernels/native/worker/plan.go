@@ -41,7 +41,9 @@ const (
 	wordBytes    = 8    // the unit between calls
 	fewBytes     = 512  // up to this size an input is mixed by its elements, because a few lines would be all of it
 	linesFull    = 4    // of each input that is completely new
-	linesSparse  = 32   // of each input that is not
+	linesSparse  = 32   // of each input that is not, at least
+	sparseBytes  = 1024 // there is one such line in so many bytes of it, so that few blocks of it are as they were
+	mostSparse   = 8192 // and at most so many lines
 	linesCold    = 2    // of each input that is to stay out of the caches, or where there are many inputs
 	damagedWords = 4    // of each output
 	mixedBytes   = 1024 // the least part of an input that is mixed anew
@@ -297,15 +299,15 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	case full:
 		a.variants[set] = p.other(a.variants[set]) // never the same twice in a row
 	}
-	lines := linesFull
-	switch {
-	case p.t.Cold || sets > 1:
-		lines = linesCold
-	case !full:
-		lines = linesSparse
-	}
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
+		lines := linesFull
+		switch {
+		case p.t.Cold || sets > 1:
+			lines = linesCold
+		case !full:
+			lines = min(max(linesSparse, r.Bytes/sparseBytes), mostSparse)
+		}
 		to := a.buffer(p.w, set, j)
 		if full || r.Mode == InOut {
 			much = true
@@ -398,16 +400,18 @@ func (p *planner) call(of stretchOf, sets []int) {
 	}
 }
 
-// betweenCalls changes one word of an input and damages one of an output.
+// betweenCalls changes one word of each input and damages one of an output. If an input stayed as it was, what a candidate prepares of
+// it could be kept.
 func (p *planner) betweenCalls(of stretchOf, set int) {
 	a := &p.w.arena
-	if of.variant < 0 && len(p.inputs) > 0 && len(p.w.pool) > 1 {
-		j := p.inputs[p.rng.IntN(len(p.inputs))]
-		bytes := p.w.regions[j].Bytes
-		c := change{buffer: j, size: min(p.w.regions[j].unit(wordBytes), bytes)}
-		c.at = p.rng.IntN(bytes/c.size) * c.size
-		c.from = unsafe.Add(p.w.variant(p.other(a.variants[set]), j), c.at)
-		p.give(a.buffer(p.w, set, j), c)
+	if of.variant < 0 && len(p.w.pool) > 1 {
+		for _, j := range p.inputs {
+			bytes := p.w.regions[j].Bytes
+			c := change{buffer: j, size: min(p.w.regions[j].unit(wordBytes), bytes)}
+			c.at = p.rng.IntN(bytes/c.size) * c.size
+			c.from = unsafe.Add(p.w.variant(p.other(a.variants[set]), j), c.at)
+			p.give(a.buffer(p.w, set, j), c)
+		}
 	}
 	if len(p.outputs) > 0 {
 		j := p.outputs[p.rng.IntN(len(p.outputs))]
@@ -440,7 +444,8 @@ func (p *planner) keep(slot, set int) {
 func (p *plan) result(run *harnessRun, out []stretch) reply {
 	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
 	calls := make([]int, p.samples)
-	var long, short, whole, anew group
+	var long, short []lasting
+	var whole, anew group
 	most := 1
 	for _, of := range p.of {
 		if of.sample >= 0 {
@@ -455,15 +460,15 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		case of.sample < 0:
 			switch {
 			case of.anew:
-				anew.add(each, of.calls)
+				anew.add(each)
 			case i > 0 && of.variant >= 0:
-				whole.add(each, of.calls)
+				whole.add(each)
 			}
 			continue
 		case of.calls <= (most+7)/8 && most > 1:
-			short.add(each, of.calls)
+			short = append(short, lasting{took, of.calls})
 		case of.calls > most/2:
-			long.add(each, of.calls)
+			long = append(long, lasting{took, of.calls})
 		}
 		r.Seconds[of.sample] += took
 		calls[of.sample] += of.calls
@@ -471,34 +476,55 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 	for i, n := range calls {
 		r.Seconds[i] = max(r.Seconds[i]/float64(n), leastSeconds)
 	}
-	if len(long.each) >= 3 && len(short.each) >= 3 {
-		r.Long, r.LongCalls = long.median()
-		r.Short, r.ShortCalls = short.median()
+	if len(long) >= 3 && len(short) >= 3 {
+		r.First, r.Each = firstAndEach(short, long)
 	}
-	if r.Whole, _ = whole.median(); len(anew.each) > 0 {
-		r.Whole, _ = anew.median() // a candidate may know the variants
+	if r.Whole = whole.median(); len(anew.each) > 0 {
+		r.Whole = anew.median() // a candidate may know the variants
 	}
 	return r
 }
 
-// group collects the times of stretches of about the same length.
+// lasting is a stretch: the seconds that it took, and its calls.
+type lasting struct {
+	seconds float64
+	calls   int
+}
+
+// firstAndEach returns how many seconds the first call of a stretch takes, and each call after it: the medians that fit one another, the
+// first by short stretches and the others by long ones.
+func firstAndEach(short, long []lasting) (first, each float64) {
+	const rounds = 4 // each brings them nearer by the ratio of the lengths
+	times := make([]float64, 0, max(len(short), len(long)))
+	of := func(all []lasting, seconds func(s lasting) float64) float64 {
+		times = times[:0]
+		for _, s := range all {
+			times = append(times, seconds(s))
+		}
+		slices.Sort(times)
+		return max(times[len(times)/2], 0)
+	}
+	for range rounds {
+		first = of(short, func(s lasting) float64 { return s.seconds - float64(s.calls-1)*each })
+		each = of(long, func(s lasting) float64 { return (s.seconds - first) / float64(max(s.calls-1, 1)) })
+	}
+	return first, each
+}
+
+// group collects the times of stretches of one kind.
 type group struct {
-	each  []float64 // seconds a call
-	calls int       // of all together
+	each []float64 // seconds a call
 }
 
-func (g *group) add(each float64, calls int) {
-	g.each = append(g.each, each)
-	g.calls += calls
-}
+func (g *group) add(each float64) { g.each = append(g.each, each) }
 
-// median returns the median time, 0 where there is none, and the mean number of calls in a stretch.
-func (g *group) median() (seconds, calls float64) {
+// median returns the median time, 0 where there is none.
+func (g *group) median() float64 {
 	if len(g.each) == 0 {
-		return 0, 0
+		return 0
 	}
 	slices.Sort(g.each)
-	return max(g.each[len(g.each)/2], 0), float64(g.calls) / float64(len(g.each))
+	return max(g.each[len(g.each)/2], 0)
 }
 
 // leastSeconds stands for a call that is too short to be distinguished from reading the clock.

@@ -121,12 +121,9 @@ type reply struct {
 	Spent     float64   `json:",omitempty"` // seconds, of Sample from its start to its end, of Call in the candidate
 	// The rest belongs to Sample, in seconds.
 	Timed float64 `json:",omitempty"` // the part of it spent in calls
-	Long  float64 `json:",omitempty"` // per call, the median of these stretches; 0 where there are few
-	Short float64 `json:",omitempty"`
-	Whole float64 `json:",omitempty"`
-	// LongCalls and ShortCalls are the mean numbers of calls in these stretches.
-	LongCalls  float64 `json:",omitempty"`
-	ShortCalls float64 `json:",omitempty"`
+	First float64 `json:",omitempty"` // the first call of a stretch; 0 where there are too few stretches
+	Each  float64 `json:",omitempty"` // each other call of a stretch
+	Whole float64 `json:",omitempty"` // a call on wholly new inputs
 	// Bytes and Stretches count the work outside of calls.
 	Bytes     int          `json:",omitempty"`
 	Stretches int          `json:",omitempty"`

@@ -79,7 +79,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
 		}
 		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
-			out := Timing{Seconds: r.Seconds, Long: r.Long, Short: r.Short, Whole: r.Whole, LongCalls: r.LongCalls, ShortCalls: r.ShortCalls, Window: max(t.Window, 1)}
+			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1)}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
