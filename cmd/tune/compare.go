@@ -38,10 +38,11 @@ as they are. So if both were measured beside the same baseline, compare takes th
 The shapes must be the same. --shape builds both at one shape, whatever they were tuned for; --recorded shows both as they are.
 
 With --fail-over 5% the exit code is 1 if B is proven to cost over 5 % more than A: if the near end of the interval is beyond
-that. What is not proven, or could not be measured well enough, does not fail, and compare says so.
+that. If the two could not be compared well enough to tell, the exit code is 4, as with tune guard: a test does not pass what it
+could not tell.
 
 Exit codes: 0 compared; 1 B is slower than --fail-over allows, or A or B is wrong, or cannot be read or built; 2 wrong usage, or the
-two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
+two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 interrupted.` + aboutConsent,
 		Example: `  tune compare runs/gemm-f32-20260102-150405-1 runs/gemm-f32-20260103-101500-1
   tune compare runs/before runs/after --fail-over 5%
   tune compare old/best.json new/best.json --recorded --json
@@ -50,7 +51,7 @@ two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
 	}
 	var with compareFlags
 	c.Flags().BoolVar(&with.recorded, "recorded", false, "compare what the files say, and build and run nothing")
-	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%")
+	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%, and with 4 if that cannot be told")
 	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	c.Flags().StringVar(&with.shape, "shape", "", "build both at this `shape` of the kernel, name=value,…")
 	c.Flags().StringVarP(&with.config, "config", "c", "", "build both with your own kernel in this YAML `file`")
@@ -85,13 +86,29 @@ two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
 		} else {
 			err = a.printComparison(result, slack)
 		}
-		if err == nil && failed {
-			_, least := result.Slowdown()
-			err = &exitError{exitFailed, fmt.Errorf("%s costs at least %s more than %s: --fail-over allows %s", result.B.Name, percent(least), result.A.Name, percent(*slack))}
+		if err != nil || slack == nil {
+			return err
 		}
-		return err
+		return failOver(result, *slack)
 	}
 	return c
+}
+
+// failOver turns a comparison into the exit code of --fail-over.
+func failOver(c *tune.Comparison, slack float64) error {
+	switch {
+	case c.Regressed(slack):
+		_, least := c.Slowdown()
+		return &exitError{exitFailed, fmt.Errorf("%s costs at least %s more than %s: --fail-over allows %s", c.B.Name, percent(least), c.A.Name, percent(slack))}
+	case untold(c):
+		return &exitError{exitUnsure, fmt.Errorf("--fail-over: it cannot be told whether %s costs over %s more than %s: the verdict above says what helps", c.B.Name, percent(slack), c.A.Name)}
+	}
+	return nil
+}
+
+// untold reports whether a comparison does not tell which side is faster, nor that they are alike.
+func untold(c *tune.Comparison) bool {
+	return c.Verdict() == tune.Undecided || c.Verdict() == tune.NotCompared
 }
 
 // compareFlags are the flags of a comparison.
@@ -238,9 +255,7 @@ func (a *app) printComparison(c *tune.Comparison, slack *float64) error {
 	printCosts(a, c)
 	fmt.Fprintf(w, "verdict   %s\n", comparedWords(c))
 	switch {
-	case slack == nil || c.Regressed(*slack):
-	case c.Verdict() == tune.Undecided || c.Verdict() == tune.NotCompared:
-		fmt.Fprintf(w, "fail-over passed, but only because nothing is proven: whether B costs over %s more is not known\n", percent(*slack))
+	case slack == nil || c.Regressed(*slack) || untold(c):
 	default:
 		fmt.Fprintf(w, "fail-over passed: it is not proven that B costs over %s more\n", percent(*slack))
 	}
@@ -344,7 +359,7 @@ func comparedWords(c *tune.Comparison) string {
 		}
 		return "no measurable difference"
 	case tune.NotCompared:
-		return "not compared: the costs are of different shapes"
+		return "not compared: the costs are of different shapes; --shape, without --recorded, measures both at one"
 	}
 	switch {
 	case c.Recorded:
