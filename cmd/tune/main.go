@@ -53,7 +53,7 @@
 //	1    tune failed, or the check failed, or B is slower than tune compare --fail-over allows, or what tune guard guards is slower
 //	2    usage: a wrong command, flag, key, type or unit, an unknown kernel, or a kernel's file that is not there
 //	3    no valid candidate was found
-//	4    tune guard cannot tell in the time given
+//	4    tune guard, or tune compare --fail-over, cannot tell
 //	130  interrupted; the best so far is exported, and the run can be resumed
 package main
 

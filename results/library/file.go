@@ -35,6 +35,7 @@ type File struct {
 
 // Task is a kernel with the shapes that programs call it with. It becomes one function of the library.
 type Task struct {
+	// Kernel is the name of one of tune's kernels, or the file of a kernel of the user's, beside the file of the library.
 	Kernel string `yaml:"kernel"`
 	// Function is the name of the function after the library's; the kernel's name where it is missing.
 	Function string `yaml:"function"`
@@ -185,7 +186,7 @@ func (f *File) check() error {
 		}
 		t := &f.Tasks[i]
 		if t.Function == "" {
-			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.Kernel)
+			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.baseName())
 		}
 		at := []any{"tasks", i, "function"}
 		if !named.MatchString(t.Function) {
@@ -200,6 +201,18 @@ func (f *File) check() error {
 		return f.checkBLAS()
 	}
 	return nil
+}
+
+// Own reports whether the kernel is in a file of the user's.
+func (t Task) Own() bool { return strings.HasSuffix(t.Kernel, ".yaml") || strings.HasSuffix(t.Kernel, ".yml") }
+
+// baseName is the name of the kernel, or of its file without what says that it is one.
+func (t Task) baseName() string {
+	if !t.Own() {
+		return t.Kernel
+	}
+	name := filepath.Base(t.Kernel)
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // checkBLAS returns an error where the tasks are not those that a BLAS is made of: nn and nt, of any shape.
@@ -234,7 +247,7 @@ func (f *File) checkTask(i int) error {
 	t := f.Tasks[i]
 	at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
 	if t.Kernel == "" {
-		return f.fault(at("kernel"), "it is missing: want the name of a kernel, as 'tune list' has them")
+		return f.fault(at("kernel"), "it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own")
 	}
 	if len(t.Shapes) == 0 && t.Log == "" && len(t.Ranges) == 0 {
 		return f.fault(at(), "it has no shapes: want shapes, log or ranges")
@@ -339,10 +352,10 @@ func readLog(path string) ([]called, error) {
 	return out, nil
 }
 
-// logPath returns the path of a task's log, which is relative to the file of the library.
-func (f *File) logPath(t Task) string {
-	if filepath.IsAbs(t.Log) {
-		return t.Log
+// beside returns the path of a file that is named relative to the file of the library.
+func (f *File) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.Join(filepath.Dir(f.path), t.Log)
+	return filepath.Join(filepath.Dir(f.path), path)
 }

@@ -17,10 +17,10 @@ import (
 	"tune/kernels/native"
 )
 
-func find(t *testing.T) func(string) (kernels.Kernel, error) {
+func find(t *testing.T) Kernels {
 	t.Helper()
 	table := kernels.Table{gemm.Kernel{Host: native.NewHost(native.HostOptions{})}}
-	return table.Lookup
+	return Kernels{Lookup: table.Lookup}
 }
 
 // planOf makes the plan of a file with the given text.
