@@ -374,7 +374,7 @@ func (l *linkedSpec) takes(p space.Point) (string, error) {
 		if text == "" {
 			continue
 		}
-		if !p.Has(parameter.Name) {
+		if !p.Active(parameter.Name) {
 			text, may = "not ("+text+")", true
 		}
 		if err := add(text, "the condition of parameter "+parameter.Name, may); err != nil {
