@@ -78,6 +78,7 @@ type Tolerance struct {
 
 // Linker is implemented by a Spec whose code can be called at any shape.
 type Linker interface {
+	// Linkage is the zero Linkage where the code of this spec cannot be called at any shape.
 	Linkage() Linkage
 	// Linked returns a spec with the same points and cases, whose code takes the dimensions of the linkage. Those beyond the fields
 	// of the shape need not be dense.
@@ -88,7 +89,7 @@ type Linker interface {
 // programs cannot call at any shape.
 func (p *Problem) Linked() (linked *Problem, l Linkage, ok bool, err error) {
 	linker, ok := p.spec.(Linker)
-	if !ok {
+	if !ok || linker.Linkage().About == "" {
 		return nil, Linkage{}, false, nil
 	}
 	made, err := New(linker.Linked(), Options{Host: p.host, Limits: p.limits, CompileTime: p.compileTime})

@@ -24,8 +24,8 @@ import (
 type Beside struct {
 	// File says which shapes there are. Those drawn from its ranges with Seed are measured, and of a log those that a library holds out;
 	// of listed shapes all.
-	File    *File
-	Dir     string // of the library
+	File *File
+	Dir  string // of the library
 	Kernels
 	Seed    uint64 // another than that of the library, so that the shapes are others
 	Samples int    // shapes drawn for each function

@@ -204,7 +204,9 @@ func (f *File) check() error {
 }
 
 // Own reports whether the kernel is in a file of the user's.
-func (t Task) Own() bool { return strings.HasSuffix(t.Kernel, ".yaml") || strings.HasSuffix(t.Kernel, ".yml") }
+func (t Task) Own() bool {
+	return strings.HasSuffix(t.Kernel, ".yaml") || strings.HasSuffix(t.Kernel, ".yml")
+}
 
 // baseName is the name of the kernel, or of its file without what says that it is one.
 func (t Task) baseName() string {

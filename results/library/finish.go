@@ -85,11 +85,11 @@ type Certificate struct {
 
 // RuleResult is the regret of a rule at held-out shapes.
 type RuleResult struct {
-	Rule     string  `json:"rule"`
-	Variants int     `json:"variants"` // that it used there
-	Mean     Share   `json:"mean"`
-	P95      Share   `json:"p95"`
-	Worst    Share   `json:"worst"`
+	Rule     string `json:"rule"`
+	Variants int    `json:"variants"` // that it used there
+	Mean     Share  `json:"mean"`
+	P95      Share  `json:"p95"`
+	Worst    Share  `json:"worst"`
 }
 
 // Share is a regret. It is infinite where a choice does not run at a shape, which JSON says as null.

@@ -66,11 +66,11 @@ func openLinked(k kernels.Kernel, fixed, called string) (*native.Problem, native
 	}
 	one, ok := opened.Problem.(linkable)
 	if !ok {
-		return nil, native.Linkage{}, &UnlinkableError{k.Info().Name}
+		return nil, native.Linkage{}, &UnlinkableError{k.Info().Name, fixed}
 	}
 	p, l, ok, err := one.Linked()
 	if err == nil && !ok {
-		err = &UnlinkableError{k.Info().Name}
+		err = &UnlinkableError{k.Info().Name, fixed}
 	}
 	return p, l, err
 }

@@ -77,10 +77,14 @@ func (t TaskPlan) Called(fields []int64) string {
 }
 
 // UnlinkableError says that programs cannot call the code of a kernel at any shape, so that no library can be made of it.
-type UnlinkableError struct{ Kernel string }
+type UnlinkableError struct{ Kernel, Fixed string }
 
 func (e *UnlinkableError) Error() string {
-	return fmt.Sprintf("kernel %s has no function that can be called at any shape: a library can be made of gemm-f32, elementwise-f32 and your own in C", e.Kernel)
+	with := ""
+	if e.Fixed != "" {
+		with = " with " + e.Fixed
+	}
+	return fmt.Sprintf("kernel %s%s has no function that can be called at any shape: a library can be made of gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C", e.Kernel, with)
 }
 
 // Plan draws the shapes of every task, and chooses the representatives.
