@@ -15,12 +15,21 @@ import (
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
+	"tune/kernels/rowwise"
+	"tune/kernels/user"
 )
 
 func find(t *testing.T) Kernels {
 	t.Helper()
-	table := kernels.Table{gemm.Kernel{Host: native.NewHost(native.HostOptions{})}}
-	return Kernels{Lookup: table.Lookup}
+	host := native.NewHost(native.HostOptions{})
+	table := kernels.Table{gemm.Kernel{Host: host}, rowwise.Kernel{Host: host}}
+	return Kernels{Lookup: table.Lookup, Load: func(path string) (kernels.Kernel, error) {
+		k, err := user.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		return k.On(host), nil
+	}}
 }
 
 // planOf makes the plan of a file with the given text.
@@ -86,6 +95,7 @@ func TestFileFaults(t *testing.T) {
 		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                                        `tasks[0].log: a log has numbers of calls`,
 		task("log: bad.csv"):                                                                            `bad.csv:2: count: "-1": want a number above 0`,
 		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                 `lib.yaml:3: tasks[0].kernel: `,
+		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 1, cols: 2}]}\n":   `lib.yaml:3: tasks[0].kernel: kernel rowwise with op=rope has no function that can be called at any shape: a library can be made of `,
 		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing`,
 		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
@@ -408,5 +418,78 @@ func TestRatios(t *testing.T) {
 	}
 	if got := PeersInOrder(BesideResult{Peers: got}); !slices.Equal(got, []string{"x", "y", "best"}) {
 		t.Errorf("in the order %v", got)
+	}
+}
+
+// TestOwnPlan: a kernel of a user is planned by the fields that its function takes. Shapes that it does not have are drawn again.
+func TestOwnPlan(t *testing.T) {
+	const kernel = `
+kernel: {name: mine, shape: {n: 8, m: 8, deep: 1}}
+space:
+  parameters: [{name: STEP, type: pow2, from: 1, to: 8}]
+  constraints: [n % 2 == 0, STEP <= n]
+source:
+  text: "void one(float *x, int n, int m) { for (int i = 0; i < n * m; i++) x[i] = STEP - STEP + 1; }"
+  language: c
+  function: one
+  vary: false
+  arguments: [{name: x, type: float, length: n * m, access: write}, {name: n, type: int, value: n}, {name: m, type: int, value: m}]
+  reference: {function: one}
+  flags: [-O1]
+`
+	file := func(more string) string { return "name: lib\ntasks:\n  - kernel: mine.yaml\n    " + more + "\n" }
+	p, err := planOf(t, file("fixed: {deep: 1}\n    samples: 30\n    ranges: {n: {from: 1, to: 99}, m: {from: 2, to: 3}}"), "mine.yaml", kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := p.Tasks[0]
+	if task.Kernel != "mine" || !task.Own || task.Function != "mine" || !slices.Equal(task.Fields, []string{"n", "m"}) || p.own["mine"] == nil {
+		t.Errorf("the plan is %+v", task)
+	}
+	for _, s := range append(slices.Clone(task.Training), task.HeldOut...) {
+		if s.Fields[0]%2 != 0 {
+			t.Errorf("the shape %v is one that the kernel does not have", s.Fields)
+		}
+	}
+	for more, want := range map[string]string{
+		"shapes: [{n: 2, m: 2}]": `lib.yaml:3: tasks[0].fixed: deep is missing: all calls of a library share it, because no argument of the function carries it. Give its value, as in fixed: {deep: 64}`,
+		"fixed: {deep: 1}\n    ranges: {n: {from: 3, to: 3}, m: {from: 1, to: 2}}": `lib.yaml:5: tasks[0].ranges: of 20 shapes that were drawn one after another, the kernel has none; of the last: `,
+		"fixed: {deep: 1}\n    shapes: [{n: 3, m: 2}]":                             `lib.yaml:5: tasks[0].shapes: n=3,m=2: `,
+	} {
+		if _, err := planOf(t, file(more), "mine.yaml", kernel); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives\n%v\nwant\n%s", more, err, want)
+		}
+	}
+	if _, err := planOf(t, file("shapes: [{n: 2}]")); err == nil || !strings.Contains(err.Error(), "there is no file") {
+		t.Error(err)
+	}
+}
+
+// TestOutside: where no variant takes a shape, the plain form runs, and no regret is known. A choice that does not take a shape has none
+// either.
+func TestOutside(t *testing.T) {
+	one := measuredTask()
+	one.measured[0].Costs, one.measured[0].Outside = nil, []string{"m1", "m100"}
+	one.measured[1].Costs, one.measured[1].Outside = one.measured[1].Costs[:1], []string{"m100"}
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.matrix.Shapes) != 3 || s.matrix.Costs[0][1] != choice.Missing || s.matrix.Costs[0][0] == choice.Missing {
+		t.Errorf("the matrix is %+v", s.matrix)
+	}
+	r, err := s.report(1)
+	if err != nil || r.Plain != 1 || r.Measured != 4 || r.TreeRegret != 0 {
+		t.Errorf("the report is %+v: %v", r, err)
+	}
+	if text, err := json.Marshal(RuleResult{Mean: Share(math.Inf(1)), P95: 0.5}); err != nil || !strings.Contains(string(text), `"mean":null,"p95":0.5`) {
+		t.Errorf("%s: %v", text, err)
+	}
+	var back RuleResult
+	if err := json.Unmarshal([]byte(`{"mean":null,"p95":0.5}`), &back); err != nil || !math.IsInf(float64(back.Mean), 1) || back.P95 != 0.5 {
+		t.Errorf("%+v: %v", back, err)
+	}
+	if bestBeside(nil, plainName) != "" || bestBeside([]measured{{Variant: "a", Cost: 3}}, plainName) != "a" {
+		t.Error("the plain form is not held against the best variant")
 	}
 }

@@ -89,7 +89,7 @@ func (e *UnlinkableError) Error() string {
 
 // Plan draws the shapes of every task, and chooses the representatives.
 func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
-	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine, BLAS: f.BLAS, own: map[string]kernels.Kernel{}}
+	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine, BLAS: f.BLAS}
 	if f.Seed != nil {
 		p.Seed = *f.Seed
 	}
@@ -103,6 +103,9 @@ func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
 			return nil, err
 		}
 		if t.Own {
+			if p.own == nil {
+				p.own = map[string]kernels.Kernel{}
+			}
 			p.own[t.Function] = k
 		}
 		p.Tasks = append(p.Tasks, *t)
@@ -237,9 +240,13 @@ func (p *planner) shapes(seed uint64) error {
 	if n := len(p.plan.Training); n > 0 { // what is listed and what is drawn count alike, in all
 		weight = totalWeight(p.plan.Training) / float64(samples)
 	}
-	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "training shapes of "+t.Function))), samples, weight, func(f []int64, w float64) { add(&p.plan.Training, f, w) })
-	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "held-out shapes of "+t.Function))), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
-	return nil
+	stream := func(what string) *rand.Rand {
+		return rand.New(rand.NewPCG(seed, kernels.Derive(seed, what+" shapes of "+t.Function)))
+	}
+	if err := p.draw(stream("training"), samples, weight, func(f []int64, w float64) { add(&p.plan.Training, f, w) }); err != nil {
+		return err
+	}
+	return p.draw(stream("held-out"), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
 }
 
 func totalWeight(shapes []PlannedShape) (sum float64) {
@@ -304,21 +311,40 @@ func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, 
 	return nil
 }
 
-// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer.
-func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) {
+// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer. A user's kernel may have no
+// point at some shapes, which are drawn again.
+func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) error {
+	const tries = 20
 	for range n {
-		fields := make([]int64, len(p.plan.Fields))
-		for i, name := range p.plan.Fields {
-			g := p.task.Ranges[name]
-			if g.Draw == "uniform" {
-				fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
-				continue
+		var fields []int64
+		var err error
+		for try := 0; try == 0 || err != nil && try < tries; try++ {
+			fields = p.drawn(r)
+			if p.plan.Own {
+				_, _, err = p.linked(p.plan.Called(fields))
 			}
-			v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
-			fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+		}
+		if err != nil {
+			return p.fault([]any{"ranges"}, "of %d shapes that were drawn one after another, the kernel has none; of the last: %v", tries, err)
 		}
 		add(fields, weight)
 	}
+	return nil
+}
+
+// drawn draws one shape.
+func (p *planner) drawn(r *rand.Rand) []int64 {
+	fields := make([]int64, len(p.plan.Fields))
+	for i, name := range p.plan.Fields {
+		g := p.task.Ranges[name]
+		if g.Draw == "uniform" {
+			fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
+			continue
+		}
+		v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
+		fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+	}
+	return fields
 }
 
 // represent chooses the training shapes that are searched. They are the medoids of the shapes in the logarithms of the fields and of
