@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -390,12 +391,13 @@ func (m *maker) write(all []*settled, report *Report) error {
 		}
 	}
 	made[manifestName] = append(text, '\n')
-	for name, content := range made {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(made)), func(name string) bool { return name == manifestName })
+	for _, name := range append(names, manifestName) { // where the manifest is, the rest is
 		path := filepath.Join(m.Dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := files.Write(path, content); err != nil {
+		if err := files.Write(path, made[name]); err != nil {
 			return err
 		}
 	}
