@@ -117,13 +117,6 @@ func IsFile(path string) bool {
 // unknownField matches what the YAML package says of a field that a struct does not have.
 var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
 
-// known are the fields of the mappings, by the names of their types.
-var known = map[string][]string{
-	"File":  {"name", "seed", "tasks", "blas"},
-	"Task":  {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
-	"Range": {"from", "to", "draw"},
-}
-
 // decodeFault words the first error of decoding.
 func decodeFault(err error) string {
 	var many *yaml.TypeError
@@ -133,9 +126,10 @@ func decodeFault(err error) string {
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
 	if m := unknownField.FindStringSubmatch(text); m != nil {
-		hint := space.DidYouMean(m[1], known[m[2]])
+		names := objects[m[2]].names()
+		hint := space.DidYouMean(m[1], names)
 		if hint == "" {
-			hint = ": want one of " + strings.Join(known[m[2]], ", ")
+			hint = ": want one of " + strings.Join(names, ", ")
 		}
 		line, _, _ := strings.Cut(text, ":")
 		return fmt.Sprintf("%s: there is no field %q%s", line, m[1], hint)
@@ -170,7 +164,7 @@ func (f *File) fault(path []any, format string, args ...any) error {
 }
 
 // named matches the names of libraries and functions, which become names in C.
-var named = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+var named = regexp.MustCompile(namePattern)
 
 func (f *File) check() error {
 	switch {
@@ -257,12 +251,10 @@ func (f *File) checkTask(i int) error {
 	if t.Weight != nil && !(*t.Weight > 0) {
 		return f.fault(at("weight"), "%g: want more than 0", *t.Weight)
 	}
-	for field, limit := range map[string]struct {
-		value       *int
-		least, most int
-	}{"samples": {t.Samples, 1, mostShapes}, "held_out": {t.HeldOut, 0, mostShapes}, "representatives": {t.Representatives, 1, mostShapes}, "variants": {t.Variants, 1, mostVariants}} {
-		if limit.value != nil && (*limit.value < limit.least || *limit.value > limit.most) {
-			return f.fault(at(field), "%d: want %d to %d", *limit.value, limit.least, limit.most)
+	values := map[string]*int{"samples": t.Samples, "held_out": t.HeldOut, "representatives": t.Representatives, "variants": t.Variants}
+	for _, field := range taskObject {
+		if value := values[field.name]; value != nil && (*value < field.least || *value > field.most) {
+			return f.fault(at(field.name), "%d: want %d to %d", *value, field.least, field.most)
 		}
 	}
 	if _, err := t.tolerated(); err != nil {
@@ -278,8 +270,8 @@ func (f *File) checkTask(i int) error {
 		switch {
 		case r.From < 1 || r.To < r.From:
 			return f.fault(at("ranges", name), "from %d to %d: want 1 or more, and from no larger than to", r.From, r.To)
-		case r.Draw != "" && r.Draw != "log" && r.Draw != "uniform":
-			return f.fault(at("ranges", name, "draw"), "%q: want log or uniform%s", r.Draw, space.DidYouMean(r.Draw, []string{"log", "uniform"}))
+		case r.Draw != "" && !slices.Contains(draws, r.Draw):
+			return f.fault(at("ranges", name, "draw"), "%q: want %s%s", r.Draw, strings.Join(draws, " or "), space.DidYouMean(r.Draw, draws))
 		}
 	}
 	return nil

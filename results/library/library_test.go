@@ -2,6 +2,7 @@ package library
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -491,5 +492,36 @@ func TestOutside(t *testing.T) {
 	}
 	if bestBeside(nil, plainName) != "" || bestBeside([]measured{{Variant: "a", Cost: 3}}, plainName) != "a" {
 		t.Error("the plain form is not held against the best variant")
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/library.schema.json")
+
+// TestSchema compares the published schema with the tables, and the tables with what the reader decodes.
+func TestSchema(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "library.schema.json")
+	if *update {
+		if err := os.WriteFile(path, Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(Schema()) {
+		t.Error("docs/library.schema.json is not what the tables say: run go test ./results/library -run Schema -update")
+	}
+	for name, kind := range map[string]reflect.Type{"File": reflect.TypeFor[File](), "Task": reflect.TypeFor[Task](), "Range": reflect.TypeFor[Range]()} {
+		var tags []string
+		for i := range kind.NumField() {
+			if tag := kind.Field(i).Tag.Get("yaml"); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+		slices.Sort(tags)
+		if want := slices.Sorted(slices.Values(objects[name].names())); !slices.Equal(tags, want) {
+			t.Errorf("%s reads %v, and the table has %v", name, tags, want)
+		}
 	}
 }
