@@ -19,13 +19,14 @@ import (
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/results"
+	"tune/results/library"
 	"tune/space"
 )
 
 func (a *app) compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Compare the results of two runs of a kernel",
+		Short: "Compare the results of two runs of a kernel, or two libraries",
 		Long: `compare shows how two schedules of one kernel differ, and which of them is faster. A and B are run directories or schedules
 (best.json). It prints in what the two differ: the version of the kernel, the machine, the compiler, the version of tune, and the
 parameters of their points. Then it builds both here, checks both on fresh inputs, and measures them in turns, in new processes. Where
@@ -34,6 +35,10 @@ one file.
 
 With --recorded nothing is built or run, and the numbers are those in the files. Costs from different moments cannot be compared
 as they are. So if both were measured beside the same baseline, compare takes the ratios to that.
+
+A and B may also be two libraries of tune library. They are compared at all shapes of both, with what each chooses there: what the
+choices cost, and at which shapes B is slower. A regression is measured again, and that counts. --limit is then that of one shape, 5s
+by default.
 
 The shapes must be the same. --shape builds both at one shape, whatever they were tuned for; --recorded shows both as they are.
 
@@ -47,7 +52,7 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
   tune compare runs/before runs/after --fail-over 5%
   tune compare old/best.json new/best.json --recorded --json
   tune compare runs/small runs/large --shape m=512,n=512,k=512 --limit 2m`,
-		Args: exactly(2, "two run directories or schedules"),
+		Args: exactly(2, "two run directories, schedules or libraries"),
 	}
 	var with compareFlags
 	c.Flags().BoolVar(&with.recorded, "recorded", false, "compare what the files say, and build and run nothing")
@@ -72,6 +77,17 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 		}
 		if with.recorded && *yes {
 			return usage(errors.New("--yes has no effect with --recorded, because nothing is run: leave it out"))
+		}
+		if library.IsLibrary(args[0]) || library.IsLibrary(args[1]) {
+			for _, flag := range []string{"shape", "config", "data"} {
+				if c.Flags().Changed(flag) {
+					return usage(fmt.Errorf("--%s is for runs and schedules, and %s is a library: leave it out", flag, args[0]))
+				}
+			}
+			if !c.Flags().Changed("limit") {
+				o.Limit = libraryShapeLimit
+			}
+			return a.compareLibraries(c.Context(), args, librariesCompared{recorded: with.recorded, yes: *yes, asJSON: *asJSON, quiet: *quiet, slack: slack, limit: o.Limit})
 		}
 		n := newNotice(a, *quiet)
 		o.Observe = n.comparing

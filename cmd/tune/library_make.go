@@ -41,9 +41,9 @@ measures more shapes. The budget counts from the start, over all sittings.
 With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
 another one call it by LD_PRELOAD. Its functions are nn and nt.
 
-Kernels that can be called at any shape: gemm-f32, elementwise-f32, and your own in C. A task names yours by its file, such as
-kernel: mine.yaml. Sizes that the function takes as arguments are those that calls differ in, and others stand under fixed. What you
-compare results with becomes the plain form.` + aboutConsent,
+Kernels that can be called at any shape: gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C. A task names yours
+by its file, such as kernel: mine.yaml. Sizes that the function takes as arguments are those that calls differ in, and others stand
+under fixed. What you compare results with becomes the plain form.` + aboutConsent,
 		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
