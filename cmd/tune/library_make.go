@@ -127,7 +127,7 @@ func (a *app) libraryKernels(yes bool) (find library.Kernels, done func()) {
 		if k := found.Own(); k != nil {
 			return k, nil
 		}
-		return nil, fmt.Errorf("%s: it has no copy of a kernel of a user", dir)
+		return nil, fmt.Errorf("%s: it has no copy of a kernel of a user, which every run of one keeps: make the library again", dir)
 	}
 	return find, func() {
 		for _, k := range own {
