@@ -153,15 +153,22 @@ func (w cWriter) number(n *node) (string, error) {
 	case opPow:
 		return "", w.fail("a power of a field of the shape has no form in C: write a product")
 	}
-	kids := make([]string, len(n.kids))
+	kids, total := make([]string, len(n.kids)), 0
 	for i, kid := range n.kids {
 		var err error
 		if kids[i], err = w.number(kid); err != nil {
 			return "", err
 		}
+		total += len(kids[i])
+	}
+	if total > mostC {
+		return "", w.fail("it is too long in C: write it more shortly")
 	}
 	return w.operation(n, kids)
 }
+
+// mostC bounds the operands of an operation in C, of which some are written twice.
+const mostC = 4096
 
 // operation writes an operation on operands that are written already.
 func (w cWriter) operation(n *node, x []string) (string, error) {
@@ -171,6 +178,9 @@ func (w cWriter) operation(n *node, x []string) (string, error) {
 	case opAbs:
 		return fmt.Sprintf("(%[1]s < 0 ? -%[1]s : %[1]s)", x[0]), nil
 	case opMin, opMax:
+		if len(x) > 8 {
+			return "", w.fail("a library takes min and max of 8 values at most: write several in one another")
+		}
 		sign := map[op]string{opMin: "<", opMax: ">"}[n.op]
 		out := x[0]
 		for _, other := range x[1:] {

@@ -49,7 +49,7 @@ type Variant struct {
 var flag = regexp.MustCompile(`^-[A-Za-z0-9_=.,+-]+$`)
 
 // tuning matches flags of the machine that need no feature of it.
-var tuning = regexp.MustCompile(`^-m(no-.*|tune=.*|prefer-vector-width=.*|stackrealign|cmodel=.*|red-zone)$`)
+var tuning = regexp.MustCompile(`^-m(64|sse2?|fpmath=sse|no-.*|tune=.*|prefer-vector-width=.*|stackrealign|cmodel=.*|red-zone)$`)
 
 // check returns an error where the library cannot be written.
 func (l Library) check() error {

@@ -235,7 +235,7 @@ func (t *functionText) samples() []int64 {
 func (t *functionText) Locals() string {
 	var b strings.Builder
 	for i, d := range t.Dims {
-		fmt.Fprintf(&b, "\tconst int64_t %s = dims[%d];\n", d.Name, i)
+		fmt.Fprintf(&b, "\tconst int64_t %s = tune_dims[%d];\n", d.Name, i)
 	}
 	for _, d := range t.Dims {
 		fmt.Fprintf(&b, "\t(void)%s;\n", d.Name)

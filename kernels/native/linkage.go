@@ -28,7 +28,8 @@ type Linkage struct {
 	Plain Source
 	// Fixed are the fields of the shape that code is compiled for. All calls of a library share them.
 	Fixed []FixedField
-	// Foreign says that the code is not tune's own, so that it may define names beside tune_kernel: see Problem.Symbols.
+	// Foreign says that the code is not tune's own: it may define names beside tune_kernel (see Problem.Symbols), may want arrays that
+	// are aligned to 64 bytes, and may leave elements of results unwritten.
 	Foreign bool
 }
 
@@ -44,8 +45,8 @@ type Dim struct {
 	About string // "rows of A and C"
 	// Dense is the name of the dimension that this one equals where arrays are dense; "" for a field of the shape.
 	Dense string
-	// Least and Most bound the dimension, where Least is not 0: beyond them only the plain form is called, and nothing is promised.
-	// A Least of 0 stands for none of the two, and for empty arrays that are right.
+	// Least and Most bound the dimension, where Most is not 0: beyond them only the plain form is called, and nothing is promised.
+	// Without bounds empty arrays are right.
 	Least, Most int64
 }
 

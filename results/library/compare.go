@@ -183,7 +183,7 @@ func recorded(dir string) ([]*settled, error) {
 		if err := t.readVariants(); err != nil {
 			return nil, err
 		}
-		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
+		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName), false); err != nil {
 			return nil, err
 		}
 		s, err := t.settle(plan.Seed)
@@ -316,7 +316,7 @@ func (s *ComparedShape) measure(ctx context.Context, p *native.Problem, a, b bui
 	}
 	c := final.Comparisons[0]
 	if c.Err != nil {
-		return c.Err
+		return fmt.Errorf("B at %s: %w", s.Shape, c.Err)
 	}
 	s.Ratio, s.Low, s.High, s.Pairs, s.Unverified = c.Ratio, c.Low, c.High, c.Pairs, c.Unverified
 	s.A.Cost, s.B.Cost = c.Baseline, 0

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"tune/kernels/native"
 	"tune/kernels/rowwise"
 	"tune/kernels/user"
+	"tune/results/session"
+	"tune/space"
 )
 
 func find(t *testing.T) Kernels {
@@ -344,7 +347,13 @@ func TestTornMeasurements(t *testing.T) {
 		if err := os.WriteFile(path, text[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readMeasured(path)
+		if got, err := readMeasured(path, false); err != nil || len(got) != strings.Count(string(text[:cut]), "\n") {
+			t.Fatalf("cut at %d, and only read: %d measurements: %v", cut, len(got), err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != int64(cut) {
+			t.Fatalf("cut at %d: reading has changed the file: %v", cut, err)
+		}
+		got, err := readMeasured(path, true)
 		if want := strings.Count(string(text[:cut]), "\n"); err != nil || len(got) != want {
 			t.Fatalf("cut at %d: %d measurements, want %d: %v", cut, len(got), want, err)
 		}
@@ -353,7 +362,7 @@ func TestTornMeasurements(t *testing.T) {
 			if err := one.keep(whole[0]); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := readMeasured(path); err != nil || len(again) != len(got)+1 {
+			if again, err := readMeasured(path, true); err != nil || len(again) != len(got)+1 {
 				t.Fatalf("cut at %d, then written: %d measurements: %v", cut, len(again), err)
 			}
 		}
@@ -361,7 +370,7 @@ func TestTornMeasurements(t *testing.T) {
 	if err := os.WriteFile(path, append([]byte("{\n"), text...), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readMeasured(path); err == nil || !strings.Contains(err.Error(), "measured.jsonl: line 1: ") {
+	if _, err := readMeasured(path, true); err == nil || !strings.Contains(err.Error(), "measured.jsonl: line 1: ") {
 		t.Errorf("a damaged line: %v", err)
 	}
 }
@@ -525,3 +534,32 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestNeighbours: a search starts from the best points of the nearest shapes of its own task, whatever fields the shapes of others have.
+func TestNeighbours(t *testing.T) {
+	one := &task{TaskPlan: TaskPlan{Function: "f", Fields: []string{"m", "n"}, Training: []PlannedShape{{[]int64{4, 4}, 1}, {[]int64{5, 4}, 1}, {[]int64{90, 90}, 1}, {[]int64{8, 8}, 1}}}}
+	other := &task{TaskPlan: TaskPlan{Function: "g", Fields: []string{"n"}, Training: []PlannedShape{{[]int64{4}, 1}}}}
+	var all []*searched
+	for i, best := range []string{"", "a=1", "a=2", "a=3"} {
+		all = append(all, &searched{session.Sliced{Best: best}, one, i})
+	}
+	all = append([]*searched{{session.Sliced{Best: "a=0"}, other, 0}}, all...)
+	sp, err := space.New("", []space.Parameter{space.Range("a", 0, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := neighbours(all[1], all, spaceOnly{sp}); !slices.Equal(got, []string{"a=1", "a=3"}) {
+		t.Errorf("it starts from %v", got)
+	}
+	if got := neighbours(all[0], all, spaceOnly{sp}); !slices.Equal(got, []string{"a=0"}) {
+		t.Errorf("the other starts from %v", got)
+	}
+}
+
+// spaceOnly is a problem of which only the space is asked for.
+type spaceOnly struct{ space *space.Space }
+
+func (p spaceOnly) Space() *space.Space                                         { return p.space }
+func (spaceOnly) Presets() []kernels.Preset                                     { return nil }
+func (spaceOnly) Traits() kernels.Traits                                        { return kernels.Traits{} }
+func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }

@@ -457,8 +457,9 @@ func (t *task) keep(one measurement) error {
 	return err
 }
 
-// readMeasured reads the measurements of a task, and removes a last line that was cut off.
-func readMeasured(path string) (out []measurement, err error) {
+// readMeasured reads the measurements of a task. A last line that was cut off is left out, and removed with mend: who only reads must
+// not take it from a tune that is writing it.
+func readMeasured(path string, mend bool) (out []measurement, err error) {
 	text, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -468,6 +469,9 @@ func readMeasured(path string) (out []measurement, err error) {
 	}
 	for n := 1; len(text) > 0; n++ {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole && !mend {
+			return out, nil
+		}
 		if !whole {
 			info, err := os.Stat(path)
 			if err != nil {

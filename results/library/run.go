@@ -82,6 +82,7 @@ type maker struct {
 	before  float64 // those of them that do not count against the budget
 	tasks   []*task
 	machine results.Machine
+	locked  bool // it alone writes to the directory
 }
 
 // task is the state of a task.
@@ -140,6 +141,7 @@ func (m *maker) open() (release func(), err error) {
 			lock.Close()
 		}
 	}()
+	m.locked = true
 	if err = m.load(); err != nil {
 		return nil, err
 	}
@@ -162,7 +164,7 @@ func (m *maker) load() (err error) {
 		if err = t.readVariants(); err != nil {
 			return err
 		}
-		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
+		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName), m.locked); err != nil {
 			return err
 		}
 		for _, one := range t.measured {
@@ -400,13 +402,13 @@ func (m *maker) sliceSeconds(representatives int) float64 {
 // neighbours returns the best points of the nearest representatives that have been searched, as far as they are points here too.
 func neighbours(s *searched, all []*searched, p kernels.Problem) (keys []string) {
 	const most = 2
-	near := slices.Clone(all)
+	near := slices.DeleteFunc(slices.Clone(all), func(other *searched) bool { return other.task != s.task }) // whose fields are others
 	at := s.task.Training[s.shape].Fields
 	slices.SortStableFunc(near, func(a, b *searched) int {
 		return cmp.Compare(s.task.far(at, a.task.Training[a.shape].Fields), s.task.far(at, b.task.Training[b.shape].Fields))
 	})
 	for _, other := range near {
-		if other.task != s.task || other.Best == "" || len(keys) == most {
+		if other.Best == "" || len(keys) == most {
 			continue
 		}
 		if point, err := p.Space().ParsePartial(other.Best); err == nil && !slices.Contains(keys, point.Key()) {
