@@ -53,7 +53,7 @@ A ratio says how many times as fast the library is as another one. The row "best
 			return usage(err)
 		}
 		n := newNotice(a, *quiet)
-		b.Observe = n.library
+		b.Observe = n.tasks
 		results, err := b.Run(c.Context())
 		n.end()
 		if err != nil {

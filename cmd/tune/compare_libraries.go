@@ -36,7 +36,7 @@ func (a *app) compareLibraries(ctx context.Context, args []string, with librarie
 	defer done()
 	n := newNotice(a, with.quiet)
 	c, err := library.Compare(ctx, library.CompareOptions{
-		A: args[0], B: args[1], Kernels: find, Recorded: with.recorded, Limit: with.limit, Seeds: tune.FreshSeeds(2), Observe: n.library, Began: time.Now(),
+		A: args[0], B: args[1], Kernels: find, Recorded: with.recorded, Limit: with.limit, Seeds: tune.FreshSeeds(2), Observe: n.tasks, Began: time.Now(),
 	})
 	n.end()
 	if err != nil {

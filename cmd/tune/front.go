@@ -20,7 +20,7 @@ func (a *app) printFront(r *tune.Report) {
 	if !r.Goals.Several() {
 		return
 	}
-	fmt.Fprintf(a.stdout, "front     %s of which no other is better in all of %s\n", plain.Count(len(r.Front), "point"), plain.Line(r.Goals.String()))
+	fmt.Fprintf(a.stdout, "front     %s that no other point beats in %s\n", plain.Count(len(r.Front), "point"), plain.Line(r.Goals.String()))
 	if len(r.Front) == 0 {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"tune/kernels/user"
 	"tune/results"
 	"tune/results/library"
+	"tune/results/session"
 	"tune/space"
 )
 
@@ -92,7 +93,7 @@ under fixed. What you compare results with becomes the plain form.` + aboutConse
 			o.Jobs = runtime.NumCPU()
 		}
 		n := newNotice(a, *quiet)
-		o.Observe = n.library
+		o.Observe = n.tasks
 		report, err := library.Make(c.Context(), o)
 		n.end()
 		if errors.Is(err, context.Canceled) {
@@ -136,8 +137,8 @@ func (a *app) libraryKernels(yes bool) (find library.Kernels, done func()) {
 	}
 }
 
-// library shows how far a library is.
-func (n *notice) library(p library.Progress) {
+// tasks shows how far the work on several tasks is.
+func (n *notice) tasks(p session.Progress) {
 	text := p.Step
 	if p.Of > 0 {
 		text += fmt.Sprintf(" %d of %d", p.Done, p.Of)
@@ -232,7 +233,7 @@ func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, yes, as
 	n := newNotice(a, quiet)
 	n.brief = true
 	v, err := library.Verify(ctx, library.VerifyOptions{
-		Dir: dir, Kernels: find, Seeds: tune.FreshSeeds(checks), Observe: n.library,
+		Dir: dir, Kernels: find, Seeds: tune.FreshSeeds(checks), Observe: n.tasks,
 	})
 	n.end()
 	if _, other := errors.AsType[*library.MismatchError](err); other || kernels.AsRejection(err) != nil {

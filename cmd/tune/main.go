@@ -242,9 +242,9 @@ func (a *app) root() *cobra.Command {
 checked against a reference before its cost counts. The best is exported together with what is needed to verify and
 reproduce it. With flags and no command, tune does what 'tune run' does.
 
-Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml and the
-tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each setting with its source. Progress
-goes to standard error, results to standard output.
+Settings come from flags, then from the environment (TUNE_BUDGET=1h), then from --config, then from ./tune.yaml or, if it
+is the kernel, ./kernel.yaml, then from the tune.yaml in the user's config folder, then from the defaults. 'tune config' shows each
+setting with its source. Progress goes to standard error, results to standard output.
 
 Exit codes: 0 success, a candidate was found and verified or the check passed; 1 tune failed or the check failed, or
 B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards is slower; 2 wrong usage; 3 no valid candidate;

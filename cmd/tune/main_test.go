@@ -28,6 +28,7 @@ const gorace = "atexit_sleep_ms=0"
 
 // TestMain puts this binary on the path as tune, for scripts and for the tests that start processes.
 func TestMain(m *testing.M) {
+	tests := tidied{m, ""}
 	if filepath.Base(os.Args[0]) != "tune" {
 		for key := range variables(os.Environ()) {
 			os.Unsetenv(variable(key))
@@ -35,9 +36,25 @@ func TestMain(m *testing.M) {
 		for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 			os.Unsetenv(name)
 		}
+		var err error
+		if tests.data, err = os.MkdirTemp("", "tune-test-data-"); err != nil {
+			panic(err)
+		}
+		os.Setenv("XDG_DATA_HOME", tests.data)
 	}
 	os.Setenv("GORACE", gorace)
-	testscript.Main(m, map[string]func(){"tune": main})
+	testscript.Main(tests, map[string]func(){"tune": main})
+}
+
+// tidied runs the tests with a folder for data of their own, so that no run enters itself in the index of the user.
+type tidied struct {
+	*testing.M
+	data string
+}
+
+func (t tidied) Run() int {
+	defer os.RemoveAll(t.data)
+	return t.M.Run()
 }
 
 // TestScript runs the command line as users do. Beside testscript's own commands there are:

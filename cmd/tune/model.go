@@ -152,7 +152,7 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 // makeModel makes the library of a model.
 func (a *app) makeModel(ctx context.Context, o modellib.Options, f modelFlags) error {
 	n := newNotice(a, *f.quiet)
-	o.Observe = n.model
+	o.Observe = n.tasks
 	report, err := modellib.Make(ctx, o)
 	n.end()
 	if errors.Is(err, context.Canceled) {
@@ -169,16 +169,6 @@ func (a *app) makeModel(ctx context.Context, o modellib.Options, f modelFlags) e
 	}
 	_, err = fmt.Fprintf(a.stdout, "library  %s after %s: 'make -C %[1]s' builds it, '%[1]s/bench --tokens 32' runs the layers\n", report.Dir, space.Duration(report.Elapsed).Round(time.Second))
 	return err
-}
-
-// model shows how far the library of a model is.
-func (n *notice) model(p modellib.Progress) {
-	text := p.Step
-	if p.Of > 0 {
-		text += fmt.Sprintf(" %d of %d", p.Done, p.Of)
-	}
-	text += ": " + p.Text + " · " + p.Elapsed.Round(time.Second).String()
-	n.say(p.Step, text, event{Event: eventProgress, Phase: p.Step, Text: p.Text, Check: p.Done, Of: p.Of})
 }
 
 // listModel prints the kernels of a model.
@@ -214,7 +204,7 @@ func (a *app) listModel(plan *modellib.Plan, asJSON bool) error {
 func (a *app) verifyModel(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
 	n := newNotice(a, quiet)
 	n.brief = true
-	v, err := modellib.Verify(ctx, modellib.VerifyOptions{Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.model})
+	v, err := modellib.Verify(ctx, modellib.VerifyOptions{Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.tasks})
 	n.end()
 	if _, other := errors.AsType[*modellib.MismatchError](err); other || kernels.AsRejection(err) != nil {
 		return &exitError{exitFailed, fmt.Errorf("%w: verification failed", err)}

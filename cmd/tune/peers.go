@@ -49,7 +49,7 @@ func (a *app) fetchCommand() *cobra.Command {
 		Long: `fetch downloads the libraries of ggml, 11 MB, as version ` + peers.GGMLVersion + ` of the npm package @node-llama-cpp/linux-x64 ships them, for
 Linux on amd64. It checks the checksum of the package and keeps the libraries, 17 MB, in your cache, where tune finds them from
 any folder. The package comes from the registry that npm is configured for (npm_config_registry, or npm's own files), which is
-the public one otherwise. Nothing else that tune does uses a network.
+the public one otherwise. tune downloads nothing else.
 The package and ggml have the MIT licence.`,
 		Example: "  tune peers fetch\n  tune peers fetch --from linux-x64-" + peers.GGMLVersion + ".tgz",
 		Args:    noArgs,

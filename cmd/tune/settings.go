@@ -122,7 +122,7 @@ var settingTable = []setting{
 		}
 		return nil
 	}, false},
-	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on what a number of evaluations finds", "", func(s *settings, v string) (err error) {
+	{"jobs", "`number` of candidates evaluated at once (default: one for each core); no effect on what a number of evaluations finds, except in measured spaces, where it is the number of simulated workers", "", func(s *settings, v string) (err error) {
 		s.jobs, err = parseCount(v)
 		return err
 	}, false},

@@ -37,15 +37,10 @@ const maxThreads = 256
 
 // Problem makes the product of a shape on this machine. It fails where there is no C compiler.
 func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := k.Host.Machine()
-	if err != nil {
-		return nil, err
+	of := func(s kernels.Shape, m native.Machine) (*Spec, error) {
+		return NewSpec(m, s.Text("layout"), Dims{s.Int("m"), s.Int("n"), s.Int("k")}, s.Int("threads"))
 	}
-	spec, err := NewSpec(m, s.Text("layout"), Dims{s.Int("m"), s.Int("n"), s.Int("k")}, s.Int("threads"))
-	if err != nil {
-		return nil, err
-	}
-	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
+	return native.Open(k.Host, s, of, (*Spec).peers)
 }
 
 // peers returns the products of the named libraries, all of which have to be installed, or of all libraries.

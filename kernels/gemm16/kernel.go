@@ -65,15 +65,8 @@ func (k Kernel) Info() kernels.Info {
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
 func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := k.Host.Machine()
-	if err != nil {
-		return nil, err
-	}
-	spec, err := NewSpec(k.Type, s, m)
-	if err != nil {
-		return nil, err
-	}
-	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
+	of := func(s kernels.Shape, m native.Machine) (*Spec, error) { return NewSpec(k.Type, s, m) }
+	return native.Open(k.Host, s, of, (*Spec).peers)
 }
 
 // Fields returns the fields of a shape.

@@ -33,16 +33,27 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 		}
 		return nil
 	}
-	p.inputs(kernels.Derive(series.Seed, "inputs of a comparison"))
+	inputs := func() { p.inputs(kernels.Derive(series.Seed, "inputs of a comparison")) }
 	for i, c := range all {
 		err := guarded(func() error {
+			inputs()
 			if err := c.make(); err != nil {
 				return err
 			}
 			c.calibrate()
-			return nil
+			return c.keeps(series.Seed)
 		})
 		if err := fail(i, err); err != nil {
+			return kernels.Final{}, err
+		}
+	}
+	// All take their turns on the same inputs. A function may read them when it is made.
+	inputs()
+	for i, c := range all {
+		if s.Out(i) {
+			continue
+		}
+		if err := fail(i, guarded(c.make)); err != nil {
 			return kernels.Final{}, err
 		}
 	}

@@ -5,6 +5,10 @@
 // take turns in short samples, and the winner is confirmed against the baseline in random order, where each turn has made its
 // function anew (see packages kernels and kernels/native/timing).
 //
+// A function that keeps its result from one call to the next would win without working. So before a point scores, the inputs change
+// between calls, and calls on new ones are compared with calls on those that the function has seen (kept.go). What it keeps of a call of
+// less than some microseconds may go unnoticed, and without Inputs only what the made function keeps is seen.
+//
 // Nothing isolates the function: a panic costs only the point, but a goroutine of its own that panics, a fatal error of the
 // runtime, or a call that never returns is the end of the program.
 package gofunc

@@ -25,7 +25,7 @@ type Function struct {
 	Space   *space.Space // the choices; the default point is the baseline
 	// Make returns the function that is timed, for a point. What it does itself is not timed. It must be set.
 	Make func(p space.Point) func()
-	// Inputs fills the inputs of the function by a seed, and clears what an earlier point left in its outputs; it is not timed. nil
+	// Inputs fills the inputs of the function by a seed, and clears what an earlier call left in its outputs; it is not timed. nil
 	// means that they are the same in each check.
 	Inputs func(seed uint64)
 	// Reset comes before each call, for a function that changes its inputs; it is not timed. Each call is then timed alone, which is
@@ -139,6 +139,9 @@ func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
 	}
 	runtime.GC()
 	c.calibrate()
+	if err := c.keeps(0); err != nil {
+		return kernels.Score{}, err
+	}
 	sampling := timing.Sampling{Want: timing.Samples(c.perCall), Best: c.p.best, Long: c.perCall >= longCall}
 	sum, _, err := sampling.Run(func(n int) (samples []float64, err error) {
 		for range n {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -290,4 +293,142 @@ func TestValidate(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+}
+
+// TestKept: a function that has nothing to do in a repeated call does not score, however it keeps its result, and honest ones do that
+// look like it.
+func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures times")
+	}
+	data, out := make([]uint64, 64), uint64(0)
+	work := func() uint64 { // some 40 µs
+		x := uint64(1)
+		for range 400 {
+			for _, v := range data {
+				x = x*6364136223846793005 + v
+			}
+		}
+		return x
+	}
+	fill := func(seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		for i := range data {
+			data[i] = rng.Uint64()
+		}
+		out = 0
+	}
+	var (
+		known = map[[64]uint64]uint64{} // of all points
+		last  *[64]uint64
+		kept  uint64
+	)
+	for name, c := range map[string]struct {
+		make   func() func()
+		reason string // "" for an honest one
+	}{
+		"honest": {func() func() { return func() { out = work() } }, ""},
+		"a table made in the first call": {func() func() {
+			var table []uint64
+			return func() {
+				if table == nil {
+					for i := range 2000 {
+						table = append(table, uint64(i))
+					}
+				}
+				out = work() + table[1] - 1
+			}
+		}, ""},
+		"reads its inputs when it is made": {func() func() {
+			read := slices.Clone(data)
+			return func() {
+				x := uint64(1)
+				for range 400 {
+					for _, v := range read {
+						x = x*6364136223846793005 + v
+					}
+				}
+				out = x
+			}
+		}, ""},
+		"short": {func() func() { return func() { out = work1(data) } }, ""},
+		"once": {func() func() {
+			once := sync.OnceValue(work)
+			return func() { out = once() }
+		}, "on new inputs"},
+		"inputs packed once": {func() func() {
+			var once sync.Once
+			var packed []uint64
+			return func() {
+				once.Do(func() {
+					for range 150 {
+						packed = slices.Clone(data)
+						slices.Sort(packed)
+						packed = slices.Clone(data)
+					}
+				})
+				x := uint64(1)
+				for range 400 {
+					for _, v := range packed {
+						x = x*6364136223846793005 + v
+					}
+				}
+				out = x
+			}
+		}, "on new inputs"},
+		"a map by content": {func() func() {
+			return func() {
+				key := [64]uint64(data)
+				v, ok := known[key]
+				if !ok {
+					v = work()
+					known[key] = v
+				}
+				out = v
+			}
+		}, "on new inputs"},
+		"the last result with its input": {func() func() {
+			return func() {
+				if last == nil || *last != [64]uint64(data) {
+					copied := [64]uint64(data)
+					last, kept = &copied, work()
+				}
+				out = kept
+			}
+		}, "on new inputs"},
+		"skipped while the output is right": {func() func() {
+			var was uint64
+			return func() {
+				if out == 0 || out != was {
+					out = work()
+					was = out
+				}
+			}
+		}, "the first call takes"},
+	} {
+		p := newProblem(t, Function{
+			Space: newSpace(t, 1, 2), Inputs: fill, Make: func(space.Point) func() { return c.make() },
+			Check: func() error {
+				want := work()
+				if name == "short" {
+					want = work1(data)
+				}
+				if out != want {
+					return fmt.Errorf("the result is %d, want %d", out, want)
+				}
+				return nil
+			},
+		})
+		got := evaluate(t, p, 1)
+		if c.reason == "" && got.Status != space.OK || c.reason != "" && (got.Status != space.Invalid || !strings.Contains(got.Reason, c.reason)) {
+			t.Errorf("%s: %v (%s), want %q", name, got.Status, got.Reason, c.reason)
+		}
+	}
+}
+
+func work1(data []uint64) (x uint64) {
+	for _, v := range data {
+		x += v
+	}
+	return x
 }

@@ -59,6 +59,25 @@ var (
 	_ kernels.Isolator = (*candidate)(nil)
 )
 
+// Open makes the problem of a family's kernel: at a shape, on the machine of a host. It fails where there is no C compiler. peers are those of
+// Options, of the spec; nil means none.
+func Open[S Spec](h *Host, shape kernels.Shape, of func(kernels.Shape, Machine) (S, error),
+	peers func(S, *Problem, []string) ([]kernels.Peer, error)) (kernels.Problem, error) {
+	m, err := h.Machine()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := of(shape, m)
+	if err != nil {
+		return nil, err
+	}
+	o := Options{Host: h}
+	if peers != nil {
+		o.Peers = func(p *Problem, names []string) ([]kernels.Peer, error) { return peers(spec, p, names) }
+	}
+	return New(spec, o)
+}
+
 // New makes a problem of a spec. The result is a *Problem. It needs no compiler until the first Build.
 func New(spec Spec, o Options) (kernels.Problem, error) {
 	if o.Host == nil {

@@ -46,15 +46,7 @@ func (Kernel) Info() kernels.Info {
 
 // Problem makes the problem of a shape on this machine. It fails where there is no C compiler.
 func (k Kernel) Problem(s kernels.Shape) (kernels.Problem, error) {
-	m, err := k.Host.Machine()
-	if err != nil {
-		return nil, err
-	}
-	spec, err := NewSpec(s, m)
-	if err != nil {
-		return nil, err
-	}
-	return native.New(spec, native.Options{Host: k.Host, Peers: spec.peers})
+	return native.Open(k.Host, s, NewSpec, (*Spec).peers)
 }
 
 // Fields returns the fields of a shape.

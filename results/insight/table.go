@@ -80,7 +80,8 @@ func Collect(h results.History, most int) (*Table, error) {
 
 // Collector makes a table of outcomes, one after the other. The table depends on their order only in the order of its parameters.
 type Collector struct {
-	table   Table
+	table   Table // without its rows
+	rows    packed
 	most    int
 	index   map[string]int     // of each parameter
 	values  []map[string]int32 // the index of each of its values
@@ -102,17 +103,23 @@ func (c *Collector) Add(e *space.Entry) {
 	if e.Number%t.Stride != 0 {
 		return
 	}
-	t.Rows = append(t.Rows, Row{
+	c.rows.add(&Row{
 		Number: e.Number, Status: e.Outcome.Status, Reduced: e.Outcome.Fidelity != 0, Cost: e.Outcome.Cost, Elapsed: e.Elapsed,
 		Choices: c.choicesOf(e.Key),
 	})
-	if len(t.Rows) > c.most {
+	if c.rows.len > c.most {
 		t.Stride *= 2
-		t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Number%t.Stride != 0 })
+		all := c.rows
+		c.rows = packed{}
+		for r := range all.all() {
+			if r.Number%t.Stride == 0 {
+				c.rows.add(&r)
+			}
+		}
 	}
 }
 
-// choicesOf returns the choices of a key. A key that cannot be split has none.
+// choicesOf returns the choices of a key, until the next call. A key that cannot be split has none.
 func (c *Collector) choicesOf(key string) []int32 {
 	t := &c.table
 	c.choices = c.choices[:0]
@@ -136,12 +143,17 @@ func (c *Collector) choicesOf(key string) []int32 {
 		}
 		c.choices[k] = at
 	})
-	return slices.Clone(c.choices)
+	return c.choices
 }
 
 // Table returns the table of all that was added. Nothing can be added after it.
 func (c *Collector) Table() *Table {
 	t := &c.table
+	for r := range c.rows.all() {
+		r.Choices = slices.Clone(r.Choices)
+		t.Rows = append(t.Rows, r)
+	}
+	c.rows = packed{}
 	slices.SortFunc(t.Rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	t.order()
 	return t

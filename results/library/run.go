@@ -43,14 +43,8 @@ type Options struct {
 	Began   time.Time
 }
 
-// Progress says how far a library is.
-type Progress struct {
-	Step    string // "searching", "measuring", "certifying", "writing", "testing"
-	Text    string // what is being done
-	Done    int
-	Of      int
-	Elapsed time.Duration // over all sittings
-}
+// Progress says how far a library is. Its steps are "searching", "measuring", "certifying", "writing" and "testing".
+type Progress = session.Progress
 
 // The names of what stands in the directory beside the library itself.
 const (

@@ -40,14 +40,8 @@ type Options struct {
 	Began   time.Time
 }
 
-// Progress says how far the library of a model is.
-type Progress struct {
-	Step    string // "searching", "measuring", "writing"
-	Text    string // what is being done
-	Done    int
-	Of      int
-	Elapsed time.Duration // over all sittings
-}
+// Progress says how far the library of a model is. Its steps are "searching", "measuring" and "writing".
+type Progress = session.Progress
 
 // The final measurements get this share of the budget, and more where the tasks are so many or so large that processes and references
 // take longer than that.

@@ -27,6 +27,15 @@ func NewSettings(version string, info kernels.Info, shape kernels.Shape, entry s
 	}
 }
 
+// Progress says how far the work on several tasks is.
+type Progress struct {
+	Step    string // what is done: "searching", "measuring", "writing" and the like
+	Text    string // what it is done to
+	Done    int
+	Of      int
+	Elapsed time.Duration // over all sittings
+}
+
 // Sliced is one of several searches that share a budget: it gets its time in slices, by package tasks. Dir and Kernel must be set.
 type Sliced struct {
 	Dir    string // of its run

@@ -122,11 +122,11 @@ var (
 	}, attributeCallsHere)
 )
 
-// prctls are the options of prctl that change more than the calling thread, or something that tune relies on.
+// prctls are the options of prctl that change more than the calling thread, or what candidates that follow on it may find.
 var prctls = []uint32{
 	unix.PR_SET_PDEATHSIG, unix.PR_SET_DUMPABLE, unix.PR_SET_KEEPCAPS, unix.PR_SET_SECCOMP, unix.PR_CAPBSET_DROP,
 	unix.PR_SET_SECUREBITS, unix.PR_TASK_PERF_EVENTS_DISABLE, unix.PR_TASK_PERF_EVENTS_ENABLE, unix.PR_MCE_KILL, unix.PR_SET_MM,
-	unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_THP_DISABLE, unix.PR_CAP_AMBIENT, unix.PR_SET_SPECULATION_CTRL,
+	unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_TSC, unix.PR_SET_THP_DISABLE, unix.PR_CAP_AMBIENT, unix.PR_SET_SPECULATION_CTRL,
 	unix.PR_SET_IO_FLUSHER, unix.PR_SCHED_CORE, unix.PR_SET_MDWE, unix.PR_SET_MEMORY_MERGE, unix.PR_SET_PTRACER,
 }
 

@@ -1,0 +1,82 @@
+package gofunc
+
+import (
+	"math"
+	"time"
+
+	"tune/kernels"
+	"tune/space"
+)
+
+// A function that keeps its result has nothing to do when it is called again on the same inputs, as in a sample, and would win
+// without working. What shows it is how long calls take whose inputs have just changed:
+//
+//   - fresh: the first call after new inputs;
+//   - again: the first call after Inputs has written the very same numbers once more, so that caches and goroutines are in the same state;
+//   - repeated: a call in a sample.
+//
+// A function may read its inputs when it is made, or keep what it made of them in its first call. Only where Check accepts a call after
+// Inputs alone is it known that it does neither (live). Otherwise the fresh call comes after the function was made anew, and the one again
+// does not: what the first call prepares is work on the inputs, and not a table for all of them.
+const (
+	// freshCalls is how often the inputs change, and leastFresh how often at least: freshSeconds bound the rest.
+	freshCalls, leastFresh, freshSeconds = 7, 2, 0.25
+	// A kept result is found sooner than it is recomputed: a fresh call takes keptShare times as long as the same call again, beyond keptSlack.
+	// The first call of a function that was just made meets memory that nobody has used; it may take firstShare times as long, beyond firstSlack.
+	keptShare, keptSlack   = 2, 0.5e-6
+	firstShare, firstSlack = 1.5, 20e-6
+	// A repeated call finds caches and goroutines warm, so that more is allowed: a fresh one takes liveShare or madeShare times as long,
+	// beyond coldSlack. Where it takes coldShare times as long, the least that such a call costs is enough.
+	liveShare, madeShare, coldSlack = 3, 8, 50e-6
+	coldShare, callSlack            = 50, 2e-6
+)
+
+// keeps returns a rejection where the function has less to do on inputs that it has seen. It leaves the function made, called, and on
+// inputs of its own.
+func (c *candidate) keeps(seed uint64) error {
+	repeated := min(c.sample(), c.sample())
+	input := func(k int) uint64 { return kernels.Derive(seed, "fresh inputs") + uint64(k) }
+	live := c.p.f.Inputs != nil && c.p.f.Check != nil
+	if live {
+		c.p.inputs(input(0))
+		c.time(1)
+		live = c.p.f.Check() == nil
+	}
+	call := func(k int, anew bool) (float64, error) {
+		c.p.inputs(input(k))
+		if anew {
+			if err := c.make(); err != nil {
+				return 0, err
+			}
+		}
+		return c.time(1), nil
+	}
+	began := time.Now()
+	fresh, again := math.Inf(1), math.Inf(1)
+	for k := 1; k <= freshCalls && (k <= leastFresh || time.Since(began).Seconds() < freshSeconds); k++ {
+		first, err := call(k, !live)
+		if err != nil {
+			return err
+		}
+		second, err := call(k, false)
+		if err != nil {
+			return err
+		}
+		fresh, again = min(fresh, first), min(again, second)
+	}
+	share, kept := float64(liveShare), fresh > keptShare*again+keptSlack
+	if !live {
+		share, kept = madeShare, fresh > firstShare*again+firstSlack
+	}
+	ns := space.Unit("ns")
+	switch {
+	case c.p.f.Inputs != nil && kept:
+		return kernels.Reject(space.Invalid, "implausible: a call on new inputs takes %s, and on inputs that it has seen before %s: what is kept of a call does not count. "+
+			"Do in each call what depends on the inputs, or in Make what is needed once",
+			ns.Words(fresh*nanoseconds), ns.Words(again*nanoseconds))
+	case fresh > share*repeated+coldSlack, fresh > coldShare*repeated+callSlack:
+		return kernels.Reject(space.Invalid, "implausible: the first call takes %s, and a later one %s: a result that is kept does not count. "+
+			"Let Reset restore what a call changes, and Make do what is needed once", ns.Words(fresh*nanoseconds), ns.Words(repeated*nanoseconds))
+	}
+	return nil
+}
