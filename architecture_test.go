@@ -20,36 +20,37 @@ import (
 var update = flag.Bool("update", false, "write the picture of packages into ARCHITECTURE.md")
 
 // rooms says what the packages of a room may import, by the longest prefix of their path: "" is the root package. A room may
-// import itself, and the packages internal/files, internal/guard and internal/plain, which know nothing of tune.
+// import itself, and the packages internal/files, internal/guard, internal/orderedjson and internal/plain, which know nothing of tune.
 var rooms = map[string][]string{
-	"space":            {},
-	"sim":              {},
-	"search":           {"space"},
-	"search/bench":     {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
-	"kernels":          {"space", "sim", "internal/cpu"},
-	"kernels/recorded": {"space", "kernels", "results"},
-	"kernels/asktell":  {"space", "kernels", "results"},
-	"kernels/catalog":  {"space", "kernels", "kernels/asktell", "kernels/recorded", "results"},
-	"kernels/remote":   {"space", "kernels", "internal/cpu"},
-	"kernels/bench":    {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
-	"results":          {"space", "internal/cpu"},
-	"results/earlier":  {"space", "search", "kernels", "kernels/recorded", "results"},
-	"results/schedule": {"space", "search", "kernels", "results"},
-	"results/session":  {"space", "search", "kernels", "results", "results/schedule"},
-	"results/library":  {"space", "search", "kernels", "results", "results/schedule", "results/session"},
-	"results/model":    {"space", "search", "kernels", "kernels/bench", "results", "results/schedule", "results/session"},
-	"configs":          {"space"},
-	"internal/cpu":     {},
-	"internal/files":   {},
-	"internal/guard":   {},
-	"internal/plain":   {},
-	"internal/trust":   {"", "space", "search", "kernels", "results", "results/schedule"},
-	"":                 {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
-	"cmd/tune":         {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/remote", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "results/session", "configs"},
+	"space":                {},
+	"sim":                  {},
+	"search":               {"space"},
+	"search/bench":         {"space", "search", "kernels", "kernels/recorded", "results/earlier", "results"},
+	"kernels":              {"space", "sim", "internal/cpu"},
+	"kernels/recorded":     {"space", "kernels", "results"},
+	"kernels/asktell":      {"space", "kernels", "results"},
+	"kernels/catalog":      {"space", "kernels", "kernels/asktell", "kernels/recorded", "results"},
+	"kernels/remote":       {"space", "kernels", "internal/cpu"},
+	"kernels/bench":        {"space", "search", "search/bench", "kernels", "results", "results/schedule"},
+	"results":              {"space", "internal/cpu"},
+	"results/earlier":      {"space", "search", "kernels", "kernels/recorded", "results"},
+	"results/schedule":     {"space", "search", "kernels", "results"},
+	"results/session":      {"space", "search", "kernels", "results", "results/schedule"},
+	"results/library":      {"space", "search", "kernels", "results", "results/schedule", "results/session"},
+	"results/model":        {"space", "search", "kernels", "kernels/bench", "results", "results/schedule", "results/session"},
+	"configs":              {"space"},
+	"internal/cpu":         {},
+	"internal/files":       {},
+	"internal/guard":       {},
+	"internal/orderedjson": {},
+	"internal/plain":       {},
+	"internal/trust":       {"", "space", "search", "kernels", "results", "results/schedule"},
+	"":                     {"space", "search", "kernels", "results", "results/earlier", "results/schedule", "results/session"},
+	"cmd/tune":             {"", "space", "sim", "search", "search/bench", "kernels", "kernels/asktell", "kernels/remote", "kernels/recorded", "internal/cpu", "kernels/catalog", "kernels/bench", "results", "results/library", "results/model", "results/schedule", "results/session", "configs"},
 }
 
 // tools are the rooms that every other one may import.
-var tools = []string{"internal/files", "internal/guard", "internal/plain"}
+var tools = []string{"internal/files", "internal/guard", "internal/orderedjson", "internal/plain"}
 
 // roomOf returns the room of a package.
 func roomOf(path string) string {

@@ -31,12 +31,15 @@ A ratio says how many times as fast the library is as another one. The row "best
 	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries to compare with, which have to be installed (default: all that are)")
 	limit := c.Flags().String("measure", "2s", "roughly how long the measurement of a shape may take, a `time` with a unit")
 	asJSON, quiet := a.outputFlags(c)
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f, err := library.ReadFile(args[0])
 		if err != nil {
 			return usage(err)
 		}
-		b := library.Beside{File: f, Dir: *dir, Find: a.catalog(false).Lookup, Samples: *samples, Names: *peers, Began: time.Now()}
+		find, done := a.libraryKernels(*yes)
+		defer done()
+		b := library.Beside{File: f, Dir: *dir, Kernels: find, Samples: *samples, Names: *peers, Began: time.Now()}
 		if b.Dir == "" {
 			b.Dir = f.Name
 		}

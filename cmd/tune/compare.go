@@ -19,13 +19,14 @@ import (
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/results"
+	"tune/results/library"
 	"tune/space"
 )
 
 func (a *app) compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Compare the results of two runs of a kernel",
+		Short: "Compare the results of two runs of a kernel, or two libraries",
 		Long: `compare shows how two schedules of one kernel differ, and which of them is faster. A and B are run directories or schedules
 (best.json). It prints in what the two differ: the version of the kernel, the machine, the compiler, the version of tune, and the
 parameters of their points. Then it builds both here, checks both on fresh inputs, and measures them in turns, in new processes. Where
@@ -35,22 +36,27 @@ one file.
 With --recorded nothing is built or run, and the numbers are those in the files. Costs from different moments cannot be compared
 as they are. So if both were measured beside the same baseline, compare takes the ratios to that.
 
+A and B may also be two libraries of tune library. They are compared at all shapes of both, with what each chooses there: what the
+choices cost, and at which shapes B is slower. A regression is measured again, and that counts. --limit is then that of one shape, 5s
+by default.
+
 The shapes must be the same. --shape builds both at one shape, whatever they were tuned for; --recorded shows both as they are.
 
 With --fail-over 5% the exit code is 1 if B is proven to cost over 5 % more than A: if the near end of the interval is beyond
-that. What is not proven, or could not be measured well enough, does not fail, and compare says so.
+that. If the two could not be compared well enough to tell, the exit code is 4, as with tune guard: a test does not pass what it
+could not tell.
 
 Exit codes: 0 compared; 1 B is slower than --fail-over allows, or A or B is wrong, or cannot be read or built; 2 wrong usage, or the
-two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
+two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 interrupted.` + aboutConsent,
 		Example: `  tune compare runs/gemm-f32-20260102-150405-1 runs/gemm-f32-20260103-101500-1
   tune compare runs/before runs/after --fail-over 5%
   tune compare old/best.json new/best.json --recorded --json
   tune compare runs/small runs/large --shape m=512,n=512,k=512 --limit 2m`,
-		Args: exactly(2, "two run directories or schedules"),
+		Args: exactly(2, "two run directories, schedules or libraries"),
 	}
 	var with compareFlags
 	c.Flags().BoolVar(&with.recorded, "recorded", false, "compare what the files say, and build and run nothing")
-	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%")
+	c.Flags().StringVar(&with.failOver, "fail-over", "", "exit with 1 if B is proven to cost more than A by over a `share`, such as 5%, and with 4 if that cannot be told")
 	c.Flags().StringVar(&with.limit, "limit", "1m", "roughly how long the measurement may take, a `time` with a unit")
 	c.Flags().StringVar(&with.shape, "shape", "", "build both at this `shape` of the kernel, name=value,…")
 	c.Flags().StringVarP(&with.config, "config", "c", "", "build both with your own kernel in this YAML `file`")
@@ -72,6 +78,17 @@ two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
 		if with.recorded && *yes {
 			return usage(errors.New("--yes has no effect with --recorded, because nothing is run: leave it out"))
 		}
+		if library.IsLibrary(args[0]) || library.IsLibrary(args[1]) {
+			for _, flag := range []string{"shape", "config", "data"} {
+				if c.Flags().Changed(flag) {
+					return usage(fmt.Errorf("--%s is for runs and schedules, and %s is a library: leave it out", flag, args[0]))
+				}
+			}
+			if !c.Flags().Changed("limit") {
+				o.Limit = libraryShapeLimit
+			}
+			return a.compareLibraries(c.Context(), args, librariesCompared{recorded: with.recorded, yes: *yes, asJSON: *asJSON, quiet: *quiet, slack: slack, limit: o.Limit})
+		}
 		n := newNotice(a, *quiet)
 		o.Observe = n.comparing
 		result, err := a.compare(c.Context(), args, with, *yes, o)
@@ -85,13 +102,29 @@ two are not of one kernel and shape; 130 interrupted.` + aboutConsent,
 		} else {
 			err = a.printComparison(result, slack)
 		}
-		if err == nil && failed {
-			_, least := result.Slowdown()
-			err = &exitError{exitFailed, fmt.Errorf("%s costs at least %s more than %s: --fail-over allows %s", result.B.Name, percent(least), result.A.Name, percent(*slack))}
+		if err != nil || slack == nil {
+			return err
 		}
-		return err
+		return failOver(result, *slack)
 	}
 	return c
+}
+
+// failOver turns a comparison into the exit code of --fail-over.
+func failOver(c *tune.Comparison, slack float64) error {
+	switch {
+	case c.Regressed(slack):
+		_, least := c.Slowdown()
+		return &exitError{exitFailed, fmt.Errorf("%s costs at least %s more than %s: --fail-over allows %s", c.B.Name, percent(least), c.A.Name, percent(slack))}
+	case untold(c):
+		return &exitError{exitUnsure, fmt.Errorf("--fail-over: it cannot be told whether %s costs over %s more than %s: the verdict above says what helps", c.B.Name, percent(slack), c.A.Name)}
+	}
+	return nil
+}
+
+// untold reports whether a comparison does not tell which side is faster, nor that they are alike.
+func untold(c *tune.Comparison) bool {
+	return c.Verdict() == tune.Undecided || c.Verdict() == tune.NotCompared
 }
 
 // compareFlags are the flags of a comparison.
@@ -238,9 +271,7 @@ func (a *app) printComparison(c *tune.Comparison, slack *float64) error {
 	printCosts(a, c)
 	fmt.Fprintf(w, "verdict   %s\n", comparedWords(c))
 	switch {
-	case slack == nil || c.Regressed(*slack):
-	case c.Verdict() == tune.Undecided || c.Verdict() == tune.NotCompared:
-		fmt.Fprintf(w, "fail-over passed, but only because nothing is proven: whether B costs over %s more is not known\n", percent(*slack))
+	case slack == nil || c.Regressed(*slack) || untold(c):
 	default:
 		fmt.Fprintf(w, "fail-over passed: it is not proven that B costs over %s more\n", percent(*slack))
 	}
@@ -344,7 +375,7 @@ func comparedWords(c *tune.Comparison) string {
 		}
 		return "no measurable difference"
 	case tune.NotCompared:
-		return "not compared: the costs are of different shapes"
+		return "not compared: the costs are of different shapes; --shape, without --recorded, measures both at one"
 	}
 	switch {
 	case c.Recorded:

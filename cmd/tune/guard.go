@@ -145,7 +145,9 @@ func (a *app) guard(ctx context.Context, args []string, with guardFlags, o sched
 	for _, arg := range args {
 		o.Seeds = tune.FreshSeeds(tune.ExportChecks)
 		if library.IsLibrary(arg) {
-			found, err := library.Guard(ctx, library.GuardOptions{Dir: arg, Find: a.catalog(false).Lookup, Guard: o, Observe: func(of string) { name = of }})
+			find, done := a.libraryKernels(*with.yes)
+			defer done()
+			found, err := library.Guard(ctx, library.GuardOptions{Dir: arg, Kernels: find, Guard: o, Observe: func(of string) { name = of }})
 			if err != nil {
 				return nil, err
 			}

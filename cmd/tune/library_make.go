@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +15,7 @@ import (
 	"tune"
 	"tune/internal/plain"
 	"tune/kernels"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/results/library"
 	"tune/results/session"
@@ -40,7 +42,9 @@ measures more shapes. The budget counts from the start, over all sittings.
 With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
 another one call it by LD_PRELOAD. Its functions are nn and nt.
 
-Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
+Kernels that can be called at any shape: gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C. A task names yours
+by its file, such as kernel: mine.yaml. Sizes that the function takes as arguments are those that calls differ in, and others stand
+under fixed. What you compare results with becomes the plain form.` + aboutConsent,
 		Example: "  tune library configs/libraries/sgemm.yaml --budget 30m --out lib\n  tune library mine.yaml --out lib --update --budget 5m",
 		Args:    exactly(1, "the file of a library, such as mine.yaml"),
 	}
@@ -51,6 +55,7 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 	measure := c.Flags().String("measure", "", "roughly how long the measurement of a shape may take, a `time` with a unit (default: what the budget allows; 2s with --evals)")
 	update := c.Flags().Bool("update", false, "take the tasks and shapes of the file into the library that the folder holds; what it has is kept, and the budget is that of the update")
 	asJSON, quiet := a.outputFlags(c)
+	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
@@ -60,12 +65,14 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 		if err != nil {
 			return usage(err)
 		}
-		plan, err := f.Plan(a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+		find, done := a.libraryKernels(*yes)
+		defer done()
+		plan, err := f.Plan(find, results.ThisMachine().Fingerprint)
 		if err != nil {
 			return usage(err)
 		}
 		o := library.Options{
-			Plan: plan, Dir: *out, Find: a.catalog(false).Lookup, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
+			Plan: plan, Dir: *out, Kernels: find, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
 			Update: *update, Version: tune.Version(), Began: time.Now(),
 		}
 		if o.Dir == "" {
@@ -100,6 +107,36 @@ Kernels that can be called at any shape: gemm-f32, elementwise-f32.`,
 	return c
 }
 
+// libraryKernels finds the kernels of a library: tune's own, and the user's. done ends what those have started.
+func (a *app) libraryKernels(yes bool) (find library.Kernels, done func()) {
+	var own []io.Closer
+	find.Lookup = a.catalog(yes).Lookup
+	find.Load = func(path string) (kernels.Kernel, error) {
+		k, err := user.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, k)
+		return k.On(a.host), nil
+	}
+	find.Open = func(dir string) (kernels.Kernel, error) {
+		found, err := a.catalog(yes).OfRun(dir, true)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, found)
+		if k := found.Own(); k != nil {
+			return k, nil
+		}
+		return nil, fmt.Errorf("%s: it has no copy of a kernel of a user, which every run of one keeps: make the library again", dir)
+	}
+	return find, func() {
+		for _, k := range own {
+			a.end(k)
+		}
+	}
+}
+
 // tasks shows how far the work on several tasks is.
 func (n *notice) tasks(p session.Progress) {
 	text := p.Step
@@ -128,6 +165,9 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 			fmt.Fprintf(a.stdout, "note       only %d of %d training shapes are measured, so that the tree knows little: the same command with a longer --budget measures the others\n", f.Measured, f.Planned)
 		}
 		fmt.Fprintf(a.stdout, "training   %d shapes: regret %s with the best of them at each (%s), %s by the tree\n", f.Measured, share(f.Training), proof, share(f.TreeRegret))
+		if f.Plain > 0 {
+			fmt.Fprintf(a.stdout, "note       at %s of them the plain form runs, because a constraint of the kernel leaves out the variant: more representatives near them find one\n", plain.Count(f.Plain, "shape"))
+		}
 		if c := f.Certificate; c != nil {
 			fmt.Fprintf(a.stdout, "certified  at %d other shapes: mean regret %s [%s, %s], 95th percentile %s, worst %s\n",
 				c.Shapes, share(c.Mean[0]), share(c.Mean[1]), share(c.Mean[2]), share(c.P95[0]), share(c.Worst[0]))
@@ -151,8 +191,8 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 }
 
 // share writes a regret as a percentage.
-func share(v float64) string {
-	return strings.Replace(fmt.Sprintf("%.1f %%", 100*v), "+Inf %", "unknown", 1)
+func share[T float64 | library.Share](v T) string {
+	return strings.Replace(fmt.Sprintf("%.1f %%", 100*float64(v)), "+Inf %", "unknown", 1)
 }
 
 // checkLibrary reads the file of a library and prints its plan.
@@ -161,7 +201,9 @@ func (a *app) checkLibrary(path string, asJSON bool) error {
 	if err != nil {
 		return usage(err)
 	}
-	plan, err := f.Plan(a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+	find, done := a.libraryKernels(false)
+	defer done()
+	plan, err := f.Plan(find, results.ThisMachine().Fingerprint)
 	if err != nil {
 		return usage(err)
 	}
@@ -185,11 +227,13 @@ func (a *app) checkLibrary(path string, asJSON bool) error {
 }
 
 // verifyLibrary verifies a library and prints what was found.
-func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, asJSON, quiet bool) error {
+func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, yes, asJSON, quiet bool) error {
+	find, done := a.libraryKernels(yes)
+	defer done()
 	n := newNotice(a, quiet)
 	n.brief = true
 	v, err := library.Verify(ctx, library.VerifyOptions{
-		Dir: dir, Find: a.catalog(false).Lookup, Seeds: tune.FreshSeeds(checks), Observe: n.tasks,
+		Dir: dir, Kernels: find, Seeds: tune.FreshSeeds(checks), Observe: n.tasks,
 	})
 	n.end()
 	if _, other := errors.AsType[*library.MismatchError](err); other || kernels.AsRejection(err) != nil {

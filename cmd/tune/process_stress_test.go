@@ -12,3 +12,5 @@ func TestKillStress(t *testing.T) { testKill(t, 150) }
 func TestBudgetStress(t *testing.T) {
 	testBudget(t, []time.Duration{500 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}, 6)
 }
+
+func TestKillLibraryStress(t *testing.T) { testKillLibrary(t, 12, 8) }

@@ -863,7 +863,7 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 		}
 		path := args[0]
 		if library.IsLibrary(path) {
-			return a.verifyLibrary(c.Context(), path, *checks, *asJSON, *quiet)
+			return a.verifyLibrary(c.Context(), path, *checks, *yes, *asJSON, *quiet)
 		}
 		if modellib.IsLibrary(path) {
 			return a.verifyModel(c.Context(), path, *checks, *asJSON, *quiet)

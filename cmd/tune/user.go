@@ -92,13 +92,25 @@ func parseEmbedded(data []byte) (values map[string]any, lines map[string]int, er
 	return map[string]any{}, map[string]int{}, nil
 }
 
+// schemas are the schemas of files, by the names that --schema takes.
+var schemas = map[string]func() []byte{"kernel": user.Schema, "library": library.Schema}
+
+func (a *app) printSchema(of string) error {
+	schema, ok := schemas[of]
+	if !ok {
+		return usage(fmt.Errorf("--schema: %s: want kernel or library%s", quoted(of), space.DidYouMean(of, []string{"kernel", "library"})))
+	}
+	_, err := a.stdout.Write(schema())
+	return err
+}
+
 func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write an example of your own kernel",
 		Long: `init writes a commented example that can be run as it is: kernel.yaml with kernel.c beside it or, with --command,
 command.yaml, which tunes a program through its command line. It overwrites nothing. --schema prints a JSON schema of all
-fields, for editors.`,
+fields, for editors, and --schema=library that of the files of tune library.`,
 		Example: "  tune init my-kernel\n  tune init --command",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -108,11 +120,11 @@ fields, for editors.`,
 		},
 	}
 	command := c.Flags().Bool("command", false, "write the example of a command kernel")
-	schema := c.Flags().Bool("schema", false, "print the JSON schema, and write nothing")
+	schema := c.Flags().String("schema", "", "print the JSON schema of kernel files, and write nothing; --schema=library prints that of the files of tune library")
+	c.Flags().Lookup("schema").NoOptDefVal = "kernel"
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *schema {
-			_, err := a.stdout.Write(user.Schema())
-			return err
+		if *schema != "" {
+			return a.printSchema(*schema)
 		}
 		dir := "."
 		if len(args) == 1 {

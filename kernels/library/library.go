@@ -48,6 +48,9 @@ type Variant struct {
 // flag matches the flags that files of make and CMake can hold as they are.
 var flag = regexp.MustCompile(`^-[A-Za-z0-9_=.,+-]+$`)
 
+// tuning matches flags of the machine that need no feature of it.
+var tuning = regexp.MustCompile(`^-m(64|sse2?|fpmath=sse|no-.*|tune=.*|prefer-vector-width=.*|stackrealign|cmodel=.*|red-zone)$`)
+
 // check returns an error where the library cannot be written.
 func (l Library) check() error {
 	if err := native.CheckName(l.Name); err != nil {
@@ -121,11 +124,8 @@ func (f Function) check() error {
 	if err := f.checkTree(); err != nil {
 		return err
 	}
-	if err := checkSource(f.Linkage.Plain); err != nil {
-		return fmt.Errorf("the plain form: %w", err)
-	}
-	if needs := native.NeedsOf(f.Linkage.Plain.Flags); len(needs) > 0 {
-		return fmt.Errorf("the plain form is compiled with %s: it has to run on every processor", needs[0].Flag)
+	if err := f.checkPlain(); err != nil {
+		return err
 	}
 	for i, v := range f.Variants {
 		if err := checkSource(v.Source); err != nil {
@@ -136,6 +136,17 @@ func (f Function) check() error {
 		if len(s) != len(f.shape()) {
 			return fmt.Errorf("the shape %v has %d dimensions: want %d", s, len(s), len(f.shape()))
 		}
+	}
+	return nil
+}
+
+// checkPlain returns an error where the plain form cannot run everywhere.
+func (f Function) checkPlain() error {
+	if err := checkSource(f.Linkage.Plain); err != nil {
+		return fmt.Errorf("the plain form: %w", err)
+	}
+	if needs := native.NeedsOf(f.Linkage.Plain.Flags); len(needs) > 0 {
+		return fmt.Errorf("the plain form is compiled with %s: it has to run on every processor", needs[0].Flag)
 	}
 	return nil
 }
@@ -151,7 +162,7 @@ func (f Function) checkLinkage() error {
 	for _, b := range l.Buffers {
 		names = append(names, b.Name)
 		if _, ok := kinds[element(b)]; !ok || !strings.HasSuffix(b.Type, "*") {
-			return fmt.Errorf("%s is of type %s: want a pointer to one of float, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t and uint64_t", b.Name, b.Type)
+			return fmt.Errorf("%s is of type %s: want a pointer to one of float, double, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t and uint64_t", b.Name, b.Type)
 		}
 	}
 	for i, name := range names {
@@ -172,8 +183,11 @@ func (f Function) checkLinkage() error {
 		return fmt.Errorf("it has %d buffers and the extents of %d", len(l.Buffers), len(l.Extents))
 	}
 	written := false
+	if l.Contents != nil && len(l.Contents) != len(l.Buffers) {
+		return fmt.Errorf("it has %d buffers and the contents of %d", len(l.Buffers), len(l.Contents))
+	}
 	for i, e := range l.Extents {
-		if !known(e.Cols) || e.Rows != "" && !known(e.Rows) || e.Stride != "" && !known(e.Stride) {
+		if e.Count == nil && (!known(e.Cols) || e.Rows != "" && !known(e.Rows) || e.Stride != "" && !known(e.Stride)) {
 			return fmt.Errorf("%s has %q rows of %q columns, %q apart: want names of dimensions", l.Buffers[i].Name, e.Rows, e.Cols, e.Stride)
 		}
 		written = written || !strings.HasPrefix(l.Buffers[i].Type, "const ")
@@ -209,6 +223,26 @@ func (f Function) checkTree() (err error) {
 	return err
 }
 
+// Check returns an error for code that no library can have with this linkage, before anything is measured.
+func Check(l native.Linkage, sources ...native.Source) error {
+	f := Function{Linkage: l}
+	if err := f.checkLinkage(); err != nil {
+		return err
+	}
+	if err := f.checkPlain(); err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if err := checkSource(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compilerName matches compilers that files of make and CMake can name.
+var compilerName = regexp.MustCompile(`^[A-Za-z0-9_.+-]*$`)
+
 // checkSource returns an error for code that a library cannot have.
 func checkSource(s native.Source) error {
 	switch {
@@ -216,10 +250,15 @@ func checkSource(s native.Source) error {
 		return fmt.Errorf("its language is %q: want c", s.Lang)
 	case s.Pack != nil || s.Call != nil:
 		return errors.New("it takes an operand that is laid out ahead, or calls a function of the user's: a library has no such kernels")
+	case !compilerName.MatchString(s.Compiler):
+		return fmt.Errorf("its compiler is %q: want a name without a path, such as gcc-13", s.Compiler)
 	}
 	for _, f := range s.Flags {
-		if !flag.MatchString(f) {
+		switch {
+		case !flag.MatchString(f):
 			return fmt.Errorf("the flag %q: want letters, digits and _=.,+- after -", f)
+		case strings.HasPrefix(f, "-m") && !tuning.MatchString(f) && len(native.NeedsOf([]string{f})) == 0 && !strings.HasPrefix(f, "-march=") && !strings.HasPrefix(f, "-mcpu="):
+			return fmt.Errorf("the flag %s: no function of a library finds out whether the processor has that: leave it out, or write -march=native, which a library replaces by what it can find out", f)
 		}
 		if strings.HasPrefix(f, "-march=") || strings.HasPrefix(f, "-mcpu=") {
 			return fmt.Errorf("the flag %s does not say which features the processor needs: take a kernel whose instruction set is named", f)
@@ -249,8 +288,8 @@ func element(b native.Argument) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(b.Type, "const "), "*"))
 }
 
-// kinds are the types of elements, by how the self-test compares them: floats within the tolerance, integers exactly.
+// kinds are the types of elements, as the self-test reads and writes them.
 var kinds = map[string]string{
-	"float": "FLOAT", "int8_t": "INTEGER", "uint8_t": "INTEGER", "int16_t": "INTEGER", "uint16_t": "INTEGER",
-	"int32_t": "INTEGER", "uint32_t": "INTEGER", "int64_t": "INTEGER", "uint64_t": "INTEGER",
+	"float": "FLOAT", "double": "DOUBLE", "int8_t": "SIGNED", "uint8_t": "UNSIGNED", "int16_t": "SIGNED", "uint16_t": "UNSIGNED",
+	"int32_t": "SIGNED", "uint32_t": "UNSIGNED", "int64_t": "SIGNED", "uint64_t": "UNSIGNED",
 }

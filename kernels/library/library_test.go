@@ -471,7 +471,7 @@ func TestCheck(t *testing.T) {
 		{"laid out ahead", func(l *Library) { l.Functions[0].Variants[1].Source.Pack = &native.Pack{} }},
 		{"has 2 dimensions: want 3", func(l *Library) { l.Functions[0].Shapes = [][]int64{{1, 2}} }},
 		{"extents of 0", func(l *Library) { l.Functions[0].Linkage.Extents = nil }},
-		{"type const double *", func(l *Library) { l.Functions[0].Linkage.Buffers[0].Type = "const double *" }},
+		{"type const short *", func(l *Library) { l.Functions[0].Linkage.Buffers[0].Type = "const short *" }},
 		{"no buffer is written", func(l *Library) { l.Functions[0].Linkage.Buffers[2].Type = "const float *" }},
 		{"two parameters", func(l *Library) { l.Functions[0].Linkage.Buffers[2].Name = "m" }},
 		{"names of dimensions", func(l *Library) { l.Functions[0].Linkage.Extents[0].Rows = "q" }},

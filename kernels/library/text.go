@@ -20,6 +20,8 @@ type libraryText struct {
 	Libs                        string       // that the linker needs
 	Threads                     bool
 	BLAS                        bool
+	Linked                      []string // flags for the linker, of code that is not tune's
+	Conditions                  bool     // some variants take some shapes only
 }
 
 // kernelText is a file with a kernel.
@@ -28,6 +30,8 @@ type kernelText struct {
 	Compiler, Flags, Options, Text    string // Options are the flags as CMake separates them
 	Needs                             []native.Need
 	NeedsBits                         string
+	Takes                             string   // a condition over the dimensions; "" for all shapes
+	Symbols                           []string // that get a prefix
 }
 
 // arrayText is an array of a function.
@@ -36,10 +40,13 @@ type arrayText struct {
 	Element                           string // float
 	Kind                              string
 	RowsIndex, ColsIndex, StrideIndex int // of dimensions; -1 for none
-	Written                           int
+	Written, Updated, Whole           int
 	Variable                          string // its name in Go and Python
 	Go, Python                        string // the type of an element there
 	SampleLength                      int64
+	Length, Low, High                 string // expressions of C; "" for none
+	Absolute, Relative                string
+	RootIndex                         int
 }
 
 // functionText is a function.
@@ -53,8 +60,15 @@ type functionText struct {
 	Overlaps                     bool
 	tree                         *choice.Tree
 	shape                        []string // the names of its dimensions
-	outputs                      []native.Extent
-	tolerance                    native.Tolerance
+	outputs                      []output
+	Foreign                      int
+	Conditions                   bool
+}
+
+// output is an array that is written.
+type output struct {
+	native.Extent
+	name string
 }
 
 func newLibraryText(l Library) libraryText {
@@ -72,6 +86,17 @@ func newLibraryText(l Library) libraryText {
 		plain := newKernelText(l, f, "plain", Variant{Source: f.Linkage.Plain, Point: "the plain form, for every shape and processor"})
 		t.Compiled = append(append(t.Compiled, plain), made.Kernels...)
 		t.Threads = t.Threads || made.Threads > 1
+		t.Conditions = t.Conditions || made.Conditions
+		for _, v := range append([]Variant{{Source: f.Linkage.Plain}}, f.Variants...) {
+			for _, flag := range v.Source.Flags {
+				if f.Linkage.Foreign && links(flag) && !slices.Contains(t.Linked, flag) {
+					t.Linked = append(t.Linked, flag)
+				}
+			}
+		}
+	}
+	for _, flag := range t.Linked {
+		t.Libs += " " + flag
 	}
 	for _, k := range t.Compiled {
 		if k.Compiler != "" {
@@ -102,17 +127,27 @@ func newKernelText(l Library, f Function, which string, v Variant) kernelText {
 		bits = []string{"0"}
 	}
 	file := f.Name + "_" + which
+	flags := slices.DeleteFunc(slices.Clone(v.Source.Flags), func(flag string) bool { return strings.HasPrefix(flag, "-l") || strings.HasPrefix(flag, "-Wl,") })
 	return kernelText{
 		File: file, Symbol: l.Name + "_" + file, About: l.About, Point: v.Point, Tuned: v.Tuned,
-		Compiler: v.Source.Compiler, Flags: strings.Join(v.Source.Flags, " "), Options: strings.Join(v.Source.Flags, ";"),
+		Compiler: v.Source.Compiler, Flags: strings.Join(flags, " "), Options: strings.Join(flags, ";"),
 		Text: strings.TrimRight(v.Source.Text, "\n"), Needs: native.NeedsOf(v.Source.Flags), NeedsBits: strings.Join(bits, " | "),
+		Takes: v.Source.Takes, Symbols: v.Source.Symbols,
 	}
+}
+
+// links reports whether the linker needs a flag. The one that binds the calls in a shared object to its own functions is for measuring.
+func links(flag string) bool {
+	return flag != "-Wl,-Bsymbolic" && (strings.HasPrefix(flag, "-l") || strings.HasPrefix(flag, "-Wl,") || flag == "-fopenmp" || flag == "-pthread")
 }
 
 func newFunctionText(l Library, f Function) *functionText {
 	t := &functionText{
 		Library: l.Name, Name: f.Name, Symbol: l.Name + "_" + f.Name, About: f.About, Dims: f.Linkage.Dims, Shapes: f.Shapes, Threads: 1,
-		Overlaps: f.Linkage.Plain.Overlaps, tree: f.Tree, shape: f.shape(), tolerance: f.Linkage.Tolerance,
+		Overlaps: f.Linkage.Plain.Overlaps, tree: f.Tree, shape: f.shape(),
+	}
+	if f.Linkage.Foreign {
+		t.Foreign = 1
 	}
 	if t.About == "" {
 		t.About = f.Linkage.About
@@ -121,27 +156,96 @@ func newFunctionText(l Library, f Function) *functionText {
 		t.Kernels = append(t.Kernels, newKernelText(l, f, fmt.Sprintf("v%d", i), v))
 		t.Threads = max(t.Threads, v.Source.Threads)
 		t.Overlaps = t.Overlaps && v.Source.Overlaps
+		t.Conditions = t.Conditions || v.Source.Takes != ""
 	}
 	for i, b := range f.Linkage.Buffers {
-		e := f.Linkage.Extents[i]
-		a := arrayText{Argument: b, Element: element(b), Variable: strings.ToLower(b.Name), RowsIndex: t.index(e.Rows), ColsIndex: t.index(e.Cols), StrideIndex: t.index(e.Stride)}
-		a.Kind = kinds[a.Element]
-		a.Go, a.Python = "float32", "ctypes.c_float"
-		if a.Kind == "INTEGER" {
-			a.Go = strings.TrimSuffix(a.Element, "_t")
-			a.Python = "ctypes.c_" + a.Go
-		}
-		a.SampleLength = t.sample(e.Cols)
-		if e.Rows != "" {
-			a.SampleLength *= t.sample(e.Rows)
-		}
+		a := t.array(f.Linkage, i)
 		if !strings.HasPrefix(b.Type, "const ") {
 			a.Written = 1
-			t.outputs = append(t.outputs, e)
+			t.outputs = append(t.outputs, output{f.Linkage.Extents[i], b.Name})
 		}
 		t.Arrays = append(t.Arrays, a)
 	}
 	return t
+}
+
+// array describes an array of the function.
+func (t *functionText) array(l native.Linkage, i int) arrayText {
+	b, e := l.Buffers[i], l.Extents[i]
+	content := native.Content{Tolerance: l.Tolerance}
+	if l.Contents != nil {
+		content = l.Contents[i]
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	a := arrayText{
+		Argument: b, Element: element(b), Variable: variable(b.Name), RowsIndex: t.index(e.Rows), ColsIndex: t.index(e.Cols), StrideIndex: t.index(e.Stride),
+		Low: content.Low, High: content.High, RootIndex: t.index(content.Tolerance.Root),
+		Absolute: number(content.Tolerance.Absolute), Relative: number(content.Tolerance.Relative),
+	}
+	if content.Updated {
+		a.Updated = 1
+	}
+	if content.Whole {
+		a.Whole = 1
+	}
+	switch a.Kind = kinds[a.Element]; a.Kind {
+	case "FLOAT":
+		a.Go, a.Python = "float32", "ctypes.c_float"
+	case "DOUBLE":
+		a.Go, a.Python = "float64", "ctypes.c_double"
+	default:
+		a.Go = strings.TrimSuffix(a.Element, "_t")
+		a.Python = "ctypes.c_" + a.Go
+	}
+	if e.Count != nil {
+		a.Length, a.SampleLength = e.Length, max(e.Count(t.samples()), 1)
+		return a
+	}
+	a.SampleLength = t.sample(e.Cols)
+	if e.Rows != "" {
+		a.SampleLength *= t.sample(e.Rows)
+	}
+	return a
+}
+
+// variable makes a name for programs in Go and Python of one of C.
+func variable(name string) string {
+	name = strings.ToLower(name)
+	if slices.Contains(taken, name) {
+		return name + "_"
+	}
+	return name
+}
+
+// taken are words of Go and Python, and names of the examples.
+var taken = strings.Fields(`and as assert async await break case chan class continue ctypes def defer del elif else except fallthrough finally
+	fmt for from func function go goto if import in interface is lambda len library make map none nonlocal not or package panic pass print purego
+	raise range return select struct switch try type var while with yield`)
+
+// samples are the dimensions of the examples.
+func (t *functionText) samples() []int64 {
+	out := make([]int64, len(t.Dims))
+	for i, d := range t.Dims {
+		out[i] = t.sample(d.Name)
+	}
+	return out
+}
+
+// Locals declares the dimensions as variables of C, for an expression over them.
+func (t *functionText) Locals() string {
+	var b strings.Builder
+	for i, d := range t.Dims {
+		fmt.Fprintf(&b, "\tconst int64_t %s = tune_dims[%d];\n", d.Name, i)
+	}
+	for _, d := range t.Dims {
+		fmt.Fprintf(&b, "\t(void)%s;\n", d.Name)
+	}
+	return b.String()
+}
+
+// Bounded reports whether dimensions have bounds.
+func (t *functionText) Bounded() bool {
+	return slices.ContainsFunc(t.Dims, func(d native.Dim) bool { return d.Most > 0 })
 }
 
 // index returns the index of a dimension, -1 for "".
@@ -154,7 +258,11 @@ func (t *functionText) sample(name string) int64 {
 	if d := t.Dims[t.index(name)]; d.Dense != "" {
 		name = d.Dense
 	}
-	return int64(2 + slices.Index(t.shape, name))
+	n, d := int64(2+slices.Index(t.shape, name)), t.Dims[t.index(name)]
+	if d.Most > 0 {
+		n = min(max(n, d.Least), d.Most)
+	}
+	return n
 }
 
 // parameter is a parameter of a function: a dimension or an array.
@@ -291,8 +399,17 @@ func (t *functionText) ShapeParameters() string { return t.each("int64_t ", "", 
 // ShapeNames are their names.
 func (t *functionText) ShapeNames() string { return t.each("", "", ", ") }
 
-// EmptyShape is the condition that a dimension is empty.
-func (t *functionText) EmptyShape() string { return t.each("", " <= 0", " || ") }
+// EmptyShape is the condition that a dimension is empty, or beyond its bounds.
+func (t *functionText) EmptyShape() string {
+	words := make([]string, len(t.shape))
+	for i, name := range t.shape {
+		words[i] = name + " <= 0"
+		if d := t.Dims[t.index(name)]; d.Most > 0 {
+			words[i] = fmt.Sprintf("%[1]s < INT64_C(%[2]d) || %[1]s > INT64_C(%[3]d)", name, d.Least, d.Most)
+		}
+	}
+	return strings.Join(words, " || ")
+}
 
 // TableShape are the dimensions of the shape among all.
 func (t *functionText) TableShape() string {
@@ -330,19 +447,6 @@ func (t *functionText) DenseIndices() string {
 	return strings.Join(words, ", ")
 }
 
-// RootIndex is the dimension that the tolerance grows with.
-func (t *functionText) RootIndex() int { return t.index(t.tolerance.Root) }
-
-// Absolute is the absolute part of the tolerance.
-func (t *functionText) Absolute() string {
-	return strconv.FormatFloat(t.tolerance.Absolute, 'g', -1, 64)
-}
-
-// Relative is the relative part.
-func (t *functionText) Relative() string {
-	return strconv.FormatFloat(t.tolerance.Relative, 'g', -1, 64)
-}
-
 // ShapeNumbers are the dimensions of all shapes, one after the other.
 func (t *functionText) ShapeNumbers() string {
 	var words []string
@@ -372,7 +476,10 @@ func extent(e native.Extent) []string {
 func (t *functionText) EmptyResult() string {
 	var all []string
 	for _, e := range t.outputs {
-		one := strings.Join(extent(e), " <= 0 || ") + " <= 0"
+		one := strings.Join(extent(e.Extent), " <= 0 || ") + " <= 0"
+		if e.Count != nil {
+			one = e.Length + " <= 0"
+		}
 		if len(t.outputs) > 1 {
 			one = "(" + one + ")"
 		}
@@ -385,7 +492,11 @@ func (t *functionText) EmptyResult() string {
 func (t *functionText) Nothing() string {
 	var all []string
 	for _, e := range t.outputs {
-		all = append(all, strings.Join(extent(e), " or ")+" is 0")
+		if e.Count != nil {
+			all = append(all, e.name+" has no element")
+			continue
+		}
+		all = append(all, strings.Join(extent(e.Extent), " or ")+" is 0")
 	}
 	return "Where " + strings.Join(all, ", and ") + ", nothing is read or written."
 }
@@ -393,8 +504,11 @@ func (t *functionText) Nothing() string {
 // Rest are the dimensions of the shape that no output has.
 func (t *functionText) Rest() []string {
 	var rest []string
+	if t.Bounded() {
+		return nil // it begins beyond 0
+	}
 	for _, name := range t.shape {
-		if !slices.ContainsFunc(t.outputs, func(e native.Extent) bool { return slices.Contains(extent(e), name) }) {
+		if !slices.ContainsFunc(t.outputs, func(e output) bool { return slices.Contains(extent(e.Extent), name) }) {
 			rest = append(rest, name)
 		}
 	}

@@ -99,6 +99,10 @@ type Source struct {
 	Pack *Pack
 	// Overlaps says that several threads may call tune_kernel at once.
 	Overlaps bool
+	// Takes is the condition, in C over the dimensions of a linkage, on which linked code may be called; "" for code that takes all.
+	Takes string
+	// Symbols are the names beside tune_kernel that linked code defines for others, where they are known: Problem.Symbols.
+	Symbols []string
 }
 
 // Pack is the layout of an argument, and how the function tune_pack makes it.

@@ -16,14 +16,16 @@ import (
 const lineFloats = 16
 
 // Generate writes the C code of a point.
-func (k *Spec) Generate(p space.Point) (native.Source, error) {
+func (k *Spec) Generate(p space.Point) (native.Source, error) { return k.source(p), nil }
+
+func (k *Spec) source(p space.Point) native.Source {
 	g := &generator{Spec: k, p: p, knobs: k.knobs(p)}
 	g.file()
 	src := native.Source{Lang: "c", Text: g.String(), Compiler: p.Str("compiler"), Flags: k.flags(p), Threads: 1, Overlaps: true}
 	if g.Parallel {
 		src.Threads = p.Int("workers")
 	}
-	return src, nil
+	return src
 }
 
 // flags are those of the compiler.

@@ -121,6 +121,7 @@ type Spec struct {
 	machine  native.Machine
 
 	space   *space.Space
+	loop    space.Point // of the plain loop for every processor
 	presets []kernels.Preset
 }
 
@@ -144,6 +145,9 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	}
 	if k.space, err = k.newSpace(); err != nil {
 		return nil, err
+	}
+	if k.loop, err = k.newPlain(); err != nil {
+		return nil, fmt.Errorf("the plain form: %w", err)
 	}
 	if k.presets, err = k.newPresets(); err != nil {
 		return nil, err

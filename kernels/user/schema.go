@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"tune/internal/orderedjson"
 )
 
 // form is the kind of a field's value.
@@ -247,94 +249,60 @@ const startSchema = `{"oneOf": [{"type": "string"}, {"type": "object", "addition
 // Schema returns the JSON schema of a kernel file.
 func Schema() []byte {
 	root := fileObject.jsonSchema()
-	schema := append(members{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", "A kernel of a user of tune"},
+	schema := append(orderedjson.Object{
+		{Key: "$schema", Value: "https://json-schema.org/draft/2020-12/schema"},
+		{Key: "title", Value: "A kernel of a user of tune"},
 	}, root...)
-	schema = append(schema, member{"oneOf", json.RawMessage(`[{"required": ["source"]}, {"required": ["command"]}]`)})
-	text, err := json.Marshal(schema)
+	schema = append(schema, orderedjson.Member{Key: "oneOf", Value: json.RawMessage(`[{"required": ["source"]}, {"required": ["command"]}]`)})
+	text, err := schema.Text()
 	if err != nil {
 		panic(err) // the tables hold invalid JSON
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		panic(err)
-	}
-	out.WriteByte('\n')
-	return out.Bytes()
+	return text
 }
 
-// members is a JSON object with its keys in order.
-type members []member
-
-type member struct {
-	key   string
-	value any
-}
-
-// MarshalJSON writes the object.
-func (ms members) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range ms {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, _ := json.Marshal(m.key)
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-func (o *object) jsonSchema() members {
-	var properties members
+func (o *object) jsonSchema() orderedjson.Object {
+	var properties orderedjson.Object
 	var required []string
 	for i := range o.fields {
 		f := &o.fields[i]
-		properties = append(properties, member{f.name, f.jsonSchema()})
+		properties = append(properties, orderedjson.Member{Key: f.name, Value: f.jsonSchema()})
 		if f.required {
 			required = append(required, f.name)
 		}
 	}
-	out := members{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}}
+	out := orderedjson.Object{{Key: "type", Value: "object"}, {Key: "additionalProperties", Value: false}, {Key: "properties", Value: properties}}
 	if required != nil {
-		out = append(out, member{"required", required})
+		out = append(out, orderedjson.Member{Key: "required", Value: required})
 	}
 	return out
 }
 
-func (f *field) jsonSchema() members {
-	var out members
+func (f *field) jsonSchema() orderedjson.Object {
+	var out orderedjson.Object
 	if f.doc != "" {
-		out = members{{"description", f.doc}}
+		out = orderedjson.Object{{Key: "description", Value: f.doc}}
 	}
 	switch f.form {
 	case formText:
 		if f.options != nil {
-			return append(out, member{"enum", f.options})
+			return append(out, orderedjson.Member{Key: "enum", Value: f.options})
 		}
-		return append(out, member{"type", []string{"string", "number"}})
+		return append(out, orderedjson.Member{Key: "type", Value: []string{"string", "number"}})
 	case formWhole:
-		return append(out, member{"type", "integer"})
+		return append(out, orderedjson.Member{Key: "type", Value: "integer"})
 	case formNumber:
-		return append(out, member{"type", "number"})
+		return append(out, orderedjson.Member{Key: "type", Value: "number"})
 	case formTruth:
-		return append(out, member{"type", "boolean"})
+		return append(out, orderedjson.Member{Key: "type", Value: "boolean"})
 	case formDuration:
-		return append(out, member{"type", "string"}, member{"pattern", `^([0-9.]+(ms|s|m|h))+$`})
+		return append(out, orderedjson.Member{Key: "type", Value: "string"}, orderedjson.Member{Key: "pattern", Value: `^([0-9.]+(ms|s|m|h))+$`})
 	case formSize:
-		return append(out, member{"type", "string"}, member{"pattern", `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)$`})
+		return append(out, orderedjson.Member{Key: "type", Value: "string"}, orderedjson.Member{Key: "pattern", Value: `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)$`})
 	case formObject:
 		return append(out, f.object.jsonSchema()...)
 	case formList:
-		return append(out, member{"type", "array"}, member{"items", f.element.jsonSchema()})
+		return append(out, orderedjson.Member{Key: "type", Value: "array"}, orderedjson.Member{Key: "items", Value: f.element.jsonSchema()})
 	}
 	text := f.schema
 	if f.form == formExpr {
@@ -362,7 +330,7 @@ func (f *field) jsonSchema() members {
 		if err := decoder.Decode(&value); err != nil {
 			panic(err)
 		}
-		out = append(out, member{key.(string), value})
+		out = append(out, orderedjson.Member{Key: key.(string), Value: value})
 	}
 	return out
 }

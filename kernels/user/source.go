@@ -36,17 +36,19 @@ func (e *argumentError) Unwrap() error { return e.err }
 
 // call holds the arguments of a function at one shape, without the content of the buffers.
 type call struct {
-	values  values
-	name    string // of the shape
-	label   string // for messages: the name or, where there is no shape, the function
-	dims    []int64
-	buffers []native.Buffer
-	index   []int // for each buffer, the index of its argument
+	values values
+	// constants are the fields of the shape.
+	constants map[string]int
+	name      string // of the shape
+	label     string // for messages: the name or, where there is no shape, the function
+	dims      []int64
+	buffers   []native.Buffer
+	index     []int // for each buffer, the index of its argument
 }
 
 // shapeCase evaluates the arguments at a point and a shape. Its errors are *argumentError.
 func (s *source) shapeCase(p space.Point, constants map[string]int) (call, error) {
-	c := call{values: pointValues(p, constants), name: shapeName(constants)}
+	c := call{values: pointValues(p, constants), constants: constants, name: shapeName(constants)}
 	c.label = cmp.Or(c.name, s.function)
 	total := 0.0
 	for i, a := range s.arguments {

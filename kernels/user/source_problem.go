@@ -31,6 +31,8 @@ type sourceSpec struct {
 	work   native.Work
 	limits worker.Limits
 	info   kernels.Info
+	// defined is the space of all shapes.
+	defined definedSpace
 	// standard is how the reference is built.
 	standard standard
 	// compilers are those that only this kernel names.
@@ -99,7 +101,7 @@ func newSpec(k *Kernel, constants map[string]int) (*sourceSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info(), compilers: own}
+	spec := &sourceSpec{s: s, path: k.path, constants: constants, info: k.Info(), defined: k.d.space, compilers: own}
 	all := []map[string]int{constants}
 	for _, shape := range s.reference.shapes {
 		merged := map[string]int{}

@@ -24,9 +24,9 @@ import (
 type Beside struct {
 	// File says which shapes there are. Those drawn from its ranges with Seed are measured, and of a log those that a library holds out;
 	// of listed shapes all.
-	File    *File
-	Dir     string // of the library
-	Find    func(name string) (kernels.Kernel, error)
+	File *File
+	Dir  string // of the library
+	Kernels
 	Seed    uint64 // another than that of the library, so that the shapes are others
 	Samples int    // shapes drawn for each function
 	Names   []string
@@ -87,11 +87,11 @@ func (b Beside) Run(ctx context.Context) ([]BesideResult, error) {
 			seeded.Tasks[i].HeldOut = &b.Samples
 		}
 	}
-	asked, err := seeded.Plan(b.Find, "")
+	asked, err := seeded.Plan(b.Kernels, "")
 	if err != nil {
 		return nil, err
 	}
-	m, _, all, err := reopen(b.Dir, b.Find)
+	m, _, all, err := reopen(ctx, b.Dir, b.Kernels)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,13 @@ func (b Beside) function(ctx context.Context, m *maker, s *settled, t TaskPlan, 
 // shape measures a function at one shape, beside each peer that is right there.
 func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source native.Source, leftOut map[string]string) (BesideRow, error) {
 	r := BesideRow{Shape: s.Called(fields), Ratios: map[string]float64{}}
-	p, err := openNative(s.kernel, s.Fixed, s.Called(fields))
+	opened, err := openShape(s.kernel, s.Fixed, s.Called(fields))
 	if err != nil {
 		return r, err
+	}
+	p, ok := opened.Problem.(*native.Problem)
+	if !ok {
+		return r, fmt.Errorf("no library is known that computes %s: 'tune bench' compares your own kernel with the functions that its file names as peers", s.Kernel)
 	}
 	offered := p.Traits().Peers
 	if offered == nil {

@@ -35,6 +35,7 @@ type File struct {
 
 // Task is a kernel with the shapes that programs call it with. It becomes one function of the library.
 type Task struct {
+	// Kernel is the name of one of tune's kernels, or the file of a kernel of the user's, beside the file of the library.
 	Kernel string `yaml:"kernel"`
 	// Function is the name of the function after the library's; the kernel's name where it is missing.
 	Function string `yaml:"function"`
@@ -116,13 +117,6 @@ func IsFile(path string) bool {
 // unknownField matches what the YAML package says of a field that a struct does not have.
 var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
 
-// known are the fields of the mappings, by the names of their types.
-var known = map[string][]string{
-	"File":  {"name", "seed", "tasks", "blas"},
-	"Task":  {"kernel", "function", "fixed", "weight", "shapes", "log", "ranges", "samples", "held_out", "representatives", "variants", "regret"},
-	"Range": {"from", "to", "draw"},
-}
-
 // decodeFault words the first error of decoding.
 func decodeFault(err error) string {
 	var many *yaml.TypeError
@@ -132,9 +126,10 @@ func decodeFault(err error) string {
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
 	if m := unknownField.FindStringSubmatch(text); m != nil {
-		hint := space.DidYouMean(m[1], known[m[2]])
+		names := objects[m[2]].names()
+		hint := space.DidYouMean(m[1], names)
 		if hint == "" {
-			hint = ": want one of " + strings.Join(known[m[2]], ", ")
+			hint = ": want one of " + strings.Join(names, ", ")
 		}
 		line, _, _ := strings.Cut(text, ":")
 		return fmt.Sprintf("%s: there is no field %q%s", line, m[1], hint)
@@ -169,7 +164,7 @@ func (f *File) fault(path []any, format string, args ...any) error {
 }
 
 // named matches the names of libraries and functions, which become names in C.
-var named = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+var named = regexp.MustCompile(namePattern)
 
 func (f *File) check() error {
 	switch {
@@ -185,7 +180,7 @@ func (f *File) check() error {
 		}
 		t := &f.Tasks[i]
 		if t.Function == "" {
-			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.Kernel)
+			t.Function = strings.NewReplacer("-", "_", ".", "_").Replace(t.baseName())
 		}
 		at := []any{"tasks", i, "function"}
 		if !named.MatchString(t.Function) {
@@ -200,6 +195,20 @@ func (f *File) check() error {
 		return f.checkBLAS()
 	}
 	return nil
+}
+
+// Own reports whether the kernel is in a file of the user's.
+func (t Task) Own() bool {
+	return strings.HasSuffix(t.Kernel, ".yaml") || strings.HasSuffix(t.Kernel, ".yml")
+}
+
+// baseName is the name of the kernel, or of its file without what says that it is one.
+func (t Task) baseName() string {
+	if !t.Own() {
+		return t.Kernel
+	}
+	name := filepath.Base(t.Kernel)
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // checkBLAS returns an error where the tasks are not those that a BLAS is made of: nn and nt, of any shape.
@@ -234,7 +243,7 @@ func (f *File) checkTask(i int) error {
 	t := f.Tasks[i]
 	at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
 	if t.Kernel == "" {
-		return f.fault(at("kernel"), "it is missing: want the name of a kernel, as 'tune list' has them")
+		return f.fault(at("kernel"), "it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own")
 	}
 	if len(t.Shapes) == 0 && t.Log == "" && len(t.Ranges) == 0 {
 		return f.fault(at(), "it has no shapes: want shapes, log or ranges")
@@ -242,12 +251,10 @@ func (f *File) checkTask(i int) error {
 	if t.Weight != nil && !(*t.Weight > 0) {
 		return f.fault(at("weight"), "%g: want more than 0", *t.Weight)
 	}
-	for field, limit := range map[string]struct {
-		value       *int
-		least, most int
-	}{"samples": {t.Samples, 1, mostShapes}, "held_out": {t.HeldOut, 0, mostShapes}, "representatives": {t.Representatives, 1, mostShapes}, "variants": {t.Variants, 1, mostVariants}} {
-		if limit.value != nil && (*limit.value < limit.least || *limit.value > limit.most) {
-			return f.fault(at(field), "%d: want %d to %d", *limit.value, limit.least, limit.most)
+	values := map[string]*int{"samples": t.Samples, "held_out": t.HeldOut, "representatives": t.Representatives, "variants": t.Variants}
+	for _, field := range taskObject {
+		if value := values[field.name]; value != nil && (*value < field.least || *value > field.most) {
+			return f.fault(at(field.name), "%d: want %d to %d", *value, field.least, field.most)
 		}
 	}
 	if _, err := t.tolerated(); err != nil {
@@ -263,8 +270,8 @@ func (f *File) checkTask(i int) error {
 		switch {
 		case r.From < 1 || r.To < r.From:
 			return f.fault(at("ranges", name), "from %d to %d: want 1 or more, and from no larger than to", r.From, r.To)
-		case r.Draw != "" && r.Draw != "log" && r.Draw != "uniform":
-			return f.fault(at("ranges", name, "draw"), "%q: want log or uniform%s", r.Draw, space.DidYouMean(r.Draw, []string{"log", "uniform"}))
+		case r.Draw != "" && !slices.Contains(draws, r.Draw):
+			return f.fault(at("ranges", name, "draw"), "%q: want %s%s", r.Draw, strings.Join(draws, " or "), space.DidYouMean(r.Draw, draws))
 		}
 	}
 	return nil
@@ -339,10 +346,10 @@ func readLog(path string) ([]called, error) {
 	return out, nil
 }
 
-// logPath returns the path of a task's log, which is relative to the file of the library.
-func (f *File) logPath(t Task) string {
-	if filepath.IsAbs(t.Log) {
-		return t.Log
+// beside returns the path of a file that is named relative to the file of the library.
+func (f *File) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.Join(filepath.Dir(f.path), t.Log)
+	return filepath.Join(filepath.Dir(f.path), path)
 }

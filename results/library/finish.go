@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,12 +51,15 @@ type ReportFunction struct {
 	Variants   []ReportVariant `json:"variants"`
 	// Training is the regret at the training shapes if each took the best of the variants; Bound what was proven that no set of as
 	// many can go below; TreeRegret what the tree costs there.
-	Training   float64 `json:"training_regret"`
-	Bound      float64 `json:"proven_bound"`
-	Optimal    bool    `json:"optimal"`
-	TreeRegret float64 `json:"tree_regret"`
-	Measured   int     `json:"training_shapes"`
-	Planned    int     `json:"planned_training_shapes"`
+	Training   Share `json:"training_regret"`
+	Bound      Share `json:"proven_bound"`
+	Optimal    bool  `json:"optimal"`
+	TreeRegret Share `json:"tree_regret"`
+	Measured   int   `json:"training_shapes"`
+	Planned    int   `json:"planned_training_shapes"`
+	// Plain counts the training shapes at which the library calls the plain form, because the variant does not take them. TreeRegret is
+	// about the others.
+	Plain int `json:"plain_training_shapes,omitempty"`
 	// Certificate is what the library costs at shapes that played no part; nil where there are none.
 	Certificate *Certificate `json:"certificate,omitempty"`
 	// Rules are what simpler rules cost at the same shapes, by the first series of each.
@@ -82,11 +86,31 @@ type Certificate struct {
 
 // RuleResult is the regret of a rule at held-out shapes.
 type RuleResult struct {
-	Rule     string  `json:"rule"`
-	Variants int     `json:"variants"` // that it used there
-	Mean     float64 `json:"mean"`
-	P95      float64 `json:"p95"`
-	Worst    float64 `json:"worst"`
+	Rule     string `json:"rule"`
+	Variants int    `json:"variants"` // that it used there
+	Mean     Share  `json:"mean"`
+	P95      Share  `json:"p95"`
+	Worst    Share  `json:"worst"`
+}
+
+// Share is a regret. It is infinite where a choice does not run at a shape, which JSON says as null.
+type Share float64
+
+// MarshalJSON writes null for what is infinite.
+func (s Share) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(s), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(s))
+}
+
+// UnmarshalJSON reads null as infinite.
+func (s *Share) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*s = Share(math.Inf(1))
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(s))
 }
 
 // settled is what was decided for a task.
@@ -150,8 +174,11 @@ func (t *task) matrixOf(role string) choice.Matrix {
 				costs[i] = c.Cost * 1e-9
 			}
 		}
+		if math.IsInf(slices.Min(costs), 1) {
+			continue // the plain form runs there
+		}
 		weight := shape.Weight
-		if best := slices.Min(costs); t.Counted && !math.IsInf(best, 1) {
+		if best := slices.Min(costs); t.Counted {
 			weight *= best
 		}
 		m.Shapes = append(m.Shapes, choice.Shape{Fields: one.Fields, Weight: weight})
@@ -206,9 +233,13 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 			return err
 		}
 		one.Choice = choice
-		if best := bestBeside(one.Costs, choice); best != "" {
+		runs := choice
+		if slices.Contains(one.Outside, choice) {
+			runs = plainName
+		}
+		if best := bestBeside(one.Costs, runs); best != "" {
 			var doubtful bool
-			if one.Confirmed, doubtful, err = field.confirm(ctx, s.task, h.Fields, choice, best, limit); err != nil {
+			if one.Confirmed, doubtful, err = field.confirm(ctx, s.task, h.Fields, runs, best, limit); err != nil {
 				return err
 			}
 			one.Unverified = doubtful
@@ -223,9 +254,12 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 
 // bestBeside returns the fastest variant if the choice is measurably slower or of unknown cost; "" where none looks faster.
 func bestBeside(costs []measured, choice string) string {
+	if len(costs) == 0 {
+		return ""
+	}
 	at := slices.IndexFunc(costs, func(c measured) bool { return c.Variant == choice })
 	best := slices.MinFunc(costs, func(a, b measured) int { return cmp.Compare(a.Cost, b.Cost) })
-	if at < 0 || best.Variant == choice {
+	if at < 0 && choice != plainName || best.Variant == choice {
 		return ""
 	}
 	return best.Variant
@@ -235,13 +269,23 @@ func bestBeside(costs []measured, choice string) string {
 func (s *settled) report(seed uint64) (ReportFunction, error) {
 	f := ReportFunction{
 		Function: s.Function, Kernel: s.Kernel, KernelVersion: s.Version, Fixed: s.Fixed, Fields: s.Fields, Candidates: len(s.variants),
-		Training: s.chosen.Mean, Bound: s.chosen.Bound, Optimal: s.chosen.Optimal, Measured: len(s.matrix.Shapes), Planned: len(s.task.Training),
+		Training: Share(s.chosen.Mean), Bound: Share(s.chosen.Bound), Optimal: s.chosen.Optimal, Planned: len(s.task.Training),
 	}
-	use := make([]int, len(s.matrix.Shapes))
+	for _, shape := range s.task.Training {
+		if s.at(training, shape.Fields) != nil {
+			f.Measured++
+		}
+	}
+	var use, runs []int
 	for i, shape := range s.matrix.Shapes {
-		use[i] = s.tree.At(shape.Fields)
+		if v := s.tree.At(shape.Fields); !math.IsInf(s.matrix.Costs[i][v], 1) {
+			use, runs = append(use, v), append(runs, i)
+		}
 	}
-	f.TreeRegret = s.matrix.Regrets(use).Mean
+	f.Plain = f.Measured - len(runs)
+	if len(runs) > 0 {
+		f.TreeRegret = Share(s.matrix.Rows(runs).Regrets(use).Mean)
+	}
 	for _, v := range s.used {
 		one := ReportVariant{Name: s.variants[v].Name, Tuned: s.variants[v].Tuned, Point: s.variants[v].Key}
 		s.tree.Walk(func(n *choice.Node, _ int) {
@@ -297,7 +341,7 @@ func (s *settled) judge(f *ReportFunction, seed uint64) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.Function, r.Name, err)
 		}
-		f.Rules = append(f.Rules, RuleResult{r.Name, c.Variants, c.Mean.Value, c.P95.Value, c.Worst.Value})
+		f.Rules = append(f.Rules, RuleResult{r.Name, c.Variants, Share(c.Mean.Value), Share(c.P95.Value), Share(c.Worst.Value)})
 	}
 	return nil
 }
@@ -347,12 +391,13 @@ func (m *maker) write(all []*settled, report *Report) error {
 		}
 	}
 	made[manifestName] = append(text, '\n')
-	for name, content := range made {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(made)), func(name string) bool { return name == manifestName })
+	for _, name := range append(names, manifestName) { // where the manifest is, the rest is
 		path := filepath.Join(m.Dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := files.Write(path, content); err != nil {
+		if err := files.Write(path, made[name]); err != nil {
 			return err
 		}
 	}
@@ -361,10 +406,7 @@ func (m *maker) write(all []*settled, report *Report) error {
 
 // function is the function of the library that a task becomes.
 func (s *settled) function() (library.Function, error) {
-	_, linkage, err := openLinked(s.kernel, s.Fixed, s.Called(s.Training[0].Fields))
-	if err != nil {
-		return library.Function{}, err
-	}
+	linkage := s.linkage
 	f := library.Function{Name: s.Function, Linkage: linkage, Tree: s.planted(linkage)}
 	for _, v := range s.used {
 		one := s.variants[v]

@@ -13,8 +13,8 @@ import (
 
 // GuardOptions say how a library is guarded.
 type GuardOptions struct {
-	Dir  string
-	Find func(name string) (kernels.Kernel, error)
+	Dir string
+	Kernels
 	// Guard says how each of its measurements is made. Its Of is replaced by how many there are.
 	Guard schedule.GuardOptions
 	// Observe is called with the name of what is guarded next; it may be nil.
@@ -25,7 +25,7 @@ type GuardOptions struct {
 // checks it at the shape that it was tuned at. There it measures the variant in turns with the baseline of the kernel, which it must not
 // be slower than, and with the variant that came nearest to it when the library was made, whose recorded ratio must hold.
 func Guard(ctx context.Context, o GuardOptions) ([]*schedule.Guarded, error) {
-	_, _, all, err := reopen(o.Dir, o.Find)
+	_, _, all, err := reopen(ctx, o.Dir, o.Kernels)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,11 @@ func (b *bout) hold(ctx context.Context, g *schedule.Guarded, o schedule.GuardOp
 	if err != nil {
 		return err
 	}
-	own := p.Presets()[0].Point
-	guarded := p.Wrap(b.variant.source, own)
+	point, err := b.variant.at(p)
+	if err != nil {
+		return err
+	}
+	guarded := p.Wrap(b.variant.source, point)
 	if err := kernels.Verify(ctx, guarded, o.Seeds); err != nil {
 		return broken(g, err)
 	}
@@ -141,11 +144,11 @@ func (b *bout) hold(ctx context.Context, g *schedule.Guarded, o schedule.GuardOp
 
 // base builds what the variant is measured beside.
 func (b *bout) base(ctx context.Context, p *native.Problem) (kernels.Candidate, error) {
-	own := p.Presets()[0].Point
 	if b.rival != nil {
-		return p.Wrap(b.rival.source, own), nil
+		point, err := b.rival.at(p)
+		return p.Wrap(b.rival.source, point), err
 	}
-	return p.Build(ctx, own)
+	return p.Build(ctx, p.Presets()[0].Point)
 }
 
 // broken makes a fault of the variant its standing, and passes on other errors.

@@ -1,7 +1,9 @@
 package library
 
 import (
+	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -15,12 +17,23 @@ import (
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
+	"tune/kernels/rowwise"
+	"tune/kernels/user"
+	"tune/results/session"
+	"tune/space"
 )
 
-func find(t *testing.T) func(string) (kernels.Kernel, error) {
+func find(t *testing.T) Kernels {
 	t.Helper()
-	table := kernels.Table{gemm.Kernel{Host: native.NewHost(native.HostOptions{})}}
-	return table.Lookup
+	host := native.NewHost(native.HostOptions{})
+	table := kernels.Table{gemm.Kernel{Host: host}, rowwise.Kernel{Host: host}}
+	return Kernels{Lookup: table.Lookup, Load: func(path string) (kernels.Kernel, error) {
+		k, err := user.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		return k.On(host), nil
+	}}
 }
 
 // planOf makes the plan of a file with the given text.
@@ -86,6 +99,7 @@ func TestFileFaults(t *testing.T) {
 		task("log: calls.csv\n    shapes: [{m: 1, n: 1, k: 1}]"):                                        `tasks[0].log: a log has numbers of calls`,
 		task("log: bad.csv"):                                                                            `bad.csv:2: count: "-1": want a number above 0`,
 		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                 `lib.yaml:3: tasks[0].kernel: `,
+		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 1, cols: 2}]}\n":   `lib.yaml:3: tasks[0].kernel: kernel rowwise with op=rope has no function that can be called at any shape: a library can be made of `,
 		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing`,
 		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
@@ -333,7 +347,13 @@ func TestTornMeasurements(t *testing.T) {
 		if err := os.WriteFile(path, text[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readMeasured(path)
+		if got, err := readMeasured(path, false); err != nil || len(got) != strings.Count(string(text[:cut]), "\n") {
+			t.Fatalf("cut at %d, and only read: %d measurements: %v", cut, len(got), err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != int64(cut) {
+			t.Fatalf("cut at %d: reading has changed the file: %v", cut, err)
+		}
+		got, err := readMeasured(path, true)
 		if want := strings.Count(string(text[:cut]), "\n"); err != nil || len(got) != want {
 			t.Fatalf("cut at %d: %d measurements, want %d: %v", cut, len(got), want, err)
 		}
@@ -342,7 +362,7 @@ func TestTornMeasurements(t *testing.T) {
 			if err := one.keep(whole[0]); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := readMeasured(path); err != nil || len(again) != len(got)+1 {
+			if again, err := readMeasured(path, true); err != nil || len(again) != len(got)+1 {
 				t.Fatalf("cut at %d, then written: %d measurements: %v", cut, len(again), err)
 			}
 		}
@@ -350,7 +370,7 @@ func TestTornMeasurements(t *testing.T) {
 	if err := os.WriteFile(path, append([]byte("{\n"), text...), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readMeasured(path); err == nil || !strings.Contains(err.Error(), "measured.jsonl: line 1: ") {
+	if _, err := readMeasured(path, true); err == nil || !strings.Contains(err.Error(), "measured.jsonl: line 1: ") {
 		t.Errorf("a damaged line: %v", err)
 	}
 }
@@ -410,3 +430,136 @@ func TestRatios(t *testing.T) {
 		t.Errorf("in the order %v", got)
 	}
 }
+
+// TestOwnPlan: a kernel of a user is planned by the fields that its function takes. Shapes that it does not have are drawn again.
+func TestOwnPlan(t *testing.T) {
+	const kernel = `
+kernel: {name: mine, shape: {n: 8, m: 8, deep: 1}}
+space:
+  parameters: [{name: STEP, type: pow2, from: 1, to: 8}]
+  constraints: [n % 2 == 0, STEP <= n]
+source:
+  text: "void one(float *x, int n, int m) { for (int i = 0; i < n * m; i++) x[i] = STEP - STEP + 1; }"
+  language: c
+  function: one
+  vary: false
+  arguments: [{name: x, type: float, length: n * m, access: write}, {name: n, type: int, value: n}, {name: m, type: int, value: m}]
+  reference: {function: one}
+  flags: [-O1]
+`
+	file := func(more string) string { return "name: lib\ntasks:\n  - kernel: mine.yaml\n    " + more + "\n" }
+	p, err := planOf(t, file("fixed: {deep: 1}\n    samples: 30\n    ranges: {n: {from: 1, to: 99}, m: {from: 2, to: 3}}"), "mine.yaml", kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := p.Tasks[0]
+	if task.Kernel != "mine" || !task.Own || task.Function != "mine" || !slices.Equal(task.Fields, []string{"n", "m"}) || p.own["mine"] == nil {
+		t.Errorf("the plan is %+v", task)
+	}
+	for _, s := range append(slices.Clone(task.Training), task.HeldOut...) {
+		if s.Fields[0]%2 != 0 {
+			t.Errorf("the shape %v is one that the kernel does not have", s.Fields)
+		}
+	}
+	for more, want := range map[string]string{
+		"shapes: [{n: 2, m: 2}]": `lib.yaml:3: tasks[0].fixed: deep is missing: all calls of a library share it, because no argument of the function carries it. Give its value, as in fixed: {deep: 64}`,
+		"fixed: {deep: 1}\n    ranges: {n: {from: 3, to: 3}, m: {from: 1, to: 2}}": `lib.yaml:5: tasks[0].ranges: of 20 shapes that were drawn one after another, the kernel has none; of the last: `,
+		"fixed: {deep: 1}\n    shapes: [{n: 3, m: 2}]":                             `lib.yaml:5: tasks[0].shapes: n=3,m=2: `,
+	} {
+		if _, err := planOf(t, file(more), "mine.yaml", kernel); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives\n%v\nwant\n%s", more, err, want)
+		}
+	}
+	if _, err := planOf(t, file("shapes: [{n: 2}]")); err == nil || !strings.Contains(err.Error(), "there is no file") {
+		t.Error(err)
+	}
+}
+
+// TestOutside: where no variant takes a shape, the plain form runs, and no regret is known. A choice that does not take a shape has none
+// either.
+func TestOutside(t *testing.T) {
+	one := measuredTask()
+	one.measured[0].Costs, one.measured[0].Outside = nil, []string{"m1", "m100"}
+	one.measured[1].Costs, one.measured[1].Outside = one.measured[1].Costs[:1], []string{"m100"}
+	s, err := one.settle(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.matrix.Shapes) != 3 || s.matrix.Costs[0][1] != choice.Missing || s.matrix.Costs[0][0] == choice.Missing {
+		t.Errorf("the matrix is %+v", s.matrix)
+	}
+	r, err := s.report(1)
+	if err != nil || r.Plain != 1 || r.Measured != 4 || r.TreeRegret != 0 {
+		t.Errorf("the report is %+v: %v", r, err)
+	}
+	if text, err := json.Marshal(RuleResult{Mean: Share(math.Inf(1)), P95: 0.5}); err != nil || !strings.Contains(string(text), `"mean":null,"p95":0.5`) {
+		t.Errorf("%s: %v", text, err)
+	}
+	var back RuleResult
+	if err := json.Unmarshal([]byte(`{"mean":null,"p95":0.5}`), &back); err != nil || !math.IsInf(float64(back.Mean), 1) || back.P95 != 0.5 {
+		t.Errorf("%+v: %v", back, err)
+	}
+	if bestBeside(nil, plainName) != "" || bestBeside([]measured{{Variant: "a", Cost: 3}}, plainName) != "a" {
+		t.Error("the plain form is not held against the best variant")
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/library.schema.json")
+
+// TestSchema compares the published schema with the tables, and the tables with what the reader decodes.
+func TestSchema(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "library.schema.json")
+	if *update {
+		if err := os.WriteFile(path, Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(Schema()) {
+		t.Error("docs/library.schema.json is not what the tables say: run go test ./results/library -run Schema -update")
+	}
+	for name, kind := range map[string]reflect.Type{"File": reflect.TypeFor[File](), "Task": reflect.TypeFor[Task](), "Range": reflect.TypeFor[Range]()} {
+		var tags []string
+		for i := range kind.NumField() {
+			if tag := kind.Field(i).Tag.Get("yaml"); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+		slices.Sort(tags)
+		if want := slices.Sorted(slices.Values(objects[name].names())); !slices.Equal(tags, want) {
+			t.Errorf("%s reads %v, and the table has %v", name, tags, want)
+		}
+	}
+}
+
+// TestNeighbours: a search starts from the best points of the nearest shapes of its own task, whatever fields the shapes of others have.
+func TestNeighbours(t *testing.T) {
+	one := &task{TaskPlan: TaskPlan{Function: "f", Fields: []string{"m", "n"}, Training: []PlannedShape{{[]int64{4, 4}, 1}, {[]int64{5, 4}, 1}, {[]int64{90, 90}, 1}, {[]int64{8, 8}, 1}}}}
+	other := &task{TaskPlan: TaskPlan{Function: "g", Fields: []string{"n"}, Training: []PlannedShape{{[]int64{4}, 1}}}}
+	var all []*searched
+	for i, best := range []string{"", "a=1", "a=2", "a=3"} {
+		all = append(all, &searched{session.Sliced{Best: best}, one, i})
+	}
+	all = append([]*searched{{session.Sliced{Best: "a=0"}, other, 0}}, all...)
+	sp, err := space.New("", []space.Parameter{space.Range("a", 0, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := neighbours(all[1], all, spaceOnly{sp}); !slices.Equal(got, []string{"a=1", "a=3"}) {
+		t.Errorf("it starts from %v", got)
+	}
+	if got := neighbours(all[0], all, spaceOnly{sp}); !slices.Equal(got, []string{"a=0"}) {
+		t.Errorf("the other starts from %v", got)
+	}
+}
+
+// spaceOnly is a problem of which only the space is asked for.
+type spaceOnly struct{ space *space.Space }
+
+func (p spaceOnly) Space() *space.Space                                         { return p.space }
+func (spaceOnly) Presets() []kernels.Preset                                     { return nil }
+func (spaceOnly) Traits() kernels.Traits                                        { return kernels.Traits{} }
+func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }

@@ -17,6 +17,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/results"
+	"tune/space"
 )
 
 // variant is the winner of a representative, written so that programs can call it at any shape.
@@ -39,6 +40,8 @@ type measurement struct {
 	Fields  []int64    `json:"fields"`
 	Costs   []measured `json:"costs"`
 	Refused []refused  `json:"refused,omitempty"`
+	// Outside are the variants that are no points of the kernel at this shape: where the library chooses one, the plain form runs.
+	Outside []string `json:"outside,omitempty"`
 	// Choice is the variant that the library took at a held-out shape.
 	Choice string `json:"choice,omitempty"`
 	// Confirmed compares the variant that the library takes there with the best other one, in a series of their own; nil where the
@@ -106,7 +109,7 @@ func (t *task) variantOf(shape int) *variant {
 }
 
 // gather settles the variants of a task: the best points of its representatives. They stay, so that what is measured of them counts.
-func (m *maker) gather(t *task) error {
+func (m *maker) gather(ctx context.Context, t *task) error {
 	known := len(t.variants)
 	for _, r := range t.Representatives {
 		if t.variantOf(r) != nil {
@@ -131,7 +134,7 @@ func (m *maker) gather(t *task) error {
 	if len(t.variants) == 0 {
 		return fmt.Errorf("%s: no candidate was right at any of the searched shapes of %s: give it a longer --budget", m.Dir, t.Function)
 	}
-	if err := m.sources(t); err != nil || len(t.variants) == known {
+	if err := m.sources(ctx, t); err != nil || len(t.variants) == known {
 		return err
 	}
 	text, err := json.MarshalIndent(t.variants, "", "  ")
@@ -142,16 +145,19 @@ func (m *maker) gather(t *task) error {
 }
 
 // sources generates the code of the variants.
-func (m *maker) sources(t *task) error {
+func (m *maker) sources(ctx context.Context, t *task) error {
 	for i := range t.variants {
 		v := &t.variants[i]
-		p, _, err := openLinked(t.kernel, t.Fixed, t.Called(v.Tuned))
+		p, l, err := openLinked(t.kernel, t.Fixed, t.Called(v.Tuned))
 		if err != nil {
 			return err
 		}
 		point, err := p.Space().Parse(v.Key)
 		if err == nil {
 			v.source, err = p.Source(point)
+		}
+		if err == nil && l.Foreign {
+			err = t.nameSymbols(ctx, p, &v.source)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: the variant %s: %w", m.Dir, v.Name, err)
@@ -213,7 +219,11 @@ type field struct {
 	problem    *native.Problem
 	names      []string
 	candidates []kernels.Candidate
+	point      space.Point // of the baseline there
 }
+
+// plainName stands for the plain form beside the names of variants.
+const plainName = "plain"
 
 // enter builds and checks the variants at a shape, those tuned nearest to it first.
 func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measurement) (*field, error) {
@@ -221,13 +231,17 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 	if err != nil {
 		return nil, err
 	}
-	f := &field{problem: p}
+	f := &field{problem: p, point: p.Presets()[0].Point}
 	order := slices.Clone(t.variants)
 	slices.SortStableFunc(order, func(a, b variant) int { return cmp.Compare(t.far(fields, a.Tuned), t.far(fields, b.Tuned)) })
 	seed := kernels.Derive(m.Plan.Seed, "checks at "+t.Called(fields))
 	for _, v := range order {
-		c := p.Adopt(v.source, p.Presets()[0].Point)
-		err := c.Check(ctx, seed)
+		c, err := adopt(p, v)
+		if err != nil {
+			out.Outside = append(out.Outside, v.Name)
+			continue
+		}
+		err = c.Check(ctx, seed)
 		if r := kernels.AsRejection(err); r != nil {
 			out.Refused = append(out.Refused, refused{v.Name, r.Error()})
 			continue
@@ -237,10 +251,24 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 		}
 		f.names, f.candidates = append(f.names, v.Name), append(f.candidates, c)
 	}
-	if len(f.names) == 0 {
+	if len(f.names) == 0 && len(out.Refused) > 0 {
 		return nil, fmt.Errorf("%s: no variant is right at %s: %s", t.Function, t.Called(fields), out.Refused[0].Reason)
 	}
 	return f, nil
+}
+
+// adopt makes a candidate of a variant at the shape of a problem. The error says that it is no point there.
+func adopt(p *native.Problem, v variant) (kernels.Candidate, error) {
+	point, err := v.at(p)
+	return p.Adopt(v.source, point), err
+}
+
+// at returns the point whose cases code of a variant is checked on. Those of tune's kernels are the same for all points.
+func (v variant) at(p *native.Problem) (space.Point, error) {
+	if v.source.Takes == "" {
+		return p.Presets()[0].Point, nil
+	}
+	return p.Space().Parse(v.Key)
 }
 
 // measure finds out what the variants cost at a shape. Each is scored by itself first, as in a search, where those that fall far behind
@@ -248,8 +276,8 @@ func (m *maker) enter(ctx context.Context, t *task, fields []int64, out *measure
 func (m *maker) measure(ctx context.Context, t *task, fields []int64, limit time.Duration) (measurement, *field, error) {
 	out := measurement{Fields: fields}
 	f, err := m.enter(ctx, t, fields, &out)
-	if err != nil {
-		return out, nil, err
+	if err != nil || len(f.names) == 0 {
+		return out, f, err
 	}
 	if out.Costs, err = f.score(ctx, t, &out); err != nil {
 		return out, nil, err
@@ -368,7 +396,15 @@ func (f *field) compare(ctx context.Context, t *task, out *measurement, which []
 
 // confirm measures two variants again, by themselves.
 func (f *field) confirm(ctx context.Context, t *task, fields []int64, choice, best string, limit time.Duration) (*confirmed, bool, error) {
-	a, b := f.candidates[slices.Index(f.names, choice)], f.candidates[slices.Index(f.names, best)]
+	b := f.candidates[slices.Index(f.names, best)]
+	a := f.problem.Wrap(t.linkage.Plain, f.point)
+	if choice == plainName {
+		if err := a.Check(ctx, kernels.Derive(2, t.Called(fields))); err != nil {
+			return nil, false, fmt.Errorf("%s: the plain form at %s: %w", t.Function, t.Called(fields), err)
+		}
+	} else {
+		a = f.candidates[slices.Index(f.names, choice)]
+	}
 	final, err := f.problem.Compare(ctx, a, []kernels.Candidate{b}, kernels.Series{Limit: limit, Seed: kernels.Derive(1, t.Called(fields)), Confirm: true})
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: the variant %s at %s: %w", t.Function, choice, t.Called(fields), err)
@@ -393,7 +429,7 @@ func (t *task) at(role string, fields []int64) *measurement {
 // covers reports whether a measurement has all variants.
 func (t *task) covers(m measurement) bool {
 	for _, v := range t.variants {
-		if !slices.ContainsFunc(m.Costs, func(c measured) bool { return c.Variant == v.Name }) &&
+		if !slices.Contains(m.Outside, v.Name) && !slices.ContainsFunc(m.Costs, func(c measured) bool { return c.Variant == v.Name }) &&
 			!slices.ContainsFunc(m.Refused, func(r refused) bool { return r.Variant == v.Name }) {
 			return false
 		}
@@ -421,8 +457,9 @@ func (t *task) keep(one measurement) error {
 	return err
 }
 
-// readMeasured reads the measurements of a task, and removes a last line that was cut off.
-func readMeasured(path string) (out []measurement, err error) {
+// readMeasured reads the measurements of a task. A last line that was cut off is left out, and removed with mend: who only reads must
+// not take it from a tune that is writing it.
+func readMeasured(path string, mend bool) (out []measurement, err error) {
 	text, err := files.Read(path, mostPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -432,6 +469,9 @@ func readMeasured(path string) (out []measurement, err error) {
 	}
 	for n := 1; len(text) > 0; n++ {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole && !mend {
+			return out, nil
+		}
 		if !whole {
 			info, err := os.Stat(path)
 			if err != nil {

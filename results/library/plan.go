@@ -25,6 +25,8 @@ type Plan struct {
 	Machine string     `json:"machine"` // the fingerprint of the processor that measures
 	BLAS    bool       `json:"blas,omitempty"`
 	Tasks   []TaskPlan `json:"tasks"`
+
+	own map[string]kernels.Kernel // those of users, by the function of their task, where their files were read
 }
 
 const planFormat = 1
@@ -32,6 +34,7 @@ const planFormat = 1
 // TaskPlan is the plan of one task.
 type TaskPlan struct {
 	Kernel   string  `json:"kernel"`
+	Own      bool    `json:"own,omitempty"` // it is a user's, in a file
 	Version  string  `json:"kernel_version"`
 	Function string  `json:"function"`
 	Fixed    string  `json:"fixed"`  // name=value,… of the shape's fields that all calls share
@@ -74,26 +77,36 @@ func (t TaskPlan) Called(fields []int64) string {
 }
 
 // UnlinkableError says that programs cannot call the code of a kernel at any shape, so that no library can be made of it.
-type UnlinkableError struct{ Kernel string }
+type UnlinkableError struct{ Kernel, Fixed string }
 
 func (e *UnlinkableError) Error() string {
-	return fmt.Sprintf("kernel %s has no function that can be called at any shape: a library can be made of gemm-f32 and elementwise-f32", e.Kernel)
+	with := ""
+	if e.Fixed != "" {
+		with = " with " + e.Fixed
+	}
+	return fmt.Sprintf("kernel %s%s has no function that can be called at any shape: a library can be made of gemm-f32, elementwise-f32, rowwise without rope and q8, and your own in C", e.Kernel, with)
 }
 
-// Plan draws the shapes of every task, and chooses the representatives. find looks up a kernel.
-func (f *File) Plan(find func(name string) (kernels.Kernel, error), machine string) (*Plan, error) {
+// Plan draws the shapes of every task, and chooses the representatives.
+func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
 	p := &Plan{Format: planFormat, Name: f.Name, Seed: 1, Machine: machine, BLAS: f.BLAS}
 	if f.Seed != nil {
 		p.Seed = *f.Seed
 	}
 	for i := range f.Tasks {
-		k, err := find(f.Tasks[i].Kernel)
+		k, err := find.of(f, f.Tasks[i])
 		if err != nil {
 			return nil, f.fault([]any{"tasks", i, "kernel"}, "%v", err)
 		}
 		t, err := f.planTask(i, k, p.Seed)
 		if err != nil {
 			return nil, err
+		}
+		if t.Own {
+			if p.own == nil {
+				p.own = map[string]kernels.Kernel{}
+			}
+			p.own[t.Function] = k
 		}
 		p.Tasks = append(p.Tasks, *t)
 	}
@@ -114,7 +127,7 @@ func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error)
 	t := f.Tasks[i]
 	p := &planner{file: f, index: i, task: t, kernel: k, info: k.Info()}
 	p.plan = &TaskPlan{
-		Kernel: p.info.Name, Version: p.info.Version, Function: t.Function, Weight: or(t.Weight, 1), Variants: or(t.Variants, defaultVariants),
+		Kernel: p.info.Name, Own: t.Own(), Version: p.info.Version, Function: t.Function, Weight: or(t.Weight, 1), Variants: or(t.Variants, defaultVariants),
 	}
 	p.plan.Tolerated, _ = t.tolerated()
 	var fixed []string
@@ -129,14 +142,8 @@ func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error)
 			return nil, p.fault([]any{"fixed", name}, "the shape of %s has no field %s", p.info.Name, name)
 		}
 	}
-	_, linkage, err := p.linked("")
-	if err != nil {
-		return nil, p.fault([]any{"kernel"}, "%v", err)
-	}
-	for _, d := range linkage.Dims {
-		if _, fixed := t.Fixed[d.Name]; d.Dense == "" && !fixed {
-			p.plan.Fields = append(p.plan.Fields, d.Name)
-		}
+	if err := p.divide(); err != nil {
+		return nil, err
 	}
 	if len(p.plan.Fields) == 0 {
 		return nil, p.fault([]any{"fixed"}, "no field is left that calls differ in")
@@ -145,6 +152,30 @@ func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error)
 		return nil, err
 	}
 	return p.plan, p.represent()
+}
+
+// divide finds out which fields calls differ in, and which all of them have to share.
+func (p *planner) divide() error {
+	problem, linkage, err := p.linked("")
+	if err != nil {
+		return p.fault([]any{"kernel"}, "%v", err)
+	}
+	for _, fixed := range linkage.Fixed {
+		if _, ok := p.task.Fixed[fixed.Name]; !ok {
+			return p.fault([]any{"fixed"}, "%s is missing: all calls of a library share it, because %s. Give its value, as in fixed: {%[1]s: 64}", fixed.Name, fixed.Why)
+		}
+	}
+	for _, d := range linkage.Dims {
+		if _, fixed := p.task.Fixed[d.Name]; d.Dense == "" && !fixed {
+			p.plan.Fields = append(p.plan.Fields, d.Name)
+		}
+	}
+	if linkage.Foreign {
+		if err := checkForeign(problem, linkage); err != nil {
+			return p.fault([]any{"kernel"}, "%s: %v", p.task.Kernel, err)
+		}
+	}
+	return nil
 }
 
 func or[T any](v *T, other T) T {
@@ -161,36 +192,6 @@ func (p *planner) fault(path []any, format string, args ...any) error {
 // linked opens the kernel at a shape, given by the fields that calls differ in.
 func (p *planner) linked(called string) (*native.Problem, native.Linkage, error) {
 	return openLinked(p.kernel, p.plan.Fixed, called)
-}
-
-// openLinked opens a kernel at a shape, and returns the problem whose code programs can call.
-func openLinked(k kernels.Kernel, fixed, called string) (*native.Problem, native.Linkage, error) {
-	plain, err := openNative(k, fixed, called)
-	if err != nil {
-		return nil, native.Linkage{}, err
-	}
-	p, l, ok, err := plain.Linked()
-	if err == nil && !ok {
-		err = &UnlinkableError{k.Info().Name}
-	}
-	return p, l, err
-}
-
-// openNative opens a kernel at a shape.
-func openNative(k kernels.Kernel, fixed, called string) (*native.Problem, error) {
-	shape, err := kernels.ParseShape(k.Info().Shape, fixed+","+called)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := kernels.Open(k, shape)
-	if err != nil {
-		return nil, err
-	}
-	p, ok := opened.Problem.(*native.Problem)
-	if !ok {
-		return nil, &UnlinkableError{k.Info().Name}
-	}
-	return p, nil
 }
 
 // shapes collects the shapes of the task. Those that are listed and those of the log are for training; of a log too long for that,
@@ -239,9 +240,13 @@ func (p *planner) shapes(seed uint64) error {
 	if n := len(p.plan.Training); n > 0 { // what is listed and what is drawn count alike, in all
 		weight = totalWeight(p.plan.Training) / float64(samples)
 	}
-	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "training shapes of "+t.Function))), samples, weight, func(f []int64, w float64) { add(&p.plan.Training, f, w) })
-	p.draw(rand.New(rand.NewPCG(seed, kernels.Derive(seed, "held-out shapes of "+t.Function))), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
-	return nil
+	stream := func(what string) *rand.Rand {
+		return rand.New(rand.NewPCG(seed, kernels.Derive(seed, what+" shapes of "+t.Function)))
+	}
+	if err := p.draw(stream("training"), samples, weight, func(f []int64, w float64) { add(&p.plan.Training, f, w) }); err != nil {
+		return err
+	}
+	return p.draw(stream("held-out"), heldOut, 1, func(f []int64, w float64) { add(&p.plan.HeldOut, f, w) })
 }
 
 func totalWeight(shapes []PlannedShape) (sum float64) {
@@ -278,7 +283,7 @@ func (p *planner) fields(given map[string]string) ([]int64, error) {
 
 // fromLog takes the shapes with the most calls for training, and holds out others.
 func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, heldOut int) error {
-	path := p.file.logPath(p.task)
+	path := p.file.beside(p.task.Log)
 	calls, err := readLog(path)
 	if err != nil {
 		return p.fault([]any{"log"}, "%v", err)
@@ -306,21 +311,40 @@ func (p *planner) fromLog(add func(*[]PlannedShape, []int64, float64), samples, 
 	return nil
 }
 
-// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer.
-func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) {
+// draw draws shapes from the ranges. Where ranges are so small that different shapes run out, there are fewer. A user's kernel may have no
+// point at some shapes, which are drawn again.
+func (p *planner) draw(r *rand.Rand, n int, weight float64, add func([]int64, float64)) error {
+	const tries = 20
 	for range n {
-		fields := make([]int64, len(p.plan.Fields))
-		for i, name := range p.plan.Fields {
-			g := p.task.Ranges[name]
-			if g.Draw == "uniform" {
-				fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
-				continue
+		var fields []int64
+		var err error
+		for try := 0; try == 0 || err != nil && try < tries; try++ {
+			fields = p.drawn(r)
+			if p.plan.Own {
+				_, _, err = p.linked(p.plan.Called(fields))
 			}
-			v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
-			fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+		}
+		if err != nil {
+			return p.fault([]any{"ranges"}, "of %d shapes that were drawn one after another, the kernel has none; of the last: %v", tries, err)
 		}
 		add(fields, weight)
 	}
+	return nil
+}
+
+// drawn draws one shape.
+func (p *planner) drawn(r *rand.Rand) []int64 {
+	fields := make([]int64, len(p.plan.Fields))
+	for i, name := range p.plan.Fields {
+		g := p.task.Ranges[name]
+		if g.Draw == "uniform" {
+			fields[i] = int64(g.From) + r.Int64N(int64(g.To-g.From)+1)
+			continue
+		}
+		v := math.Exp(math.Log(float64(g.From)) + r.Float64()*(math.Log(float64(g.To)+1)-math.Log(float64(g.From))))
+		fields[i] = min(max(int64(v), int64(g.From)), int64(g.To))
+	}
+	return fields
 }
 
 // represent chooses the training shapes that are searched. They are the medoids of the shapes in the logarithms of the fields and of

@@ -15,6 +15,7 @@ import (
 
 	"tune/internal/files"
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/results"
 	"tune/results/session"
 	"tune/search"
@@ -27,8 +28,7 @@ type Options struct {
 	// Plan is what to make. A directory that was begun with another plan is refused.
 	Plan *Plan
 	Dir  string
-	// Find looks up a kernel by name.
-	Find func(name string) (kernels.Kernel, error)
+	Kernels
 	// Budget is the wall time, over all sittings. Evaluations, if not 0, ends the search of each representative after as many instead,
 	// and then every shape is measured.
 	Budget      time.Duration
@@ -66,7 +66,7 @@ const (
 type OtherPlanError struct{ Dir string }
 
 func (e *OtherPlanError) Error() string {
-	return fmt.Sprintf("%s: it was begun for other tasks, shapes or another machine: give another --out, or take the file into it by --update", e.Dir)
+	return fmt.Sprintf("%s: it was begun for other tasks, shapes or kernels, or on another machine: give another --out, or take the file into it by --update", e.Dir)
 }
 
 // maker makes a library.
@@ -76,6 +76,7 @@ type maker struct {
 	before  float64 // those of them that do not count against the budget
 	tasks   []*task
 	machine results.Machine
+	locked  bool // it alone writes to the directory
 }
 
 // task is the state of a task.
@@ -85,6 +86,7 @@ type task struct {
 	kernel   kernels.Kernel
 	variants []variant
 	measured []measurement
+	linkage  native.Linkage // with the plain form, where gather or reopen has come to it
 }
 
 // Make carries out a plan, or goes on with it, and writes the library. When ctx is cancelled it stops, and everything measured so far is
@@ -99,11 +101,16 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer release()
+	for _, t := range m.tasks { // before anything takes long
+		if t.linkage, err = t.plainForm(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.search(ctx); err != nil {
 		return nil, err
 	}
 	for _, t := range m.tasks {
-		if err := m.gather(t); err != nil {
+		if err := m.gather(ctx, t); err != nil {
 			return nil, err
 		}
 	}
@@ -128,6 +135,7 @@ func (m *maker) open() (release func(), err error) {
 			lock.Close()
 		}
 	}()
+	m.locked = true
 	if err = m.load(); err != nil {
 		return nil, err
 	}
@@ -141,7 +149,7 @@ func (m *maker) open() (release func(), err error) {
 func (m *maker) load() (err error) {
 	for _, p := range m.Plan.Tasks {
 		t := &task{TaskPlan: p, dir: filepath.Join(m.Dir, tuningDir, p.Function)}
-		if t.kernel, err = m.Find(p.Kernel); err != nil {
+		if t.kernel, err = m.kernelOf(t); err != nil {
 			return err
 		}
 		if v := t.kernel.Info().Version; v != p.Version {
@@ -150,7 +158,7 @@ func (m *maker) load() (err error) {
 		if err = t.readVariants(); err != nil {
 			return err
 		}
-		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName)); err != nil {
+		if t.measured, err = readMeasured(filepath.Join(t.dir, measuredName), m.locked); err != nil {
 			return err
 		}
 		for _, one := range t.measured {
@@ -253,6 +261,12 @@ func (m *maker) tell(p Progress) {
 // runDir is the run directory of a representative, by its index among the training shapes.
 func (t *task) runDir(shape int) string {
 	return filepath.Join(t.dir, runsDir, t.name(t.Training[shape].Fields))
+}
+
+// searched reports whether the run of a representative has begun.
+func (t *task) searched(r int) bool {
+	_, err := results.Read(t.runDir(r))
+	return err == nil
 }
 
 // name returns the name of a shape in the names of files and variants: m64_n128_k256.
@@ -382,13 +396,13 @@ func (m *maker) sliceSeconds(representatives int) float64 {
 // neighbours returns the best points of the nearest representatives that have been searched, as far as they are points here too.
 func neighbours(s *searched, all []*searched, p kernels.Problem) (keys []string) {
 	const most = 2
-	near := slices.Clone(all)
+	near := slices.DeleteFunc(slices.Clone(all), func(other *searched) bool { return other.task != s.task }) // whose fields are others
 	at := s.task.Training[s.shape].Fields
 	slices.SortStableFunc(near, func(a, b *searched) int {
 		return cmp.Compare(s.task.far(at, a.task.Training[a.shape].Fields), s.task.far(at, b.task.Training[b.shape].Fields))
 	})
 	for _, other := range near {
-		if other.task != s.task || other.Best == "" || len(keys) == most {
+		if other.Best == "" || len(keys) == most {
 			continue
 		}
 		if point, err := p.Space().ParsePartial(other.Best); err == nil && !slices.Contains(keys, point.Key()) {

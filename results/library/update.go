@@ -10,7 +10,7 @@ import (
 func (p *Plan) Extend(with *Plan) (*Plan, error) {
 	out := *p
 	out.Tasks = slices.Clone(p.Tasks)
-	out.BLAS = p.BLAS || with.BLAS
+	out.BLAS, out.own = p.BLAS || with.BLAS, with.own
 	if with.Name != p.Name {
 		return nil, fmt.Errorf("name: the library is %s, and the file makes %s", p.Name, with.Name)
 	}

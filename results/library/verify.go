@@ -10,13 +10,12 @@ import (
 	"slices"
 
 	"tune/internal/files"
-	"tune/kernels"
 )
 
 // VerifyOptions say how a library is verified.
 type VerifyOptions struct {
-	Dir     string
-	Find    func(name string) (kernels.Kernel, error)
+	Dir string
+	Kernels
 	Version string   // of tune
 	Seeds   []uint64 // of the inputs of the checks
 	Observe func(Progress)
@@ -47,7 +46,7 @@ func IsLibrary(dir string) bool {
 // every variant and checks it against the reference on fresh inputs, at the shape that it was tuned at and at the training shapes of
 // its task. Nothing in the directory is executed.
 func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
-	m, report, all, err := reopen(o.Dir, o.Find)
+	m, report, all, err := reopen(ctx, o.Dir, o.Kernels)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 }
 
 // reopen reads a library that was made, generates the code of its variants, and settles its tasks again.
-func reopen(dir string, find func(name string) (kernels.Kernel, error)) (*maker, *Report, []*settled, error) {
+func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*settled, error) {
 	path := filepath.Join(dir, tuningDir, planName)
 	text, err := files.Read(path, mostPlan)
 	if err != nil {
@@ -84,13 +83,16 @@ func reopen(dir string, find func(name string) (kernels.Kernel, error)) (*maker,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	m := &maker{Options: Options{Plan: plan, Dir: dir, Find: find, Version: report.ToolVersion}, machine: report.Machine}
+	m := &maker{Options: Options{Plan: plan, Dir: dir, Kernels: find, Version: report.ToolVersion}, machine: report.Machine}
 	if err := m.load(); err != nil {
 		return nil, nil, nil, err
 	}
 	var all []*settled
 	for _, t := range m.tasks {
-		if err := m.sources(t); err != nil {
+		if t.linkage, err = t.plainForm(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := m.sources(ctx, t); err != nil {
 			return nil, nil, nil, err
 		}
 		s, err := t.settle(plan.Seed)
@@ -153,7 +155,10 @@ func (m *maker) checkVariant(ctx context.Context, s *settled, v variant, seeds [
 		if err != nil {
 			return checks, err
 		}
-		c := p.Adopt(v.source, p.Presets()[0].Point)
+		c, err := adopt(p, v)
+		if err != nil {
+			continue // the plain form runs there
+		}
 		for n, seed := range seeds {
 			if i > 0 && n > 0 {
 				break

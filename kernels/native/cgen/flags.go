@@ -1,6 +1,11 @@
 package cgen
 
-import "tune/kernels/threads"
+import (
+	"slices"
+
+	"tune/kernels/native"
+	"tune/kernels/threads"
+)
 
 // The values of Flags.Contract.
 const (
@@ -80,4 +85,15 @@ func (f Flags) features(isa ISA) []string {
 		out = append(out, "-mprefer-vector-width=512")
 	}
 	return out
+}
+
+// FeatureFlags returns flags that name the features of a machine, which stand for -march=native in code that has to say what it needs.
+// Tiles are left out, because a process has to ask the system for them.
+func FeatureFlags(m native.Machine) []string {
+	var out []string
+	for _, isa := range Select(m, AVX2, F16C, AVXVNNI, AVX512, AVX512VNNI, AVX512BF16, AVX512FP16) {
+		out = append(out, isa.flags...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

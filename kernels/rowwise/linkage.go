@@ -1,0 +1,104 @@
+package rowwise
+
+import (
+	"math"
+	"slices"
+
+	"tune/kernels/native"
+	"tune/kernels/native/cgen"
+	"tune/space"
+)
+
+// formulas say what an operation does to a row of n elements.
+var formulas = map[string]string{
+	"softmax": "y[i] = exp(x[i]) / the sum of all exp(x[j]), in each row", "rmsnorm": "y[i] = x[i] · w[i] / the root of the mean square of x, in each row",
+	"add-rmsnorm": "s[i] = x[i] + r[i], and y[i] = s[i] · w[i] / the root of the mean square of s, in each row",
+	"layernorm":   "y[i] = (x[i] - mean) · w[i] / the standard deviation + b[i], in each row",
+	"silu":        "y[i] = x[i] / (1 + exp(-x[i]))", "swiglu": "y[i] = g[i] / (1 + exp(-g[i])) · u[i]",
+	"gelu":     "y[i] = x[i] · (1 + tanh(√(2/π) · (x[i] + 0.044715 · x[i]³))) / 2",
+	"gelu-erf": "y[i] = x[i] · (1 + erf(x[i] / √2)) / 2", "argmax": "y is the first place of the largest element, of each row",
+}
+
+// Linkage says how programs call the family. It is the zero Linkage for operations that have some shapes only: rope turns pairs of heads,
+// and the results of the q8 forms are whole blocks.
+func (k *Spec) Linkage() native.Linkage {
+	about, ok := formulas[k.op.name]
+	if !ok {
+		return native.Linkage{}
+	}
+	l := native.Linkage{
+		About: about,
+		Dims:  []native.Dim{{Name: "rows", About: "rows"}, {Name: "cols", About: "elements of a row"}},
+	}
+	if k.op.name == "argmax" {
+		l.Dims[1].Least, l.Dims[1].Most = 1, maxCols // nothing is the largest of nothing
+	}
+	for _, name := range k.op.inputs {
+		about, extent := "rows times cols elements", native.Extent{Rows: "rows", Cols: "cols"}
+		if name == "w" || name == "b" {
+			about, extent = "cols elements", native.Extent{Cols: "cols"}
+		}
+		content := native.Content{}
+		if k.op.exponential && name != "u" {
+			content.Low, content.High = "-8", "8"
+		}
+		l.Buffers = append(l.Buffers, native.Argument{Name: name, Type: "const float *", About: about})
+		l.Extents, l.Contents = append(l.Extents, extent), append(l.Contents, content)
+	}
+	for _, name := range k.op.outputs {
+		result, extent := native.Argument{Name: name, Type: "float *", About: "rows times cols elements, written"}, native.Extent{Rows: "rows", Cols: "cols"}
+		if k.op.name == "argmax" {
+			result.Type, result.About, extent = "int32_t *", "rows elements, written", native.Extent{Cols: "rows"}
+		}
+		l.Buffers = append(l.Buffers, result)
+		l.Extents, l.Contents = append(l.Extents, extent), append(l.Contents, native.Content{Tolerance: k.apart(name)})
+	}
+	l.Plain = k.source(k.loop)
+	return l
+}
+
+// apart is how far two right forms may be apart, for numbers as the self-test draws them: twice the tolerance of the reference.
+func (k *Spec) apart(output string) native.Tolerance {
+	exact := func(v float64) float64 {
+		if k.fast {
+			return 2 * toleranceFast
+		}
+		return 2 * v
+	}
+	switch {
+	case output == "s" || k.op.name == "argmax":
+		return native.Tolerance{}
+	case k.op.name == "softmax":
+		return native.Tolerance{Absolute: 2 * least, Relative: exact(toleranceSoftmax)}
+	case k.op.name == "layernorm":
+		// A mean is off by its rounding, which the quotient by the deviation enlarges.
+		const rounding = 0x1p-22
+		return native.Tolerance{Absolute: max(2*toleranceSoftmax, rounding/math.Sqrt(k.eps)), Relative: 2 * toleranceSoftmax}
+	case k.op.norm:
+		return native.Tolerance{Absolute: 2 * least, Relative: 2 * toleranceNorm}
+	}
+	tolerance := exact(toleranceNorm)
+	return native.Tolerance{Absolute: activationReach * tolerance, Relative: tolerance}
+}
+
+// newPlain finds the point of the plain loop for every processor.
+func (k *Spec) newPlain() (space.Point, error) {
+	return k.space.Make(map[string]any{"code": codePlain, "compiler": k.machine.Compilers[0], "opt": "O3", "isa": cgen.Generic})
+}
+
+// Linked returns the same family, whose flags name what the code needs.
+func (k *Spec) Linked() native.Spec { return linkedSpec{k} }
+
+// linkedSpec is a Spec whose code is called at any shape.
+type linkedSpec struct{ *Spec }
+
+// Generate writes the code of a point.
+func (k linkedSpec) Generate(p space.Point) (native.Source, error) {
+	src := k.source(p)
+	if at := slices.Index(src.Flags, "-march=native"); at >= 0 {
+		isas := vectorISAs(k.machine)
+		named := cgen.Flags{Arch: k.machine.Arch, Opt: p.Str("opt"), ISA: isas[len(isas)-1].Name, Wide: true}.List()[1:]
+		src.Flags = slices.Replace(slices.Clone(src.Flags), at, at+1, named...)
+	}
+	return src, nil
+}
