@@ -35,6 +35,18 @@ func For(objectives string) string {
 	return ""
 }
 
+// ForSeveral lists the strategies that serve several objectives, as words.
+func ForSeveral() string {
+	var names []string
+	for _, s := range Table() {
+		if s.Several {
+			names = append(names, s.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // Strategy is one entry of the table, with values for its constants.
 type Strategy struct {
 	Name string
@@ -162,10 +174,10 @@ func entry[C config](s Strategy, table constant.Table[C], make func(*space.Space
 func Table() []Strategy {
 	return []Strategy{
 		entry(Strategy{
-			Name: "auto", Version: 1, Paced: true,
+			Name: "auto", Version: 1, Paced: true, Several: true,
 			Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
 		}, auto.Constants(), func(s *space.Space, seed uint64, h Hints, c auto.Config) (search.Strategy, error) {
-			c.Start, c.Sources = h.Start, h.Sources
+			c.Start, c.Sources, c.Goals = h.Start, h.Sources, h.Goals
 			return auto.New(s, seed, c)
 		}),
 		entry(Strategy{
