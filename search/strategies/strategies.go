@@ -2,6 +2,7 @@
 package strategies
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,12 +28,17 @@ import (
 // Default is the strategy of a run that names none and whose kernel names none.
 const Default = "auto"
 
-// For returns the strategy of a run with several objectives, as space.ParseGoals reads them, that names none; "" for one objective.
-func For(objectives string) string {
-	if strings.Contains(objectives, ",") {
+// For returns the strategy of a run that names none. objectives are as space.ParseGoals reads them, and kernel is the strategy that the
+// kernel names, "" for none. For several objectives, a kernel that names a strategy other than the default has evaluations that are so fast
+// that no strategy should think for long, and gets nsga2. docs/design/objectives.md has the figures.
+func For(objectives, kernel string) string {
+	switch named := cmp.Or(kernel, Default); {
+	case !strings.Contains(objectives, ","):
+		return named
+	case named != Default:
 		return "nsga2"
 	}
-	return ""
+	return Default
 }
 
 // ForSeveral lists the strategies that serve several objectives, as words.
