@@ -135,30 +135,24 @@ func (f *Front) draw(unit space.Unit, runs int) (out []template.HTML) {
 	return out
 }
 
-// drawOne draws objective k over the cost, with at most the given number of other outcomes.
+// drawOne draws objective k over the cost, with at most the given number of other outcomes. Those that are far away from the front are left
+// out, so that the front has room.
 func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 	name := f.Goals[k]
-	d := newDrawing(width, height, "front of cost and "+name, plain.Count(len(f.Points), "point")+" of which no other is better in all objectives", fmt.Sprintf(`class="front" data-points="%d"`, len(f.Points)))
-	var costs []float64
-	low, high := math.Inf(1), math.Inf(-1)
-	shownDots := f.dots
-	if len(shownDots) > most {
-		step := (len(shownDots) + most - 1) / most
-		shownDots = nil
-		for i := 0; i < len(f.dots); i += step {
-			shownDots = append(shownDots, f.dots[i])
-		}
-	}
-	note := func(values []float64) {
-		costs = append(costs, values[0])
-		low, high = min(low, values[k]), max(high, values[k])
-	}
+	var costs, others []float64
 	for _, p := range f.Points {
-		note(p.Values)
+		costs, others = append(costs, p.Values[0]), append(others, p.Values[k])
 	}
-	for _, dot := range shownDots {
-		note(dot.values)
+	dots, far := f.near(k, most)
+	for _, dot := range dots {
+		costs, others = append(costs, dot.values[0]), append(others, dot.values[k])
 	}
+	low, high := slices.Min(others), slices.Max(others)
+	about := plain.Count(len(f.Points), "point") + " of which no other is better in all objectives"
+	if far > 0 {
+		about += "; far outcomes are left out"
+	}
+	d := newDrawing(width, height, "front of cost and "+name, about, fmt.Sprintf(`class="front" data-points="%d"`, len(f.Points)))
 	x, shown := costAxis(unit, costs, left, width-right)
 	y := newAxis(low, high, height-bottom, top, true, clip(name))
 	d.vertical(y)
@@ -170,13 +164,10 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 		}
 		return fmt.Sprintf("#%d %s", number, strings.Join(words, ", "))
 	}
-	for _, dot := range shownDots {
+	for _, dot := range dots {
 		d.dot("pt", x.at(shown(dot.values[0])), y.at(dot.values[k]), 1.8, title(dot.number, dot.values))
 	}
-	points := f.Points
-	if len(points) > most {
-		points = points[:most]
-	}
+	points := f.Points[:min(len(f.Points), most)]
 	if len(f.goals) == 2 { // the line of what is known to be reached
 		var path strings.Builder
 		for i, p := range points {
@@ -193,6 +184,46 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 		d.dot("step", x.at(shown(p.Values[0])), y.at(p.Values[k]), 3.5, title(p.Number, p.Values)+": "+plain.Clip(p.Key, 200))
 	}
 	return d.html()
+}
+
+// near returns outcomes beside the front, at most the given number, and how many are far from it: among the worst tenth in the cost or in
+// objective k, and there worse than all of the front.
+func (f *Front) near(k, most int) (dots []frontDot, far int) {
+	loss := func(k int, values []float64) float64 { // what is minimised
+		if f.goals[k].Maximise {
+			return -values[k]
+		}
+		return values[k]
+	}
+	bound := func(k int) float64 {
+		var all []float64
+		for _, dot := range f.dots {
+			all = append(all, loss(k, dot.values))
+		}
+		slices.Sort(all)
+		worst := math.Inf(-1)
+		for _, p := range f.Points {
+			worst = max(worst, loss(k, p.Values))
+		}
+		if len(all) == 0 {
+			return worst
+		}
+		return max(worst, all[(len(all)-1)*9/10])
+	}
+	cost, other := bound(0), bound(k)
+	for _, dot := range f.dots {
+		if loss(0, dot.values) > cost || loss(k, dot.values) > other {
+			far++
+			continue
+		}
+		dots = append(dots, dot)
+	}
+	step := max((len(dots)+most-1)/most, 1)
+	some := dots[:0]
+	for i := 0; i < len(dots); i += step {
+		some = append(some, dots[i])
+	}
+	return some, far
 }
 
 // frontMarkdown writes the front as a table.

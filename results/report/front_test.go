@@ -42,8 +42,11 @@ func TestFront(t *testing.T) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if n := strings.Count(html[strings.Index(html, `class="front"`):], "<circle"); n < 29 {
+	if n := strings.Count(html[strings.Index(html, `class="front"`):], "<circle"); n < 28 {
 		t.Errorf("the page draws %d outcomes from the front on", n)
+	}
+	if s := html[strings.Index(html, `class="front"`):]; strings.Contains(s[:strings.Index(s, "</svg>")], "#29 ") {
+		t.Error("the drawing has the outcome that is farthest from the front")
 	}
 	if text := markdown(t, r); !strings.Contains(text, "| cost | size | point of the front |\n| ---: | ---: | --- |\n| 1.00 µs | 1,000 | tile=0 unroll=0 |\n") {
 		t.Errorf("Markdown has no front:\n%s", text)
