@@ -150,6 +150,15 @@ func (g Goal) same(h Goal) bool {
 // Sizes reports whether a goal may be the size of the code.
 func (g Goals) Sizes() bool { return slices.ContainsFunc(g, Goal{Metric: MetricCodeBytes}.same) }
 
+// Exact returns the goals without boxes: all differences count.
+func (g Goals) Exact() Goals {
+	out := slices.Clone(g)
+	for i := range out {
+		out[i].Box, out[i].Percent = 0, false
+	}
+	return out
+}
+
 // Values returns what is minimised: a number for each goal, which for goals to maximise is the negative. ok is false where the outcome
 // failed, or lacks a metric.
 func (g Goals) Values(o Outcome) (values []float64, ok bool) {

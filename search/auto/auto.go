@@ -142,10 +142,11 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 	return &auto{cfg: c, arms: arms, best: math.Inf(1)}, nil
 }
 
-// newArms makes the strategies of the portfolio, the model first. begun says that the first points were asked for already.
-func newArms(s *space.Space, seed uint64, c Config, fresh *search.Fresh, begun bool) (arms []arm, err error) {
+// newArms makes the strategies of the portfolio, the model first. centred says that Config.Start has the middle of the space, so that the
+// model need not begin with it.
+func newArms(s *space.Space, seed uint64, c Config, fresh *search.Fresh, centred bool) (arms []arm, err error) {
 	model, err := surrogate.New(s, seed, surrogate.Config{
-		Start: c.Start, Sources: c.Sources, Fresh: fresh, Batch: c.Batch, Pool: c.Pool, Samples: c.Samples, NoCentre: begun,
+		Start: c.Start, Sources: c.Sources, Fresh: fresh, Batch: c.Batch, Pool: c.Pool, Samples: c.Samples, NoCentre: centred,
 	})
 	arms = append(arms, model)
 	add := func(takesPart bool, make func() (arm, error)) {

@@ -47,7 +47,7 @@ const learned = 1 << 12
 
 func newSeveral(s *space.Space, seed uint64, c Config, fresh *search.Fresh) (search.Strategy, error) {
 	v := &several{
-		space: s, seed: seed, cfg: c, fresh: fresh, front: space.NewFront(c.Goals), values: make([]search.Column[float64], len(c.Goals)),
+		space: s, seed: seed, cfg: c, fresh: fresh, front: space.NewFront(c.Goals.Exact()), values: make([]search.Column[float64], len(c.Goals)),
 		weights: newWeights(len(c.Goals), rand.New(rand.NewPCG(seed, 0x7363616c))),
 	}
 	v.cfg.Start = append(slices.Concat(c.Start, search.Leaders(c.Sources, search.MostLeaders)), code.Centre(s))

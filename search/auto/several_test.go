@@ -124,6 +124,24 @@ func TestSeveralOfOne(t *testing.T) {
 	}
 }
 
+// TestSeveralBoxes: differences that do not count change what a front keeps, and not what is asked.
+func TestSeveralBoxes(t *testing.T) {
+	var asked [2][]string
+	for i, goals := range []space.Goals{twoGoals, {{Box: 50, Percent: true}, {Metric: "m", Box: 20}}} {
+		s, err := New(plane(t), 4, Config{Goals: goals, Pool: 60, Samples: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found(t, s, 40, func(p space.Point) space.Outcome {
+			asked[i] = append(asked[i], p.Key())
+			return trade(p)
+		})
+	}
+	if !slices.Equal(asked[0], asked[1]) {
+		t.Error("boxes change what is asked")
+	}
+}
+
 // TestScalar: of two points on the ends of the front, and one between, the weights decide which costs least; a point that others
 // dominate costs more than they do; what has no value fails.
 func TestScalar(t *testing.T) {
