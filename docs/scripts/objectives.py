@@ -6,7 +6,7 @@
 
 It needs Optuna 3 (Debian: python3-optuna). POPULATION is the size of a population; the default of Optuna is 50. Optuna does not know
 the constraints of a space, so that three things are made easy for it. Its first population consists of valid points. A point that is not
-in the space is no evaluation, and is told as a violated constraint. A point that it asks again is no evaluation. It may make 40 trials
+in the space is no evaluation, and is told as a violated constraint. A point that it asks again is no evaluation. It may make 10 trials
 for each evaluation.
 """
 import json
@@ -53,7 +53,7 @@ def search(job):
     for r in random.Random(seed).sample(task["rows"], min(population, len(task["rows"]))):
         study.enqueue_trial(dict(zip(names, r)))
     asked, pairs, out = set(), [], []
-    for _ in range(40 * evals[-1]):
+    for _ in range(10 * evals[-1]):
         trial = study.ask(distributions)
         point = tuple(trial.params[name] for name in names)
         values = rows.get(point)
