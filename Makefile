@@ -9,7 +9,7 @@ CONCURRENT := . ./search ./search/bench ./search/searchtest ./results ./results/
 # Of the commands and of users' kernels those tests that search, show, stop and resume.
 RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork(ing)?$$|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
 
-.PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean browser-test
+.PHONY: all build cc peers test stress race lint fmt generate bench fuzz demo trust record record-all shapes models ablation man clean browser-test chromium screenshots
 
 all: build
 
@@ -128,8 +128,18 @@ fuzz:
 clean:
 	rm -rf bin man
 
+# A browser without a window is installed where that is possible without a question; without one the tests that need it are skipped.
+chromium:
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq chromium-headless-shell; \
+	else echo "no Chromium found: for the tests of pages install it (apt-get install chromium-headless-shell)"; fi
+
+# The pictures of a report and of the live page in the README. It takes a minute.
+screenshots: build chromium
+	docs/scripts/screenshots.sh $(BIN)
+
 # browser-test opens reports and the live page in Chromium, which it installs where Debian's packages are. make test does the same where
 # Chromium is there already.
-browser-test:
-	command -v chromium-headless-shell chromium google-chrome >/dev/null || { apt-get update && apt-get install -y chromium-headless-shell; }
+browser-test: chromium
 	$(GO) test -count=1 -run '^TestBrowser$$' -v ./results/report

@@ -223,7 +223,7 @@ func (o Options) entry() (strategies.Strategy, error) {
 	if o.Own != nil {
 		return *o.Own, nil
 	}
-	return strategies.Parse(cmp.Or(o.Strategy, strategies.For(o.Objectives), o.Kernel.Info().Strategy, strategies.Default))
+	return strategies.Parse(cmp.Or(o.Strategy, strategies.For(o.Objectives, o.Kernel.Info().Strategy)))
 }
 
 // Changes are what a resumed run may do differently. Zero values keep the run's own.

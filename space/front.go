@@ -22,6 +22,10 @@ func Dominates(a, b []float64) bool {
 
 // Front keeps the entries that no other one dominates, among those that it was offered. Of entries with equal values it keeps the one
 // that was asked for first. What it holds depends on the entries and not on their order.
+//
+// Where goals have boxes, Entries returns one entry of each box that no other box dominates: an ε-Pareto front (Laumanns, Thiele, Deb and
+// Zitzler, "Combining convergence and diversity in evolutionary multiobjective optimization", 2002). Of the entries of a box it is the one
+// with the least cost.
 type Front struct {
 	goals Goals
 	on    []fronted
@@ -54,16 +58,44 @@ func (f *Front) Offer(e Entry) bool {
 	return true
 }
 
-// Entries returns what the front holds, the least cost first.
+// Entries returns what the front holds, the least cost first; of what lies in the same boxes, one entry.
 func (f *Front) Entries() []Entry {
 	slices.SortFunc(f.on, func(a, b fronted) int {
 		return cmp.Or(slices.Compare(a.values, b.values), cmp.Compare(a.entry.Number, b.entry.Number))
 	})
-	out := make([]Entry, len(f.on))
+	out := make([]Entry, 0, len(f.on))
+	boxed := slices.ContainsFunc(f.goals, func(g Goal) bool { return g.Box > 0 })
+	var boxes [][]float64
+	for _, one := range f.on {
+		if boxed {
+			boxes = append(boxes, f.boxOf(one.values))
+		}
+	}
 	for i, one := range f.on {
-		out[i] = one.entry
+		if !boxed || !covered(boxes, i) {
+			out = append(out, one.entry)
+		}
 	}
 	return out
+}
+
+// boxOf returns the places of values among the boxes of their goals.
+func (f *Front) boxOf(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = f.goals[i].box(v)
+	}
+	return out
+}
+
+// covered reports whether one of the boxes before box i is the same, or any one dominates it.
+func covered(boxes [][]float64, i int) bool {
+	for j, other := range boxes {
+		if Dominates(other, boxes[i]) || j < i && slices.Equal(other, boxes[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Hypervolume returns how much of the space below a reference point some values dominate: the larger, the better. Values that are not

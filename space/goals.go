@@ -3,7 +3,9 @@ package space
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,6 +13,10 @@ import (
 type Goal struct {
 	Metric   string // its name; "" is the cost
 	Maximise bool
+	// Box is the size of a difference that does not count: of several points whose numbers lie in the same boxes, a front keeps one. It
+	// is in the unit of the number or, where Percent is set, in percent of it; 0 means that all differences count.
+	Box     float64
+	Percent bool
 }
 
 // Goals are what a search with several objectives looks for: outcomes of which no other is better in one of them and worse in none. The
@@ -24,8 +30,8 @@ const (
 	goalTime    = "time"
 	goalError   = "error"
 	goalSize    = "size"
-	goalLargest = ":maximise"
-	goalLeast   = ":minimise"
+	goalLargest = "maximise"
+	goalLeast   = "minimise"
 )
 
 // MetricCodeBytes is the size of the machine code of a native candidate.
@@ -40,18 +46,17 @@ func ParseGoals(text, unit string) (Goals, error) {
 	var goals Goals
 	for i, word := range strings.Split(text, ",") {
 		word = strings.TrimSpace(word)
-		var g Goal
-		name, largest := strings.CutSuffix(word, goalLargest)
-		name, least := strings.CutSuffix(name, goalLeast)
-		g.Maximise = largest
+		g, name, largest, least, known := splitGoal(word)
 		_, timed := Unit(unit).isTime()
 		isCost := name == goalCost || name == unit || name == goalTime && timed
 		switch {
 		case text == "":
 			return nil, nil
-		case name == "" || strings.ContainsAny(name, ": \t<>=*"):
-			return nil, fmt.Errorf("%q is no objective: want a word such as time or error, or the name of a metric, with :maximise behind it where more is better", word)
-		case largest && least || isCost && largest:
+		case name == "" || !known || strings.ContainsAny(name, " \t<>=*"):
+			return nil, fmt.Errorf("%q is no objective: want a word such as time or error, or the name of a metric, with :maximise behind it where more is better, and :5%% or :0.1 where smaller differences do not count", word)
+		case largest && least:
+			return nil, fmt.Errorf("%q: want one of :%s and :%s", word, goalLargest, goalLeast)
+		case isCost && largest:
 			return nil, fmt.Errorf("%q: the cost is minimised", word)
 		case i == 0 && !isCost:
 			return nil, fmt.Errorf("%q cannot be the first objective: want the cost, which is called cost or %s here", word, unit)
@@ -65,10 +70,35 @@ func ParseGoals(text, unit string) (Goals, error) {
 		}
 		goals = append(goals, g)
 	}
-	if len(goals) > mostGoals {
+	switch {
+	case len(goals) > mostGoals:
 		return nil, fmt.Errorf("%d objectives: want %d at most", len(goals), mostGoals)
+	case len(goals) == 1 && goals[0].Box > 0:
+		return nil, fmt.Errorf("%q: a difference that does not count is for fronts: want several objectives", strings.TrimSpace(text))
 	}
 	return goals, nil
+}
+
+// splitGoal reads the parts of a goal: a name and what follows it, each behind a colon. known is false where that is nothing known.
+func splitGoal(word string) (g Goal, name string, largest, least, known bool) {
+	name, rest, more := strings.Cut(word, ":")
+	for known = true; more && known; {
+		var part string
+		part, rest, more = strings.Cut(rest, ":")
+		switch {
+		case part == goalLargest:
+			known, largest = !largest, true
+		case part == goalLeast:
+			known, least = !least, true
+		default:
+			number, percent := strings.CutSuffix(part, "%")
+			v, err := strconv.ParseFloat(number, 64)
+			known = err == nil && v > 0 && Finite(v) && g.Box == 0
+			g.Box, g.Percent = v, percent
+		}
+	}
+	g.Maximise = largest
+	return g, name, largest, least, known
 }
 
 // mostGoals bounds how many goals a search has. With more of them, hardly any point is worse than another in all.
@@ -87,7 +117,13 @@ func (g Goals) String() string {
 func (g Goal) String() string {
 	name := cmp.Or(g.Metric, goalCost)
 	if g.Maximise {
-		name += goalLargest
+		name += ":" + goalLargest
+	}
+	if g.Box > 0 {
+		name += ":" + strconv.FormatFloat(g.Box, 'g', -1, 64)
+		if g.Percent {
+			name += "%"
+		}
 	}
 	return name
 }
@@ -114,6 +150,15 @@ func (g Goal) same(h Goal) bool {
 // Sizes reports whether a goal may be the size of the code.
 func (g Goals) Sizes() bool { return slices.ContainsFunc(g, Goal{Metric: MetricCodeBytes}.same) }
 
+// Exact returns the goals without boxes: all differences count.
+func (g Goals) Exact() Goals {
+	out := slices.Clone(g)
+	for i := range out {
+		out[i].Box, out[i].Percent = 0, false
+	}
+	return out
+}
+
 // Values returns what is minimised: a number for each goal, which for goals to maximise is the negative. ok is false where the outcome
 // failed, or lacks a metric.
 func (g Goals) Values(o Outcome) (values []float64, ok bool) {
@@ -133,6 +178,23 @@ func (g Goals) Values(o Outcome) (values []float64, ok bool) {
 		values[i] = v
 	}
 	return values, true
+}
+
+// box returns the place of a number, which is minimised, among the boxes of the goal: numbers in one box have the same, and a larger one
+// never has a smaller place. Without boxes the number itself is its place.
+func (g Goal) box(v float64) float64 {
+	switch {
+	case g.Box == 0 || v == 0:
+		return v
+	case !g.Percent:
+		return math.Floor(v / g.Box)
+	}
+	// The ends of a box differ by that many percent.
+	step := math.Log1p(g.Box / 100)
+	if v < 0 {
+		return -math.Exp(math.Ceil(math.Log(-v)/step) * step)
+	}
+	return math.Exp(math.Floor(math.Log(v)/step) * step)
 }
 
 // Lacking returns an error that names the first goal whose metric an outcome does not have; nil where it has all.

@@ -19,6 +19,8 @@ func TestParseGoals(t *testing.T) {
 		"time,speed:maximise,x":      {{}, {Metric: "speed", Maximise: true}, {Metric: "x"}},
 		"time:minimise,e:minimise":   {{}, {Metric: "e"}},
 		"time,max_error,error_share": {{}, {Metric: MetricMaxError}, {Metric: "error_share"}},
+		"time:1%,q:maximise:0.25":    {{Box: 1, Percent: true}, {Metric: "q", Maximise: true, Box: 0.25}},
+		"cost:7%:minimise,e:1e-6":    {{Box: 7, Percent: true}, {Metric: "e", Box: 1e-6}},
 	} {
 		got, err := ParseGoals(text, "ns")
 		if err != nil || !slices.Equal(got, want) {
@@ -29,15 +31,23 @@ func TestParseGoals(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"error":                "cannot be the first objective",
-		"cycles,error":         "cannot be the first objective",
-		"time,cost":            "is the cost again",
-		"time,":                "is no objective",
-		"time,a b":             "is no objective",
-		"time,a:max":           "is no objective",
-		"time:maximise":        "the cost is minimised",
-		"time,error,max_error": "is there twice",
-		"time,a,b,c,d,e,f":     "7 objectives: want 6 at most",
+		"error":                    "cannot be the first objective",
+		"cycles,error":             "cannot be the first objective",
+		"time,cost":                "is the cost again",
+		"time,":                    "is no objective",
+		"time,a b":                 "is no objective",
+		"time,a:max":               "is no objective",
+		"time,a:0%":                "is no objective",
+		"time,a:-1":                "is no objective",
+		"time,a:NaN":               "is no objective",
+		"time,a:1%:2%":             "is no objective",
+		"time,a:":                  "is no objective",
+		"time,a:maximise:maximise": "is no objective",
+		"time,a:maximise:minimise": "want one of :maximise and :minimise",
+		"time:5%":                  "is for fronts: want several objectives",
+		"time:maximise":            "the cost is minimised",
+		"time,error,max_error":     "is there twice",
+		"time,a,b,c,d,e,f":         "7 objectives: want 6 at most",
 	} {
 		if _, err := ParseGoals(text, "ns"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -185,5 +195,59 @@ func TestPick(t *testing.T) {
 	p, _ := ParsePick("time <= 5", twoGoals, "ns")
 	if _, err := p.From(front); !errors.Is(err, ErrNoPick) {
 		t.Errorf("nothing within the limits: %v", err)
+	}
+}
+
+// TestBoxes: of the points of a front, those in boxes that no other box dominates are kept, one of each, whatever the order.
+func TestBoxes(t *testing.T) {
+	goals := Goals{{Box: 10, Percent: true}, {Metric: "m", Maximise: true, Box: 2}}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 100 {
+		var all []Entry
+		for i := range 40 {
+			m := r.Float64() * 20
+			all = append(all, entryOf(i, (m+1)*(m+1)*(1+r.Float64()), m-8))
+		}
+		place := func(e Entry) []float64 {
+			v, _ := goals.Values(e.Outcome)
+			return []float64{math.Floor(math.Log(v[0]) / math.Log(1.1)), math.Floor(v[1] / 2)}
+		}
+		var want []int
+		for _, a := range all {
+			if !slices.ContainsFunc(all, func(b Entry) bool { return Dominates(place(b), place(a)) }) {
+				// The least cost of a box that is not the best of another number is on no front, but the least of those that are on it is.
+				want = append(want, a.Number)
+			}
+		}
+		f, again := NewFront(goals), NewFront(goals)
+		for i := range all {
+			f.Offer(all[i])
+			again.Offer(all[len(all)-1-i])
+		}
+		got := f.Entries()
+		if !slices.EqualFunc(got, again.Entries(), func(a, b Entry) bool { return a.Number == b.Number }) {
+			t.Fatal("the front depends on the order")
+		}
+		var boxes [][]float64
+		for _, e := range got {
+			if !slices.Contains(want, e.Number) || slices.ContainsFunc(boxes, func(b []float64) bool { return slices.Equal(b, place(e)) }) {
+				t.Fatalf("entry %d of box %v is on the front %v", e.Number, place(e), got)
+			}
+			boxes = append(boxes, place(e))
+		}
+		for _, n := range want {
+			if !slices.ContainsFunc(boxes, func(b []float64) bool { return slices.Equal(b, place(all[n])) }) {
+				t.Fatalf("the front has nothing of box %v", place(all[n]))
+			}
+		}
+	}
+	// Boxes of numbers of any sign keep their order.
+	for _, g := range []Goal{{Box: 10, Percent: true}, {Box: 0.3}, {}} {
+		numbers := []float64{math.Inf(-1), -1e300, -5, -1, -0.95, -1e-300, 0, 1e-300, 0.95, 1, 5, 1e300, math.Inf(1)}
+		for i := range numbers[1:] {
+			if a, b := g.box(numbers[i]), g.box(numbers[i+1]); !(a <= b) {
+				t.Errorf("%+v: %v has the box %v, and %v has %v", g, numbers[i], a, numbers[i+1], b)
+			}
+		}
 	}
 }

@@ -139,3 +139,15 @@ func (g Goal) value(e Entry) float64 {
 	}
 	return v
 }
+
+// Pick returns a text that ParsePick reads: of points that cost little, the best in the second goal.
+func (g Goals) Pick() string {
+	if !g.Several() {
+		return "min " + goalCost
+	}
+	word := "min "
+	if g[1].Maximise {
+		word = "max "
+	}
+	return goalCost + " <= 1.1*best, " + word + g[1].Metric
+}

@@ -40,8 +40,8 @@ ways has a column for each. The ratio is the median over the pairs, with its 95 
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchImportanceCommand(), a.benchAblateCommand(),
-		a.benchLibraryCommand())
+	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchImportanceCommand(), a.benchObjectivesCommand(),
+		a.benchAblateCommand(), a.benchLibraryCommand())
 	return c
 }
 

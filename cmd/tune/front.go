@@ -45,15 +45,7 @@ func (a *app) printFront(r *tune.Report) {
 	if more := len(r.Front) - mostFront; more > 0 {
 		fmt.Fprintf(a.stdout, "          and %d more: --json has all\n", more)
 	}
-	fmt.Fprintf(a.stdout, "pick      tune export %s --pick %s\n", kernels.ShellWord(r.Dir), kernels.ShellWord("cost <= 1.1*best, "+bestOf(r.Goals[1])))
-}
-
-// bestOf is how the best of a goal is picked.
-func bestOf(g space.Goal) string {
-	if g.Maximise {
-		return "max " + g.Metric
-	}
-	return "min " + g.Metric
+	fmt.Fprintf(a.stdout, "pick      tune export %s --pick %s\n", kernels.ShellWord(r.Dir), kernels.ShellWord(r.Goals.Pick()))
 }
 
 // frontJSON is a point of a front as JSON.

@@ -29,6 +29,7 @@
 //	tune bench race --data FILE   evaluate early stopping on a space whose single repeats are known
 //	tune bench tasks --data FILE  compare the rules that share a budget among several searches
 //	tune bench importance --data FILE  compare what searches say of the parameters with the truth
+//	tune bench objectives --data FILE  compare the fronts that strategies find with the true ones
 //	tune bench ablate KERNEL      measure what the choices of a space are worth
 //	tune bench library FILE       compare a library of kernels with other libraries
 //	tune init, tune check FILE    write an example kernel file; check a kernel file and try its baseline

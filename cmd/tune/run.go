@@ -54,7 +54,8 @@ With --from db, these are the latest runs of the same version of the kernel in t
 processor first, and the nearest shapes before others.
 
 With --objective time,error the run looks for several numbers at once: a cost and metrics that the kernel has, smaller ones, or with
-:maximise larger ones. It keeps the front: every point that no other point beats: none is better in one and worse in none. The summary shows it, and
+:maximise larger ones. It keeps the front: every point that no other point beats: none is better in one and worse in none. With time:1%,error:0.001 a
+difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
 tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json is of the point with the least cost, as ever.
 
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
@@ -68,6 +69,7 @@ own kernel has under start follow.`,
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
   tune run gemm-f32 --shape m=640,n=640,k=640 --from db
   tune run gemm-i8 --objective time,size --budget 5m
+  tune run my.yaml --objective time:1%,error:10% --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
 	}
@@ -81,7 +83,7 @@ func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
-	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics; the run keeps all points that no other point beats (default: the least cost alone)")
+	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)

@@ -69,6 +69,7 @@ func (r *Run) markdown(b *strings.Builder) {
 	item("machine", cellOf(r.Settings.Machine.CPU))
 	item("what mattered", cellOf(r.Insight.String()))
 	b.WriteByte('\n')
+	r.frontMarkdown(b)
 	if len(r.Insight.Failures) > 0 {
 		b.WriteString("| failures | count | cause |\n| --- | ---: | --- |\n")
 		for _, f := range r.Insight.Failures {

@@ -34,6 +34,8 @@ type Run struct {
 	Table    *insight.Table    // never nil
 	Insight  *insight.Insight  // never nil
 	File     bool              // whether it is a file of measurements
+	// Front is what a run with several objectives found; nil for other runs.
+	Front *Front
 	// Usage is what the program of the schedule uses of its machine; nil where that is not known.
 	Usage *Usage
 	// Limits are sentences about what bounds the kernel.
@@ -86,6 +88,7 @@ func Open(dir string, o Options) *Run {
 		r.problem("the schedule cannot be read: %v", err)
 	}
 	r.look(o, look, func() (*space.Space, error) { return o.Space(dir) })
+	r.readFront(look)
 	if o.Explain != nil && r.Schedule != nil {
 		o.Explain(dir, r)
 	}
@@ -265,7 +268,7 @@ type ValueChart struct {
 type Charts struct {
 	Evaluations, Time, Distribution, Importance, Usage, Roofline template.HTML
 	Values                                                       []ValueChart
-	Pairs                                                        []template.HTML
+	Pairs, Fronts                                                []template.HTML
 }
 
 const (
@@ -296,6 +299,9 @@ func (r *Run) draw(runs int) Charts {
 		if drawing := r.pair(pair[0], pair[1]); drawing != "" && len(c.Pairs) < mostPairs {
 			c.Pairs = append(c.Pairs, drawing)
 		}
+	}
+	if r.Front != nil {
+		c.Fronts = r.Front.draw(r.Unit, runs)
 	}
 	if r.Usage != nil {
 		c.Usage = r.Usage.usage()

@@ -119,7 +119,7 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 	cheap := halving.Config{Levels: traits.Levels, Blind: traits.Blind}
 	if goals.Several() {
 		if !entry.Several {
-			return nil, &GoalsError{fmt.Errorf("strategy %s looks for the least cost alone: several objectives need nsga2, random or grid", entry.Name)}
+			return nil, &GoalsError{fmt.Errorf("strategy %s looks for the least cost alone: several objectives need %s", entry.Name, strategies.ForSeveral())}
 		}
 		cheap = halving.Config{} // a cheap score has the cost alone
 		k.Sizes = goals.Sizes()

@@ -11,6 +11,9 @@
 //     al., "OpenTuner: an extensible framework for program autotuning", 2014).
 //  4. As evaluations accumulate, batches grow and the model's share falls, because its thinking time is then better
 //     spent on evaluating. Towards the end of the budget batches shrink: one is at most a quarter of what is left.
+//
+// With several goals the portfolio looks for the least of a scalar, a weighted mixture of the goals, and gets other weights again and
+// again: see the file several.go.
 package auto
 
 import (
@@ -43,8 +46,11 @@ type Config struct {
 	NoILS, Anneal, Evolve bool
 	// Start are points to begin with.
 	Start []space.Point
-	// Sources are what earlier runs measured, for package surrogate.
+	// Sources are what earlier runs measured, for package surrogate. With several goals, only their best points are used, to begin
+	// with.
 	Sources []space.Source
+	// Goals are what is minimised or maximised; none, or one, mean the cost.
+	Goals space.Goals
 }
 
 // Reasons for the defaults. The figures are from searches of measured spaces, as docs/design/search-auto.md describes them.
@@ -126,15 +132,27 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 		return nil, err
 	}
 	fresh := search.SeededFresh(s, seed)
-	a := &auto{cfg: c, best: math.Inf(1)}
+	if c.Goals.Several() {
+		return newSeveral(s, seed, c, fresh)
+	}
+	arms, err := newArms(s, seed, c, fresh, false)
+	if err != nil {
+		return nil, err
+	}
+	return &auto{cfg: c, arms: arms, best: math.Inf(1)}, nil
+}
+
+// newArms makes the strategies of the portfolio, the model first. centred says that Config.Start has the middle of the space, so that the
+// model need not begin with it.
+func newArms(s *space.Space, seed uint64, c Config, fresh *search.Fresh, centred bool) (arms []arm, err error) {
 	model, err := surrogate.New(s, seed, surrogate.Config{
-		Start: c.Start, Sources: c.Sources, Fresh: fresh, Batch: c.Batch, Pool: c.Pool, Samples: c.Samples,
+		Start: c.Start, Sources: c.Sources, Fresh: fresh, Batch: c.Batch, Pool: c.Pool, Samples: c.Samples, NoCentre: centred,
 	})
-	a.arms = append(a.arms, model)
+	arms = append(arms, model)
 	add := func(takesPart bool, make func() (arm, error)) {
 		if takesPart {
 			next, e := make()
-			a.arms, err = append(a.arms, next), errors.Join(err, e)
+			arms, err = append(arms, next), errors.Join(err, e)
 		}
 	}
 	// With all three of them, auto was worse than ils alone at 200 and 500 evaluations, in the only comparison, of 8 seeds
@@ -146,7 +164,7 @@ func New(s *space.Space, seed uint64, c Config) (search.Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, nil
+	return arms, nil
 }
 
 // Ask lets one arm ask.
@@ -212,12 +230,7 @@ func (a *auto) Tell(trials []space.Trial, outcomes []space.Outcome) {
 			other.Learn(trials, outcomes)
 		}
 	}
-	better := false
-	for _, o := range outcomes {
-		if cost := (space.Objective{}).Value(o); cost < a.best {
-			a.best, better = cost, true
-		}
-	}
+	better := a.improved(outcomes)
 	if a.model++; a.current == 0 {
 		a.model = 0
 	}
@@ -227,4 +240,23 @@ func (a *auto) Tell(trials []space.Trial, outcomes []space.Outcome) {
 		}
 	}
 	a.told += len(trials)
+}
+
+// improved notes the best of some outcomes, and reports whether it is the best so far.
+func (a *auto) improved(outcomes []space.Outcome) bool {
+	better := false
+	for _, o := range outcomes {
+		if cost := (space.Objective{}).Value(o); cost < a.best {
+			a.best, better = cost, true
+		}
+	}
+	return better
+}
+
+// learn lets all arms learn from outcomes of before.
+func (a *auto) learn(trials []space.Trial, outcomes []space.Outcome) {
+	for _, one := range a.arms {
+		one.Learn(trials, outcomes)
+	}
+	a.improved(outcomes)
 }

@@ -15,7 +15,7 @@ import (
 
 // TestConformance tests configurations at the limits; package strategies tests the default one.
 func TestConformance(t *testing.T) {
-	for name, c := range map[string]Config{"smallest": {Population: 4, Crossover: 0.01, Mutation: 10}, "two goals": {Goals: twoGoals}} {
+	for name, c := range map[string]Config{"smallest": {Population: 4, Crossover: 0.01, Mutation: 10}, "two goals": {Goals: suiteGoals}} {
 		searchtest.Conformance(t, name, func(s *space.Space, seed uint64) (search.Strategy, error) { return New(s, seed, c) })
 	}
 }
@@ -33,6 +33,9 @@ func TestValidate(t *testing.T) {
 }
 
 var twoGoals = space.Goals{{}, {Metric: "m"}}
+
+// suiteGoals are goals that the outcomes of the conformance suite have.
+var suiteGoals = space.Goals{{}, {Metric: searchtest.Metric}}
 
 // plane is a space of ten numbers.
 func plane(t *testing.T) *space.Space {

@@ -2,6 +2,7 @@
 package strategies
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,12 +28,29 @@ import (
 // Default is the strategy of a run that names none and whose kernel names none.
 const Default = "auto"
 
-// For returns the strategy of a run with several objectives, as space.ParseGoals reads them, that names none; "" for one objective.
-func For(objectives string) string {
-	if strings.Contains(objectives, ",") {
+// For returns the strategy of a run that names none. objectives are as space.ParseGoals reads them, and kernel is the strategy that the
+// kernel names, "" for none. For several objectives, a kernel that names a strategy other than the default has evaluations that are so fast
+// that no strategy should think for long, and gets nsga2. docs/design/objectives.md has the figures.
+func For(objectives, kernel string) string {
+	switch named := cmp.Or(kernel, Default); {
+	case !strings.Contains(objectives, ","):
+		return named
+	case named != Default:
 		return "nsga2"
 	}
-	return ""
+	return Default
+}
+
+// ForSeveral lists the strategies that serve several objectives, as words.
+func ForSeveral() string {
+	var names []string
+	for _, s := range Table() {
+		if s.Several {
+			names = append(names, s.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // Strategy is one entry of the table, with values for its constants.
@@ -162,10 +180,10 @@ func entry[C config](s Strategy, table constant.Table[C], make func(*space.Space
 func Table() []Strategy {
 	return []Strategy{
 		entry(Strategy{
-			Name: "auto", Version: 1, Paced: true,
+			Name: "auto", Version: 1, Paced: true, Several: true,
 			Doc: "a model and local search that share what they find; a bandit learns which of them pays, and the budget sets the pace",
 		}, auto.Constants(), func(s *space.Space, seed uint64, h Hints, c auto.Config) (search.Strategy, error) {
-			c.Start, c.Sources = h.Start, h.Sources
+			c.Start, c.Sources, c.Goals = h.Start, h.Sources, h.Goals
 			return auto.New(s, seed, c)
 		}),
 		entry(Strategy{

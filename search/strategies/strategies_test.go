@@ -91,6 +91,13 @@ func TestTable(t *testing.T) {
 	if !seen[strategies.Default] {
 		t.Errorf("the default, %q, is not in the table", strategies.Default)
 	}
+	for _, c := range []struct{ objectives, kernel, want string }{
+		{"", "", "auto"}, {"cost", "evolve", "evolve"}, {"time,error", "", "auto"}, {"time,error", "auto", "auto"}, {"cycles,load", "evolve", "nsga2"},
+	} {
+		if got := strategies.For(c.objectives, c.kernel); got != c.want {
+			t.Errorf("objectives %q of a kernel with strategy %q: %s, want %s", c.objectives, c.kernel, got, c.want)
+		}
+	}
 	_, err := strategies.Lookup("evolv")
 	want := fmt.Sprintf(`unknown strategy "evolv": want %s (did you mean "evolve"?)`, strings.Join(strategies.Names(), ", "))
 	if err == nil || err.Error() != want {
