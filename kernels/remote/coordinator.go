@@ -32,9 +32,13 @@ type Coordinator struct {
 	done sync.WaitGroup
 	subs []*nats.Subscription
 
+	files map[string][]byte // what workers may ask for, by checksum
+
 	mu      sync.Mutex
 	stream  jetstream.Stream
 	open    map[int]*open
+	own     Costs                // of this machine, where the job has a reference
+	parties map[string]party     // workers that asked to be taken, by name
 	lies    map[string]int       // useless answers, by worker
 	seen    map[string]time.Time // when each worker was heard of
 	counted Counts
@@ -64,18 +68,27 @@ type answer struct {
 	err     error
 }
 
-// NewCoordinator announces a run on a connection, whose Events.Reached has to call Restore. note is told what a user should know, a
-// line each.
-func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, note func(text string)) (*Coordinator, error) {
+// NewCoordinator announces a run on a connection, whose Events.Reached has to call Restore. bring are the files of a user's kernel, its
+// own first; none for a kernel that is built in. note is told what a user should know, a line each.
+//
+// Where job.Joins is set, workers wait for Measured.
+func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, note func(text string)) (*Coordinator, error) {
 	if job.Lease <= 0 {
 		job.Lease = DefaultLease
 	}
-	job.Sitting = rand.Text()
+	job.Sitting, job.Reference = rand.Text(), ""
+	list, all, err := pack(bring)
+	if err != nil {
+		return nil, err
+	}
+	job.Files = list
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{job: job, note: note, nc: nc, js: js, open: map[int]*open{}, lies: map[string]int{}, seen: map[string]time.Time{}}
+	c := &Coordinator{
+		job: job, note: note, nc: nc, js: js, files: all, open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, seen: map[string]time.Time{},
+	}
 	// What an earlier sitting has left is asked for again.
 	if err := js.DeleteStream(ctx, streamOf(job.ID)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, noJetStream(nc, err)
@@ -86,6 +99,8 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, note func(text 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjectTold + job.ID:  c.told,
 		subjectAlive + job.ID: c.alive,
+		subjectFile + job.ID:  func(m *nats.Msg) { give(c.files, m) },
+		subjectJoin + job.ID:  c.joins,
 		subjectRuns:           func(*nats.Msg) { c.announce(false) },
 	} {
 		s, err := nc.Subscribe(subject, handle)
@@ -153,7 +168,9 @@ func (c *Coordinator) attend(ctx context.Context) {
 }
 
 func (c *Coordinator) announce(ended bool) {
+	c.mu.Lock()
 	job := c.job
+	c.mu.Unlock()
 	job.Ended = ended
 	if text, err := json.Marshal(job); err == nil { // it is text and numbers
 		_ = c.nc.Publish(subjectRun, text)
@@ -244,6 +261,10 @@ func (c *Coordinator) Evaluate(ctx context.Context, t space.Trial) (space.Outcom
 		c.mu.Lock()
 		delete(c.open, t.Number)
 		c.mu.Unlock()
+		// What a worker still measures could disturb what comes next.
+		if text, err := json.Marshal(dropped{c.job.Sitting, t.Number}); err == nil {
+			_ = c.nc.Publish(subjectDrop+c.job.ID, text)
+		}
 		return space.Outcome{}, ctx.Err()
 	}
 }
@@ -273,6 +294,8 @@ func (c *Coordinator) take(t told) string {
 	case t.Sitting != c.job.Sitting || o == nil:
 		c.counted.Known++
 		return answerKnown
+	case !c.mayTell(t.Worker):
+		return answerAgain
 	case t.Key != o.key:
 		return c.lied(t.Worker, fmt.Sprintf("the outcome of another point than that of trial %d", t.Trial))
 	case t.Error != "":

@@ -139,7 +139,10 @@ type farm struct {
 
 const lease = time.Second
 
-func newFarm(t testing.TB, job remote.Job) *farm {
+func newFarm(t testing.TB, job remote.Job) *farm { return newFarmWith(t, job, nil) }
+
+// newFarmWith is newFarm for a kernel that travels with its files.
+func newFarmWith(t testing.TB, job remote.Job, bring []remote.File) *farm {
 	f := &farm{t: t, config: natsserver.Config{Address: "127.0.0.1:0"}, notes: make(chan string, 100)}
 	f.start()
 	f.config.Address = fmt.Sprintf("127.0.0.1:%d", f.server.Port())
@@ -153,7 +156,7 @@ func newFarm(t testing.TB, job remote.Job) *farm {
 		t.Fatal(err)
 	}
 	job.ID, job.Kernel, job.Version, job.Space, job.Lease = "run", "bowl", "1", bowlSpace.Fingerprint(), lease
-	f.coord, err = remote.NewCoordinator(t.Context(), nc, job, func(text string) { f.notes <- text })
+	f.coord, err = remote.NewCoordinator(t.Context(), nc, job, bring, func(text string) { f.notes <- text })
 	if err != nil {
 		t.Fatal(err)
 	}
