@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,6 +84,129 @@ func TestWorkers(t *testing.T) {
 			killWorkers(t, rand.New(rand.NewPCG(uint64(run), 1)), func(dir string, more ...string) []string { return args(dir, more...) }, want)
 		}
 	})
+}
+
+// ownKernel writes a kernel of commands whose cost is exact, with the files that it needs, and returns the path of its file. Some of its
+// points fail.
+func ownKernel(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"own.yaml": `kernel: {name: own}
+space: {parameters: [{name: x, type: int, from: 0, to: 31}, {name: y, type: int, from: 0, to: 31}]}
+command:
+  files: [cost.sh, data/offset]
+  run: [sh, cost.sh, "{{x}}", "{{y}}"]
+  check: 'test {{x}} != 13'
+  metric: {exact: true}
+`,
+		"cost.sh":     "read -r offset < data/offset\ntest $(($1 % 7)) != 5 || { echo \"no $1\" >&2; exit 3; }\necho $((($1 - offset) * ($1 - offset) + ($2 - 3) * ($2 - 3)))\n",
+		"data/offset": "11\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "own.yaml")
+}
+
+// awaitWorkers waits until the list of workers has some texts.
+func awaitWorkers(t *testing.T, url string, want ...string) {
+	t.Helper()
+	list := ""
+	for range 200 {
+		list = tuneOK(t, "workers", url, "--wait", "100ms")
+		if !slices.ContainsFunc(want, func(text string) bool { return !strings.Contains(list, text) }) {
+			return
+		}
+	}
+	t.Fatalf("the list of workers lacks one of %q:\n%s", want, list)
+}
+
+// TestOwnKernelTravels: a kernel of commands gives the same outcomes on workers, which get its files, as on one machine. A worker runs it
+// only where its owner says so.
+func TestOwnKernelTravels(t *testing.T) {
+	root, own := t.TempDir(), ownKernel(t)
+	args := func(dir string, more ...string) []string {
+		return append([]string{"run", own, "--evals", "60", "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
+	}
+	local, dir := filepath.Join(root, "local"), filepath.Join(root, "workers")
+	tuneOK(t, args(local)...)
+	want := csv500(t, local)
+	if !strings.Contains(want, "crashed") || !strings.Contains(want, "wrong answer") || !strings.Contains(want, "no 5") {
+		t.Fatal(want)
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	address := "127.0.0.1:" + freePort(t)
+	server, err := natsserver.Start(natsserver.Config{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	url := "nats://" + address
+	strict := startTune(t, "worker", url, "--name", "strict")
+	other := startTune(t, "worker", url, "--name", "other", "--allow", "treehash,theirs", "--allow-user-code")
+	run := startTune(t, args(dir, "--workers", url)...)
+	awaitWorkers(t, url, "strict refuses a run of own: it is the code of a user, which its owner does not allow: tune worker --allow-user-code",
+		"other refuses a run of own: its owner does not allow it")
+	workers := []*process{
+		startTune(t, "worker", url, "--name", "ada", "--allow-user-code", "--jobs", "1"),
+		startTune(t, "worker", url, "--name", "bob", "--allow-user-code", "--allow", "own", "--jobs", "1"),
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &run.out)
+	}
+	if got := csv500(t, dir); got != want {
+		t.Errorf("other outcomes than on one machine:\n%s\nwant\n%s", got, want)
+	}
+	tuneOK(t, "verify", dir)
+	for _, w := range append(workers, strict, other) {
+		if err := w.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, &w.out)
+		}
+	}
+	server.Close()
+	if left, err := filepath.Glob(filepath.Join(temp, "tune-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	for _, w := range workers {
+		if text := w.out.String(); !strings.Contains(text, "own: the code of a user: 3 files, ") || !strings.Contains(text, "cost.sh (") || !strings.Contains(text, "own: serving") {
+			t.Error(text)
+		}
+	}
+}
+
+// TestOwnKernelStays: what cannot travel is refused before the run, with what to do.
+func TestOwnKernelStays(t *testing.T) {
+	for text, want := range map[string]string{
+		"command: {run: 'echo {{x}}', metric: {exact: true}}":                                 "list the files that they need in ",
+		"command: {files: [../outside.sh], run: 'sh outside.sh {{x}}', metric: {exact: true}}": "its file ../outside.sh is outside of the folder of ",
+	} {
+		dir := filepath.Join(t.TempDir(), "kernel")
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"k.yaml": "space: {parameters: [{name: x, type: int, from: 0, to: 3}]}\n" + text + "\n", "../outside.sh": "echo $1\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := exec.Command("tune", "run", filepath.Join(dir, "k.yaml"), "--evals", "3", "--dir", filepath.Join(dir, "run"), "--listen", "127.0.0.1:0").CombinedOutput()
+		if exitCode(err) != exitUsage || !strings.Contains(string(out), "--workers: kernel k cannot travel: ") || !strings.Contains(string(out), want) {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
+			t.Error("a directory is left")
+		}
+	}
 }
 
 // killWorkers carries out a run whose workers, coordinator and NATS server are killed in turns.
