@@ -190,14 +190,18 @@ func (f *farm) begin(ctx context.Context, s tune.Start) {
 	}
 	point, err := f.opened.Problem.Space().Parse(s.Baseline.Key)
 	costs := remote.Costs{Reference: []float64{s.Baseline.Cost}}
+	var again func(context.Context) (remote.Costs, error)
 	if err == nil && f.job.Timed {
-		costs, err = remote.Measure(ctx, &kernels.Evaluator{Problem: f.opened.Problem, CheckSeed: f.job.CheckSeed}, point, true, f.pace)
+		again = func(ctx context.Context) (remote.Costs, error) {
+			return remote.Measure(ctx, &kernels.Evaluator{Problem: f.opened.Problem, CheckSeed: f.job.CheckSeed}, point, true, f.pace)
+		}
+		costs, err = again(ctx)
 	}
 	if err != nil {
 		f.lost(fmt.Errorf("the baseline, which workers are compared with: %w", err))
 		return
 	}
-	f.Measured(point, costs)
+	f.Measured(point, costs, again)
 }
 
 // farmOf connects a run to workers; nil where the command line asks for none. The context ends when the server refuses the connection.
@@ -328,6 +332,9 @@ func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Log
 // attend restores the queue when the server is back, and says when no worker is there.
 func (f *farm) attend(ctx context.Context, restored <-chan struct{}, d *display, url string) {
 	alone := time.NewTimer(5 * time.Second)
+	if f.job.Joins { // workers have to be compared first
+		alone.Reset(time.Minute)
+	}
 	defer alone.Stop()
 	for {
 		select {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"tune/kernels/remote/natsserver"
+	"tune/results"
 )
 
 // process is one that runs until it is ended.
@@ -184,10 +188,70 @@ func TestOwnKernelTravels(t *testing.T) {
 	}
 }
 
+// TestTimedWorkers: where the time of candidates is measured, one worker of a machine measures them, and when it is killed another one
+// takes its place. The coordinator makes the final measurement.
+func TestTimedWorkers(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil || testing.Short() {
+		t.Skip("needs gcc, and measures one candidate after the other")
+	}
+	address, dir := "127.0.0.1:"+freePort(t), filepath.Join(t.TempDir(), "run")
+	server, err := natsserver.Start(natsserver.Config{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	url := "nats://" + address
+	run := startTune(t, "run", "elementwise-f32", "--shape", "n=4096", "--evals", "16", "--final", "500ms", "--seed", "1", "--dir", dir, "--no-db", "--workers", url, "--lease", "1s")
+	workers := map[string]*process{}
+	for _, name := range []string{"ada", "bob"} {
+		workers[name] = startTune(t, "worker", url, "--name", name)
+	}
+	const aside = " refuses a run of elementwise-f32: worker %s measures on the same machine"
+	serving, waiting := "", ""
+	for range 300 {
+		list := tuneOK(t, "workers", url, "--wait", "100ms")
+		for _, names := range [][2]string{{"ada", "bob"}, {"bob", "ada"}} {
+			if strings.Contains(list, names[1]+fmt.Sprintf(aside, names[0])) {
+				serving, waiting = names[0], names[1]
+			}
+		}
+		if by := measuredBy(t, dir); serving != "" && by[serving] > 0 {
+			break
+		}
+		serving = ""
+	}
+	if serving == "" {
+		t.Fatalf("no worker measures alone\n%s%s%s", &run.out, &workers["ada"].out, &workers["bob"].out)
+	}
+	workers[serving].kill()
+	if err := run.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &run.out)
+	}
+	by := measuredBy(t, dir)
+	if n := by[serving] + by[waiting]; n != 16 || by[waiting] == 0 {
+		t.Errorf("measured by %v\n%s", by, &run.out)
+	}
+	tuneOK(t, "verify", dir)
+}
+
+// measuredBy counts the outcomes in the journal of a run by the worker that measured them.
+func measuredBy(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, results.JournalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	by := map[string]int{}
+	for _, m := range regexp.MustCompile(`"by":"([^"]*)"`).FindAllStringSubmatch(string(data), -1) {
+		by[m[1]]++
+	}
+	return by
+}
+
 // TestOwnKernelStays: what cannot travel is refused before the run, with what to do.
 func TestOwnKernelStays(t *testing.T) {
 	for text, want := range map[string]string{
-		"command: {run: 'echo {{x}}', metric: {exact: true}}":                                 "list the files that they need in ",
+		"command: {run: 'echo {{x}}', metric: {exact: true}}":                                  "list the files that they need in ",
 		"command: {files: [../outside.sh], run: 'sh outside.sh {{x}}', metric: {exact: true}}": "its file ../outside.sh is outside of the folder of ",
 	} {
 		dir := filepath.Join(t.TempDir(), "kernel")

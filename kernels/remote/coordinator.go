@@ -28,20 +28,28 @@ type Coordinator struct {
 	note func(text string)
 	nc   *nats.Conn
 	js   jetstream.JetStream
+	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 	done sync.WaitGroup
 	subs []*nats.Subscription
 
 	files map[string][]byte // what workers may ask for, by checksum
+	// machine is that of the coordinator, as workers name theirs.
+	machine string
 
-	mu      sync.Mutex
-	stream  jetstream.Stream
-	open    map[int]*open
-	own     Costs                // of this machine, where the job has a reference
-	parties map[string]party     // workers that asked to be taken, by name
-	lies    map[string]int       // useless answers, by worker
-	seen    map[string]time.Time // when each worker was heard of
-	counted Counts
+	mu     sync.Mutex
+	stream jetstream.Stream
+	open   map[int]*open
+	own    Costs // of this machine, where the job has a reference
+	again  func(context.Context) (Costs, error)
+	// measuring says that again is under way; measured is when it, or what came before it, ended.
+	measuring bool
+	measured  time.Time
+	closed    bool
+	parties   map[string]party     // workers that asked to be taken, by name
+	lies      map[string]int       // useless answers, by worker
+	seen      map[string]time.Time // when each worker was heard of
+	counted   Counts
 }
 
 // Counts are what a coordinator has seen. They add up: what was taken is the number of outcomes, whatever happened on the way.
@@ -87,8 +95,9 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, n
 		return nil, err
 	}
 	c := &Coordinator{
-		job: job, note: note, nc: nc, js: js, files: all, open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, seen: map[string]time.Time{},
+		job: job, note: note, nc: nc, js: js, files: all, machine: MachineID(), open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, seen: map[string]time.Time{},
 	}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	// What an earlier sitting has left is asked for again.
 	if err := js.DeleteStream(ctx, streamOf(job.ID)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, noJetStream(nc, err)
@@ -111,8 +120,7 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, n
 		_ = s.SetPendingLimits(-1, -1)
 		c.subs = append(c.subs, s)
 	}
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.done.Go(func() { c.attend(ctx) })
+	c.done.Go(func() { c.attend(c.ctx) })
 	return c, nil
 }
 
@@ -375,6 +383,9 @@ func (c *Coordinator) Counts() Counts {
 
 // Close tells the workers that the run wants nothing more, and removes its queue.
 func (c *Coordinator) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.stop()
 	c.done.Wait()
 	for _, s := range c.subs {

@@ -84,7 +84,7 @@ func (f *farm) measured() {
 	if len(costs.Reference) != 5 || costs.Pace != 1 {
 		f.t.Fatalf("costs %+v", costs)
 	}
-	f.coord.Measured(bowlSpace.Default(), costs)
+	f.coord.Measured(bowlSpace.Default(), costs, nil)
 }
 
 // refuses waits until the workers that answer say why they do not serve: each text once.
@@ -169,6 +169,19 @@ func TestComparedAgain(t *testing.T) {
 	}, 1))
 	f.refuses(map[string]string{"w": "the baseline costs"})
 	quiet.Store(true)
+	o, err := f.coord.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: bowlSpace.Default()}})
+	if err != nil || o.By != "w" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestOwnDoubted: where it is the coordinator's own machine that was not quiet, it measures again.
+func TestOwnDoubted(t *testing.T) {
+	f := newFarm(t, remote.Job{Joins: true, Timed: true, Fingerprint: cpu.Fingerprint()})
+	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{300, 310}, Pace: 2}, func(context.Context) (remote.Costs, error) {
+		return remote.Costs{Reference: []float64{146, 147}, Pace: 1}, nil
+	})
+	f.worker(timedWorker("w", nil, 1))
 	o, err := f.coord.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: bowlSpace.Default()}})
 	if err != nil || o.By != "w" {
 		t.Errorf("%+v, %v", o, err)
@@ -326,7 +339,7 @@ func TestFilesTravel(t *testing.T) {
 	kill := f.worker(w)
 	f.worker(strict)
 	f.worker(other)
-	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{146}})
+	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{146}}, nil)
 	got := <-loaded
 	want := map[string]string{"bowl.yaml": "-rw------- kernel", "data/big": "-rw-r----- " + big, "empty": "-rwxr-xr-x ", "same": "-r--r--r-- kernel"}
 	if len(got) != len(want) {
@@ -364,7 +377,7 @@ func TestOtherCosts(t *testing.T) {
 	f.worker(&remote.Worker{Name: "differs", Jobs: 1, User: load(nil, "1")})
 	f.worker(&remote.Worker{Name: "fails", Jobs: 1, User: load(func(string) error { return kernels.Reject(space.Crashed, "there is no python3") }, "1")})
 	f.worker(&remote.Worker{Name: "version", Jobs: 1, User: load(nil, "2")})
-	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{17}})
+	f.coord.Measured(bowlSpace.Default(), remote.Costs{Reference: []float64{17}}, nil)
 	f.refuses(map[string]string{
 		"differs": "the baseline costs 146 there, and 17 where the run is", "fails": "the baseline fails there: crashed: there is no python3",
 		"version": "version 2 of the kernel, and the run version 1",

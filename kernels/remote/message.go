@@ -90,6 +90,7 @@ type join struct {
 	Self    string `json:"self"` // differs for each process
 	Sitting string `json:"sitting"`
 	Machine string `json:"machine,omitempty"` // the same for all workers of a machine; "" where nothing tells it
+	Asks    bool   `json:"asks,omitempty"`    // the worker asks whether it may measure, and has no costs yet
 	Costs
 	Failed string `json:"failed,omitempty"` // why there are no costs
 }
@@ -102,7 +103,7 @@ type Costs struct {
 
 // joined is the answer to a join.
 type joined struct {
-	Taken bool          `json:"taken"`
+	Taken bool          `json:"taken"`           // or where the worker asks: it may measure
 	Why   string        `json:"why,omitempty"`   // not
 	Again time.Duration `json:"again,omitempty"` // after which the worker asks again; 0 for never
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,21 +21,46 @@ type party struct {
 	taken         bool
 	why           string    // it is not
 	heard         time.Time // of its last request
+	asked         time.Time // when it began to measure; zero when it has told its costs
 }
 
 const (
 	agreeSlack  = 0.03 // by which share intervals of costs are widened
 	mostSpread  = 0.3  // how far the costs of a machine may be apart, over their median
-	mostPace    = 1.10 // how many times as long as on the others the loop of fixed work may take; also the reverse
+	mostPace    = 1.10 // how many times as long as on the others the loop of fixed work may take
 	againLeases = 12   // after so many leases a worker compares itself again
+	askedLeases = 6    // for so many leases nobody else of the machine may measure
 )
 
-// Measured tells what the reference costs on this machine. From then on workers may ask to be taken.
-func (c *Coordinator) Measured(reference space.Point, own Costs) {
+// Measured tells what the reference costs on this machine. From then on workers may ask to be taken. again measures it once more, where
+// workers disagree; nil where costs are exact.
+func (c *Coordinator) Measured(reference space.Point, own Costs, again func(context.Context) (Costs, error)) {
 	c.mu.Lock()
-	c.job.Reference, c.own = reference.Key(), own
+	c.job.Reference, c.own, c.again, c.measured = reference.Key(), own, again, time.Now()
 	c.mu.Unlock()
 	c.announce(false)
+}
+
+// doubtOwn measures the reference on this machine again, because a worker disagrees: this machine may have done other work when it did so
+// last. The caller holds mu.
+func (c *Coordinator) doubtOwn(now time.Time) {
+	if c.again == nil || c.measuring || c.closed || len(c.open) == 0 || now.Sub(c.measured) < c.job.Lease {
+		return
+	}
+	for name, p := range c.parties {
+		if p.machine == c.machine && (p.taken && c.live(name, now) || !p.asked.IsZero()) {
+			return // the two would disturb each other
+		}
+	}
+	c.measuring = true
+	c.done.Go(func() {
+		own, err := c.again(c.ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.measuring, c.measured = false, time.Now(); err == nil {
+			c.own = own
+		}
+	})
 }
 
 // mayTell reports whether outcomes of a worker are taken. The caller holds mu.
@@ -70,10 +96,22 @@ func (c *Coordinator) judge(j join) joined {
 	if _, known := c.parties[j.Worker]; !known && len(c.parties) >= mostParties {
 		return joined{Why: "the run has too many workers", Again: c.job.Lease}
 	}
-	why, again := c.doubt(j, now)
 	before := c.parties[j.Worker]
-	c.parties[j.Worker] = party{j.Self, j.Machine, j.Costs, why == "", why, now}
+	why, again := c.rival(j, now), c.job.Lease
+	if why == "" && j.Asks {
+		before.self, before.machine, before.heard, before.asked = j.Self, j.Machine, now, now
+		c.parties[j.Worker] = before
+		return joined{Taken: true}
+	}
 	if why == "" {
+		why, again = c.doubt(j, now)
+	}
+	p := party{self: j.Self, machine: j.Machine, costs: j.Costs, taken: why == "", why: why, heard: now}
+	c.parties[j.Worker] = p
+	if c.job.Timed && !j.Asks && len(j.Reference) > 0 && (why != "" || j.Pace*mostPace < c.own.Pace) {
+		c.doubtOwn(now)
+	}
+	if p.taken {
 		c.seen[j.Worker] = now
 		if before.why != "" {
 			c.note(fmt.Sprintf("worker %s agrees with the others now", name))
@@ -88,6 +126,20 @@ func (c *Coordinator) judge(j join) joined {
 		c.note(fmt.Sprintf("worker %s is set aside: %s", name, why))
 	}
 	return joined{Why: why, Again: again}
+}
+
+// rival says which other worker of the same machine measures for the run; "" where none does. The caller holds mu.
+func (c *Coordinator) rival(j join, now time.Time) string {
+	if !c.job.Timed || j.Machine == "" {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.parties)) {
+		p := c.parties[name]
+		if name != j.Worker && p.machine == j.Machine && (p.taken && c.live(name, now) || now.Sub(p.asked) < askedLeases*c.job.Lease) {
+			return fmt.Sprintf("worker %s measures on the same machine, and two at once would disturb each other", plain.Line(name))
+		}
+	}
+	return ""
 }
 
 // mostParties is how many workers can ask to be taken.
@@ -120,13 +172,9 @@ func (c *Coordinator) doubt(j join, now time.Time) (why string, again time.Durat
 	}
 	var others []Costs
 	for name, p := range c.parties {
-		if name == j.Worker || !p.taken || !c.live(name, now) {
-			continue
+		if name != j.Worker && p.taken && c.live(name, now) {
+			others = append(others, p.costs)
 		}
-		if p.machine != "" && p.machine == j.Machine {
-			return fmt.Sprintf("worker %s measures on the same machine, and two at once would disturb each other", plain.Line(name)), c.job.Lease
-		}
-		others = append(others, p.costs)
 	}
 	return disagrees(j.Costs, append(others, c.own)), c.job.Lease
 }
@@ -177,8 +225,8 @@ func disagrees(own Costs, others []Costs) string {
 	}
 	if len(paces) > 0 && own.Pace > 0 {
 		pace := intervalOf(paces).middle
-		if ratio := own.Pace / pace; ratio > mostPace || ratio < 1/mostPace {
-			return fmt.Sprintf("a loop of fixed work takes %.2f times as long there as on the others: its clock is another one, or it does other work too", ratio)
+		if ratio := own.Pace / pace; ratio > mostPace {
+			return fmt.Sprintf("a loop of fixed work takes %.2f times as long there as on the others: its clock is slower, or it does other work too", ratio)
 		}
 	}
 	low := median(theirs, func(i interval) float64 { return i.low })

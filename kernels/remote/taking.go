@@ -251,9 +251,13 @@ func (w *Worker) lookupUser(s *serving) (kernels.Kernel, error) {
 // join has the coordinator compare this machine with its own, and takes tasks while it agrees.
 func (w *Worker) join(s *serving) {
 	for s.ctx.Err() == nil {
-		j := join{Worker: w.Name, Self: w.self, Sitting: s.job.Sitting, Machine: w.Machine}
-		j.Costs, j.Failed = w.compare(s)
+		j := join{Worker: w.Name, Self: w.self, Sitting: s.job.Sitting, Machine: w.Machine, Asks: true}
 		answer := w.ask(s, j)
+		if answer.Taken {
+			j.Asks = false
+			j.Costs, j.Failed = w.compare(s)
+			answer = w.ask(s, j)
+		}
 		switch {
 		case s.ctx.Err() != nil:
 			return
