@@ -19,6 +19,7 @@ import (
 const (
 	announcing = 500 * time.Millisecond // how often a run is announced
 	mostErrors = 5                      // how often workers may fail to evaluate a trial before the run ends
+	mostName   = 400                    // bytes of the name of a worker
 	mostLies   = 3                      // how many useless answers a worker gives before it is set aside
 )
 
@@ -282,7 +283,7 @@ func (c *Coordinator) told(m *nats.Msg) {
 	var t told
 	err := json.Unmarshal(m.Data, &t)
 	reply := ""
-	if err != nil || t.Worker == "" {
+	if err != nil || t.Worker == "" || len(t.Worker) > mostName {
 		reply = c.useless(plain.Clip(plain.Line(t.Worker), 60), "an answer that cannot be read")
 	} else {
 		reply = c.take(t)
@@ -345,7 +346,7 @@ func (c *Coordinator) lied(worker, what string) string {
 // alive notes which trials are in hand.
 func (c *Coordinator) alive(m *nats.Msg) {
 	var a alive
-	if json.Unmarshal(m.Data, &a) != nil || a.Worker == "" {
+	if json.Unmarshal(m.Data, &a) != nil || a.Worker == "" || len(a.Worker) > mostName {
 		return
 	}
 	now := time.Now()

@@ -106,6 +106,7 @@ type joined struct {
 	Taken bool          `json:"taken"`           // or where the worker asks: it may measure
 	Why   string        `json:"why,omitempty"`   // not
 	Again time.Duration `json:"again,omitempty"` // after which the worker asks again; 0 for never
+	Later bool          `json:"later,omitempty"` // nothing changes until then
 }
 
 // dropped names a trial that the coordinator does not wait for any more.

@@ -70,7 +70,7 @@ func (c *Coordinator) mayTell(worker string) bool { return !c.job.Joins || c.par
 func (c *Coordinator) joins(m *nats.Msg) {
 	var j join
 	answer := joined{Why: "the request of the worker cannot be read"}
-	if json.Unmarshal(m.Data, &j) == nil && j.Worker != "" {
+	if json.Unmarshal(m.Data, &j) == nil && j.Worker != "" && len(j.Worker) <= mostName && len(j.Self)+len(j.Machine) <= mostName {
 		answer = c.judge(j)
 	}
 	if text, err := json.Marshal(answer); err == nil { // it is text and numbers
@@ -98,6 +98,9 @@ func (c *Coordinator) judge(j join) joined {
 	}
 	before := c.parties[j.Worker]
 	why, again := c.rival(j, now), c.job.Lease
+	if why == "" && j.Asks && c.job.Timed && len(c.open) == 0 {
+		return joined{Later: true, Again: announcing} // the final measurement may be under way, perhaps on the machine of this worker
+	}
 	if why == "" && j.Asks {
 		before.self, before.machine, before.heard, before.asked = j.Self, j.Machine, now, now
 		c.parties[j.Worker] = before

@@ -261,6 +261,7 @@ func (w *Worker) join(s *serving) {
 		switch {
 		case s.ctx.Err() != nil:
 			return
+		case answer.Later:
 		case answer.Taken:
 			w.take(s)
 		case answer.Again <= 0:
