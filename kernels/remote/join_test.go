@@ -143,7 +143,7 @@ func TestCompared(t *testing.T) {
 		by[o.By] = true
 	}
 	f.refuses(map[string]string{
-		"slow": "the baseline costs", "clock": "a loop of fixed work takes 1.30 times as long", "restless": "apart: the machine does other work too",
+		"slow": "the baseline costs", "clock": "a loop of fixed work takes 1.", "restless": "apart: the machine does other work too",
 	})
 	f.worker(other)
 	f.refuses(map[string]string{"other": "worker a measures on the same machine"})
