@@ -32,6 +32,9 @@ import (
 	"tune/space"
 )
 
+// loginFlags are the names of the flags of addLogin.
+var loginFlags = []string{"token-file", "creds", "nkey", "tls-ca", "tls-cert", "tls-key"}
+
 // addLogin defines the flags by which a command logs in at a NATS server.
 func addLogin(flags *pflag.FlagSet) *remote.Login {
 	var l remote.Login
@@ -93,7 +96,7 @@ func (r *remoteFlags) asked() (bool, error) {
 		}
 		return true, nil
 	}
-	for _, name := range []string{"on", "lease", "token-file", "creds", "nkey", "tls-ca", "tls-cert", "tls-key"} {
+	for _, name := range append([]string{"on", "lease"}, loginFlags...) {
 		if r.flags.Changed(name) {
 			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
 		}
@@ -541,19 +544,23 @@ many of its jobs are at work, the kernels that it evaluates, and the runs that i
 	return c
 }
 
+// kernelNames lists what a worker evaluates.
+func kernelNames(i remote.Info) (names []string) {
+	for _, k := range i.Kernels {
+		names = append(names, k.Name)
+	}
+	if i.UserCode {
+		names = append(names, "those of users")
+	}
+	return names
+}
+
 func (a *app) printWorkers(found []remote.Info) error {
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORKER\tBUSY\tEVALUATED\tLOAD\tCORES\tPROCESSOR\tKERNELS")
 	for _, w := range found {
-		var names []string
-		for _, k := range w.Kernels {
-			names = append(names, k.Name)
-		}
-		if w.UserCode {
-			names = append(names, "those of users")
-		}
 		fmt.Fprintf(t, "%s\t%d of %d\t%s\t%.1f\t%d\t%s, %s\t%s\n", plain.Line(w.Name), w.Busy, w.Jobs, plain.Number(float64(w.Evaluated)), w.Load, w.Cores,
-			plain.Line(cmp.Or(w.CPU, "unknown")), plain.Line(w.Arch), plain.Line(strings.Join(names, ", ")))
+			plain.Line(cmp.Or(w.CPU, "unknown")), plain.Line(w.Arch), plain.Line(strings.Join(kernelNames(w), ", ")))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -111,7 +111,7 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, n
 		subjectAlive + job.ID: c.alive,
 		subjectFile + job.ID:  func(m *nats.Msg) { give(c.files, m) },
 		subjectJoin + job.ID:  c.joins,
-		subjectRuns:           func(*nats.Msg) { c.announce(false) },
+		subjectRuns:           func(m *nats.Msg) { _ = m.Respond(c.announcement(false)) },
 	} {
 		s, err := nc.Subscribe(subject, handle)
 		if err != nil {
@@ -177,13 +177,20 @@ func (c *Coordinator) attend(ctx context.Context) {
 }
 
 func (c *Coordinator) announce(ended bool) {
+	_ = c.nc.Publish(subjectRun, c.announcement(ended))
+}
+
+// announcement returns the run as workers see it.
+func (c *Coordinator) announcement(ended bool) []byte {
 	c.mu.Lock()
 	job := c.job
 	c.mu.Unlock()
 	job.Ended = ended
-	if text, err := json.Marshal(job); err == nil { // it is text and numbers
-		_ = c.nc.Publish(subjectRun, text)
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil // it is text and numbers
 	}
+	return text
 }
 
 // look publishes again what is neither in the queue nor in anybody's hand. It takes two looks to be sure, because a task is published

@@ -755,29 +755,42 @@ func BenchmarkSleeping(b *testing.B) {
 	}
 }
 
-// BenchmarkMany measures a coordinator with 1,000 workers on one connection each.
+// BenchmarkMany measures a coordinator with 1,000 candidates at work: of as many workers with a connection each, and of 20 workers.
 func BenchmarkMany(b *testing.B) {
-	f := newFarm(b, remote.Job{})
-	for i := range 1000 {
-		f.worker(worker(fmt.Sprint("w", i), 1, nil))
-	}
-	n, batch := 0, 0
-	for b.Loop() {
-		var all sync.WaitGroup
-		if batch++; batch == 2 { // the workers have found the run
+	const jobs = 1000
+	for _, workers := range []int{1000, 20} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			f := newFarm(b, remote.Job{})
+			for i := range workers {
+				f.worker(worker(fmt.Sprint("w", i), jobs/workers, nil))
+			}
+			n := 0
+			evaluate := func(total int) {
+				var all sync.WaitGroup
+				var next atomic.Int64
+				for range jobs {
+					all.Go(func() {
+						for i := int(next.Add(1)); i <= total; i = int(next.Add(1)) {
+							t := space.Trial{Number: n + i, Proposal: space.Proposal{Point: bowlSpace.At(uint64((n + i) % 4096))}}
+							if _, err := f.coord.Evaluate(b.Context(), t); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				n += total
+			}
+			for f.coord.Workers() < workers { // until all have found the run
+				evaluate(jobs)
+			}
 			n = 0
 			b.ResetTimer()
-		}
-		for range 1000 {
-			t := space.Trial{Number: n, Proposal: space.Proposal{Point: bowlSpace.At(uint64(n % 4096))}}
-			n++
-			all.Go(func() {
-				if _, err := f.coord.Evaluate(b.Context(), t); err != nil {
-					b.Error(err)
-				}
-			})
-		}
-		all.Wait()
+			for b.Loop() {
+				evaluate(10 * jobs)
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
+		})
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -195,19 +196,18 @@ func (w *Worker) Serve(ctx context.Context, nc *nats.Conn) error {
 		defer os.RemoveAll(w.store.folder)
 	}
 	jobs := make(chan Job, 64)
-	announced, err := nc.Subscribe(subjectRun, func(m *nats.Msg) {
-		var job Job
-		if json.Unmarshal(m.Data, &job) == nil && nameable(job.ID) && job.Lease >= time.Millisecond {
-			select {
-			case jobs <- job:
-			default: // it is announced again
-			}
-		}
-	})
+	take := announcements(jobs)
+	announced, err := nc.Subscribe(subjectRun, take)
 	if err != nil {
 		return err
 	}
 	defer announced.Unsubscribe()
+	inbox := nats.NewInbox() // of the runs that are there already
+	answers, err := nc.Subscribe(inbox, take)
+	if err != nil {
+		return err
+	}
+	defer answers.Unsubscribe()
 	who, err := nc.Subscribe(subjectWho, func(m *nats.Msg) {
 		if text, err := json.Marshal(w.Info()); err == nil {
 			_ = m.Respond(text)
@@ -222,7 +222,7 @@ func (w *Worker) Serve(ctx context.Context, nc *nats.Conn) error {
 		return err
 	}
 	defer drop.Unsubscribe()
-	if err := nc.Publish(subjectRuns, nil); err != nil {
+	if err := nc.PublishRequest(subjectRuns, inbox, nil); err != nil {
 		return err
 	}
 	defer w.all.Wait()
@@ -232,6 +232,28 @@ func (w *Worker) Serve(ctx context.Context, nc *nats.Conn) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// announcements returns what passes on announcements of runs. Each comes twice a second, mostly as the one before.
+func announcements(jobs chan<- Job) nats.MsgHandler {
+	var mu sync.Mutex
+	var last []byte
+	var job Job
+	return func(m *nats.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !bytes.Equal(m.Data, last) {
+			job, last = Job{}, nil
+			if json.Unmarshal(m.Data, &job) != nil || !nameable(job.ID) || job.Lease < time.Millisecond {
+				return
+			}
+			last = m.Data
+		}
+		select {
+		case jobs <- job:
+		default: // it is announced again
+		}
+	}
 }
 
 // nameable reports whether the ID of a run can be part of a subject.
