@@ -185,8 +185,10 @@ func (w *Worker) suits(job Job) error {
 	if err != nil {
 		return err
 	}
-	if unmet := wants.Unmet(w.Info()); unmet != "" {
-		return fmt.Errorf("the run wants %s", unmet)
+	if len(wants) > 0 { // what the worker is takes a moment to find out
+		if unmet := wants.Unmet(w.Info()); unmet != "" {
+			return fmt.Errorf("the run wants %s", unmet)
+		}
 	}
 	if job.Timed && job.Fingerprint != cpu.Fingerprint() {
 		return fmt.Errorf("its costs are measured on a processor of fingerprint %s, and this one has %s", plain.Clip(plain.Line(job.Fingerprint), 20), cpu.Fingerprint())

@@ -111,15 +111,22 @@ func (w *Worker) work(ctx context.Context) {
 
 // workOn takes a task of a run, where there is one within a time, and evaluates it.
 func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
-	fetch, cancel := context.WithTimeout(s.ctx, wait)
-	m, err := s.consumer.Next(jetstream.FetchContext(fetch))
-	expired := fetch.Err() != nil
-	cancel()
+	// What the server sends in the moment in which the wait ends is still read: it would be in nobody's hand for a lease.
+	batch, err := s.consumer.Fetch(1, jetstream.FetchMaxWait(wait))
 	if err == nil {
-		w.evaluate(s, m)
-		return
+		select {
+		case m, ok := <-batch.Messages():
+			if ok {
+				w.evaluate(s, m)
+				return
+			}
+		case <-s.ctx.Done():
+			go giveBack(batch)
+			return
+		}
+		err = batch.Error()
 	}
-	if expired || errors.Is(err, nats.ErrTimeout) {
+	if err == nil || errors.Is(err, nats.ErrTimeout) {
 		return
 	}
 	// The server or the queue is not there. The next announcement finds it again.
@@ -131,6 +138,13 @@ func (w *Worker) workOn(ctx context.Context, s *serving, wait time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(announcing / 5):
+	}
+}
+
+// giveBack gives back what still comes.
+func giveBack(batch jetstream.MessageBatch) {
+	for m := range batch.Messages() {
+		_ = m.Nak()
 	}
 }
 
