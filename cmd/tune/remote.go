@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -115,6 +116,7 @@ type farm struct {
 	job    remote.Job
 	opened *kernels.Opened
 	pace   func(context.Context) (float64, error)
+	out    io.Writer // for what the user should know
 }
 
 // farmed is the run of a farm.
@@ -201,7 +203,10 @@ func (f *farm) begin(ctx context.Context, s tune.Start) {
 		costs, err = again(ctx)
 	}
 	if err != nil {
-		f.lost(fmt.Errorf("the baseline, which workers are compared with: %w", err))
+		if ctx.Err() == nil {
+			fmt.Fprintf(f.out, "the run stops, because the baseline, which workers are compared with, fails: %v\n", err)
+		}
+		f.lost(err)
 		return
 	}
 	f.Measured(point, costs, again)
@@ -216,7 +221,7 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display
 	if err != nil {
 		return nil, ctx, err
 	}
-	f := &farm{stop: make(chan struct{}), job: job, opened: opened, pace: a.host.Pace, lost: func(error) {}}
+	f := &farm{stop: make(chan struct{}), job: job, opened: opened, pace: a.host.Pace, out: d, lost: func(error) {}}
 	login := *r.login
 	login.URL = r.workers
 	if r.listen != "" {
@@ -419,15 +424,12 @@ this on ten machines.`,
 			return usage(fmt.Errorf("--jobs: %d: want 1 to %d", w.Jobs, inFlight))
 		}
 		for _, name := range *allow {
-			k, err := a.table.Lookup(name)
+			_, err := a.table.Lookup(name)
 			if err != nil && *code {
 				continue // it is a user's
 			}
 			if err != nil {
 				return usage(fmt.Errorf("--allow: %w; for a kernel of a user's add --allow-user-code", err))
-			}
-			if why := remote.Serves(k.Info()); why != "" {
-				return usage(fmt.Errorf("--allow: kernel %s cannot be evaluated by workers: %s", name, why))
 			}
 		}
 		if w.Allow = *allow; *code {
