@@ -136,13 +136,13 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote
 		why = remote.ServesShape(info, run.shape)
 	}
 	if why != "" {
-		return job, nil, nil, usage(fmt.Errorf("--workers: kernel %s cannot be evaluated by workers: %s", info.Name, why))
+		return job, nil, nil, usage(r.blame(fmt.Errorf("kernel %s cannot be evaluated by workers: %s", info.Name, why)))
 	}
 	own, isOwn := run.kernel.(*user.Kernel)
 	if isOwn {
 		list, err := own.Travel()
 		if err != nil {
-			return job, nil, nil, usage(fmt.Errorf("--workers: %w", err))
+			return job, nil, nil, usage(r.blame(err))
 		}
 		for _, f := range list {
 			bring = append(bring, remote.File(f))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *Coordinator) doubtOwn(now time.Time) {
 		return
 	}
 	for name, p := range c.parties {
-		if p.machine == c.machine && (p.taken && c.live(name, now) || !p.asked.IsZero()) {
+		if p.machine == c.machine && (p.taken && c.live(name, now) || now.Sub(p.asked) < askedLeases*c.job.Lease) {
 			return // the two would disturb each other
 		}
 	}
@@ -98,7 +99,7 @@ func (c *Coordinator) judge(j join) joined {
 	}
 	before := c.parties[j.Worker]
 	why, again := c.rival(j, now), c.job.Lease
-	if why == "" && j.Asks && c.job.Timed && len(c.open) == 0 {
+	if why == "" && j.Asks && c.job.Timed && (len(c.open) == 0 || c.measuring && j.Machine == c.machine) {
 		return joined{Later: true, Again: announcing} // the final measurement may be under way, perhaps on the machine of this worker
 	}
 	if why == "" && j.Asks {
@@ -197,7 +198,8 @@ type interval struct{ low, middle, high float64 }
 func intervalOf(costs []float64) interval {
 	sorted := slices.Sorted(slices.Values(costs))
 	middle := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-	return interval{sorted[0] - agreeSlack*middle, middle, sorted[len(sorted)-1] + agreeSlack*middle}
+	slack := agreeSlack * math.Abs(middle) // of a metric to maximise the cost is negative
+	return interval{sorted[0] - slack, middle, sorted[len(sorted)-1] + slack}
 }
 
 // median returns the median of something of all.
@@ -212,11 +214,9 @@ func median(all []interval, of func(interval) float64) float64 {
 // disagrees says how the costs of a machine differ from those of others, of which there is at least one; "" where they agree.
 func disagrees(own Costs, others []Costs) string {
 	mine := intervalOf(own.Reference)
-	if mine.middle <= 0 {
-		return "its costs of the baseline are not above 0"
-	}
-	if spread := (mine.high-mine.low)/mine.middle - 2*agreeSlack; spread > mostSpread {
-		return fmt.Sprintf("its costs of the baseline are %.0f %% apart: the machine does other work too", 100*spread)
+	scale := math.Abs(mine.middle)
+	if apart := mine.high - mine.low - 2*agreeSlack*scale; apart > mostSpread*scale {
+		return fmt.Sprintf("its costs of the baseline are %.0f %% apart: the machine does other work too", 100*apart/scale)
 	}
 	var theirs []interval
 	var paces []float64

@@ -40,6 +40,9 @@ func (w *Worker) announced(ctx context.Context, job Job) {
 	if known || refused || job.Ended || job.Joins && job.Reference == "" { // which comes when the coordinator has it
 		return
 	}
+	if len(w.serving) >= mostRuns {
+		return
+	}
 	s = &serving{job: job, announced: time.Now(), held: map[int]held{}, dropped: map[int]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	w.serving[job.ID] = s

@@ -30,6 +30,7 @@ const (
 	mostGiven = 20              // how often a task is given out; each time it cost its worker the lease
 	telling   = 500 * time.Millisecond
 
+	mostRuns    = 100     // that a worker serves at once
 	mostDropped = 100_000 // trials that are remembered, because nobody waits for them
 )
 
