@@ -2,8 +2,10 @@ package remote_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"tune/internal/cpu"
 	"tune/kernels"
@@ -401,5 +405,57 @@ func TestFilesOutside(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 		nc.Close()
+	}
+}
+
+// TestHostileList: a coordinator that lists files which lead out of the worker's folder, that are too large, or that are not what it says,
+// is refused, and nothing of it is loaded or written.
+func TestHostileList(t *testing.T) {
+	outside := filepath.Join(os.TempDir(), "tune-evil")
+	f := newFarm(t, remote.Job{})
+	nc, err := f.login.Connect("hostile", remote.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	f.worker(&remote.Worker{Name: "w", Jobs: 1, User: func(string) (kernels.Kernel, func() error, error) {
+		t.Error("it is loaded")
+		return nil, nil, errors.New("no")
+	}})
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	for id, test := range map[string]struct{ list, want string }{
+		"up":       {fmt.Sprintf(`[{"name":"k.yaml","sha256":%q,"size":1},{"name":"../../tune-evil","sha256":%q,"size":1}]`, sum("x"), sum("x")), "leads out of the folder"},
+		"root":     {fmt.Sprintf(`[{"name":%q,"sha256":%q,"size":1}]`, outside, sum("x")), "leads out of the folder"},
+		"large":    {fmt.Sprintf(`[{"name":"k.yaml","sha256":%q,"size":99999999}]`, sum("x")), "the most that travels"},
+		"device":   {fmt.Sprintf(`[{"name":"k.yaml","mode":69206016,"sha256":%q,"size":1}]`, sum("x")), "no regular file"},
+		"other":    {fmt.Sprintf(`[{"name":"k.yaml","sha256":%q,"size":1}]`, sum("y")), "its checksum differs"},
+		"absent":   {fmt.Sprintf(`[{"name":"k.yaml","sha256":%q,"size":1}]`, sum("z")), "does not have a file that it lists"},
+		"sum":      {`[{"name":"k.yaml","sha256":"../../tune-evil","size":1}]`, "has no checksum"},
+		"beneath":  {fmt.Sprintf(`[{"name":"k","sha256":%[1]q,"size":1},{"name":"k/x","sha256":%[1]q,"size":1}]`, sum("x")), "kernels/"},
+		"nonsense": {`{`, "cannot be read"},
+		"empty":    {`[]`, "0 files"},
+	} {
+		has := map[string]string{sum(test.list): test.list, sum("x"): "x", sum("y"): "?"}
+		s, err := nc.Subscribe("tune.v1.file."+id, func(m *nats.Msg) {
+			var w struct{ SHA256 string }
+			_ = json.Unmarshal(m.Data, &w)
+			_ = m.Respond([]byte(has[w.SHA256]))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Unsubscribe()
+		job := remote.Job{
+			ID: id, Sitting: "1", Kernel: id, Joins: true, Reference: "x=0 y=0", Lease: time.Second,
+			Files: &remote.Content{SHA256: sum(test.list), Size: int64(len(test.list))},
+		}
+		text, _ := json.Marshal(job)
+		if err := nc.Publish("tune.v1.run", text); err != nil {
+			t.Fatal(err)
+		}
+		f.refuses(map[string]string{"w": test.want})
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("a file is written outside")
 	}
 }
