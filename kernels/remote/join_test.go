@@ -422,6 +422,7 @@ func TestHostileList(t *testing.T) {
 		t.Error("it is loaded")
 		return nil, nil, errors.New("no")
 	}})
+	f.refuses(map[string]string{"w": "this worker has no such kernel"}) // it listens
 	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 	for id, test := range map[string]struct{ list, want string }{
 		"up":       {fmt.Sprintf(`[{"name":"k.yaml","sha256":%q,"size":1},{"name":"../../tune-evil","sha256":%q,"size":1}]`, sum("x"), sum("x")), "leads out of the folder"},
