@@ -237,9 +237,9 @@ func RemoveStale(temp, prefix string) {
 		if !ok {
 			continue
 		}
-		text, _, _ := strings.Cut(rest, "-")
+		text, _, whole := strings.Cut(rest, "-")
 		pid, err := strconv.Atoi(text)
-		if err != nil || pid <= 0 {
+		if !whole || err != nil || pid <= 0 { // it is somebody else's
 			continue
 		}
 		p, err := os.FindProcess(pid)

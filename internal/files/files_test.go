@@ -180,6 +180,10 @@ func TestScratch(t *testing.T) {
 	if err := os.Mkdir(stale, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	foreign := filepath.Join(temp, "tune-test-99999999")
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	dir, err := Scratch("tune-test-")
 	if err != nil || filepath.Dir(dir) != temp {
 		t.Fatalf("%s, %v", dir, err)
@@ -189,6 +193,9 @@ func TestScratch(t *testing.T) {
 	}
 	if _, err := Scratch("tune-test-"); err != nil {
 		t.Error(err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error("what is not of a process is gone")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Error("the directory of this process is gone")

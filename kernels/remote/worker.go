@@ -161,7 +161,7 @@ func MachineID() string {
 }
 
 // scratchPrefix begins the names of workers' folders.
-const scratchPrefix = "tune-worker-"
+const scratchPrefix = "tune-brought-"
 
 // prepare sets what Serve needs.
 func (w *Worker) prepare(nc *nats.Conn) (err error) {
