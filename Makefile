@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME ?= 60s
 # The packages whose code runs on several goroutines. A strategy runs on one; search runs them all at several jobs.
 CONCURRENT := . ./search ./search/bench ./search/searchtest ./results ./results/session ./results/schedule ./results/library ./kernels \
-	./kernels/native/... ./kernels/recorded
+	./kernels/native/... ./kernels/recorded ./kernels/remote
 # Of the commands and of users' kernels those tests that search, show, stop and resume.
 RUNS := TestSourceOutcomes|TestCommandOutcomes|TestLive|TestPlain|TestPace|TestWork(ing)?$$|TestCounter|TestInterrupt|TestJobs|TestKill$$|TestTwo|TestBudget$$|TestEvents|TestFull|TestTerminal|TestScript/(run|resume|progress|bench)$$
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,14 +21,20 @@ import (
 	"github.com/spf13/pflag"
 
 	"tune"
+	"tune/internal/cpu"
 	"tune/internal/plain"
 	"tune/kernels"
 	"tune/kernels/catalog"
 	"tune/kernels/remote"
 	"tune/kernels/remote/natsserver"
+	"tune/kernels/user"
 	"tune/results"
 	"tune/search"
+	"tune/space"
 )
+
+// loginFlags are the names of the flags of addLogin.
+var loginFlags = []string{"token-file", "creds", "nkey", "tls-ca", "tls-cert", "tls-key"}
 
 // addLogin defines the flags by which a command logs in at a NATS server.
 func addLogin(flags *pflag.FlagSet) *remote.Login {
@@ -90,7 +97,7 @@ func (r *remoteFlags) asked() (bool, error) {
 		}
 		return true, nil
 	}
-	for _, name := range []string{"on", "lease", "token-file", "creds", "nkey", "tls-ca", "tls-cert", "tls-key"} {
+	for _, name := range append([]string{"on", "lease"}, loginFlags...) {
 		if r.flags.Changed(name) {
 			return false, usage(fmt.Errorf("--%s has no effect without --workers or --listen: leave it out", name))
 		}
@@ -105,22 +112,116 @@ type farm struct {
 	server *natsserver.Server // nil where it is somebody else's
 	lost   context.CancelCauseFunc
 	stop   chan struct{}
+
+	job    remote.Job
+	opened *kernels.Opened
+	pace   func(context.Context) (float64, error)
+	out    io.Writer // for what the user should know
+}
+
+// farmed is the run of a farm.
+type farmed struct {
+	kernel     kernels.Kernel
+	shape      kernels.Shape
+	seed       uint64
+	objectives string
+	dir        string
+}
+
+// jobOf describes a run to workers, with the files that travel to them.
+func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote.Job, opened *kernels.Opened, bring []remote.File, err error) {
+	info := run.kernel.Info()
+	why := remote.Serves(info)
+	if why == "" {
+		why = remote.ServesShape(info, run.shape)
+	}
+	if why != "" {
+		return job, nil, nil, usage(r.blame(fmt.Errorf("kernel %s cannot be evaluated by workers: %s", info.Name, why)))
+	}
+	own, isOwn := run.kernel.(*user.Kernel)
+	if isOwn {
+		list, err := own.Travel()
+		if err != nil {
+			return job, nil, nil, usage(r.blame(err))
+		}
+		for _, f := range list {
+			bring = append(bring, remote.File(f))
+		}
+	}
+	if opened, err = kernels.Open(run.kernel, run.shape); err != nil {
+		return job, nil, nil, err
+	}
+	goals, err := space.ParseGoals(run.objectives, info.Unit)
+	sizes := run.objectives != "" && err == nil && goals.Several() && goals.Sizes() // what is wrong with them the run says
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	path, err := filepath.Abs(run.dir)
+	if err != nil {
+		path = run.dir
+	}
+	job = remote.Job{
+		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
+		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Sizes: sizes, On: r.on, Lease: r.lease,
+		Joins: isOwn || !info.Exact, Timed: !info.Exact,
+	}
+	if job.Timed {
+		job.Fingerprint = cpu.Fingerprint()
+		if !isOwn || !own.Commands() {
+			job.Compilers = a.compilers(ctx)
+		}
+	}
+	return job, opened, bring, nil
+}
+
+// compilers lists the compilers of this machine, with their versions; nil where there are none.
+func (a *app) compilers(ctx context.Context) []string {
+	tools, err := a.host.Toolchain(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range tools.Compilers() {
+		out = append(out, c.Name+": "+c.Version)
+	}
+	return out
+}
+
+// begin measures what workers are compared with, when the run has its baseline.
+func (f *farm) begin(ctx context.Context, s tune.Start) {
+	if f == nil || !f.job.Joins {
+		return
+	}
+	point, err := f.opened.Problem.Space().Parse(s.Baseline.Key)
+	costs := remote.Costs{Reference: []float64{s.Baseline.Cost}}
+	var again func(context.Context) (remote.Costs, error)
+	if err == nil && f.job.Timed {
+		again = func(ctx context.Context) (remote.Costs, error) {
+			return remote.Measure(ctx, &kernels.Evaluator{Problem: f.opened.Problem, CheckSeed: f.job.CheckSeed}, point, true, f.pace)
+		}
+		costs, err = again(ctx)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			fmt.Fprintf(f.out, "the run stops, because the baseline, which workers are compared with, fails: %v\n", err)
+		}
+		f.lost(err)
+		return
+	}
+	f.Measured(point, costs, again)
 }
 
 // farmOf connects a run to workers; nil where the command line asks for none. The context ends when the server refuses the connection.
-func (a *app) farmOf(ctx context.Context, r *remoteFlags, k kernels.Kernel, shape kernels.Shape, seed uint64, dir string, d *display) (*farm, context.Context, error) {
+func (a *app) farmOf(ctx context.Context, r *remoteFlags, run farmed, d *display) (*farm, context.Context, error) {
 	if asked, err := r.asked(); err != nil || !asked {
 		return nil, ctx, err
 	}
-	info := k.Info()
-	if why := remote.Serves(info); why != "" {
-		return nil, ctx, usage(fmt.Errorf("--workers: kernel %s cannot be evaluated by workers: %s", info.Name, why))
-	}
-	opened, err := kernels.Open(k, shape)
+	job, opened, bring, err := a.jobOf(ctx, r, run)
 	if err != nil {
 		return nil, ctx, err
 	}
-	f := &farm{stop: make(chan struct{})}
+	f := &farm{stop: make(chan struct{}), job: job, opened: opened, pace: a.host.Pace, out: d, lost: func(error) {}}
 	login := *r.login
 	login.URL = r.workers
 	if r.listen != "" {
@@ -130,7 +231,7 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, k kernels.Kernel, shap
 	}
 	ctx, f.lost = context.WithCancelCause(ctx)
 	restored := make(chan struct{}, 1)
-	f.nc, err = login.Connect("tune run "+filepath.Base(dir), remote.Events{
+	f.nc, err = login.Connect("tune run "+filepath.Base(run.dir), remote.Events{
 		Reached: func() {
 			select {
 			case restored <- struct{}{}:
@@ -147,18 +248,7 @@ func (a *app) farmOf(ctx context.Context, r *remoteFlags, k kernels.Kernel, shap
 		f.end()
 		return nil, ctx, r.blame(err)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
-	path, err := filepath.Abs(dir)
-	if err != nil {
-		path = dir
-	}
-	f.Coordinator, err = remote.NewCoordinator(ctx, f.nc, remote.Job{
-		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
-		Shape: shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(seed), On: r.on, Lease: r.lease,
-	}, func(text string) { fmt.Fprintln(d, text) })
+	f.Coordinator, err = remote.NewCoordinator(ctx, f.nc, job, bring, func(text string) { fmt.Fprintln(d, text) })
 	if err != nil {
 		f.end()
 		return nil, ctx, r.blame(err)
@@ -192,7 +282,7 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	return a.farmOf(ctx, r, k, shape, run.Settings.Seed, dir, d)
+	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, dir}, d)
 }
 
 // blame says which flag an error of a connection is about.
@@ -250,6 +340,9 @@ func (a *app) listen(r *remoteFlags, d *display) (*natsserver.Server, remote.Log
 // attend restores the queue when the server is back, and says when no worker is there.
 func (f *farm) attend(ctx context.Context, restored <-chan struct{}, d *display, url string) {
 	alone := time.NewTimer(5 * time.Second)
+	if f.job.Joins { // workers have to be compared first
+		alone.Reset(time.Minute)
+	}
 	defer alone.Stop()
 	for {
 		select {
@@ -295,7 +388,7 @@ func (f *farm) end() {
 }
 
 func (a *app) workerCommand() *cobra.Command {
-	w := &remote.Worker{Tool: tune.Version(), Table: a.table}
+	w := &remote.Worker{Tool: tune.Version(), Table: a.table, Pace: a.host.Pace, Machine: remote.MachineID()}
 	c := &cobra.Command{
 		Use:   "worker URL",
 		Short: "Evaluate candidates of runs on other machines",
@@ -303,8 +396,12 @@ func (a *app) workerCommand() *cobra.Command {
 with JetStream that you run, or the one of 'tune run --listen'. Runs and workers find each other there; a worker serves all runs whose
 kernel and version it has, several at once too.
 
-The kernels are those whose costs are exact, such as treehash: their outcomes are the same on every machine. --allow names the ones that
-this worker evaluates. A worker runs no code that comes over the wire: it generates the candidate of a point itself.
+--allow names the kernels that this worker evaluates. It generates the candidates of tune's own kernels itself. Code that comes over the wire, a
+kernel of a user's with its files, it runs only with --allow-user-code, and names its files before. That code may do all that the user may who
+started the worker: give the flag where you trust all who may connect to the server.
+
+Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
+have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.
 
 It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
 loopback address none are needed.
@@ -320,21 +417,24 @@ this on ten machines.`,
 	c.Flags().IntVarP(&w.Jobs, "jobs", "j", 0, "`number` of candidates evaluated at once (default: one for each core)")
 	c.Flags().StringVar(&w.Name, "name", "", "`name` of this worker, which journals keep (default: the host's name and the process)")
 	allow := c.Flags().StringSlice("allow", nil, "`kernels` that this worker evaluates, with commas (default: all that can be)")
+	code := c.Flags().Bool("allow-user-code", false, "evaluate kernels of users too, whose files come over the wire and run with your rights")
 	quiet := c.Flags().BoolP("quiet", "q", false, "say nothing of runs that begin and end")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if w.Jobs < 0 || w.Jobs > inFlight {
 			return usage(fmt.Errorf("--jobs: %d: want 1 to %d", w.Jobs, inFlight))
 		}
 		for _, name := range *allow {
-			k, err := a.table.Lookup(name)
-			if err != nil {
-				return usage(fmt.Errorf("--allow: %w", err))
+			_, err := a.table.Lookup(name)
+			if err != nil && *code {
+				continue // it is a user's
 			}
-			if why := remote.Serves(k.Info()); why != "" {
-				return usage(fmt.Errorf("--allow: kernel %s cannot be evaluated by workers: %s", name, why))
+			if err != nil {
+				return usage(fmt.Errorf("--allow: %w; for a kernel of a user's add --allow-user-code", err))
 			}
 		}
-		w.Allow = *allow
+		if w.Allow = *allow; *code {
+			w.User = a.userKernel
+		}
 		if strings.TrimSpace(w.Name) != w.Name || len(w.Name) > 100 || plain.Line(w.Name) != w.Name {
 			return usage(fmt.Errorf("--name: %q: want at most 100 printable characters", w.Name))
 		}
@@ -348,9 +448,19 @@ this on ten machines.`,
 		if err := login.Validate(); err != nil {
 			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
 		}
+		w.Compilers = a.compilers(c.Context())
 		return a.runWorker(c.Context(), w, *login, say)
 	}
 	return c
+}
+
+// userKernel loads a user's kernel that came over the wire.
+func (a *app) userKernel(path string) (kernels.Kernel, func() error, error) {
+	k, err := user.Load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return k.On(a.host), k.Close, nil
 }
 
 // runWorker connects a worker, and lets it work until it is stopped.
@@ -436,16 +546,23 @@ many of its jobs are at work, the kernels that it evaluates, and the runs that i
 	return c
 }
 
+// kernelNames lists what a worker evaluates.
+func kernelNames(i remote.Info) (names []string) {
+	for _, k := range i.Kernels {
+		names = append(names, k.Name)
+	}
+	if i.UserCode {
+		names = append(names, "those of users")
+	}
+	return names
+}
+
 func (a *app) printWorkers(found []remote.Info) error {
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORKER\tBUSY\tEVALUATED\tLOAD\tCORES\tPROCESSOR\tKERNELS")
 	for _, w := range found {
-		var names []string
-		for _, k := range w.Kernels {
-			names = append(names, k.Name)
-		}
 		fmt.Fprintf(t, "%s\t%d of %d\t%s\t%.1f\t%d\t%s, %s\t%s\n", plain.Line(w.Name), w.Busy, w.Jobs, plain.Number(float64(w.Evaluated)), w.Load, w.Cores,
-			plain.Line(cmp.Or(w.CPU, "unknown")), plain.Line(w.Arch), plain.Line(strings.Join(names, ", ")))
+			plain.Line(cmp.Or(w.CPU, "unknown")), plain.Line(w.Arch), plain.Line(strings.Join(kernelNames(w), ", ")))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -27,10 +27,13 @@ func (a *app) serveCommand() *cobra.Command {
 searches, and several runs side by side. DIR is a folder of runs, or a run; without one it is --out. The page only reads. Runs may
 appear, vanish or be damaged while it is open. Ctrl-C ends it.
 
+With --workers, the address of a NATS server, it also shows the workers that are connected there, and why one does not serve a run.
+
 It listens on this machine alone. To listen elsewhere give --listen, and with it a --token of at least 16 characters, which whoever opens the page must know:
 the files of runs may hold names and paths that others should not see. The connection is not encrypted, so use a tunnel across a network.`,
 		Example: `  tune serve
   tune serve runs other/runs --listen 127.0.0.1:0
+  tune serve --workers nats://build-host:4222 --token-file token
   tune serve --listen 192.168.1.7:8117 --token "$TOKEN"`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -38,7 +41,14 @@ the files of runs may hold names and paths that others should not see. The conne
 	c.Flags().Lookup("out").Usage = "`folder` that holds the run directories"
 	listen := c.Flags().String("listen", defaultListen, "`address` to listen on, as host:port; port 0 takes a free one")
 	token := c.Flags().String("token", "", "`secret` that whoever opens the page must know; needed where --listen is not this machine")
+	nats := c.Flags().String("workers", "", "`address` of a NATS server whose workers to show, such as nats://host:4222")
+	login := addLogin(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
+		workers, done, err := a.watchWorkers(c, *nats, login)
+		if err != nil {
+			return err
+		}
+		defer done()
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {
 			return usage(err)
@@ -46,7 +56,7 @@ the files of runs may hold names and paths that others should not see. The conne
 		if len(args) == 0 {
 			args = []string{set.out}
 		}
-		address, stop, err := a.serve(c.Context(), args, *listen, *token)
+		address, stop, err := a.serve(c.Context(), args, *listen, *token, workers)
 		if err != nil {
 			return err
 		}
@@ -87,7 +97,7 @@ func (a *app) serveBeside(ctx context.Context, dir string, wanted bool) (stop fu
 	if !wanted {
 		return func() {}, nil
 	}
-	address, end, err := a.serve(ctx, []string{filepath.Dir(dir)}, "127.0.0.1:0", "")
+	address, end, err := a.serve(ctx, []string{filepath.Dir(dir)}, "127.0.0.1:0", "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +106,7 @@ func (a *app) serveBeside(ctx context.Context, dir string, wanted bool) (stop fu
 }
 
 // serve shows runs at an address until the context ends or stop is called, which waits until all is closed.
-func (a *app) serve(ctx context.Context, dirs []string, listen, token string) (address string, stop func() error, err error) {
+func (a *app) serve(ctx context.Context, dirs []string, listen, token string, workers func() ([]report.Worker, string)) (address string, stop func() error, err error) {
 	host, err := checkListen(listen, token)
 	if err != nil {
 		return "", nil, err
@@ -106,7 +116,7 @@ func (a *app) serve(ctx context.Context, dirs []string, listen, token string) (a
 		return "", nil, fmt.Errorf("--listen %s: %w", listen, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &report.Server{Dirs: dirs, Version: tune.Version(), Token: token, Host: host, Options: a.reportOptions()}
+	s := &report.Server{Dirs: dirs, Version: tune.Version(), Token: token, Host: host, Options: a.reportOptions(), Workers: workers}
 	server := &http.Server{
 		Handler: s.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tune/kernels/remote/natsserver"
 )
 
 // TestServe: the page shows the runs of a folder until Ctrl-C, also while a browser listens to it.
@@ -55,4 +57,52 @@ func TestServe(t *testing.T) {
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it ended after %v", took)
 	}
+}
+
+// TestServeShowsWorkers: with --workers the page lists who is connected to a NATS server, also where that comes later.
+func TestServeShowsWorkers(t *testing.T) {
+	t.Parallel()
+	at := "127.0.0.1:" + freePort(t)
+	cmd := exec.Command("tune", "serve", t.TempDir(), "--listen", "127.0.0.1:0", "--workers", "nats://"+at)
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(strings.TrimSuffix(line, ", until Ctrl-C\n"), "runs at ")
+	// The page sends what has changed.
+	answer, err := http.Get(address + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	events := bufio.NewReader(answer.Body)
+	await := func(want string) {
+		t.Helper()
+		for {
+			text, err := events.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%q does not come: %v", want, err)
+			}
+			if strings.Contains(text, want) {
+				return
+			}
+		}
+	}
+	await("does not answer: is a NATS server there?")
+	server, err := natsserver.Start(natsserver.Config{Address: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	await("No worker is connected.")
+	startTune(t, "worker", "nats://"+at, "--name", "ada", "--allow", "treehash")
+	await("ada")
 }

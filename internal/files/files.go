@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -177,6 +179,74 @@ func (d Dir) Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Create writes a new file of the directory, with the directories above it. A name that leads out of it, by itself or by a symbolic
+// link, is an *OutsideError.
+func (d Dir) Create(name string, data []byte, mode fs.FileMode) error {
+	if !filepath.IsLocal(name) {
+		return &OutsideError{d.path, name}
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return d.explain(name, err)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return d.explain(name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode & fs.ModePerm) // whatever the umask is
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Remove removes a file of the directory, or a directory with all that is in it. It is no error where there is none.
+func (d Dir) Remove(name string) error {
+	if !filepath.IsLocal(name) || filepath.Clean(name) == "." {
+		return &OutsideError{d.path, name}
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.RemoveAll(name); err != nil {
+		return d.explain(name, err)
+	}
+	return nil
+}
+
+// Scratch makes a directory for temporary files of this process, whose name begins with a prefix, and removes those that killed
+// processes left.
+func Scratch(prefix string) (string, error) {
+	RemoveStale(os.TempDir(), prefix)
+	return os.MkdirTemp("", prefix+strconv.Itoa(os.Getpid())+"-*")
+}
+
+// RemoveStale removes from a directory what Scratch has made for processes that are gone.
+func RemoveStale(temp, prefix string) {
+	entries, _ := os.ReadDir(temp)
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok {
+			continue
+		}
+		text, _, whole := strings.Cut(rest, "-")
+		pid, err := strconv.Atoi(text)
+		if !whole || err != nil || pid <= 0 { // it is somebody else's
+			continue
+		}
+		p, err := os.FindProcess(pid)
+		if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			os.RemoveAll(filepath.Join(temp, e.Name())) // this fails for files of other users
+		}
+	}
 }
 
 // explain names the whole path in an error, and tells a link that leads out of the directory from other ones.

@@ -132,3 +132,72 @@ func TestDirStaysInside(t *testing.T) {
 		t.Error("a directory is read")
 	}
 }
+
+// TestCreateStaysInside: new files lie in the directory, whatever their names and the links there say; what is there is not replaced.
+func TestCreateStaysInside(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	d := In(dir)
+	if err := d.Create("a/b/c", []byte("text"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "a/b/c"))
+	if err != nil || info.Mode() != 0o755 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := d.Create("a/b/c", nil, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a file that is there: %v", err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../x", "/x", "", "link/x", "a/../../x"} {
+		err := d.Create(name, []byte("text"), 0o600)
+		if outside, ok := errors.AsType[*OutsideError](err); !ok || outside.Name != name {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err := d.Remove(name); err == nil {
+			t.Errorf("%q is removed", name)
+		}
+	}
+	if left, err := os.ReadDir(other); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := d.Remove("."); err == nil {
+		t.Error("the directory itself is removed")
+	}
+	for range 2 { // the second time it is not there
+		if err := d.Remove("a"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestScratch: a directory for temporary files is of this process, and takes away what others left.
+func TestScratch(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	stale := filepath.Join(temp, "tune-test-99999999-1") // more than any process has
+	if err := os.Mkdir(stale, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(temp, "tune-test-99999999")
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Scratch("tune-test-")
+	if err != nil || filepath.Dir(dir) != temp {
+		t.Fatalf("%s, %v", dir, err)
+	}
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("what another process left is still there")
+	}
+	if _, err := Scratch("tune-test-"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error("what is not of a process is gone")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error("the directory of this process is gone")
+	}
+}

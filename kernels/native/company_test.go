@@ -113,3 +113,28 @@ func TestClaim(t *testing.T) {
 	}
 	release()
 }
+
+// TestPace: the loop of fixed work takes about as long each time.
+func TestPace(t *testing.T) {
+	h := NewHost(HostOptions{})
+	defer h.Close()
+	if _, err := h.Toolchain(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	first, err := h.Pace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := h.Pace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(first > 0) || again > 10*first || first > 10*again {
+		t.Errorf("it takes %g s, and then %g s", first, again)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Pace(ctx); err == nil {
+		t.Error("it does not end with its context")
+	}
+}

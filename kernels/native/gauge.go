@@ -176,3 +176,25 @@ func supportedProbes(ctx context.Context, w runner, so string) (uint32, error) {
 	}
 	return binary.NativeEndian.Uint32(w.Outputs()[0]), nil
 }
+
+// Pace returns how many seconds this machine takes for a call of a loop of fixed work, in its good moments. It tells machines with the
+// same processor apart whose clocks differ, or that others use too.
+func (h *Host) Pace(ctx context.Context) (float64, error) {
+	pace := 0.0
+	err := h.timed(ctx, 1, worker.Limits{}, func(o worker.Options) error {
+		if err := h.startGauge(ctx, o); err != nil {
+			return err
+		}
+		turns, err := h.gauge.m.takeTurns(ctx, gaugeFirst)
+		if err != nil {
+			h.endGauge()
+			return err
+		}
+		for _, s := range turns {
+			h.gauge.remember(s)
+		}
+		pace = timing.Quantile(slices.Sorted(slices.Values(turns)), 0.1)
+		return nil
+	})
+	return pace, err
+}

@@ -19,6 +19,7 @@ import (
 const (
 	announcing = 500 * time.Millisecond // how often a run is announced
 	mostErrors = 5                      // how often workers may fail to evaluate a trial before the run ends
+	mostName   = 400                    // bytes of the name of a worker
 	mostLies   = 3                      // how many useless answers a worker gives before it is set aside
 )
 
@@ -28,16 +29,28 @@ type Coordinator struct {
 	note func(text string)
 	nc   *nats.Conn
 	js   jetstream.JetStream
+	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 	done sync.WaitGroup
 	subs []*nats.Subscription
 
-	mu      sync.Mutex
-	stream  jetstream.Stream
-	open    map[int]*open
-	lies    map[string]int       // useless answers, by worker
-	seen    map[string]time.Time // when each worker was heard of
-	counted Counts
+	files map[string][]byte // what workers may ask for, by checksum
+	// machine is that of the coordinator, as workers name theirs.
+	machine string
+
+	mu     sync.Mutex
+	stream jetstream.Stream
+	open   map[int]*open
+	own    Costs // of this machine, where the job has a reference
+	again  func(context.Context) (Costs, error)
+	// measuring says that again is under way; measured is when it, or what came before it, ended.
+	measuring bool
+	measured  time.Time
+	closed    bool
+	parties   map[string]party     // workers that asked to be taken, by name
+	lies      map[string]int       // useless answers, by worker
+	seen      map[string]time.Time // when each worker was heard of
+	counted   Counts
 }
 
 // Counts are what a coordinator has seen. They add up: what was taken is the number of outcomes, whatever happened on the way.
@@ -64,18 +77,28 @@ type answer struct {
 	err     error
 }
 
-// NewCoordinator announces a run on a connection, whose Events.Reached has to call Restore. note is told what a user should know, a
-// line each.
-func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, note func(text string)) (*Coordinator, error) {
+// NewCoordinator announces a run on a connection, whose Events.Reached has to call Restore. bring are the files of a user's kernel, its
+// own first; none for a kernel that is built in. note is told what a user should know, a line each.
+//
+// Where job.Joins is set, workers wait for Measured.
+func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, bring []File, note func(text string)) (*Coordinator, error) {
 	if job.Lease <= 0 {
 		job.Lease = DefaultLease
 	}
-	job.Sitting = rand.Text()
+	job.Sitting, job.Reference = rand.Text(), ""
+	list, all, err := pack(bring)
+	if err != nil {
+		return nil, err
+	}
+	job.Files = list
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{job: job, note: note, nc: nc, js: js, open: map[int]*open{}, lies: map[string]int{}, seen: map[string]time.Time{}}
+	c := &Coordinator{
+		job: job, note: note, nc: nc, js: js, files: all, machine: MachineID(), open: map[int]*open{}, parties: map[string]party{}, lies: map[string]int{}, seen: map[string]time.Time{},
+	}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	// What an earlier sitting has left is asked for again.
 	if err := js.DeleteStream(ctx, streamOf(job.ID)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, noJetStream(nc, err)
@@ -86,7 +109,9 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, note func(text 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjectTold + job.ID:  c.told,
 		subjectAlive + job.ID: c.alive,
-		subjectRuns:           func(*nats.Msg) { c.announce(false) },
+		subjectFile + job.ID:  func(m *nats.Msg) { give(c.files, m) },
+		subjectJoin + job.ID:  c.joins,
+		subjectRuns:           func(m *nats.Msg) { _ = m.Respond(c.announcement(false)) },
 	} {
 		s, err := nc.Subscribe(subject, handle)
 		if err != nil {
@@ -96,8 +121,7 @@ func NewCoordinator(ctx context.Context, nc *nats.Conn, job Job, note func(text 
 		_ = s.SetPendingLimits(-1, -1)
 		c.subs = append(c.subs, s)
 	}
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.done.Go(func() { c.attend(ctx) })
+	c.done.Go(func() { c.attend(c.ctx) })
 	return c, nil
 }
 
@@ -153,11 +177,20 @@ func (c *Coordinator) attend(ctx context.Context) {
 }
 
 func (c *Coordinator) announce(ended bool) {
+	_ = c.nc.Publish(subjectRun, c.announcement(ended))
+}
+
+// announcement returns the run as workers see it.
+func (c *Coordinator) announcement(ended bool) []byte {
+	c.mu.Lock()
 	job := c.job
+	c.mu.Unlock()
 	job.Ended = ended
-	if text, err := json.Marshal(job); err == nil { // it is text and numbers
-		_ = c.nc.Publish(subjectRun, text)
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil // it is text and numbers
 	}
+	return text
 }
 
 // look publishes again what is neither in the queue nor in anybody's hand. It takes two looks to be sure, because a task is published
@@ -244,6 +277,10 @@ func (c *Coordinator) Evaluate(ctx context.Context, t space.Trial) (space.Outcom
 		c.mu.Lock()
 		delete(c.open, t.Number)
 		c.mu.Unlock()
+		// What a worker still measures could disturb what comes next.
+		if text, err := json.Marshal(dropped{c.job.Sitting, t.Number}); err == nil {
+			_ = c.nc.Publish(subjectDrop+c.job.ID, text)
+		}
 		return space.Outcome{}, ctx.Err()
 	}
 }
@@ -253,7 +290,7 @@ func (c *Coordinator) told(m *nats.Msg) {
 	var t told
 	err := json.Unmarshal(m.Data, &t)
 	reply := ""
-	if err != nil || t.Worker == "" {
+	if err != nil || t.Worker == "" || len(t.Worker) > mostName {
 		reply = c.useless(plain.Clip(plain.Line(t.Worker), 60), "an answer that cannot be read")
 	} else {
 		reply = c.take(t)
@@ -273,6 +310,8 @@ func (c *Coordinator) take(t told) string {
 	case t.Sitting != c.job.Sitting || o == nil:
 		c.counted.Known++
 		return answerKnown
+	case !c.mayTell(t.Worker):
+		return answerAgain
 	case t.Key != o.key:
 		return c.lied(t.Worker, fmt.Sprintf("the outcome of another point than that of trial %d", t.Trial))
 	case t.Error != "":
@@ -314,7 +353,7 @@ func (c *Coordinator) lied(worker, what string) string {
 // alive notes which trials are in hand.
 func (c *Coordinator) alive(m *nats.Msg) {
 	var a alive
-	if json.Unmarshal(m.Data, &a) != nil || a.Worker == "" {
+	if json.Unmarshal(m.Data, &a) != nil || a.Worker == "" || len(a.Worker) > mostName {
 		return
 	}
 	now := time.Now()
@@ -352,6 +391,9 @@ func (c *Coordinator) Counts() Counts {
 
 // Close tells the workers that the run wants nothing more, and removes its queue.
 func (c *Coordinator) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.stop()
 	c.done.Wait()
 	for _, s := range c.subs {

@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -11,7 +13,11 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"tune/internal/files"
+	"tune/internal/plain"
 )
+
+// secretSize is the most bytes of a file with a secret.
+const secretSize = 64 << 10
 
 // Login says how to reach a NATS server.
 type Login struct {
@@ -104,12 +110,22 @@ func (l Login) Connect(name string, on Events) (*nats.Conn, error) {
 		options = append(options, nats.Token(token))
 	}
 	if l.Creds != "" {
+		text, err := files.Read(l.Creds, secretSize)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(text, []byte("NATS USER JWT")) || !bytes.Contains(text, []byte("USER NKEY SEED")) {
+			return nil, fmt.Errorf("%s holds no NATS credentials: want a user's JWT and its seed", l.Creds)
+		}
 		options = append(options, nats.UserCredentials(l.Creds))
 	}
 	if l.NKey != "" {
+		if _, err := files.Read(l.NKey, secretSize); err != nil {
+			return nil, err
+		}
 		o, err := nats.NkeyOptionFromSeed(l.NKey)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.NKey, err)
+			return nil, fmt.Errorf("%s holds no seed of an nkey: %w", l.NKey, err)
 		}
 		options = append(options, o)
 	}
@@ -132,12 +148,26 @@ func (l Login) Connect(name string, on Events) (*nats.Conn, error) {
 
 // explain says what an error of a connection means.
 func (l Login) explain(err error) error {
-	where := Redact(l.URL)
+	where, text := Redact(l.URL), err.Error()
+	_, stranger := errors.AsType[x509.UnknownAuthorityError](err)
+	host, other := errors.AsType[x509.HostnameError](err)
+	// With TLS 1.3 a side hears only after the handshake that the other does not take its certificate.
+	mine := strings.Contains(text, "remote error: tls: ") || strings.Contains(text, "after TLS handshake")
 	switch {
-	case errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || strings.Contains(strings.ToLower(err.Error()), "authorization violation"):
+	case errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || strings.Contains(strings.ToLower(text), "authorization violation"):
 		return fmt.Errorf("%s refuses the token, the user or the key: %w", where, err)
 	case errors.Is(err, nats.ErrNoServers):
 		return &AbsentError{where}
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return fmt.Errorf("%s has no TLS: give its address as nats://, or start it with a certificate: %w", where, err)
+	case stranger:
+		return fmt.Errorf("%s: no authority that is trusted here has signed the certificate of the server: give that authority's as the one to trust: %w", where, err)
+	case other:
+		return fmt.Errorf("%s: the certificate of the server is not one of %s: give the address by a name that it has: %w", where, plain.Line(host.Host), err)
+	case mine && l.Cert == "":
+		return fmt.Errorf("%s wants a certificate of this side: %w", where, err)
+	case mine:
+		return fmt.Errorf("%s refuses the certificate of this side: %w", where, err)
 	}
 	return fmt.Errorf("%s: %w", where, err)
 }
@@ -153,7 +183,7 @@ func isLoopback(address string) bool {
 
 // ReadToken reads the token in a file.
 func ReadToken(path string) (string, error) {
-	text, err := files.Read(path, 4096)
+	text, err := files.Read(path, secretSize)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,9 @@ const (
 	subjectTasks = "tune.v1.task." // and the run: its work queue
 	subjectTold  = "tune.v1.told." // and the run: requests to take an outcome
 	subjectAlive = "tune.v1.live." // and the run: which trials a worker has in hand
+	subjectFile  = "tune.v1.file." // and the run: requests for a piece of a file that the kernel is made of
+	subjectJoin  = "tune.v1.join." // and the run: requests of workers to be taken, with their costs of the reference
+	subjectDrop  = "tune.v1.drop." // and the run: the coordinator waits for a trial no more
 )
 
 // streamOf returns the name of the stream of a run.
@@ -36,6 +39,19 @@ type Job struct {
 	Shape     string `json:"shape"`      // in its text form
 	Space     string `json:"space"`      // the fingerprint of the space
 	CheckSeed uint64 `json:"check_seed"` // of the inputs that candidates are checked on
+
+	Sizes bool `json:"sizes,omitempty"`
+
+	// Files is the list of the files that a user's kernel is made of; nil for a kernel that is built in.
+	Files *Content `json:"files,omitempty"`
+	// Joins says that a worker serves the run only after the coordinator has compared its costs of the reference with its own.
+	Joins bool `json:"joins,omitempty"`
+	// Timed says that costs are measured. Then all workers have this fingerprint of the processor, and these compilers.
+	Timed       bool     `json:"timed,omitempty"`
+	Fingerprint string   `json:"fingerprint,omitempty"`
+	Compilers   []string `json:"compilers,omitempty"`
+	// Reference is the key of the point that all evaluate; "" where Joins is not set, and before the coordinator itself has its costs.
+	Reference string `json:"reference,omitempty"`
 
 	On    string        `json:"on,omitempty"`    // which workers the run wants: see ParseWants
 	Lease time.Duration `json:"lease"`           // nanoseconds
@@ -68,6 +84,37 @@ const (
 	answerLeave = "leave" // the worker is set aside
 )
 
+// join is the request of a worker to be taken.
+type join struct {
+	Worker  string `json:"worker"`
+	Self    string `json:"self"` // differs for each process
+	Sitting string `json:"sitting"`
+	Machine string `json:"machine,omitempty"` // the same for all workers of a machine; "" where nothing tells it
+	Asks    bool   `json:"asks,omitempty"`    // the worker asks whether it may measure, and has no costs yet
+	Costs
+	Failed string `json:"failed,omitempty"` // why there are no costs
+}
+
+// Costs are what a machine measures to be compared with others.
+type Costs struct {
+	Reference []float64 `json:"reference,omitempty"` // costs of the reference, one for each evaluation
+	Pace      float64   `json:"pace,omitempty"`      // seconds that a loop of fixed work takes; 0 where that is not known
+}
+
+// joined is the answer to a join.
+type joined struct {
+	Taken bool          `json:"taken"`           // or where the worker asks: it may measure
+	Why   string        `json:"why,omitempty"`   // not
+	Again time.Duration `json:"again,omitempty"` // after which the worker asks again; 0 for never
+	Later bool          `json:"later,omitempty"` // nothing changes until then
+}
+
+// dropped names a trial that the coordinator does not wait for any more.
+type dropped struct {
+	Sitting string `json:"sitting"`
+	Trial   int    `json:"trial"`
+}
+
 // alive says which trials a worker has in hand.
 type alive struct {
 	Worker string `json:"worker"`
@@ -88,6 +135,8 @@ type Info struct {
 	Jobs        int         `json:"jobs"` // candidates evaluated at once
 	Busy        int         `json:"busy"` // of them at work
 	Kernels     []KernelOf  `json:"kernels"`
+	UserCode    bool        `json:"user_code,omitempty"` // whether it evaluates kernels of users
+	Compilers   []string    `json:"compilers,omitempty"`
 	Evaluated   int         `json:"evaluated"`         // since the worker started
 	Refuses     []RefusedOf `json:"refuses,omitempty"` // runs that are announced
 }

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -19,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,7 +141,10 @@ type farm struct {
 
 const lease = time.Second
 
-func newFarm(t testing.TB, job remote.Job) *farm {
+func newFarm(t testing.TB, job remote.Job) *farm { return newFarmWith(t, job, nil) }
+
+// newFarmWith is newFarm for a kernel that travels with its files.
+func newFarmWith(t testing.TB, job remote.Job, bring []remote.File) *farm {
 	f := &farm{t: t, config: natsserver.Config{Address: "127.0.0.1:0"}, notes: make(chan string, 100)}
 	f.start()
 	f.config.Address = fmt.Sprintf("127.0.0.1:%d", f.server.Port())
@@ -152,8 +157,8 @@ func newFarm(t testing.TB, job remote.Job) *farm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job.ID, job.Kernel, job.Version, job.Space, job.Lease = "run", "bowl", "1", bowlSpace.Fingerprint(), lease
-	f.coord, err = remote.NewCoordinator(t.Context(), nc, job, func(text string) { f.notes <- text })
+	job.ID, job.Kernel, job.Version, job.Space, job.Lease = "run", "bowl", "1", bowlSpace.Fingerprint(), cmp.Or(job.Lease, lease)
+	f.coord, err = remote.NewCoordinator(t.Context(), nc, job, bring, func(text string) { f.notes <- text })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -752,29 +757,53 @@ func BenchmarkSleeping(b *testing.B) {
 	}
 }
 
-// BenchmarkMany measures a coordinator with 1,000 workers on one connection each.
+// BenchmarkMany measures a coordinator with 1,000 candidates at work: of as many workers with a connection each, and of 20 workers.
 func BenchmarkMany(b *testing.B) {
-	f := newFarm(b, remote.Job{})
-	for i := range 1000 {
-		f.worker(worker(fmt.Sprint("w", i), 1, nil))
-	}
-	n, batch := 0, 0
-	for b.Loop() {
-		var all sync.WaitGroup
-		if batch++; batch == 2 { // the workers have found the run
+	const jobs = 1000
+	for _, workers := range []int{1000, 20} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			f := newFarm(b, remote.Job{Lease: remote.DefaultLease})
+			for i := range workers {
+				f.worker(worker(fmt.Sprint("w", i), jobs/workers, nil))
+			}
+			n := 0
+			evaluate := func(total int) {
+				var all sync.WaitGroup
+				var next atomic.Int64
+				for range jobs {
+					all.Go(func() {
+						for i := int(next.Add(1)); i <= total; i = int(next.Add(1)) {
+							t := space.Trial{Number: n + i, Proposal: space.Proposal{Point: bowlSpace.At(uint64((n + i) % 4096))}}
+							if _, err := f.coord.Evaluate(b.Context(), t); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				n += total
+			}
+			for f.coord.Workers() < workers { // until all have found the run
+				evaluate(jobs)
+			}
 			n = 0
 			b.ResetTimer()
-		}
-		for range 1000 {
-			t := space.Trial{Number: n, Proposal: space.Proposal{Point: bowlSpace.At(uint64(n % 4096))}}
-			n++
-			all.Go(func() {
-				if _, err := f.coord.Evaluate(b.Context(), t); err != nil {
-					b.Error(err)
-				}
-			})
-		}
-		all.Wait()
+			before := processorTime(b)
+			for b.Loop() {
+				evaluate(10 * jobs)
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
+			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(n), "cpu-µs/evaluation")
+		})
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "evaluations/s")
+}
+
+// processorTime is what this process has taken of the processors. On a busy machine it says more than the clock does.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tune/internal/files"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -682,7 +683,7 @@ func TestStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	removeStale(dir)
+	files.RemoveStale(dir, scratchPrefix)
 	for name, want := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)

@@ -1,15 +1,14 @@
 package user
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
+
+	"tune/internal/files"
 )
 
 // scratch holds the directories of candidates, and the folders for the temporary files of their runs. Nothing says when a candidate is no longer needed, so the most recently used
@@ -75,8 +74,7 @@ func (s *scratch) open() error {
 	if s.root != "" && isDirectory(s.root) {
 		return nil
 	}
-	removeStale(os.TempDir())
-	root, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-*")
+	root, err := files.Scratch(scratchPrefix)
 	s.root = root
 	return err
 }
@@ -163,23 +161,3 @@ func (s *scratch) close() error {
 }
 
 const scratchPrefix = "tune-kernel-"
-
-// removeStale removes what killed processes left.
-func removeStale(temp string) {
-	entries, _ := os.ReadDir(temp)
-	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), scratchPrefix)
-		if !ok {
-			continue
-		}
-		text, _, _ := strings.Cut(rest, "-")
-		pid, err := strconv.Atoi(text)
-		if err != nil || pid <= 0 {
-			continue
-		}
-		p, err := os.FindProcess(pid)
-		if err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-			os.RemoveAll(filepath.Join(temp, e.Name())) // this fails for files of other users
-		}
-	}
-}

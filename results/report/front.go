@@ -148,7 +148,7 @@ func (f *Front) drawOne(unit space.Unit, k, most int) template.HTML {
 		costs, others = append(costs, dot.values[0]), append(others, dot.values[k])
 	}
 	low, high := slices.Min(others), slices.Max(others)
-	about := plain.Count(len(f.Points), "point") + " of which no other is better in all objectives"
+	about := plain.Count(len(f.Points), "point") + " that no other point beats"
 	if far > 0 {
 		about += "; far outcomes are left out"
 	}

@@ -35,7 +35,7 @@ func TestFront(t *testing.T) {
 	html := page(t, r)
 	drawings(t, html)
 	for _, want := range []string{
-		`class="front" data-points="6"`, "6 points of which no other is better in all of cost, size.", "One right outcome lacks one of these numbers.",
+		`class="front" data-points="6"`, "6 points that no other point beats in cost, size.", "One right outcome lacks one of these numbers.",
 		"#5 cost 6.00 µs, size 995: tile=5 unroll=1", "both&#39; --pick &#39;cost &lt;= 1.1*best, min size&#39;", `data-value="995"`,
 	} {
 		if !strings.Contains(html, want) {

@@ -39,10 +39,35 @@ type Server struct {
 	Host string
 	// Options say how runs are read. What is learned is left out while a run goes on.
 	Options Options
+	// Workers lists the workers that evaluate for runs, as they were a moment ago, or says in problem why it cannot; nil where none are
+	// shown.
+	Workers func() (list []Worker, problem string)
 
 	mu      sync.Mutex
 	known   map[string]listed // by directory
 	clients int
+}
+
+// Worker is a worker as the list shows it.
+type Worker struct {
+	Name, Machine, Kernels string
+	Busy, Jobs, Evaluated  int
+	Load                   float64
+	Aside                  []string // the runs that it does not serve, each with the reason
+}
+
+// workers are what the list shows of workers.
+type workers struct {
+	List    []Worker
+	Problem string
+}
+
+func (s *Server) workersNow() *workers {
+	if s.Workers == nil {
+		return nil
+	}
+	list, problem := s.Workers()
+	return &workers{list, problem}
 }
 
 // listed is what is known of a run, and of which state of its files.
@@ -266,6 +291,11 @@ func (s *Server) content(at watched) (html string, title string) {
 		if err := templates.ExecuteTemplate(&out, "list", rows); err != nil {
 			return "<p>this page cannot be shown</p>", "tune"
 		}
+		if now := s.workersNow(); now != nil {
+			if err := templates.ExecuteTemplate(&out, "workers", now); err != nil {
+				return "<p>this page cannot be shown</p>", "tune"
+			}
+		}
 		return out.String(), "tune: runs"
 	}
 	page := Page{Version: s.Version}
@@ -374,6 +404,9 @@ func (s *Server) stamp(at watched) (stamp string) {
 	}
 	if len(at.ids) == 0 {
 		stamp += time.Now().Format("15:04") // ages
+		if now := s.workersNow(); now != nil {
+			stamp += fmt.Sprint(*now)
+		}
 	}
 	return stamp
 }

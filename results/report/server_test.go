@@ -57,6 +57,29 @@ func ids(html string) (out []string) {
 	return out
 }
 
+// TestServerShowsWorkers: the list of runs ends with the workers, and why one serves no run.
+func TestServerShowsWorkers(t *testing.T) {
+	list, problem := []report.Worker{}, ""
+	server := serve(t, &report.Server{Dirs: []string{t.TempDir()}, Workers: func() ([]report.Worker, string) { return list, problem }})
+	shows := func(want string) {
+		t.Helper()
+		if _, html, _ := get(t, server.Client(), server.URL, nil); !strings.Contains(html, want) {
+			t.Errorf("it lacks %q: %s", want, html)
+		}
+	}
+	shows("No worker is connected.")
+	list = []report.Worker{{Name: "<b>ada", Busy: 2, Jobs: 4, Evaluated: 17, Machine: "EPYC", Kernels: "treehash", Aside: []string{"sum: its owner does not allow it"}}}
+	for _, want := range []string{"&lt;b&gt;ada", "2 of 4", ">17<", "sum: its owner does not allow it"} {
+		shows(want)
+	}
+	list, problem = nil, "the NATS server does not answer"
+	shows(problem)
+	without := serve(t, &report.Server{Dirs: []string{t.TempDir()}})
+	if _, html, _ := get(t, without.Client(), without.URL, nil); strings.Contains(html, "Workers") {
+		t.Error("workers are shown although nobody asked")
+	}
+}
+
 func TestServer(t *testing.T) {
 	dir := t.TempDir()
 	server := serve(t, &report.Server{Dirs: []string{dir, filepath.Join(dir, "none")}, Version: "1.2.3"})
