@@ -82,8 +82,8 @@ func (r *FuncResult) String() string {
 
 // Func finds the fastest right point of a Go function, which it calls in this process: one call at a time, for at least some
 // milliseconds a sample. The best points and the baseline are then measured in turns, and the winner is confirmed. A point that
-// panics, or is wrong, costs only itself; see package gofunc for what nothing can protect from. When ctx is cancelled, Func returns
-// what was found, with Report.Result.Stop saying so.
+// panics, ends its goroutine (as the FailNow of a test does), or is wrong, costs only itself; see package gofunc for what nothing
+// can protect from. When ctx is cancelled, Func returns what was found, with Report.Result.Stop saying so.
 func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	began := time.Now()
 	s, err := space.New(f.Name, f.Parameters, f.Constraints...)

@@ -234,3 +234,35 @@ func TestMeasureSettles(t *testing.T) {
 		t.Errorf("measured again: %+v, %v", again, err)
 	}
 }
+
+// uncheckedToy is a measured toy whose candidates are not checked.
+type uncheckedToy struct{ measuredToy }
+
+type uncheckedProblem struct{ *measuredProblem }
+
+func (k uncheckedToy) Problem(s kernels.Shape) (kernels.Problem, error) {
+	p, err := k.measuredToy.Problem(s)
+	if err != nil {
+		return nil, err
+	}
+	return uncheckedProblem{p.(*measuredProblem)}, nil
+}
+
+func (p uncheckedProblem) Traits() kernels.Traits {
+	t := p.measuredProblem.Traits()
+	t.Checking = kernels.NotChecked
+	return t
+}
+
+// TestMeasureChecking: a report of a new measurement says how the candidates are checked, as that of the run does.
+func TestMeasureChecking(t *testing.T) {
+	k := uncheckedToy{newMeasuredToy()}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}, Strategy: "grid"})
+	again, err := Measure(t.Context(), kernels.Table{k}, report.Dir, MeasureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Checking != kernels.NotChecked || again.Checking != kernels.NotChecked {
+		t.Errorf("the run is checked %v, and the measurement %v", report.Checking, again.Checking)
+	}
+}

@@ -396,7 +396,9 @@ func Measure(ctx context.Context, table kernels.Table, dir string, o MeasureOpti
 	if m == nil {
 		return nil, err
 	}
-	report := &Report{Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused}
+	report := &Report{
+		Dir: dir, Settings: m.Settings, Elapsed: m.Elapsed, Baseline: m.Baseline, Schedule: m.Schedule, Refused: m.Refused, Checking: m.Checking,
+	}
 	report.Result.Told, report.Result.Elapsed = m.Told, m.Elapsed
 	return report, err
 }

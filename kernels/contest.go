@@ -156,6 +156,11 @@ func (c Contest) compare(ctx context.Context, finalists []Candidate, s Series) (
 	case len(final.Comparisons) != len(finalists):
 		return final, fmt.Errorf("%d finalists were compared, and %d comparisons came back", len(finalists), len(final.Comparisons))
 	}
+	for i, f := range final.Comparisons {
+		if f.Err == nil && !f.finite() {
+			final.Comparisons[i] = Comparison{Err: Reject(space.Invalid, "the final measurement gives the cost %v and the ratio %v, which nothing can be compared with", f.Cost, f.Ratio)}
+		}
+	}
 	return final, nil
 }
 

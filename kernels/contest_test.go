@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -229,5 +230,17 @@ func TestContestObserved(t *testing.T) {
 	}
 	if got := (ContestProgress{}).String(); got != "checking the finalists on fresh inputs" {
 		t.Errorf("before it begins: %s", got)
+	}
+}
+
+// TestContestNotFinite: a finalist whose numbers are not finite is refused, in both series, and the next one is confirmed.
+func TestContestNotFinite(t *testing.T) {
+	inf := math.Inf(1)
+	good, endless := comparison(1.9, 2, 2.1), Comparison{Ratio: inf, Low: 1, High: inf, Pairs: 9, Baseline: 100}
+	nan := Comparison{Ratio: 2, Low: 1.9, High: 2.1, Cost: math.NaN(), Pairs: 9, Baseline: 100}
+	s := &scripted{first: []Comparison{endless, comparison(2.9, 3, 3.1), good}, confirm: map[named]Comparison{1: nan, 2: good}}
+	result, err := Contest{Compare: s.Compare, Baseline: named(-1), Finalists: []Candidate{named(0), named(1), named(2)}, Limit: time.Second}.Run(t.Context())
+	if err != nil || result.Chosen != 2 || result.Verdict != space.Faster || len(result.Refused) != 2 {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

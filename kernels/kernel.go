@@ -171,6 +171,11 @@ func (c Comparison) Ahead(of Comparison) bool {
 	return c.Ratio > of.Ratio
 }
 
+// finite reports whether all numbers of the comparison are finite.
+func (c Comparison) finite() bool {
+	return space.Finite(c.Ratio) && space.Finite(c.Low) && space.Finite(c.High) && space.Finite(c.Cost) && space.Finite(c.Baseline)
+}
+
 // Faster reports whether the finalist is proven to be faster than the baseline.
 func (c Comparison) Faster() bool { return c.Err == nil && !c.Unverified && c.Low > 1 }
 

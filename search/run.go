@@ -453,45 +453,70 @@ func (r *run) evaluate(ctx context.Context, b *batch) (int, error) {
 		cancels = make([]context.CancelFunc, len(b.trials))
 		next    atomic.Int64
 	)
-	group, ctx := errgroup.WithContext(ctx)
-	for range max(1, min(r.set.Jobs, len(b.trials))) {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1) - 1)
-				mu.Lock()
-				if i >= limit || ctx.Err() != nil {
-					mu.Unlock()
-					return nil
-				}
-				if b.outcomes[i].Status != space.StatusUnset {
-					mu.Unlock()
-					continue
-				}
-				trialCtx, cancel := context.WithCancel(ctx)
-				cancels[i] = cancel
-				mu.Unlock()
+	group, groupCtx := errgroup.WithContext(ctx)
+	// one evaluates a trial. ended says that there is nothing left to evaluate.
+	one := func(i int, ev Evaluator) (ended bool, err error) {
+		mu.Lock()
+		if i >= limit || groupCtx.Err() != nil {
+			mu.Unlock()
+			return true, nil
+		}
+		if b.outcomes[i].Status != space.StatusUnset {
+			mu.Unlock()
+			return false, nil
+		}
+		trialCtx, cancel := context.WithCancel(groupCtx)
+		defer cancel()
+		cancels[i] = cancel
+		mu.Unlock()
 
-				o, err := r.trial(trialCtx, b.trials[i])
-				cancel()
-				if err != nil || o.Status == space.StatusUnset {
-					return err
+		o, err := r.trial(trialCtx, ev, b.trials[i])
+		if err != nil || o.Status == space.StatusUnset {
+			return true, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		b.outcomes[i] = o
+		if r.reaches(o) && i < limit {
+			limit, hit = i, i
+			for _, c := range cancels[i+1:] {
+				if c != nil {
+					c()
 				}
-				mu.Lock()
-				b.outcomes[i] = o
-				if r.reaches(o) && i < limit {
-					limit, hit = i, i
-					for _, c := range cancels[i+1:] {
-						if c != nil {
-							c()
-						}
-					}
-				}
-				mu.Unlock()
 			}
-		})
+		}
+		return false, nil
+	}
+	var work func() error
+	work = func() error {
+		for {
+			i, began := int(next.Add(1)-1), r.set.Now()
+			// The goroutine of an evaluator that ends it is lost. Another takes its place.
+			exited := func() {
+				group.Go(func() error {
+					if ended, err := one(i, gone{r.set.Now().Sub(began)}); ended || err != nil {
+						return err
+					}
+					return work()
+				})
+			}
+			if ended, err := one(i, guarded{r.evaluator, exited}); ended || err != nil {
+				return err
+			}
+		}
+	}
+	for range max(1, min(r.set.Jobs, len(b.trials))) {
+		group.Go(work)
 	}
 	if err := group.Wait(); err != nil {
 		return -1, err
+	}
+	if ctx.Err() == nil {
+		for i, o := range b.outcomes[:limit] {
+			if o.Status == space.StatusUnset {
+				return -1, fmt.Errorf("search: trial %d has no outcome, though the run has not ended: what recorded or observed it ended its goroutine (runtime.Goexit)", b.trials[i].Number)
+			}
+		}
 	}
 	if hit < 0 || (&batch{outcomes: b.outcomes[:hit]}).unknown() {
 		return -1, nil
@@ -518,7 +543,7 @@ func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
 	for i, o := range outcomes {
 		if o.Status == space.StatusUnset {
 			var err error
-			if o, err = r.outcome(ctx, b.trials[i]); err != nil || o.Status == space.StatusUnset {
+			if o, err = r.outcome(ctx, guarded{Evaluator: r.evaluator}, b.trials[i]); err != nil || o.Status == space.StatusUnset {
 				return -1, err
 			}
 			outcomes[i] = o
@@ -565,9 +590,9 @@ func (r *run) simulate(ctx context.Context, b *batch) (int, error) {
 }
 
 // trial evaluates one trial and records its outcome. The outcome is unset where the context ended first.
-func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
+func (r *run) trial(ctx context.Context, ev Evaluator, t space.Trial) (space.Outcome, error) {
 	began := r.set.Now()
-	o, err := r.outcome(ctx, t)
+	o, err := r.outcome(ctx, ev, t)
 	if err != nil || o.Status == space.StatusUnset {
 		return o, err
 	}
@@ -578,8 +603,8 @@ func (r *run) trial(ctx context.Context, t space.Trial) (space.Outcome, error) {
 }
 
 // outcome evaluates one trial. The outcome is unset where the context ended first.
-func (r *run) outcome(ctx context.Context, t space.Trial) (space.Outcome, error) {
-	o, err := guarded(ctx, r.evaluator, t)
+func (r *run) outcome(ctx context.Context, ev Evaluator, t space.Trial) (space.Outcome, error) {
+	o, err := ev.Evaluate(ctx, t)
 	if ctx.Err() != nil && (err != nil || o.Status != space.OK) {
 		// The end of the context alone may have caused the failure, and a recorded failure would stay for ever.
 		return space.Outcome{}, nil
@@ -619,15 +644,37 @@ func clip(reason string) string {
 }
 
 // guarded turns a panic of an evaluator into an outcome of its candidate.
-func guarded(ctx context.Context, ev Evaluator, t space.Trial) (o space.Outcome, err error) {
+type guarded struct {
+	Evaluator
+	// exited is called where an evaluation ends its goroutine, as runtime.Goexit does. The goroutine ends after that. nil does nothing.
+	exited func()
+}
+
+func (g guarded) Evaluate(ctx context.Context, t space.Trial) (o space.Outcome, err error) {
+	returned := false
+	defer func() {
+		if !returned && g.exited != nil {
+			g.exited()
+		}
+	}()
 	err = guard.Call(func() error {
-		o, err = ev.Evaluate(ctx, t)
+		o, err = g.Evaluator.Evaluate(ctx, t)
 		return err
 	})
+	returned = true
 	if p, ok := errors.AsType[*guard.Panic](err); ok {
 		return space.Fail(space.Crashed, "panic: %v at %s", p.Value, p.Line), nil
 	}
 	return o, err
+}
+
+// gone is the evaluator of a trial whose evaluation ended its goroutine.
+type gone struct{ took time.Duration }
+
+func (g gone) Evaluate(context.Context, space.Trial) (space.Outcome, error) {
+	o := space.Fail(space.Crashed, "%v", guard.ErrExited)
+	o.Seconds = g.took.Seconds()
+	return o, nil
 }
 
 // learn updates the incumbent and tells the observer.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // line is a space of n points, x=0 to x=n-1.
-func line(t *testing.T, n int) *space.Space {
+func line(t testing.TB, n int) *space.Space {
 	t.Helper()
 	s, err := space.New("line", []space.Parameter{space.Range("x", 0, n-1)})
 	if err != nil {
@@ -576,6 +577,57 @@ func TestPanic(t *testing.T) {
 		}
 		if place := regexp.MustCompile(` at run_test\.go:\d+$`); !strings.HasPrefix(o.Reason, name) || !place.MatchString(o.Reason) {
 			t.Errorf("the reason of a panic is %q, which does not begin with %q or does not say where", o.Reason, name)
+		}
+	}
+}
+
+// An evaluation that ends its goroutine, as the FailNow of a test does, costs only its point.
+func TestExit(t *testing.T) {
+	for _, jobs := range []int{1, 2, 4} {
+		ev := &counted{f: func(_ context.Context, x int) (space.Outcome, error) {
+			if x == 3 || x == 4 {
+				runtime.Goexit()
+			}
+			return ok(1), nil
+		}}
+		memory := &searchtest.Memory{}
+		r := mustRun(t, newScript(line(t, 10), 5), ev, search.Settings{Jobs: jobs, Recorder: memory})
+		if r.Told != 10 || r.Valid != 8 || r.Stop != search.SpaceExhausted {
+			t.Errorf("with %d jobs the run ends with %+v", jobs, r)
+		}
+		crashed := 0
+		for _, e := range memory.History().Entries {
+			if o := e.Outcome; o.Status == space.Crashed && o.Reason == "ended its goroutine (runtime.Goexit)" && (e.Number == 3 || e.Number == 4) {
+				crashed++
+			}
+		}
+		if crashed != 2 {
+			t.Errorf("with %d jobs %d outcomes say what happened: %+v", jobs, crashed, memory.History().Entries)
+		}
+	}
+}
+
+// A run whose observer ends the goroutine has not spent its evaluations.
+func TestObserverExits(t *testing.T) {
+	ev := &counted{f: func(context.Context, int) (space.Outcome, error) { return ok(1), nil }}
+	_, err := search.Run(t.Context(), newScript(line(t, 10), 5), ev, search.Settings{Observe: func(e search.Event) {
+		if e.Known == 3 {
+			runtime.Goexit()
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "trial 2 has no outcome") {
+		t.Errorf("the run ends with %v", err)
+	}
+}
+
+// BenchmarkEvaluations is the cost of an evaluation that takes no time.
+func BenchmarkEvaluations(b *testing.B) {
+	ev := &counted{f: func(context.Context, int) (space.Outcome, error) { return ok(1), nil }}
+	s := line(b, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := search.Run(b.Context(), newScript(s, 1000), ev, search.Settings{}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -32,6 +33,20 @@ func Call(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// ErrExited says that code neither returned nor panicked: it ended its goroutine, as the FailNow of a test does.
+var ErrExited = errors.New("ended its goroutine (runtime.Goexit)")
+
+// Apart is Call in a goroutine of its own. Where f ends that goroutine the error is ErrExited.
+func Apart(f func() error) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := ErrExited
+		defer func() { ended <- err }()
+		err = Call(f)
+	}()
+	return <-ended
 }
 
 // place returns the function and the line that panicked. It is called while the panic is being recovered, when the stack still

@@ -3,8 +3,28 @@ package guard
 import (
 	"errors"
 	"regexp"
+	"runtime"
 	"testing"
 )
+
+func TestApart(t *testing.T) {
+	want := errors.New("no")
+	for _, c := range []struct {
+		f  func() error
+		is error
+	}{
+		{func() error { return want }, want},
+		{func() error { return nil }, nil},
+		{func() error { runtime.Goexit(); return nil }, ErrExited},
+	} {
+		if err := Apart(c.f); err != c.is {
+			t.Errorf("the error is %v, want %v", err, c.is)
+		}
+	}
+	if _, ok := errors.AsType[*Panic](Apart(func() error { panic("boom") })); !ok {
+		t.Error("a panic is none")
+	}
+}
 
 func TestCall(t *testing.T) {
 	want := errors.New("no")

@@ -91,6 +91,8 @@ func TestFaults(t *testing.T) {
 		{`{"tell":{"id":0.5,"cost":1}}`, "field tell.id is number 0.5: want a whole number"},
 		{`{"tell":{"id":0,"cost":NaN}}`, "no JSON, which has no NaN: tell a status and a reason"},
 		{`{"tell":{"id":0,"cost":1e999}}`, "field tell.cost is number 1e999: want a number"},
+		{`{"tell":{"id":0,"cost":5e-324}}`, "field cost is 5e-324, which is too close to 0"},
+		{`{"tell":{"id":0,"cost":-1e-320}}`, "too close to 0"},
 		{`{"tell":{"id":1,"cost":1}}`, "there was no question 1"},
 		{`{"tell":{"id":-1,"cost":1}}`, "there was no question -1"},
 		{`{"tell":{"id":0,"cost":1,"seconds":-1}}`, "field seconds is -1"},

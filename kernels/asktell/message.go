@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,9 @@ func (t *tell) validate() error {
 		return errors.New("tell has neither a cost nor a status that says why there is none")
 	case t.Status != "" && t.Status != space.OK.String() && t.Cost != nil:
 		return fmt.Errorf("tell has a cost, and the status %q of a point without one", t.Status)
+	}
+	if c := t.Cost; c != nil && *c != 0 && math.IsInf(1 / *c, 0) {
+		return fmt.Errorf("field cost is %v, which is too close to 0 for ratios of costs: tell 0, or costs in a smaller unit", *c)
 	}
 	for name := range t.Metrics {
 		if name == "" || len(name) > MostName || !utf8.ValidString(name) {

@@ -48,7 +48,9 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 		}
 	}
 	// All take their turns on the same inputs. A function may read them when it is made.
-	inputs()
+	if err := guarded(func() error { inputs(); return nil }); err != nil {
+		return kernels.Final{}, err
+	}
 	for i, c := range all {
 		if s.Out(i) {
 			continue

@@ -9,6 +9,6 @@
 // between calls, and calls on new ones are compared with calls on those that the function has seen (kept.go). What it keeps of a call of
 // less than some microseconds may go unnoticed, and without Inputs only what the made function keeps is seen.
 //
-// Nothing isolates the function: a panic costs only the point, but a goroutine of its own that panics, a fatal error of the
+// Nothing isolates the function: a panic or a runtime.Goexit costs only the point, but a goroutine of its own that panics, a fatal error of the
 // runtime, or a call that never returns is the end of the program.
 package gofunc

@@ -120,17 +120,28 @@ func (c *candidate) Check(ctx context.Context, seed uint64) error {
 	}
 	c.p.turn.Lock()
 	defer c.p.turn.Unlock()
-	c.p.inputs(seed)
-	if err := c.make(); err != nil {
-		return err
-	}
-	return c.checkCall("")
+	return guarded(func() error {
+		c.p.inputs(seed)
+		if err := c.make(); err != nil {
+			return err
+		}
+		return c.checkCall("")
+	})
 }
 
 // Score returns the time of a call. It checks the results of one more call after that, because a function may be right once only.
-func (c *candidate) Score(ctx context.Context, _ int) (kernels.Score, error) {
+func (c *candidate) Score(ctx context.Context, _ int) (score kernels.Score, err error) {
 	c.p.turn.Lock()
 	defer c.p.turn.Unlock()
+	err = guarded(func() (err error) {
+		score, err = c.score(ctx)
+		return err
+	})
+	return score, err
+}
+
+// score is Score, by one goroutine at a time.
+func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 	if c.call == nil {
 		c.p.inputs(0)
 		if err := c.make(); err != nil {
@@ -274,11 +285,15 @@ func (c *candidate) sample() float64 {
 	return c.time(c.calls) / float64(c.calls)
 }
 
-// guarded calls f and turns a panic into a rejection that says where it was.
+// guarded calls f in a goroutine of its own. It turns a panic into a rejection that says where it was, and the end of that goroutine
+// into one too.
 func guarded(f func() error) error {
-	err := guard.Call(f)
+	err := guard.Apart(f)
 	if p, ok := errors.AsType[*guard.Panic](err); ok {
 		return kernels.Reject(space.Crashed, "%v", p)
+	}
+	if errors.Is(err, guard.ErrExited) {
+		return kernels.Reject(space.Crashed, "%v", err)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -82,7 +83,7 @@ func TestConforms(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	result, calls := 0, 0
 	f := Function{
-		Space: newSpace(t, 1, 2, 3, 4, 5, 6),
+		Space: newSpace(t, 1, 2, 3, 4, 5, 6, 7, 8),
 		Make: func(p space.Point) func() {
 			n := p.Int("n")
 			calls = 0
@@ -91,6 +92,8 @@ func TestOutcomes(t *testing.T) {
 				panic("no such width")
 			case 3:
 				return nil
+			case 7:
+				runtime.Goexit()
 			}
 			return func() {
 				calls++
@@ -101,6 +104,8 @@ func TestOutcomes(t *testing.T) {
 					result = -1
 				case n == 6 && calls > 1:
 					result = -2
+				case n == 8 && calls > 1:
+					runtime.Goexit()
 				default:
 					result = 1
 				}
@@ -126,6 +131,8 @@ func TestOutcomes(t *testing.T) {
 		4: {space.Crashed, "panic: runtime error: index out of range [3] with length 3 at "},
 		5: {space.WrongAnswer, "the result is -1, want 1"},
 		6: {space.WrongAnswer, "after the timed calls: the result is -2, want 1"},
+		7: {space.Crashed, "ended its goroutine (runtime.Goexit)"},
+		8: {space.Crashed, "ended its goroutine (runtime.Goexit)"},
 	} {
 		if out := evaluate(t, p, n); out.Status != want.status || !strings.HasPrefix(out.Reason, want.reason) || (out.Cost > 0) != (n == 1) {
 			t.Errorf("n=%d: %+v", n, out)
@@ -216,6 +223,9 @@ func TestCompare(t *testing.T) {
 				if n == broken && n != 30 {
 					panic("broken")
 				}
+				if n == -broken {
+					runtime.Goexit()
+				}
 				spin(n)
 			}
 		},
@@ -258,6 +268,10 @@ func TestCompare(t *testing.T) {
 	broken = 40
 	if _, err := compare(300*time.Millisecond, true, all[0], all[1]); kernels.AsRejection(err) == nil {
 		t.Errorf("the baseline panics: %v", err)
+	}
+	broken = -10
+	if f, err = compare(300*time.Millisecond, true, all[0], all[3]); err != nil || kernels.AsRejection(f.Comparisons[0].Err) == nil {
+		t.Errorf("one ends its goroutine: %+v, %v", f, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -144,6 +144,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"no key", "{run: 'echo {}', metric: {json: a.b}}", space.WrongAnswer, 0, "the JSON has no $.a"},
 		{"negative", "run: echo -5", space.WrongAnswer, 0, "the metric is -5: one that is not exact has to be above 0"},
 		{"0", "run: echo 0", space.WrongAnswer, 0, "the metric is 0: one that is not exact has to be above 0"},
+		{"too close to 0", "{run: echo 1e-320}", space.WrongAnswer, 0, "too close to 0 for ratios"},
+		{"too close to 0 to maximise", "{run: echo 1e-320, metric: {goal: maximise}}", space.WrongAnswer, 0, "too close to 0 for ratios"},
 		{"not above 0", "{run: echo 0, metric: {goal: maximise}}", space.WrongAnswer, 0, "one to maximise has to be above 0"},
 		{"no file", "{run: 'true', metric: {from: size, file: out.bin}}", space.WrongAnswer, 0, "the command wrote no file out.bin"},
 		{"status", "run: echo 1; echo trouble >&2; exit 3", space.Crashed, 0, "the command ended with status 3: trouble"},

@@ -78,9 +78,11 @@ func (m metric) cost(v float64) (float64, error) {
 		return 0, fmt.Errorf("the metric is %v, which is not a number", v)
 	case !m.maximise && !m.exact && v <= 0:
 		return 0, fmt.Errorf("the metric is %v: one that is not exact has to be above 0, because candidates are compared by the ratio of their costs", v)
+	case v != 0 && math.IsInf(1/v, 0):
+		return 0, fmt.Errorf("the metric is %v, which is too close to 0 for ratios of costs", v)
 	case !m.maximise:
 		return v, nil
-	case v <= 0 || math.IsInf(1/v, 0):
+	case v <= 0:
 		return 0, fmt.Errorf("the metric is %v: one to maximise has to be above 0", v)
 	}
 	return 1 / v, nil

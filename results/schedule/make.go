@@ -211,12 +211,12 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 	return &schedule, err
 }
 
-// ratio returns how many times faster a cost is than the baseline's; 0 where that is not a number.
+// ratio returns how many times faster a cost is than the baseline's; 0 where that is not a finite number.
 func ratio(baseline, cost float64) float64 {
-	if cost <= 0 || baseline <= 0 {
-		return 0
+	if r := baseline / cost; cost > 0 && baseline > 0 && space.Finite(r) {
+		return r
 	}
-	return baseline / cost
+	return 0
 }
 
 // pages yields the ranking of a history in parts, each twice as long as the one before, so that a caller who needs only the best

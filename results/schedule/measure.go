@@ -57,6 +57,8 @@ type Measured struct {
 	Elapsed  time.Duration // of the run
 	// Baseline is the schedule's; without a schedule, it has the cost that the search measured.
 	Baseline results.Baseline
+	// Checking says how much the checks of this kernel's candidates prove.
+	Checking kernels.Checking
 }
 
 // Measure repeats the final measurement of a recorded run, without a search, and replaces the run's schedule with the result.
@@ -86,7 +88,7 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if err := awaitQuiet(ctx, o); err != nil {
 		return nil, err
 	}
-	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed)}
+	measured = &Measured{Settings: run.Settings, Told: run.Outcomes, Elapsed: space.Duration(run.Elapsed), Checking: k.Problem.Traits().Checking}
 	old, oldErr := results.ReadSchedule(filepath.Join(dir, Name))
 	if oldErr == nil {
 		// The cost that the search measured of the baseline is recorded nowhere else.
