@@ -69,7 +69,7 @@ func Collect(h results.History, most int) (*Table, error) {
 	c := NewCollector(most)
 	for r, err := range h.Rounds() {
 		if err != nil {
-			return &c.table, err
+			return c.Table(), err // what comes before the damage
 		}
 		for i := range r.Entries {
 			c.Add(&r.Entries[i])

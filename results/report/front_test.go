@@ -62,9 +62,9 @@ func TestFrontOfAnyRun(t *testing.T) {
 	}{
 		{"cost,size,a&b:maximise", traded(400), ">a&amp;b<", "a&b<"},
 		{"cost,size", []space.Entry{{Key: "tile=1 unroll=0", Outcome: space.Fail(space.Crashed, "it ends")}}, "so that there is no front", `class="front"`},
-		{"cost,size", traded(1), "1 point of which no other", "1 points"},
+		{"cost,size", traded(1), "1 point that no other point beats", "1 points"},
 		{"cost,none", traded(5), "No right outcome has all of cost, none", "class=\"front\""},
-		{"cost:50%,size:100%", traded(30), "1 point of which no other", "30 points"},
+		{"cost:50%,size:100%", traded(30), "1 point that no other point beats", "30 points"},
 		{"", traded(5), "Costs over evaluations", "<h3>Front</h3>"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
