@@ -151,6 +151,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// busyTries is how often what depends on the clock is tried.
+const busyTries = 5
+
 // TestTimes: a cost is the time of one call, without Reset and without Make, and inputs are there when Make is called.
 func TestTimes(t *testing.T) {
 	dirty, filled := true, false
@@ -175,9 +178,15 @@ func TestTimes(t *testing.T) {
 			spin(2000)
 		},
 	})
-	out := evaluate(t, p, 1)
-	if samples, _ := out.Metric(space.MetricSamples); out.Status != space.OK || out.Cost < 1e6 || out.Cost > 1.9e6 || samples < 5 {
-		t.Errorf("a sleep of 1 ms: %+v", out)
+	// On a busy machine a sleep takes longer, so that one of a few evaluations has to find the time.
+	for try := 1; ; try++ {
+		out := evaluate(t, p, 1)
+		if samples, _ := out.Metric(space.MetricSamples); out.Status != space.OK || out.Cost < 1e6 || samples < 5 || out.Cost > 1.9e6 && try == busyTries {
+			t.Fatalf("a sleep of 1 ms: %+v", out)
+		}
+		if out.Cost <= 1.9e6 {
+			return
+		}
 	}
 }
 
@@ -247,26 +256,46 @@ func TestCompare(t *testing.T) {
 	compare := func(limit time.Duration, confirm bool, who ...kernels.Candidate) (kernels.Final, error) {
 		return p.Traits().Compare(t.Context(), who[0], who[1:], kernels.Series{Limit: limit, Confirm: confirm, Seed: 3})
 	}
-	f, err := compare(time.Second, true, all[0], all[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := f.Comparisons[0]; c.Ratio < 1.6 || c.Ratio > 2.4 || c.Pairs < 3 || c.Low > c.Ratio || c.High < c.Ratio || len(c.Metrics) == 0 || f.Machine.Probes == 0 {
-		t.Errorf("half of the work: %+v", f)
+	var f kernels.Final
+	var err error
+	// Ratios have to be right in one of a few comparisons, because the machine may be busy; everything else in each.
+	for try := 1; ; try++ {
+		if f, err = compare(time.Second, true, all[0], all[1]); err != nil {
+			t.Fatal(err)
+		}
+		c := f.Comparisons[0]
+		if c.Pairs < 3 || c.Low > c.Ratio || c.High < c.Ratio || len(c.Metrics) == 0 || f.Machine.Probes == 0 {
+			t.Fatalf("half of the work: %+v", f)
+		}
+		if c.Ratio >= 1.6 && c.Ratio <= 2.4 {
+			break
+		}
+		if try == busyTries {
+			t.Fatalf("half of the work: %+v", f)
+		}
 	}
 	broken = 10
-	if f, err = compare(time.Second, false, all...); err != nil { // with fewer pairs there is no interval to rank by
-		t.Fatal(err)
-	}
-	if c := f.Comparisons; f.Best != 0 || kernels.AsRejection(c[2].Err) == nil || c[1].Err != nil || c[0].Ratio < 1.5 {
-		t.Errorf("one panics: %+v", f)
+	for try := 1; ; try++ {
+		if f, err = compare(time.Second, false, all...); err != nil { // with fewer pairs there is no interval to rank by
+			t.Fatal(err)
+		}
+		c := f.Comparisons
+		if kernels.AsRejection(c[2].Err) == nil || c[1].Err != nil {
+			t.Fatalf("one panics: %+v", f)
+		}
+		if f.Best == 0 && c[0].Ratio >= 1.5 {
+			break
+		}
+		if try == busyTries {
+			t.Fatalf("one panics: %+v", f)
+		}
 	}
 	broken = 30
 	if f, err = compare(300*time.Millisecond, true, all[0], all[2]); err != nil || kernels.AsRejection(f.Comparisons[0].Err) == nil {
 		t.Errorf("one is wrong now: %+v, %v", f, err)
 	}
 	broken = 40
-	if _, err := compare(300*time.Millisecond, true, all[0], all[1]); kernels.AsRejection(err) == nil {
+	if _, err = compare(300*time.Millisecond, true, all[0], all[1]); kernels.AsRejection(err) == nil {
 		t.Errorf("the baseline panics: %v", err)
 	}
 	broken = -10
