@@ -60,7 +60,7 @@ func (a *app) compareLibraries(ctx context.Context, args []string, with librarie
 	case err != nil || with.slack == nil:
 		return err
 	case len(regressed) > 0:
-		return &exitError{exitFailed, fmt.Errorf("B costs over %s more than A at %s: %s", percent(*with.slack), plain.Count(len(regressed), "shape"), strings.Join(regressed, "; "))}
+		return &exitError{exitFailed, fmt.Errorf("the library B costs over %s more than A at %s: %s", percent(*with.slack), plain.Count(len(regressed), "shape"), strings.Join(regressed, "; "))}
 	case c.Untold() > 0:
 		help := "a longer --limit or a quiet machine helps"
 		if with.recorded {

@@ -316,7 +316,7 @@ func (s *ComparedShape) measure(ctx context.Context, p *native.Problem, a, b bui
 	}
 	c := final.Comparisons[0]
 	if c.Err != nil {
-		return fmt.Errorf("B at %s: %w", s.Shape, c.Err)
+		return fmt.Errorf("the choice of B at %s: %w", s.Shape, c.Err)
 	}
 	s.Ratio, s.Low, s.High, s.Pairs, s.Unverified = c.Ratio, c.Low, c.High, c.Pairs, c.Unverified
 	s.A.Cost, s.B.Cost = c.Baseline, 0
