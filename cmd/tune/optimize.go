@@ -337,20 +337,34 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 		if err != nil {
 			return nil, err
 		}
-		stdout, err := process.StdoutPipe()
+		stdout, theirs, err := os.Pipe()
 		if err != nil {
 			return nil, err
 		}
-		if err := process.Start(); err != nil {
+		process.Stdout, process.WaitDelay = theirs, clientDrains
+		err = process.Start()
+		_ = theirs.Close() // the process has its own
+		if err != nil {
+			_ = stdout.Close() // nothing writes to it
 			l.cancel(nil)
 			return nil, usage(fmt.Errorf("tune optimize -- %s: %w", command[0], err))
 		}
 		in, out = stdout, stdin
+		ended := make(chan error, 1)
+		go func() {
+			err := process.Wait()
+			if errors.Is(err, exec.ErrWaitDelay) {
+				err = nil // a child of the client holds its standard error
+			}
+			ended <- err
+			// A child of the client may hold its standard output for ever.
+			time.AfterFunc(clientDrains, func() { _ = stdout.Close() })
+		}()
 		l.wait = func() error {
 			// It may finish what it does, and no more than that.
 			end := time.AfterFunc(clientLeaves, func() { _ = process.Process.Kill() })
 			defer end.Stop()
-			return process.Wait()
+			return <-ended
 		}
 	}
 	l.hangUp = func() {
@@ -364,6 +378,9 @@ func (a *app) connect(ctx context.Context, command []string, hello asktell.Hello
 
 // clientLeaves is how long a client that tune has started may go on after the last message.
 const clientLeaves = 10 * time.Second
+
+// clientDrains is how long tune reads what a client has written after its process has ended, though a child of it holds its output.
+const clientDrains = time.Second
 
 // close says goodbye, and returns how the process of the client ended, if tune has started it.
 func (l *link) close(end asktell.End) error {

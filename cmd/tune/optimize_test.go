@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tune/kernels/asktell"
 )
 
 // bowlSpace is a space whose least cost is at x=3, y=5.
@@ -276,5 +280,22 @@ func BenchmarkOptimize(b *testing.B) {
 			b.Fatalf("%d questions", len(asked))
 		}
 		b.ReportMetric(float64(time.Since(began).Microseconds())/evals, "µs/trial")
+	}
+}
+
+// TestOptimizeChildHolds: a client that dies is gone, though a child of it holds its standard output and error.
+func TestOptimizeChildHolds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	link, err := (&app{}).connect(ctx, []string{"sh", "-c", "sleep 30 & exit 3"}, asktell.Hello{}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-link.ctx.Done()
+	if ctx.Err() != nil || !errors.Is(link.client.Err(), asktell.ErrGone) {
+		t.Errorf("the client is %v, and the test %v", link.client.Err(), ctx.Err())
+	}
+	if err := link.close(asktell.End{}); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("the client ended with %v", err)
 	}
 }
