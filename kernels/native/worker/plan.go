@@ -41,9 +41,7 @@ const (
 	wordBytes    = 8    // the unit between calls
 	fewBytes     = 512  // up to this size an input is mixed by its elements, because a few lines would be all of it
 	linesFull    = 4    // of each input that is completely new
-	linesSparse  = 32   // of each input that is not, at least
-	sparseBytes  = 1024 // there is one such line in so many bytes of it, so that few blocks of it are as they were
-	mostSparse   = 8192 // and at most so many lines
+	linesSparse  = 32   // of each input that is not
 	linesCold    = 2    // of each input that is to stay out of the caches, or where there are many inputs
 	damagedWords = 4    // of each output
 	mixedBytes   = 1024 // the least part of an input that is mixed anew
@@ -299,15 +297,15 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	case full:
 		a.variants[set] = p.other(a.variants[set]) // never the same twice in a row
 	}
+	lines := linesFull
+	switch {
+	case p.t.Cold || sets > 1:
+		lines = linesCold
+	case !full:
+		lines = linesSparse
+	}
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
-		lines := linesFull
-		switch {
-		case p.t.Cold || sets > 1:
-			lines = linesCold
-		case !full:
-			lines = min(max(linesSparse, r.Bytes/sparseBytes), mostSparse)
-		}
 		to := a.buffer(p.w, set, j)
 		if full || r.Mode == InOut {
 			much = true
