@@ -32,6 +32,7 @@ func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 // Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
 // workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
+	began := time.Now()
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, fmt.Errorf("native: %w", err)
@@ -39,6 +40,7 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	r := newRounds(p, candidates, series)
 	for i, c := range candidates {
 		r.threaded = r.threaded || c.threads() > 1
+		r.single = r.single || p.reusing(c)
 		err := c.compile(ctx)
 		if err == nil {
 			err = c.vary(ctx)
@@ -65,17 +67,32 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	}
 	var final kernels.Final
 	err = p.host.timed(ctx, threads, p.limits, func(o worker.Options) error {
-		defer r.close()
-		err := r.open(ctx, o, probe)
-		if err == nil {
-			err = r.Run(ctx)
-		}
-		if err == nil {
-			final, err = r.final(ctx)
-		}
+		final, err = r.all(ctx, o, probe)
 		return err
 	})
-	return final, err
+	if !errors.Is(err, errReuse) {
+		return final, err
+	}
+	// Once more, by single calls of all: it cannot happen again.
+	series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
+	return p.Compare(ctx, baseline, finalists, series)
+}
+
+// errReuse ends a comparison in which one entrant is found to reuse the results of earlier calls, so that it is timed by single calls on new
+// inputs from then on, and the others are not.
+var errReuse = errors.New("an entrant reuses results")
+
+// all measures all rounds.
+func (r *rounds) all(ctx context.Context, o worker.Options, probe string) (kernels.Final, error) {
+	defer r.close()
+	err := r.open(ctx, o, probe)
+	if err == nil {
+		err = r.Run(ctx)
+	}
+	if err != nil {
+		return kernels.Final{}, err
+	}
+	return r.final(ctx)
 }
 
 // rounds is a comparison in progress.
@@ -84,6 +101,7 @@ type rounds struct {
 	watch
 	problem  *Problem
 	entrants []*entrant // the baseline first
+	single   bool       // whether each call is timed by itself, on new inputs
 	turns    float64    // seconds of a turn that is cut into bursts
 
 	opened []runner
@@ -290,7 +308,7 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	return e.c.newMeter(ctx, e.w, length, e.known)
+	return e.c.newMeter(ctx, e.w, length, r.single, e.known)
 }
 
 // dismiss ends the worker of an entrant.
@@ -368,6 +386,9 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 // turnOf measures an entrant once, by n samples.
 func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 	s, err := r.entrants[i].m.turnOf(ctx, n)
+	if err == nil && !r.single && r.entrants[i].m.fresh {
+		err = errReuse
+	}
 	if i > 0 || !doubted(err) {
 		return s, err
 	}

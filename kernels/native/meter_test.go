@@ -353,7 +353,7 @@ func TestWarm(t *testing.T) {
 	} {
 		f := &fake{seconds: test.seconds}
 		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, timing.SampleSeconds, nil)
+		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, timing.SampleSeconds, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

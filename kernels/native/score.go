@@ -62,9 +62,9 @@ func unpredictable() uint64 {
 	return binary.LittleEndian.Uint64(seed[:])
 }
 
-// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. known is a meter of the
-// same candidate in a similar worker, which has found that out before; nil for none.
-func (c *candidate) newMeter(ctx context.Context, w runner, length float64, known *meter) (*meter, error) {
+// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. fresh says that every timed call
+// has new inputs in any case. known is a meter of the same candidate in a similar worker, which has found that out before; nil for none.
+func (c *candidate) newMeter(ctx context.Context, w runner, length float64, fresh bool, known *meter) (*meter, error) {
 	p := c.problem
 	v, err := p.varied.of(ctx, p, c)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, know
 			m.inputs += b.Bytes()
 		}
 	}
-	m.fresh = p.reusing(c)
+	m.fresh = fresh || p.reusing(c)
 	if known != nil {
 		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
 		return m, nil
@@ -212,7 +212,34 @@ func (m *meter) request(n int, clock worker.Clock) worker.TimeRequest {
 // mostInPlace is how many copies of an InOut buffer are used in turn.
 const mostInPlace = 256
 
+// sampleBy takes n samples by a clock, in seconds a call. Where calls are found to reuse results, it takes them again by calls that cannot.
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
+	s := make([]float64, 0, n)
+	for len(s) < n {
+		fresh, most := m.fresh, n-len(s)
+		if fresh {
+			most = max(1, min(most, worker.MostStretches/m.calls)) // each call has a stretch
+		}
+		more, err := m.take(ctx, most, clock)
+		if err != nil {
+			return nil, err
+		}
+		if s = append(s, more...); m.fresh == fresh {
+			continue
+		}
+		m.calls, m.ready = min(m.calls, m.mostCalls()), nil
+		if s, err = m.take(ctx, 1, clock); err != nil {
+			return nil, err
+		}
+		m.perCall = s[0]
+		m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
+		s = s[:0]
+	}
+	return s, nil
+}
+
+// take takes n samples by one request. It sets fresh where they are of calls that reuse results.
+func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
 	t, err := m.w.Time(ctx, m.request(n, clock))
 	m.warm = err == nil
 	if err != nil {
@@ -241,17 +268,19 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 	if m.doubts++; m.doubts < staleRequests && len(t.Seconds) < staleSamples {
 		return t.Seconds, nil
 	}
-	// From here on only calls that must do the whole work are timed.
-	m.fresh, m.ready = true, nil
-	if m.c != nil && m.c.problem != nil { // a probe has neither
-		m.c.problem.reuses(m.c)
+	m.fresh = true
+	if p := m.problem(); p != nil {
+		p.reuses(m.c)
 	}
-	if t, err = m.w.Time(ctx, m.request(n, clock)); err != nil {
-		return nil, err
+	return t.Seconds, nil
+}
+
+// problem returns the problem of the candidate; nil for a probe.
+func (m *meter) problem() *Problem {
+	if m.c == nil {
+		return nil
 	}
-	m.perCall = t.Seconds[0]
-	m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
-	return t.Seconds, m.weigh(t.Evidence, t.Seconds)
+	return m.c.problem
 }
 
 // reuses reports whether calls on wholly new inputs took so many times as long as the samples of a request: then these reused what was
@@ -288,7 +317,8 @@ func (m *meter) mostCalls() int {
 const (
 	staleCalls    = 1.5
 	staleSeconds  = 0.3e-6
-	staleRate     = 16e9 // bytes a second
+	staleBeyond   = 0.1e-6 // seconds beyond what it takes the baseline
+	staleRate     = 16e9   // bytes a second
 	staleRequests = 2
 	staleSamples  = 8
 	staleWhole    = 2
@@ -299,13 +329,45 @@ const (
 	coldWhole   = 8
 )
 
+// slack returns how many seconds more than it takes the others the first call on new inputs may take. It takes the baseline some too, so
+// that of others only what is beyond that counts.
+func (m *meter) slack(t worker.Timing) float64 {
+	slack, load := staleSeconds, float64(m.bytes)/staleRate
+	p := m.problem()
+	if p == nil || m.threads > 1 {
+		return slack + load
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case m.c.isBaseline():
+		if t.First > 0 && (p.firstCall == 0 || len(t.Seconds) >= staleSamples) {
+			p.firstCall, p.otherCalls = t.First, t.Each
+		}
+	case p.firstCall > 0:
+		slack = min(slack, max(p.firstCall-p.otherCalls, 0)+staleBeyond)
+	}
+	return slack + load
+}
+
+// single returns what to multiply the cost of single calls by before it is compared with the baseline's. Its calls are timed in stretches,
+// which also have the changes of words between the calls, and end less of a call before the clock is read.
+func (p *Problem) single() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.firstCall <= 0 {
+		return 1
+	}
+	return min(max(p.otherCalls/p.firstCall, 1), staleCalls)
+}
+
 // stale reports whether calls are much faster when their inputs are nearly those of the call before. Reusing an earlier result is
 // usually detected in the outputs; this detects it where the outputs do not depend on all inputs.
 func (m *meter) stale(t worker.Timing) bool {
 	if m.fresh || !m.variants.vary {
 		return false
 	}
-	if t.First > staleCalls*t.Each+staleSeconds+float64(m.bytes)/staleRate {
+	if t.First > staleCalls*t.Each+m.slack(t) {
 		return true
 	}
 	if t.Whole <= 0 || t.Window > 1 || m.cold {
@@ -439,7 +501,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	}
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
 		return p.host.borrow(ctx, o, c.company(), func(w runner) error {
-			m, err := c.newMeter(ctx, w, timing.BurstSeconds, nil)
+			m, err := c.newMeter(ctx, w, timing.BurstSeconds, false, nil)
 			if err != nil {
 				return err
 			}
@@ -462,6 +524,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	})
 	if err != nil {
 		return kernels.Score{}, err
+	}
+	if p.reusing(c) {
+		e.Cost *= p.single()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)

@@ -47,8 +47,10 @@ const (
 	mixedBytes   = 1024 // the least part of an input that is mixed anew
 	mostParts    = 2048 // of such an input
 	wholeEach    = 8    // one in so many stretches is followed by a whole one
-	mostStretch  = 4096 // of a request
 )
+
+// MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for.
+const MostStretches = 4096
 
 // planner writes a plan for the harness.
 type planner struct {
@@ -111,7 +113,7 @@ func (p *planner) write() {
 // draw draws the stretches at random.
 func (p *planner) draw() {
 	t, a := p.t, &p.w.arena
-	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+mostStretch-1)/mostStretch, 1)
+	window := max(min(t.Window, t.Calls), (t.Calls*t.Samples+MostStretches-1)/MostStretches, 1)
 	if p.inPlace {
 		window = min(window, a.copies) // each call finds its own input
 	}
