@@ -308,7 +308,11 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	return e.c.newMeter(ctx, e.w, length, r.single, e.known)
+	m, err = e.c.newMeter(ctx, e.w, length, r.single, e.known)
+	if err == nil {
+		m.strict = true
+	}
+	return m, err
 }
 
 // dismiss ends the worker of an entrant.

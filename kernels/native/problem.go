@@ -51,10 +51,8 @@ type Problem struct {
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
 	// reuse has the keys of candidates that reuse what earlier calls left: they are timed by single calls on new inputs from the start.
-	reuse map[string]bool
-	// firstCall and otherCalls are the seconds of a call of the baseline: of the first on new inputs, and of one on nearly the same inputs
-	// as the call before; 0 where that is unknown.
-	firstCall, otherCalls float64
+	reuse    map[string]bool
+	baseline reaction
 }
 
 var (

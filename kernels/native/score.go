@@ -40,6 +40,7 @@ type meter struct {
 	ready   []float64 // unused samples of that many calls, from calibration
 
 	restless bool // whether other work slows the core now and then
+	strict   bool // whether a small doubt is enough for single calls, because all that it is compared with are then timed by them too
 
 	doubts   int       // consecutive requests that looked stale
 	fresh    bool      // whether every timed call has completely new inputs, and is timed by itself
@@ -318,10 +319,14 @@ const (
 	staleCalls    = 1.5
 	staleSeconds  = 0.3e-6
 	staleBeyond   = 0.1e-6 // seconds beyond what it takes the baseline
-	staleRate     = 16e9   // bytes a second
+	strictCalls   = 1.2
+	strictBeyond  = 0.05e-6
+	staleRate     = 16e9 // bytes a second
 	staleRequests = 2
 	staleSamples  = 8
 	staleWhole    = 2
+	nearWhole     = 1.5 // times as much as the baseline
+	strictWhole   = 1.25
 	leastWhole    = 2 // requests with calls on wholly new inputs
 	// Calls on wholly new inputs that take so many times as long count instead of the samples; with operands out of the caches, where
 	// they are in the caches, the candidate is rejected.
@@ -329,36 +334,80 @@ const (
 	coldWhole   = 8
 )
 
-// slack returns how many seconds more than it takes the others the first call on new inputs may take. It takes the baseline some too, so
-// that of others only what is beyond that counts.
-func (m *meter) slack(t worker.Timing) float64 {
-	slack, load := staleSeconds, float64(m.bytes)/staleRate
+// reaction is what new inputs do to the baseline. Others may differ from it as much as from a fixed bound, and where they are honest they
+// do not differ from it much.
+type reaction struct {
+	first, other float64 // seconds of the first call on new inputs, and of one on nearly the same inputs as the call before; 0 where unknown
+	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
+}
+
+// noteFirst notes what the first calls of the baseline take.
+func (p *Problem) noteFirst(t worker.Timing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.First > 0 && (p.baseline.first == 0 || len(t.Seconds) >= staleSamples) {
+		p.baseline.first, p.baseline.other = t.First, t.Each
+	}
+}
+
+// noteWhole notes what a call of the baseline on wholly new inputs takes, over another one.
+func (p *Problem) noteWhole(ratio float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.baseline.whole = ratio
+}
+
+func (m *meter) isBaseline() bool { return m.problem() != nil && m.c.isBaseline() }
+
+// reaction returns what was noted of the baseline; the zero value where there is nothing, or other threads count too.
+func (m *meter) reaction() (of reaction, known bool) {
 	p := m.problem()
-	if p == nil || m.threads > 1 {
-		return slack + load
+	if p == nil || m.threads > 1 || m.isBaseline() {
+		return reaction{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case m.c.isBaseline():
-		if t.First > 0 && (p.firstCall == 0 || len(t.Seconds) >= staleSamples) {
-			p.firstCall, p.otherCalls = t.First, t.Each
-		}
-	case p.firstCall > 0:
-		slack = min(slack, max(p.firstCall-p.otherCalls, 0)+staleBeyond)
-	}
-	return slack + load
+	return p.baseline, true
 }
 
-// single returns what to multiply the cost of single calls by before it is compared with the baseline's. Its calls are timed in stretches,
-// which also have the changes of words between the calls, and end less of a call before the clock is read.
+// firstLimit returns how long the first call on new inputs may take: so many times as long as another one, and so many seconds more.
+func (m *meter) firstLimit() (times, seconds float64) {
+	times, seconds = staleCalls, staleSeconds
+	if of, known := m.reaction(); known && of.first > 0 {
+		beyond := staleBeyond
+		if m.strict {
+			times, beyond = strictCalls, strictBeyond
+		}
+		seconds = min(seconds, max(of.first-of.other, 0)+beyond)
+	}
+	return times, seconds + float64(m.bytes)/staleRate
+}
+
+// wholeLimit returns how many times as long as another a call on wholly new inputs may take.
+func (m *meter) wholeLimit() float64 {
+	of, known := m.reaction()
+	if !known || of.whole == 0 {
+		return staleWhole
+	}
+	times := float64(nearWhole)
+	if m.strict {
+		times = strictWhole
+	}
+	return min(staleWhole, times*max(of.whole, 1))
+}
+
+// single returns what to multiply the cost of single calls by before it is compared with the baseline's, which is timed by stretches: these
+// also have the changes of words between the calls, and end less of a call before the clock is read; or only parts of its inputs change.
 func (p *Problem) single() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.firstCall <= 0 {
-		return 1
+	switch of := p.baseline; {
+	case of.first > 0:
+		return min(max(of.other/of.first, 1), staleCalls)
+	case of.whole > 0:
+		return 1 / min(max(of.whole, 1), staleWhole)
 	}
-	return min(max(p.otherCalls/p.firstCall, 1), staleCalls)
+	return 1
 }
 
 // stale reports whether calls are much faster when their inputs are nearly those of the call before. Reusing an earlier result is
@@ -367,7 +416,10 @@ func (m *meter) stale(t worker.Timing) bool {
 	if m.fresh || !m.variants.vary {
 		return false
 	}
-	if t.First > staleCalls*t.Each+m.slack(t) {
+	if m.isBaseline() {
+		m.problem().noteFirst(t)
+	}
+	if times, slack := m.firstLimit(); t.First > times*t.Each+slack {
 		return true
 	}
 	if t.Whole <= 0 || t.Window > 1 || m.cold {
@@ -375,12 +427,22 @@ func (m *meter) stale(t worker.Timing) bool {
 	}
 	m.whole = append(m.whole, t.Whole)
 	// One call of eight has new inputs too, so that the slowest samples say nothing.
-	return len(m.whole) >= leastWhole && m.suspect(timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75))
+	cost := timing.Quantile(slices.Sorted(slices.Values(t.Seconds)), 0.75)
+	if len(m.whole) < leastWhole {
+		return false
+	}
+	if m.isBaseline() {
+		m.problem().noteWhole(m.onWhole() / cost)
+	}
+	return m.suspect(cost)
 }
+
+// onWhole returns the median time of a call on wholly new inputs.
+func (m *meter) onWhole() float64 { return timing.Quantile(slices.Sorted(slices.Values(m.whole)), 0.5) }
 
 // suspect reports whether calls on wholly new inputs take much longer than a call is said to take, in seconds.
 func (m *meter) suspect(cost float64) bool {
-	return len(m.whole) > 0 && timing.Quantile(slices.Sorted(slices.Values(m.whole)), 0.5) > staleWhole*cost
+	return len(m.whole) > 0 && m.onWhole() > m.wholeLimit()*cost
 }
 
 // draw draws a number below n.

@@ -37,16 +37,15 @@ type stretchOf struct {
 
 // The amount of changes.
 const (
-	lineBytes    = 64   // the unit that is copied from another variant
-	wordBytes    = 8    // the unit between calls
-	fewBytes     = 512  // up to this size an input is mixed by its elements, because a few lines would be all of it
-	linesFull    = 4    // of each input that is completely new
-	linesSparse  = 32   // of each input that is not
-	linesCold    = 2    // of each input that is to stay out of the caches, or where there are many inputs
-	damagedWords = 4    // of each output
-	mixedBytes   = 1024 // the least part of an input that is mixed anew
-	mostParts    = 2048 // of such an input
-	wholeEach    = 8    // one in so many stretches is followed by a whole one
+	lineBytes    = 64    // the unit that is copied from another variant
+	wordBytes    = 8     // the unit between calls
+	fewBytes     = 512   // up to this size an input is mixed by its elements, because a few lines would be all of it
+	linesFull    = 4     // of each input that is completely new
+	linesCold    = 2     // of each input that is to stay out of the caches, or where there are many inputs
+	damagedWords = 4     // of each output
+	mixedBytes   = 1024  // the least part of an input that is mixed anew, or of which a line changes
+	mostParts    = 16384 // of such an input
+	wholeEach    = 8     // one in so many stretches is followed by a whole one
 )
 
 // MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for.
@@ -300,11 +299,8 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		a.variants[set] = p.other(a.variants[set]) // never the same twice in a row
 	}
 	lines := linesFull
-	switch {
-	case p.t.Cold || sets > 1:
+	if p.t.Cold || sets > 1 {
 		lines = linesCold
-	case !full:
-		lines = linesSparse
 	}
 	for _, j := range p.inputs {
 		r := p.w.regions[j]
@@ -317,6 +313,10 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 		if of.variant >= 0 || len(p.w.pool) < 2 {
 			continue
 		}
+		if !full && r.Mode != InOut {
+			p.changeLines(set, j)
+			continue
+		}
 		unit := r.unit(lineBytes)
 		parts := (r.Bytes + unit - 1) / unit
 		for range min(lines, parts) {
@@ -327,26 +327,84 @@ func (p *planner) change(of stretchOf, set, sets int) (much bool) {
 	return much
 }
 
-// mix gives all inputs of a set new content, in parts that are drawn from all variants, each from another one than it has now. Of two
-// variants that would make the other one, so that they are drawn at random.
-func (p *planner) mix(set int) {
-	a := &p.w.arena
-	for _, j := range p.inputs {
-		r := p.w.regions[j]
-		to, size := a.buffer(p.w, set, j), max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
-		parts := a.parts[partsOf{set, j}]
-		if parts == nil {
-			parts = slices.Repeat([]int{a.variants[set]}, (r.Bytes+size-1)/size)
-			a.parts[partsOf{set, j}] = parts
-		}
+// part is a part of an input. Its lines take the content of another variant one by one, in a random order, and then its own again. So a
+// line changes at each turn, and mix knows the variants that it must not take.
+type part struct {
+	variant, other int
+	first, step    int // of the order of the lines
+	done           int // lines of the order
+	back           bool
+}
+
+// partsOf returns the parts of an input of a set, and their size.
+func (p *planner) partsOf(set, j int) (parts []part, size int) {
+	a, r := &p.w.arena, p.w.regions[j]
+	size = max(mixedBytes, roundUp(r.Bytes/mostParts, lineBytes))
+	parts = a.parts[partsOf{set, j}]
+	if parts == nil {
+		parts = make([]part, (r.Bytes+size-1)/size)
 		for i := range parts {
-			if len(p.w.pool) > 2 {
-				parts[i] = p.other(parts[i])
-			} else {
-				parts[i] = p.rng.IntN(len(p.w.pool))
+			parts[i] = part{variant: a.variants[set], other: p.other(a.variants[set])}
+		}
+		a.parts[partsOf{set, j}] = parts
+	}
+	return parts, size
+}
+
+// changeLines changes a line of each part of an input, so that whoever computes only what has changed gains little, whatever the size
+// of its blocks.
+func (p *planner) changeLines(set, j int) {
+	r, to := p.w.regions[j], p.w.arena.buffer(p.w, set, j)
+	unit := r.unit(lineBytes)
+	parts, size := p.partsOf(set, j)
+	for i := range parts {
+		at := i * size
+		line, variant := p.nextLine(&parts[i], (min(size, r.Bytes-at)+unit-1)/unit)
+		at += line * unit
+		p.give(to, change{j, at, min(unit, r.Bytes-at), unsafe.Add(p.w.variant(variant, j), at)})
+	}
+}
+
+// nextLine returns which line of a part changes next, and the variant that it takes.
+func (p *planner) nextLine(t *part, lines int) (line, variant int) {
+	if t.done == 0 {
+		t.first, t.step = p.rng.IntN(lines), 1+p.rng.IntN(lines)
+		for gcd(t.step, lines) > 1 {
+			t.step = 1 + p.rng.IntN(lines)
+		}
+	}
+	line, variant = (t.first+t.done*t.step)%lines, t.other
+	if t.back {
+		variant = t.variant
+	}
+	if t.done++; t.done == lines {
+		t.done, t.back = 0, !t.back
+	}
+	return line, variant
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// mix gives all inputs of a set new content, in parts that are drawn from all variants, each from another one than any of its lines has
+// now. Of two variants that would make the other one, so that they are drawn at random.
+func (p *planner) mix(set int) {
+	n := len(p.w.pool)
+	for _, j := range p.inputs {
+		r, to := p.w.regions[j], p.w.arena.buffer(p.w, set, j)
+		parts, size := p.partsOf(set, j)
+		for i, old := range parts {
+			now := p.rng.IntN(n)
+			for n > 2 && (now == old.variant || now == old.other) {
+				now = p.rng.IntN(n)
 			}
+			parts[i] = part{variant: now, other: p.other(now)}
 			at := i * size
-			p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(parts[i], j), at)})
+			p.give(to, change{j, at, min(size, r.Bytes-at), unsafe.Add(p.w.variant(now, j), at)})
 		}
 	}
 }
