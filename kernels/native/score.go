@@ -325,7 +325,7 @@ const (
 	staleRequests = 2
 	staleSamples  = 8
 	staleWhole    = 2
-	nearWhole     = 1.5 // times as much as the baseline
+	nearWhole     = 1.35 // times as much as the baseline
 	strictWhole   = 1.25
 	leastWhole    = 2 // requests with calls on wholly new inputs
 	// Calls on wholly new inputs that take so many times as long count instead of the samples; with operands out of the caches, where
