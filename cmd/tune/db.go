@@ -132,7 +132,7 @@ func (a *app) bestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "best KERNEL|FILE",
 		Short: "Show the best point that is known of a kernel at a shape",
-		Long: `best answers from the index of runs, which every run adds itself to. It measures nothing. Runs on this processor come first, and on
+		Long: `best answers from the index of runs, which lists every run. It measures nothing. Runs on this processor come first, and on
 it the asked shape, else the nearest: best says which shape and which machine it is. Shapes are compared by the ratios of their
 numbers, and one of another layout or type is far. Only runs of today's version of the kernel count. Of several runs at one shape,
 one that is proven faster than its baseline comes before others, and then the one of the least cost.`,

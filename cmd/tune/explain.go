@@ -21,15 +21,15 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain POINT|SCHEDULE|DIR",
 		Short: "Show what is built from a point, what limits its cost, and which parameters matter",
-		Long: `explain shows what the generator of a kernel builds from a point: how many slots each engine needs, a lower bound for every
+		Long: `explain shows what the generator of the tree hash builds from a point: how many slots each engine needs, a lower bound for every
 schedule, and how far its own schedule is from that bound. Give a point as text, as runs print it, or give the schedule or
 directory of a run, which also determine kernel and shape.
 
-Of a run of any other kernel, your own ones too, explain shows how its best point is built, the metrics of it, and the least cost
-that the search saw with each value of each parameter, those that matter most first. Where a kernel in C states its operations or
-bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
+Of a run of any other kernel, your own ones too, explain shows how its best point is built, its metrics, the best cost with one
+parameter at its default, and the least cost with each value of each parameter, those that matter most first. Where a kernel in C
+states its operations or bytes, explain also shows their share of what this processor reaches (see tune machine). It compiles and runs nothing of the run.
 
-With --pass it prints the result of one pass. The passes of the vector family are:
+With --pass it prints the result of one pass of the tree hash. The passes that make vector programs are:
 
 ` + treehash.DescribePasses() + `
 The result of each pass after plan is executed on a few trees (after allocate as a program on the machine), and the first

@@ -28,7 +28,7 @@ const libraryBudget = 10 * time.Minute
 func (a *app) libraryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "library FILE.yaml",
-		Short: "Tune a kernel for many shapes, and write a library with a dispatcher",
+		Short: "Tune a kernel for many shapes, and write a C library that chooses a version at each call",
 		Long: `library makes a C library of a kernel that programs call with many shapes. The file lists the shapes, or ranges or a log of calls.
 
 Some of the shapes are searched. Their winners are measured in turns at all training shapes, the few with the least regret are

@@ -9,7 +9,7 @@
 //	tune resume DIR               continue a run that was stopped
 //	tune measure DIR              measure the best points of a run again, when the machine is quiet
 //	tune verify best.json         rebuild a schedule and check it on fresh inputs
-//	tune library FILE.yaml        tune a kernel for many shapes, and write a C library with a dispatcher
+//	tune library FILE.yaml        tune a kernel for many shapes, and write a C library that chooses a version at each call
 //	tune model CONFIG             tune the kernels of a language model, and write a library that runs its layers
 //	tune compare A B              compare the results of two runs: what differs, and which is faster
 //	tune guard best.json…         find out whether exported kernels still are as fast as they were

@@ -396,9 +396,9 @@ func (a *app) workerCommand() *cobra.Command {
 with JetStream that you run, or the one of 'tune run --listen'. Runs and workers find each other there; a worker serves all runs whose
 kernel and version it has, several at once too.
 
---allow names the kernels that this worker evaluates. It generates the candidates of tune's own kernels itself. Code that comes over the wire, a
-kernel of a user's with its files, it runs only with --allow-user-code, and names its files before. That code may do all that the user may who
-started the worker: give the flag where you trust all who may connect to the server.
+--allow names the kernels that this worker evaluates. It generates the candidates of tune's own kernels itself. It runs code that comes
+over the wire, a user's kernel with its files, only with --allow-user-code, and names the files first. That code may do everything that the user
+who started the worker may do: give the flag only if you trust all who may connect to the server.
 
 Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
 have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.

@@ -53,9 +53,9 @@ Measurements of another kernel are refused unless --from-any is given, because t
 With --from db, these are the latest runs of the same version of the kernel in the index of runs (tune db), up to four: those on this
 processor first, and the nearest shapes before others.
 
-With --objective time,error the run looks for several numbers at once: a cost and metrics that the kernel has, smaller ones, or with
-:maximise larger ones. It keeps the front: every point that no other point beats: none is better in one and worse in none. With time:1%,error:0.001 a
-difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
+With --objective time,error the run looks for several numbers at once: the cost and metrics of the kernel. Small numbers are better, or with
+:maximise large ones. It keeps the front: every point that no other point beats. To beat it is to be better in one number and worse in none.
+With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
 tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json is of the point with the least cost, as ever.
 
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your

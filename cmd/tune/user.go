@@ -219,7 +219,7 @@ or are no larger than their tolerance. --static skips everything after the file,
 ask for their version.
 
 It also reads the files of settings that a run would read (see tune config). If FILE holds only settings, it checks those. If it is the
-file of a library, check lists the shapes that 'tune library' would search, measure and hold out.`,
+file of a library, check lists the shapes that 'tune library' would search, and counts those to measure and to hold out.`,
 		Example: "  tune check my.yaml\n  tune check my.yaml --static --json",
 		Args:    exactly(1, "the file of a kernel"),
 	}
