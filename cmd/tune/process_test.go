@@ -373,17 +373,19 @@ func TestTwo(t *testing.T) {
 }
 
 // TestBudget: a time budget ends, with the export, within 1 % of its limit or 0.2 s, whichever is more: measured
-// from the start of the process to its end. Two runs that keep to it are enough, because machines that test are busy.
-func TestBudget(t *testing.T) { testBudget(t, []time.Duration{time.Second}, 8) }
+// from the start of the process to its end. Two runs that keep to it are enough, and they may come late, because other tests may keep the
+// machine busy for a while.
+func TestBudget(t *testing.T) { testBudget(t, time.Second) }
 
-func testBudget(t *testing.T, budgets []time.Duration, most int) {
+func testBudget(t *testing.T, budgets ...time.Duration) {
 	if raceDetector {
 		t.Skip("the race detector makes everything several times slower")
 	}
 	for _, budget := range budgets {
 		var off []time.Duration
+		patience := time.Now().Add(2*time.Minute + 6*budget)
 		for kept := 0; kept < 2; {
-			if len(off) == most {
+			if time.Now().After(patience) {
 				t.Errorf("budget %v: off by %v", budget, off)
 				break
 			}
