@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -423,5 +424,38 @@ func TestDeleted(t *testing.T) {
 	err := cmd.Wait()
 	if exitCode(err) != exitFailed || strings.Count(out.String(), "journal.jsonl: it was deleted while the run went on") != 1 {
 		t.Errorf("exit code %d\n%s", exitCode(err), &out)
+	}
+}
+
+// BenchmarkFirstEvaluation measures how long tune run takes from the start of its process to its first evaluation, of kernels of users.
+func BenchmarkFirstEvaluation(b *testing.B) {
+	for _, name := range []string{"transpose", "stencil"} {
+		b.Run(name, func(b *testing.B) {
+			var first, start float64 // seconds, over all runs
+			for b.Loop() {
+				cmd := exec.Command("tune", "run", filepath.Join("../../configs/examples", name, name+".yaml"), "--evals", "1", "--final", "1s", "--no-db",
+					"--dir", filepath.Join(b.TempDir(), "run"), "--progress", "json")
+				var stderr bytes.Buffer
+				cmd.Stderr = &stderr
+				if err := cmd.Run(); err != nil {
+					b.Fatalf("%v\n%s", err, &stderr)
+				}
+				for line := range bytes.Lines(stderr.Bytes()) {
+					var e event
+					if err := json.Unmarshal(line, &e); err != nil {
+						b.Fatal(err)
+					}
+					switch {
+					case e.Phase == phaseBaseline:
+						first += e.Time
+					case e.Event == eventStart:
+						start += e.Time
+					}
+				}
+			}
+			b.ReportMetric(1e3*first/float64(b.N), "ms/first")
+			b.ReportMetric(1e3*start/float64(b.N), "ms/start")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

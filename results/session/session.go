@@ -76,6 +76,7 @@ type Work struct {
 	Began     time.Time
 	Observe   func(search.Event)
 	Start     func(Start)
+	Baseline  func()
 	Measuring func(kernels.ContestProgress)
 	Final     time.Duration
 	// SearchOnly leaves out the final measurement and the export, and evaluates the baseline in the first sitting only: the caller
@@ -236,6 +237,9 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	}
 	var found kernels.Baseline
 	if !o.SearchOnly || s.run.Outcomes == 0 {
+		if o.Baseline != nil {
+			o.Baseline()
+		}
 		found, err = s.baselineWithin(ctx, o)
 	}
 	if lacks := s.goals.Lacking(found.Outcome); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
