@@ -124,30 +124,31 @@ func processBegan(now time.Time) time.Time {
 	if err != nil || uerr != nil {
 		return now
 	}
-	age, err := ageOf(string(stat), string(uptime))
-	if err != nil || age < 0 || age > time.Second {
+	age, ok := ageOf(string(stat), string(uptime))
+	if !ok || age < 0 || age > time.Second {
 		return now
 	}
 	return now.Add(-age)
 }
 
-// ageOf returns how long a process has run, from the texts that Linux has of it in stat and of the machine in uptime.
-func ageOf(stat, uptime string) (time.Duration, error) {
+// ageOf returns how long a process has run, from the texts that Linux has of it in stat and of the machine in uptime. ok is false where
+// they do not say.
+func ageOf(stat, uptime string) (age time.Duration, ok bool) {
 	const (
 		ticks = 100 // in a second
 		field = 19  // of the time when the process began, after the name in parentheses
 	)
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	up, _, _ := strings.Cut(uptime, " ")
 	if len(fields) <= field {
-		return 0, errors.New("a field is missing")
+		return 0, false
 	}
 	began, err := strconv.ParseFloat(fields[field], 64)
 	if err != nil {
-		return 0, err
+		return 0, false
 	}
+	up, _, _ := strings.Cut(uptime, " ")
 	now, err := strconv.ParseFloat(up, 64)
-	return space.Duration(now - began/ticks), err
+	return space.Duration(now - began/ticks), err == nil
 }
 
 // terminalWidth returns the columns of the terminal on standard error. It is called for every line, because users resize their

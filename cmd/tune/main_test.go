@@ -368,11 +368,11 @@ func TestManual(t *testing.T) {
 // TestAge: the name of a process may hold anything, and the time of its start is the 22nd field.
 func TestAge(t *testing.T) {
 	const stat = "7 (a) b (c)) R 1 7 7 0 -1 4194304 92 0 0 0 0 0 0 0 20 0 1 0 12345 2772992 228 18446744073709551615"
-	if age, err := ageOf(stat, "123.70 200.01\n"); err != nil || age != 250*time.Millisecond {
-		t.Errorf("the age is %v, %v", age, err)
+	if age, ok := ageOf(stat, "123.70 200.01\n"); !ok || age != 250*time.Millisecond {
+		t.Errorf("the age is %v, %v", age, ok)
 	}
 	for _, c := range [][2]string{{"", "1 2"}, {stat, ""}, {"7 (a) R 1", "1 2"}, {strings.Replace(stat, "12345", "x", 1), "1 2"}} {
-		if age, err := ageOf(c[0], c[1]); err == nil {
+		if age, ok := ageOf(c[0], c[1]); ok {
 			t.Errorf("of %q and %q the age is %v", c[0], c[1], age)
 		}
 	}
