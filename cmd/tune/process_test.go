@@ -392,10 +392,17 @@ func testBudget(t *testing.T, budgets ...time.Duration) {
 			}
 			dir := filepath.Join(t.TempDir(), "run")
 			began := time.Now()
-			tuneOK(t, "run", "treehash", "--budget", budget.String(), "--dir", dir, "-q", "--jobs", []string{"2", "1", "8"}[len(off)%3])
+			out, err := exec.Command("tune", "run", "treehash", "--budget", budget.String(), "--dir", dir, "-q", "--jobs", []string{"2", "1", "8"}[len(off)%3]).CombinedOutput()
 			d := time.Since(began) - budget
+			off = append(off, d)
+			if exitCode(err) == exitNoValid {
+				continue // the machine is so busy that there was no time to evaluate anything
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
 			tuneOK(t, "verify", dir)
-			if off = append(off, d); d.Abs() <= max(budget/100, 200*time.Millisecond) {
+			if d.Abs() <= max(budget/100, 200*time.Millisecond) {
 				kept++
 			}
 		}
