@@ -67,6 +67,8 @@ type Options struct {
 	// that the run starts from.
 	Observe func(search.Event)
 	Start   func(Start)
+	// Baseline is called before the baseline is evaluated, which is the first evaluation. It may be nil.
+	Baseline func()
 	// Measuring is called before each pair of the final measurement against the baseline. It may be nil.
 	Measuring func(kernels.ContestProgress)
 	// Final is roughly how long that measurement may take; 0 lets the budget decide.
@@ -184,7 +186,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	return s.Carry(ctx, session.Work{
 		Evaluator: o.Evaluator, Machine: o.Machine, Budget: o.Budget, Jobs: o.Jobs, Began: o.Began, Observe: o.Observe, Start: o.Start,
-		Measuring: o.Measuring, Final: o.Final,
+		Baseline: o.Baseline, Measuring: o.Measuring, Final: o.Final,
 	})
 }
 
@@ -240,7 +242,8 @@ type Changes struct {
 	Began     time.Time
 	Observe   func(search.Event)
 	Start     func(Start)
-	// Measuring and Final are as in Options.
+	// Baseline, Measuring and Final are as in Options.
+	Baseline  func()
 	Measuring func(kernels.ContestProgress)
 	Final     time.Duration
 }
@@ -285,7 +288,7 @@ func Resume(ctx context.Context, table kernels.Table, dir string, c Changes) (*R
 	}
 	return s.Carry(ctx, session.Work{
 		Evaluator: c.Evaluator, Machine: c.Machine, Budget: budget, Jobs: c.Jobs, Began: c.Began, Observe: c.Observe, Start: c.Start,
-		Measuring: c.Measuring, Final: c.Final,
+		Baseline: c.Baseline, Measuring: c.Measuring, Final: c.Final,
 	})
 }
 

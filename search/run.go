@@ -23,6 +23,10 @@ import (
 // nothing.
 type Settings struct {
 	Budget Budget
+	// Reserve returns how much of the wall budget the search leaves over for what the caller does with the incumbent. It is given
+	// its outcome, whose status is unset while there is none, and how many trials may have been evaluated at the same time. It is
+	// asked whenever there is another incumbent. nil leaves nothing. It does not apply to simulated time.
+	Reserve func(best space.Outcome, beside int) time.Duration
 	// Jobs is how many trials are evaluated at once; 0 means 1. It changes no result.
 	Jobs int
 	// Recorder records the run; nil records nothing.
@@ -136,6 +140,7 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 		set.Began = set.Now()
 	}
 	r := &run{strategy: s, evaluator: ev, set: set}
+	r.reserve()
 	if set.History == nil {
 		r.set.History = space.History{}
 	}
@@ -195,8 +200,11 @@ type run struct {
 	batches int
 	told    int
 
-	mu     sync.Mutex
-	result Result
+	mu       sync.Mutex
+	result   Result
+	beside   int           // trials of the last batch that are evaluated at once
+	reserved time.Duration // of the wall budget, for what follows the search
+	timer    *time.Timer   // ends the search; nil where no time does
 }
 
 // batch is one round of ask and tell. Outcomes are stored by index, so that the order of finishing changes nothing; an unset
@@ -227,8 +235,8 @@ func (r *run) loop(ctx context.Context) error {
 		if r.batches > 0 {
 			r.set.Began = r.set.Began.Add(r.set.Now().Sub(replayBegan))
 		}
-		if wall := r.set.Budget.Wall; wall > 0 && !r.set.Virtual {
-			ctx, cancel = context.WithTimeoutCause(ctx, wall-r.elapsed(), errTimeSpent)
+		if r.set.Budget.Wall > 0 && !r.set.Virtual {
+			ctx, cancel = r.limit(ctx)
 		}
 	}
 	next, stop := iter.Pull2(r.set.History.Rounds())
@@ -277,6 +285,34 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		r.tell(b)
+	}
+}
+
+// limit returns a context that ends when the time is spent that the budget leaves to the search.
+func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.left()
+	if left <= 0 {
+		end(errTimeSpent)
+	}
+	r.timer = time.AfterFunc(left, func() { end(errTimeSpent) })
+	timer := r.timer
+	return ctx, func() { timer.Stop(); end(nil) }
+}
+
+// left returns how much of the wall budget is left to the search. The caller holds mu.
+func (r *run) left() time.Duration { return r.set.Budget.Wall - r.reserved - r.elapsed() }
+
+// reserve asks what the incumbent needs after the search, and moves the end of the search. The caller holds mu.
+func (r *run) reserve() {
+	if r.set.Reserve == nil || r.set.Virtual {
+		return
+	}
+	r.reserved = r.set.Reserve(r.result.Best.Outcome, r.beside)
+	if r.timer != nil && r.timer.Stop() { // else the search has ended
+		r.timer.Reset(r.left())
 	}
 }
 
@@ -356,7 +392,7 @@ func (r *run) progress() space.Progress {
 		p.Left = float64(p.Evaluations) / float64(n)
 	}
 	if wall := r.set.Budget.Wall; wall > 0 {
-		p.Left = max(0, min(p.Left, 1-r.elapsed().Seconds()/wall.Seconds()))
+		p.Left = max(0, min(p.Left, 1-r.elapsed().Seconds()/max(wall-r.reserved, 1).Seconds()))
 	}
 	return p
 }
@@ -390,6 +426,7 @@ func (r *run) ask(p space.Progress) (*batch, error) {
 		b.trials = append(b.trials, space.Trial{Number: r.told + i, Proposal: proposal})
 	}
 	r.batches++
+	r.beside = max(1, min(r.set.Jobs, len(b.trials)))
 	return b, nil
 }
 
@@ -685,21 +722,25 @@ func (r *run) learn(t space.Trial, o space.Outcome) {
 	if o.Status == space.OK {
 		r.result.Valid++
 	}
-	r.result.Best.offer(t, o)
+	if r.result.Best.offer(t, o) {
+		r.reserve()
+	}
 	if r.set.Observe != nil {
 		r.set.Observe(Event{Trial: t, Outcome: o, Best: r.result.Best, Known: r.result.Told, Valid: r.result.Valid, Elapsed: r.elapsed()})
 	}
 }
 
-// offer makes a trial the incumbent where it is better, or equal and asked earlier.
-func (b *Best) offer(t space.Trial, o space.Outcome) {
+// offer makes a trial the incumbent where it is better, or equal and asked earlier, and reports whether it did.
+func (b *Best) offer(t space.Trial, o space.Outcome) bool {
 	if !o.Counts() {
-		return
+		return false
 	}
 	offered, held := space.Entry{Number: t.Number, Outcome: o}, space.Entry{Number: b.Trial.Number, Outcome: b.Outcome}
 	if b.Outcome.Status == space.StatusUnset || (space.Objective{}).Compare(offered, held) < 0 {
 		*b = Best{t, o}
+		return true
 	}
+	return false
 }
 
 // endAt drops the outcomes after the one that reached the target: how many of them there are depends on the number of workers.

@@ -341,6 +341,47 @@ func TestWall(t *testing.T) {
 	}
 }
 
+// What is kept for the time after the search follows the incumbent: the search ends sooner or later with each new one, and at once where
+// its time is over already.
+func TestReserve(t *testing.T) {
+	kept := func(best space.Outcome, beside int) time.Duration {
+		if best.Status == space.StatusUnset {
+			return 0
+		}
+		if beside != 2 {
+			t.Errorf("%d trials are said to be evaluated at once", beside)
+		}
+		return time.Duration(best.Cost) * time.Second
+	}
+	for _, c := range []struct {
+		cost func(x int) float64
+		ends time.Duration
+	}{
+		{func(x int) float64 { return 50 - float64(x) }, 54 * time.Second}, // the incumbent of 50 s costs 46
+		{func(x int) float64 { return 50 + float64(x) }, 50 * time.Second},
+		{func(int) float64 { return 99 }, 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ev := &counted{f: func(ctx context.Context, x int) (space.Outcome, error) {
+				select {
+				case <-ctx.Done():
+					return space.Outcome{}, ctx.Err()
+				case <-time.After(10 * time.Second):
+					return ok(c.cost(x / 2)), nil
+				}
+			}}
+			s := newScript(line(t, 100), 2)
+			r := mustRun(t, s, ev, search.Settings{Budget: search.Budget{Wall: 100 * time.Second}, Jobs: 2, Reserve: kept})
+			if r.Stop != search.TimeSpent || r.Elapsed != c.ends {
+				t.Errorf("the run ends with %+v, want it after %v", r, c.ends)
+			}
+			if len(s.progress) > 1 && math.Abs(s.progress[1].Left-max(0, 1-10/(100-c.cost(0)))) > 1e-9 {
+				t.Errorf("the second batch was shown %v of the budget", s.progress[1].Left)
+			}
+		})
+	}
+}
+
 // On the real clock, a run with an evaluator that heeds its context ends soon after its time is spent.
 func TestWallRealClock(t *testing.T) {
 	ev := &counted{f: func(ctx context.Context, _ int) (space.Outcome, error) {

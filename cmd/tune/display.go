@@ -74,6 +74,13 @@ func (a *app) watch(quiet bool) *display {
 	return d
 }
 
+// baseline says that the baseline is evaluated now.
+func (d *display) baseline() {
+	if d.events != nil {
+		d.events.emit(event{Event: eventProgress, Phase: phaseBaseline})
+	}
+}
+
 // start shows what the run begins with.
 func (d *display) start(s tune.Start) {
 	d.mu.Lock()

@@ -66,6 +66,7 @@ const (
 	eventNote     = "note"
 	eventEnd      = "end"
 
+	phaseBaseline         = "baseline"
 	phaseSearch           = "search"
 	phaseWait             = "wait"
 	phaseCheckFinalists   = "check-finalists"

@@ -96,7 +96,7 @@ const (
 )
 
 func main() {
-	began := time.Now()
+	began := processBegan(time.Now())
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default handling returns, so that a second one ends tune at once.
@@ -114,6 +114,41 @@ func main() {
 	code := a.run(ctx, os.Args[1:])
 	host.Close() // what it ends would end with tune
 	os.Exit(code)
+}
+
+// processBegan returns when this process began, as far as the system tells: a busy machine takes a while to load a program. The time of a
+// process that began long ago is that of another program, such as a shell that ended with exec; then now stands for it.
+func processBegan(now time.Time) time.Time {
+	stat, err := os.ReadFile("/proc/self/stat")
+	uptime, uerr := os.ReadFile("/proc/uptime")
+	if err != nil || uerr != nil {
+		return now
+	}
+	age, ok := ageOf(string(stat), string(uptime))
+	if !ok || age < 0 || age > time.Second {
+		return now
+	}
+	return now.Add(-age)
+}
+
+// ageOf returns how long a process has run, from the texts that Linux has of it in stat and of the machine in uptime. ok is false where
+// they do not say.
+func ageOf(stat, uptime string) (age time.Duration, ok bool) {
+	const (
+		ticks = 100 // in a second
+		field = 19  // of the time when the process began, after the name in parentheses
+	)
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= field {
+		return 0, false
+	}
+	began, err := strconv.ParseFloat(fields[field], 64)
+	if err != nil {
+		return 0, false
+	}
+	up, _, _ := strings.Cut(uptime, " ")
+	now, err := strconv.ParseFloat(up, 64)
+	return space.Duration(now - began/ticks), err == nil
 }
 
 // terminalWidth returns the columns of the terminal on standard error. It is called for every line, because users resize their

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -361,5 +362,22 @@ func TestManual(t *testing.T) {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^//\t%d +\w`, code)).MatchString(manual) {
 			t.Errorf("the manual does not name exit code %d", code)
 		}
+	}
+}
+
+// TestAge: the name of a process may hold anything, and the time of its start is the 22nd field.
+func TestAge(t *testing.T) {
+	const stat = "7 (a) b (c)) R 1 7 7 0 -1 4194304 92 0 0 0 0 0 0 0 20 0 1 0 12345 2772992 228 18446744073709551615"
+	if age, ok := ageOf(stat, "123.70 200.01\n"); !ok || age != 250*time.Millisecond {
+		t.Errorf("the age is %v, %v", age, ok)
+	}
+	for _, c := range [][2]string{{"", "1 2"}, {stat, ""}, {"7 (a) R 1", "1 2"}, {strings.Replace(stat, "12345", "x", 1), "1 2"}} {
+		if age, ok := ageOf(c[0], c[1]); ok {
+			t.Errorf("of %q and %q the age is %v", c[0], c[1], age)
+		}
+	}
+	now := time.Now()
+	if began := processBegan(now); began.After(now) || now.Sub(began) > time.Second {
+		t.Errorf("this process began %v ago", now.Sub(began))
 	}
 }

@@ -10,7 +10,7 @@ import (
 func TestKillStress(t *testing.T) { testKill(t, 150) }
 
 func TestBudgetStress(t *testing.T) {
-	testBudget(t, []time.Duration{500 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}, 6)
+	testBudget(t, 500*time.Millisecond, time.Second, 3*time.Second, 10*time.Second)
 }
 
 func TestKillLibraryStress(t *testing.T) { testKillLibrary(t, 12, 8) }

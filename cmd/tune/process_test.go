@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -373,26 +374,35 @@ func TestTwo(t *testing.T) {
 }
 
 // TestBudget: a time budget ends, with the export, within 1 % of its limit or 0.2 s, whichever is more: measured
-// from the start of the process to its end. Two runs that keep to it are enough, because machines that test are busy.
-func TestBudget(t *testing.T) { testBudget(t, []time.Duration{time.Second}, 8) }
+// from the start of the process to its end. Two runs that keep to it are enough, and they may come late, because other tests may keep the
+// machine busy for a while.
+func TestBudget(t *testing.T) { testBudget(t, time.Second) }
 
-func testBudget(t *testing.T, budgets []time.Duration, most int) {
+func testBudget(t *testing.T, budgets ...time.Duration) {
 	if raceDetector {
 		t.Skip("the race detector makes everything several times slower")
 	}
 	for _, budget := range budgets {
 		var off []time.Duration
+		patience := time.Now().Add(2*time.Minute + 6*budget)
 		for kept := 0; kept < 2; {
-			if len(off) == most {
+			if time.Now().After(patience) {
 				t.Errorf("budget %v: off by %v", budget, off)
 				break
 			}
 			dir := filepath.Join(t.TempDir(), "run")
 			began := time.Now()
-			tuneOK(t, "run", "treehash", "--budget", budget.String(), "--dir", dir, "-q", "--jobs", []string{"2", "1", "8"}[len(off)%3])
+			out, err := exec.Command("tune", "run", "treehash", "--budget", budget.String(), "--dir", dir, "-q", "--jobs", []string{"2", "1", "8"}[len(off)%3]).CombinedOutput()
 			d := time.Since(began) - budget
+			off = append(off, d)
+			if exitCode(err) == exitNoValid {
+				continue // the machine is so busy that there was no time to evaluate anything
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
 			tuneOK(t, "verify", dir)
-			if off = append(off, d); d.Abs() <= max(budget/100, 200*time.Millisecond) {
+			if d.Abs() <= max(budget/100, 200*time.Millisecond) {
 				kept++
 			}
 		}
@@ -421,5 +431,38 @@ func TestDeleted(t *testing.T) {
 	err := cmd.Wait()
 	if exitCode(err) != exitFailed || strings.Count(out.String(), "journal.jsonl: it was deleted while the run went on") != 1 {
 		t.Errorf("exit code %d\n%s", exitCode(err), &out)
+	}
+}
+
+// BenchmarkFirstEvaluation measures how long tune run takes from the start of its process to its first evaluation, of kernels of users.
+func BenchmarkFirstEvaluation(b *testing.B) {
+	for _, name := range []string{"transpose", "stencil"} {
+		b.Run(name, func(b *testing.B) {
+			var first, start float64 // seconds, over all runs
+			for b.Loop() {
+				cmd := exec.Command("tune", "run", filepath.Join("../../configs/examples", name, name+".yaml"), "--evals", "1", "--final", "1s", "--no-db",
+					"--dir", filepath.Join(b.TempDir(), "run"), "--progress", "json")
+				var stderr bytes.Buffer
+				cmd.Stderr = &stderr
+				if err := cmd.Run(); err != nil {
+					b.Fatalf("%v\n%s", err, &stderr)
+				}
+				for line := range bytes.Lines(stderr.Bytes()) {
+					var e event
+					if err := json.Unmarshal(line, &e); err != nil {
+						b.Fatal(err)
+					}
+					switch {
+					case e.Phase == phaseBaseline:
+						first += e.Time
+					case e.Event == eventStart:
+						start += e.Time
+					}
+				}
+			}
+			b.ReportMetric(1e3*first/float64(b.N), "ms/first")
+			b.ReportMetric(1e3*start/float64(b.N), "ms/start")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

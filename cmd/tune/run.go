@@ -220,7 +220,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(ctx, tune.Options{
 		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Jobs: set.jobs, Dir: set.dir,
-		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
 	return a.runEnded(c.Context(), report, err, runEnd{set, k.Info().Files.Path, indexed, made, started, absent}, d, say.asJSON)
@@ -468,7 +468,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		started := false
 		report, err := tune.Resume(ctx, found.Table, dir, tune.Changes{
 			Strategy: set.strategy, Evaluator: farm.evaluator(), Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe,
-			Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
+			Baseline: d.baseline, Start: func(s tune.Start) { started = true; d.start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 		})
 		farm.end()
 		if started {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"tune/kernels"
@@ -75,6 +76,7 @@ type Work struct {
 	Began     time.Time
 	Observe   func(search.Event)
 	Start     func(Start)
+	Baseline  func()
 	Measuring func(kernels.ContestProgress)
 	Final     time.Duration
 	// SearchOnly leaves out the final measurement and the export, and evaluates the baseline in the first sitting only: the caller
@@ -215,12 +217,12 @@ func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Sett
 // Replay feeds a run to the strategy, and returns how many trials agree.
 func (s *Session) Replay(run *results.Run) (int, error) { return search.Replay(s.strategy, run) }
 
-// reserve is how much of a wall budget is kept for the last checks and the export.
-func reserve(wall time.Duration) time.Duration {
+// reserve is how much of a wall budget is kept for the export, where to make its program takes the given time.
+func reserve(wall, rebuild time.Duration) time.Duration {
 	if wall <= 0 {
 		return 0
 	}
-	return min(max(wall/100, 180*time.Millisecond), 600*time.Millisecond, wall/2)
+	return min(min(max(wall/100, 100*time.Millisecond), 600*time.Millisecond)+rebuild, wall/2)
 }
 
 // Carry searches and exports. It closes the run. When ctx is cancelled it stops searching at once, and still exports.
@@ -235,6 +237,9 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	}
 	var found kernels.Baseline
 	if !o.SearchOnly || s.run.Outcomes == 0 {
+		if o.Baseline != nil {
+			o.Baseline()
+		}
 		found, err = s.baselineWithin(ctx, o)
 	}
 	if lacks := s.goals.Lacking(found.Outcome); err == nil && s.goals.Several() && found.Outcome.Status == space.OK && lacks != nil {
@@ -255,13 +260,15 @@ func (s *Session) Carry(ctx context.Context, o Work) (report *Report, err error)
 	if o.Start != nil {
 		o.Start(s.start(o, baseline))
 	}
-	budget := o.Budget
+	var keep func(space.Outcome, int) time.Duration
 	if !o.SearchOnly {
-		budget.Wall -= s.reserve(o.Budget.Wall, found)
+		keep = func(best space.Outcome, beside int) time.Duration {
+			return s.reserve(o.Budget.Wall, found, best, beside)
+		}
 	}
 	journal := newNotebook(schedule.NewDigest(s.run, s.kernel.Serial()))
 	result, err := search.Run(ctx, s.strategy, s.evaluator, search.Settings{
-		Budget: budget, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
+		Budget: o.Budget, Reserve: keep, Jobs: o.Jobs, Recorder: journal, History: journal, Began: o.Began, Observe: o.Observe,
 		Virtual: s.simulated(), Check: s.check,
 	})
 	if err != nil {
@@ -337,16 +344,18 @@ func (s *Session) start(o Work, baseline results.Baseline) Start {
 	}
 }
 
-// reserve is how much of a wall budget is kept for the last checks, the final measurement and the export.
-func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline) time.Duration {
-	kept := reserve(wall)
-	if s.simulated() {
-		kept = 0 // the export needs real time, which a simulated clock does not count
-	}
+// reserve is how much of a wall budget is kept for the last checks, the final measurement and the export of the best point, which was
+// evaluated beside others.
+func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline, best space.Outcome, beside int) time.Duration {
 	if s.kernel.Compare() != nil {
-		kept = max(kept, schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
+		return max(reserve(wall, 0), schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
 	}
-	return kept
+	if s.kernel.Info.Asked { // its client has answered already
+		return reserve(wall, 0)
+	}
+	// It is built again, and alone now. Where more are built at once than there are cores, each takes longer.
+	crowd := max(1, float64(beside)/float64(runtime.GOMAXPROCS(0)))
+	return reserve(wall, space.Duration(best.Seconds/crowd))
 }
 
 // export makes the schedule after the search, and fills the report with the result.

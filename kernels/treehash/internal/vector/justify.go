@@ -99,14 +99,14 @@ func (j *justifier) improve(ctx context.Context, s *schedule, descents, bound in
 	}
 	planned, encores := descents, descents/encoreFor
 	for d := 0; d <= planned; d++ {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		disturbance := 0
 		if d > 0 {
 			disturbance = noise(d, descents)
 		}
 		for gained := true; gained; {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			late, early := j.roundTrip(current, disturbance)
 			disturbance = 0
 			gained = early.cycles < current.cycles

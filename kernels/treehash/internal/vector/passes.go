@@ -123,8 +123,11 @@ func (c *compilation) through(ctx context.Context, name string) error {
 	return fmt.Errorf("vector: there is no pass %q", name)
 }
 
-// do runs a pass where it is on.
+// do runs a pass where it is on, unless the context has ended.
 func (p *pass) do(ctx context.Context, c *compilation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if p.run == nil || p.on != nil && !p.on(c) {
 		return nil
 	}

@@ -88,7 +88,7 @@ func listSchedule(ctx context.Context, g *graph, e *edges, c Config) (*schedule,
 		}
 	}
 	for l.done < n {
-		if l.now&255 == 0 && ctx.Err() != nil {
+		if l.now&63 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		before := l.done
