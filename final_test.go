@@ -80,7 +80,7 @@ func honest(_ *measuredProblem, baseline int, finalists []int, _ kernels.Series)
 		r := cost(baseline) / cost(n)
 		f.Comparisons = append(f.Comparisons, kernels.Comparison{
 			Ratio: r, Low: 0.99 * r, High: 1.01 * r, Cost: cost(n), Baseline: cost(baseline), Pairs: 9,
-			Metrics: []space.Metric{{Name: "final", Value: 1}}, Indistinct: n == finalists[best]+2,
+			Ratios: slices.Repeat([]float64{r}, 9), Metrics: []space.Metric{{Name: "final", Value: 1}}, Indistinct: n == finalists[best]+2,
 		})
 	}
 	f.Best = best
@@ -142,6 +142,15 @@ func TestFinal(t *testing.T) {
 	}
 	if s.RatioInterval == nil || s.RatioInterval[0] >= s.Ratio || s.RatioInterval[1] <= s.Ratio {
 		t.Errorf("the interval is %v round %v", s.RatioInterval, s.Ratio)
+	}
+	pairs, err := results.ReadFinal(report.Dir)
+	if err != nil || !pairs.Of(*s) || len(pairs.First) != 5 || len(pairs.Confirmed) != 1 {
+		t.Fatalf("the pairs are %+v: %v", pairs, err)
+	}
+	for i, c := range append(pairs.First, pairs.Confirmed...) {
+		if want := []string{"n=2", "n=4", "n=6", "n=8", "n=10", "n=2"}[i]; c.Key != want || len(c.Ratios) != 9 || c.Interval == nil {
+			t.Errorf("comparison %d is %+v, want %s", i, c, want)
+		}
 	}
 	if s.MachineState == nil || *s.MachineState != (results.MachineState{Load: 1.5, Busy: 0.5, Drift: 0.01, Probes: 9}) {
 		t.Errorf("the state of the machine is %+v", s.MachineState)

@@ -68,10 +68,12 @@ func (p ContestProgress) String() string {
 type ContestResult struct {
 	Verdict space.Verdict
 	// Chosen is the index of the finalist that was measured against the baseline in the second series. It is -1 where no finalist
-	// was left for that; then all other fields but Refused are zero.
+	// was left for that; then all other fields but First and Refused are zero.
 	Chosen int
 	// Baseline says that the baseline is to be exported instead of the chosen finalist.
 	Baseline bool
+	// First are the comparisons of the first series, by finalist; nil where there is only one finalist.
+	First []Comparison
 	// Final is the second series; its only comparison is that of the chosen finalist.
 	Final Final
 	// Indistinct are the other finalists that the first series does not distinguish from the chosen one.
@@ -111,7 +113,7 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 		if err != nil {
 			return result, err
 		}
-		first = final.Comparisons
+		first, result.First = final.Comparisons, final.Comparisons
 	}
 	for _, i := range c.order(first) {
 		err := first[i].Err

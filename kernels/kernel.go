@@ -154,6 +154,7 @@ type Comparison struct {
 	Cost      float64 // of the finalist, in Info.Unit: Baseline over Ratio
 	Baseline  float64 // the cost of the baseline in the same pairs
 	Pairs     int
+	Ratios    []float64      // of the single pairs, baseline over finalist; nil where they are not known
 	Metrics   []space.Metric // as of a Score
 	// Indistinct says that the measurements do not distinguish this finalist from the best one. For the best one itself it says
 	// that they do not distinguish it from the baseline.

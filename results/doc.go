@@ -9,8 +9,8 @@
 //	summary.json   a summary of the journal up to some place, for lists of runs; it can be deleted
 //	lock           locked by the process that writes to the run; holds its process id
 //
-// Others keep what belongs to the run beside them: package schedule what it exports (best.json and the files that it names), and a
-// kernel its own files, such as the folder of a user's kernel or a file of measurements.
+// Others keep what belongs to the run beside them: package schedule what it exports (best.json and the files that it names, and in
+// final.json the pairs that best.json sums up), and a kernel its own files, such as the folder of a user's kernel or a file of measurements.
 //
 // A line of the journal is a JSON object whose last member is a checksum; docs/design/journal.md lists the members. The header
 // comes first. A batch is written before its trials are evaluated, an outcome as soon as it is known, and an end when a sitting

@@ -193,8 +193,21 @@ func (b Peers) Measure(ctx context.Context, shape kernels.Shape, tuned Tuned, ru
 	if err != nil {
 		return r, err
 	}
+	if err := r.fill(s.Info, score, rivals, final); err != nil || run == "" {
+		return r, err
+	}
+	return r, keepPairs(run, tuned.Key, rivals, final)
+}
 
-	return r, r.fill(s.Info, score, rivals, final)
+// keepPairs keeps in the directory of a run how its point was measured beside the rivals.
+func keepPairs(run, key string, rivals []rival, final kernels.Final) error {
+	var peers []results.Compared
+	for i, c := range final.Comparisons {
+		one := schedule.PairsOf("", c).Inverse()
+		one.Name = rivals[i].name
+		peers = append(peers, one)
+	}
+	return results.KeepPeers(run, schedule.Name, key, peers)
 }
 
 // fill sets the rates and ratios from the comparison of a result with its rivals; score is the result's.

@@ -96,6 +96,7 @@ func (p *commandProblem) steadyFinal(costs []float64, errs []error, readings [][
 			c.Ratio = costs[0] / costs[i+1]
 			c.Cost = c.Baseline / c.Ratio
 			c.Low, c.High = c.Ratio/off, c.Ratio*off
+			c.Ratios = p.steadyRatios(readings[0], readings[i+1])
 			c.Metrics = append(p.metrics(c.Cost, c.Pairs, spreadOf(readings[i+1])), space.Metric{Name: space.MetricWithin, Value: p.c.metric.within})
 			c.Metrics = append(c.Metrics, p.otherMetrics(readings[i+1])...)
 			if final.Best < 0 || c.Ahead(final.Comparisons[final.Best]) {
@@ -116,6 +117,19 @@ func (p *commandProblem) steadyFinal(costs []float64, errs []error, readings [][
 		c.Indistinct = ratio <= off && ratio >= 1/off
 	}
 	return final
+}
+
+// steadyRatios returns the ratios of the costs of two candidates, run by run; nil where a number is no cost.
+func (p *commandProblem) steadyRatios(base, other []reading) (ratios []float64) {
+	for i := range base {
+		a, err := p.c.metric.cost(base[i].value)
+		b, otherErr := p.c.metric.cost(other[i].value)
+		if err != nil || otherErr != nil {
+			return nil
+		}
+		ratios = append(ratios, a/b)
+	}
+	return ratios
 }
 
 // spreadOf returns how far apart the numbers of some runs are, as a share.

@@ -31,9 +31,11 @@ type Run struct {
 	// Problems say what of the run cannot be read or shown. The rest is there.
 	Problems []string
 	Schedule *results.Schedule // nil where nothing is exported
-	Table    *insight.Table    // never nil
-	Insight  *insight.Insight  // never nil
-	File     bool              // whether it is a file of measurements
+	// Final are the pairs that the schedule sums up; nil where they are not there.
+	Final   *results.Final
+	Table   *insight.Table   // never nil
+	Insight *insight.Insight // never nil
+	File    bool             // whether it is a file of measurements
 	// Front is what a run with several objectives found; nil for other runs.
 	Front *Front
 	// Usage is what the program of the schedule uses of its machine; nil where that is not known.
@@ -83,6 +85,7 @@ func Open(dir string, o Options) *Run {
 	switch {
 	case err == nil:
 		r.Schedule = &s
+		r.readFinal(dir)
 		r.readSource(dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		r.problem("the schedule cannot be read: %v", err)
@@ -141,6 +144,19 @@ func (r *Run) look(o Options, h results.History, in func() (*space.Space, error)
 	}
 	if r.Table.Stride > 1 {
 		r.problem("of %s outcomes, every %s is drawn", plain.Number(float64(r.Table.Seen)), fmt.Sprintf("%d-th one", r.Table.Stride))
+	}
+}
+
+// readFinal reads the pairs that the schedule sums up.
+func (r *Run) readFinal(dir string) {
+	f, err := results.ReadFinal(dir)
+	switch {
+	case err == nil && !f.Of(*r.Schedule):
+		r.problem("the pairs of the final comparison are not shown: %s is of another schedule than %s", results.FinalName, scheduleName)
+	case err == nil:
+		r.Final = &f
+	case !errors.Is(err, fs.ErrNotExist):
+		r.problem("the pairs of the final comparison cannot be read: %v", err)
 	}
 }
 
@@ -269,6 +285,7 @@ type Charts struct {
 	Evaluations, Time, Distribution, Importance, Usage, Roofline template.HTML
 	Values                                                       []ValueChart
 	Pairs, Fronts                                                []template.HTML
+	Strips                                                       []Strip
 }
 
 const (
@@ -303,6 +320,7 @@ func (r *Run) draw(runs int) Charts {
 	if r.Front != nil {
 		c.Fronts = r.Front.draw(r.Unit, runs)
 	}
+	c.Strips = r.strips()
 	if r.Usage != nil {
 		c.Usage = r.Usage.usage()
 	}

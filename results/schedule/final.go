@@ -102,6 +102,10 @@ func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseli
 		return false, nil
 	}
 	chosen := finalists[result.Chosen]
+	m.series = &results.Final{Confirmed: []results.Compared{PairsOf(chosen.entry.Key, result.Comparison())}}
+	for i, c := range result.First {
+		m.series.First = append(m.series.First, PairsOf(finalists[i].entry.Key, c))
+	}
 	final := &measured{verdict: result.Verdict, comparison: result.Comparison(), machine: result.Final.Machine}
 	if result.Baseline {
 		final.rival = chosen.entry.Key
@@ -118,6 +122,18 @@ func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseli
 	}
 	m.made.Schedule, err = m.writeSchedule(chosen.entry, chosen.point, chosen.candidate, seeds, final.apply)
 	return true, err
+}
+
+// PairsOf is the comparison of a point as a file keeps it.
+func PairsOf(key string, c kernels.Comparison) results.Compared {
+	out := results.Compared{Key: key, Ratio: c.Ratio, Pairs: c.Pairs, Unverified: c.Unverified, Ratios: c.Ratios}
+	if c.Err != nil {
+		return results.Compared{Key: key, Failed: c.Err.Error()}
+	}
+	if c.Low > 0 {
+		out.Interval = &[2]float64{c.Low, c.High}
+	}
+	return out
 }
 
 // exportBaseline exports the baseline, which passes all checks too.

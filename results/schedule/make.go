@@ -47,7 +47,8 @@ type Maker struct {
 	Machine  *results.Machine
 	Progress func(kernels.ContestProgress) // of the final measurement; may be nil
 
-	made Made
+	made   Made
+	series *results.Final // what the contest measured, for the file beside the schedule; nil where there was none
 }
 
 // Made is the result of a Maker.
@@ -67,14 +68,14 @@ type Refusal struct {
 // Make exports the first candidate of a ranking that passes, or the one that a contest prefers; the baseline, where that is no
 // better. The schedule is nil where no candidate passes. With an error, the result has what was refused before it.
 func (m *Maker) Make(ctx context.Context, ranking []space.Entry) (Made, error) {
-	m.made = Made{}
+	m.made, m.series = Made{}, nil
 	err := m.export(ctx, ranking)
 	return m.made, err
 }
 
 // MakeFrom is Make for the ranking of a whole history.
 func (m *Maker) MakeFrom(ctx context.Context, h results.History) (Made, error) {
-	m.made = Made{}
+	m.made, m.series = Made{}, nil
 	err := m.exportFrom(ctx, h)
 	return m.made, err
 }
@@ -207,8 +208,10 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 		return nil, err
 	}
 	// Report what is on disk.
-	schedule, err = results.ReadSchedule(path)
-	return &schedule, err
+	if schedule, err = results.ReadSchedule(path); err != nil {
+		return nil, err
+	}
+	return &schedule, m.series.Keep(m.Dir, schedule)
 }
 
 // ratio returns how many times faster a cost is than the baseline's; 0 where that is not a finite number.

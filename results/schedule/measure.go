@@ -144,7 +144,10 @@ func Measure(ctx context.Context, table kernels.Table, dir, toolVersion string, 
 	if keep != nil {
 		return measured, keep
 	}
-	return measured, results.MoveSchedule(staging, dir, Name)
+	if err := results.MoveSchedule(staging, dir, Name); err != nil {
+		return measured, err
+	}
+	return measured, results.MoveFinal(staging, dir)
 }
 
 // A machine counts as quiet after this many looks in a row, at this distance.

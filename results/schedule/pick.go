@@ -49,7 +49,7 @@ func (e Exporter) picked(run *results.Run, h results.History) (space.Entry, erro
 // beside the baseline. Where it is not proven to be faster than that, its verdict is that of exact costs, or space.Unverified. One that
 // fails is an error with a *kernels.Rejection.
 func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
-	m.made = Made{}
+	m.made, m.series = Made{}, nil
 	seeds := kernels.ExportSeeds(m.Settings.Seed)
 	point, err := m.Kernel.Problem.Space().Parse(e.Key)
 	if err != nil {
@@ -71,7 +71,7 @@ func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
 	}
 	final := &measured{verdict: space.Unverified}
 	if e.Key != m.Baseline.Key {
-		if final, err = m.beside(ctx, compare, c, seeds); err != nil {
+		if final, err = m.beside(ctx, compare, e.Key, c, seeds); err != nil {
 			return m.made, fmt.Errorf("%s: %w", e.Key, err)
 		}
 	}
@@ -79,8 +79,8 @@ func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
 	return m.made, err
 }
 
-// beside measures a candidate in turns with the baseline.
-func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, c kernels.Candidate, seeds []uint64) (*measured, error) {
+// beside measures the candidate of a point in turns with the baseline.
+func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, key string, c kernels.Candidate, seeds []uint64) (*measured, error) {
 	preset := m.Kernel.Problem.Presets()[0]
 	baseline, err := m.Kernel.Build(ctx, preset.Point, seeds[:1])
 	if err != nil {
@@ -103,6 +103,7 @@ func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, c kerne
 	if err != nil {
 		return nil, err
 	}
+	m.series = &results.Final{Confirmed: []results.Compared{PairsOf(key, final.Comparisons[0])}}
 	out := &measured{verdict: space.Unverified, comparison: final.Comparisons[0], machine: final.Machine}
 	if out.comparison.Faster() {
 		out.verdict = space.Faster

@@ -32,23 +32,9 @@ type Ratio struct {
 // drawn at random: slow phases may be so long that neighbouring pairs are alike, and outliers may be large. For equal candidates,
 // a 95 % interval lies above 1 one time in 40, and a 98 % interval one time in 100; the same holds below 1.
 func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ratio, error) {
-	if len(base) != len(other) {
-		return Ratio{}, errors.New("timing: costs that are no pairs")
-	}
-	var ratios []float64
-	for i := range base {
-		if believable(base[i], baseFloor) && believable(other[i], otherFloor) {
-			ratios = append(ratios, base[i]/other[i])
-		}
-	}
-	if len(ratios) == 0 {
-		return Ratio{}, errors.New("timing: no pair of costs can be believed")
-	}
-	const wild = 8
-	middle := Quantile(slices.Sorted(slices.Values(ratios)), 0.5)
-	ratios = slices.DeleteFunc(ratios, func(r float64) bool { return r >= middle*wild || r <= middle/wild })
-	if len(ratios) == 0 {
-		return Ratio{}, errors.New("timing: no two pairs of costs agree")
+	ratios, err := believed(base, other, baseFloor, otherFloor)
+	if err != nil {
+		return Ratio{}, err
 	}
 	means := make([]float64, 0, len(ratios)*(len(ratios)+1)/2)
 	for i, a := range ratios {
@@ -62,6 +48,28 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 		r.Low, r.High = means[cut], means[len(means)-1-cut]
 	}
 	return r, nil
+}
+
+// believed returns the ratios of the pairs that Pairs keeps.
+func believed(base, other []float64, baseFloor, otherFloor float64) (ratios []float64, err error) {
+	if len(base) != len(other) {
+		return nil, errors.New("timing: costs that are no pairs")
+	}
+	for i := range base {
+		if believable(base[i], baseFloor) && believable(other[i], otherFloor) {
+			ratios = append(ratios, base[i]/other[i])
+		}
+	}
+	if len(ratios) == 0 {
+		return nil, errors.New("timing: no pair of costs can be believed")
+	}
+	const wild = 8
+	middle := Quantile(slices.Sorted(slices.Values(ratios)), 0.5)
+	ratios = slices.DeleteFunc(ratios, func(r float64) bool { return r >= middle*wild || r <= middle/wild })
+	if len(ratios) == 0 {
+		return nil, errors.New("timing: no two pairs of costs agree")
+	}
+	return ratios, nil
 }
 
 // believable reports whether a cost can be one, above a floor.

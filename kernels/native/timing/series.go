@@ -382,6 +382,8 @@ func (s *Series) Final() kernels.Final {
 			continue
 		}
 		c.Ratio, c.Low, c.High, c.Pairs = ratio.Value, ratio.Low, ratio.High, ratio.Pairs
+		a, b, _ := s.selected(0, i+1)
+		c.Ratios, _ = believed(a, b, s.Floors[0], s.Floors[i+1]) // there are some, because they have a ratio
 		c.Baseline = Summarise(base, s.Floors[0]).Cost
 		c.Cost = c.Baseline / c.Ratio
 		c.Unverified = unverified || s.Slow(i+1) && c.Pairs < LeastPairs || s.Confirm && s.single[0] && c.Low <= 1 && c.High >= 1

@@ -210,7 +210,7 @@ func TestSeriesSlow(t *testing.T) {
 		}
 		f := l.Final().Comparisons[0]
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
-		if got := l.rounds(2); !slices.Equal(got, c.rounds) || !near(f.Low, c.low) || !near(f.High, c.high) || f.Unverified != c.unverified {
+		if got := l.rounds(2); !slices.Equal(got, c.rounds) || len(f.Ratios) != f.Pairs || !near(f.Low, c.low) || !near(f.High, c.high) || f.Unverified != c.unverified {
 			t.Errorf("%s: %v rounds, %+v", c.name, got, f)
 		}
 		if turns := strings.Count(string(asBytes(l.order)), "0"); l.Once() && turns != 1 {
@@ -245,7 +245,8 @@ func TestSeriesFaults(t *testing.T) {
 	if got := l.rounds(3); !slices.Equal(got, []int{21, 21, 3}) || !l.Failed(2) || !l.Out(2) || l.Out(1) {
 		t.Errorf("the rounds are %v", got)
 	}
-	if f.Best != 0 || f.Comparisons[0].Err != nil || f.Comparisons[1].Err != died || f.Comparisons[1].Pairs != 0 {
+	if f.Best != 0 || f.Comparisons[0].Err != nil || f.Comparisons[1].Err != died || f.Comparisons[1].Pairs != 0 ||
+		!slices.Equal(f.Comparisons[0].Ratios, slices.Repeat([]float64{1 / 0.8}, f.Comparisons[0].Pairs)) {
 		t.Errorf("the final is %+v", f)
 	}
 	for _, c := range []struct {

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+
+	"tune/internal/plain"
+	"tune/results"
+)
+
+// Strip is a drawing of comparisons, pair by pair.
+type Strip struct {
+	Caption string
+	Drawing template.HTML
+}
+
+// strips draws what was measured at the end.
+func (r *Run) strips() (out []Strip) {
+	if r.Final == nil {
+		return nil
+	}
+	for _, s := range []struct {
+		caption, name, axis string
+		list                []results.Compared
+	}{
+		{"The finalists, pair by pair: the baseline's cost over theirs, so that those right of 1 are faster", "finalists", "baseline / finalist", r.Final.First},
+		{"Measured again, with the baseline alone", "confirmation", "baseline / finalist", r.Final.Confirmed},
+		{"The best beside peers, pair by pair: their costs over its own, so that it is faster than those right of 1", "peers", "peer / best", r.Final.Peers},
+	} {
+		if drawing := r.strip(s.name, s.axis, s.list); drawing != "" {
+			out = append(out, Strip{s.caption, drawing})
+		}
+	}
+	return out
+}
+
+// PairsMissing says that the pairs of a comparison are not there; "" where they are, or where there were none.
+func (r *Run) PairsMissing() string {
+	if s := r.Schedule; r.Final != nil || s == nil || s.Pairs == 0 && (s.Closest == nil || s.Closest.Pairs == 0) {
+		return ""
+	}
+	return "The single pairs are not shown: there is no " + results.FinalName + " of this schedule."
+}
+
+// strip draws a line of dots for each comparison, a dot for each pair, with the ratio and its interval; "" where there are none.
+func (r *Run) strip(name, of string, list []results.Compared) template.HTML {
+	const lane = 34.0
+	low, high := 1.0, 1.0
+	var rows []results.Compared
+	for _, c := range list {
+		if c.Ratio == 0 && c.Failed == "" {
+			continue
+		}
+		rows = append(rows, c)
+		values := c.Ratios
+		if c.Ratio > 0 {
+			values = append([]float64{c.Ratio}, values...)
+		}
+		if c.Interval != nil {
+			values = append(values, c.Interval[0], c.Interval[1])
+		}
+		for _, v := range values {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	floor := top + lane*float64(len(rows))
+	d := newDrawing(width, floor+bottom, name, fmt.Sprintf("ratios of %s, %s", plain.Count(len(rows), "comparison"), of), fmt.Sprintf(`class="strips" data-series="%s"`, name))
+	const from = labelWidth*float64(mostLabel) - 20
+	x := newAxis(low, high, from, width-right, true, of)
+	for _, v := range x.ticks() {
+		d.line("grid", x.at(v), top, x.at(v), floor)
+		d.label("tick", "middle", x.at(v), floor+16, tickWords(v))
+	}
+	d.line("axis", from, floor, width-right, floor)
+	d.label("name", "middle", (x.from+x.to)/2, floor+32, of)
+	d.line("baseline", x.at(1), top, x.at(1), floor)
+	for i, c := range rows {
+		d.stripRow(x, top+lane*float64(i), lane, c, c.Key == r.Schedule.Key)
+	}
+	return d.html()
+}
+
+// stripRow draws one comparison at a height.
+func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, exported bool) {
+	who, class := c.Name, "interval"
+	if who == "" {
+		who = c.Key
+	}
+	label := "tick"
+	if exported {
+		class, label = class+" win", "tick win"
+	}
+	middle := y + lane/2
+	d.label(label, "end", x.from-6, middle+4, clip(who))
+	if c.Failed != "" {
+		d.label("tick", "start", x.from+6, middle+4, plain.Clip("failed: "+plain.Line(c.Failed), 60))
+		return
+	}
+	about := fmt.Sprintf("%s: %s of %s", plain.Clip(who, 200), times(c.Ratio), plain.Count(c.Pairs, "pair"))
+	if c.Unverified {
+		about += ", unverified"
+	}
+	if c.Interval != nil {
+		about += fmt.Sprintf(", interval %s to %s", times(c.Interval[0]), times(c.Interval[1]))
+		d.rect(class, x.at(c.Interval[0]), y+5, max(x.at(c.Interval[1])-x.at(c.Interval[0]), 1), lane-10, about)
+	}
+	// The dots of one comparison are at different heights, because most of them have almost the same place.
+	const heights = 5
+	for i, ratio := range c.Ratios {
+		at := middle + (float64(i%heights)-(heights-1)/2.0)*3.5
+		d.dot("pt pair", x.at(ratio), at, 2, fmt.Sprintf("%s, pair %d: %s", plain.Clip(who, 200), i+1, times(ratio)))
+	}
+	d.line("median", x.at(c.Ratio), y+4, x.at(c.Ratio), y+lane-4)
+	d.dot("step", x.at(c.Ratio), y+4, 3, about)
+}
+
+// times writes a ratio.
+func times(ratio float64) string { return fmt.Sprintf("%.5g×", ratio) }
