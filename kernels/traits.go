@@ -16,6 +16,9 @@ import (
 type Traits struct {
 	// Checking says how candidates are checked; the zero value is FreshInputs.
 	Checking Checking
+	// Weak returns the outputs of which checks on the inputs of the given seeds prove little, because of what the reference leaves in
+	// them; nil where that is not known.
+	Weak func(ctx context.Context, seeds []uint64) ([]space.WeakOutput, error)
 	// Launches says that building, checking or scoring a candidate starts a compiler or a process. Without it candidates are
 	// data, such as programs of a simulated machine, and can be built freely.
 	Launches bool

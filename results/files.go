@@ -97,12 +97,12 @@ func readJSON(path string, format int, limit int64, v any) error {
 }
 
 // strictJSON decodes exactly one JSON value without unknown fields, and without names that other readers may read in another way;
-// see exactNames.
+// see ExactNames.
 func strictJSON(data []byte, v any) error {
 	if err := knownJSON(data, v); err != nil {
 		return err
 	}
-	return exactNames(data, v)
+	return ExactNames(data, v)
 }
 
 // knownJSON decodes exactly one JSON value without unknown fields.

@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// exactNames reports a field that an object of a JSON text has twice, and one whose name differs from that of a field of v in the
+// ExactNames reports a field that an object of a JSON text has twice, and one whose name differs from that of a field of v in the
 // case of letters. Package encoding/json takes the last of all these for the field, and other readers take another one, so that
 // they would see other results in the same file. The text must be valid, with no other names than those of v in any case.
-func exactNames(data []byte, v any) error {
+func ExactNames(data []byte, v any) error {
 	n := names{json.NewDecoder(bytes.NewReader(data))}
 	n.decoder.UseNumber()
 	return n.value(reflect.TypeOf(v))

@@ -34,9 +34,11 @@ type Schedule struct {
 	Metrics       []space.Metric  `json:"metrics,omitempty"`
 	// Checked says how candidates were checked: "fresh inputs", "fixed input", "check command" or Unchecked; "" in files of
 	// earlier versions.
-	Checked  string   `json:"checked,omitempty"`
-	Checks   []Check  `json:"checks"` // at the export; all of them passed
-	Baseline Baseline `json:"baseline"`
+	Checked string  `json:"checked,omitempty"`
+	Checks  []Check `json:"checks"` // at the export; all of them passed
+	// Weak lists the outputs of which these checks prove little; empty in files of earlier versions.
+	Weak     []space.WeakOutput `json:"weak_checks,omitempty"`
+	Baseline Baseline           `json:"baseline"`
 	// Verdict says what is known about the point compared with the baseline; "" in schedules of earlier versions.
 	Verdict space.Verdict `json:"verdict,omitempty"`
 	// Ratio is the cost of the baseline over the cost of the point: above 1 the point is faster.
@@ -177,6 +179,11 @@ func (s Schedule) Validate() error {
 		}
 		if err := validInterval("closest.", c.Ratio, c.RatioInterval); err != nil {
 			return err
+		}
+	}
+	for i, w := range s.Weak {
+		if !w.Valid() {
+			return fmt.Errorf("field weak_checks[%d] has output %q and reference %q", i, w.Output, w.Kind)
 		}
 	}
 	for i, c := range s.Checks {

@@ -92,6 +92,7 @@ func TestScheduleErrors(t *testing.T) {
 		{`1.9,`, `2.9,`, "field ratio_interval is [2.9 2.1]"},
 		{`1.9,`, `2.05,`, "which is not in ratio_interval [2.05 2.1]"},
 		{`2.1`, `1.95`, "which is not in ratio_interval [1.9 1.95]"},
+		{`"kernel": "treehash"`, `"kernel": "treehash", "weak_checks": [{"output": "y", "reference": "odd"}]`, `field weak_checks[0] has output "y" and reference "odd"`},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "checked": "not checked"`, "field checks names 1 inputs"},
 		{`"trial": 17`, `"trial": -2`, "field trial is -2"},
 		{`"cost": 1470`, `"cost": 14, "cost": 1470`, "field cost is there twice"},

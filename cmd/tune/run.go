@@ -596,6 +596,9 @@ func (a *app) printSchedule(r *tune.Report) {
 		fmt.Fprintf(w, "warning   %s\n", advice)
 	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
+	for _, weak := range s.Weak {
+		fmt.Fprintf(w, "          %s\n", weak)
+	}
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -944,11 +947,13 @@ func verifyJSON(v *tune.Verification) any {
 		Verdict space.Verdict `json:"verdict,omitempty"`
 		Checked string        `json:"checked"` // what the checks show
 		Seeds   []uint64      `json:"seeds"`   // of the checks
+		// Weak are the outputs of which checks prove little.
+		Weak []space.WeakOutput `json:"weak_checks,omitempty"`
 		// On the inputs of the seeds; left out where the kernel has no tolerance to measure by.
 		MaxError   *float64 `json:"max_error,omitempty"`
 		ErrorShare *float64 `json:"error_share,omitempty"`
 		Steps      []step   `json:"steps"`
-	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Verdict: v.Schedule.Verdict, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...)}
+	}{OK: v.OK(), Cost: v.Schedule.Cost, Unit: v.Schedule.Unit, Verdict: v.Schedule.Verdict, Checked: v.Checking.String(), Seeds: append([]uint64{}, v.Seeds...), Weak: v.Weak}
 	if d := v.Deviation; d != nil {
 		out.MaxError, out.ErrorShare = &d.MaxError, &d.ErrorShare
 	}

@@ -322,6 +322,9 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 		} else if err != nil {
 			return nil, err
 		}
+		if err := source.Telling(c.Context()); err != nil {
+			return report.faulty(path, err)
+		}
 	}
 	return tryAll(c.Context(), p, source, path, report)
 }

@@ -115,6 +115,27 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestExactNames: a name that an object has twice, or in another letter case, is a fault that names the field and its spelling.
+func TestExactNames(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{`{"tell":{"id":0,"cost":1,"cost":2}}`, "field tell.cost is there twice"},
+		{`{"tell":{"id":0,"cost":1,"Cost":2}}`, `field tell.Cost: its name is written "cost"`},
+		{`{"tell":{"ID":0,"cost":1}}`, `field tell.ID: its name is written "id"`},
+		{`{"tell":{"id":0,"cost":1,"metrics":{"a":1,"a":2}}}`, "field tell.metrics.a is there twice"},
+		{`{"tell":{"id":0,"cost":1},"tell":{"id":0,"cost":2}}`, "field tell is there twice"},
+		{`{"Tell":{"id":0,"cost":1}}`, `field Tell: its name is written "tell"`},
+		{`{"hello":{"protocol":2,"protocol":1}}`, "field hello.protocol is there twice"},
+		{`{"hello":{"Protocol":1}}`, `field hello.Protocol: its name is written "protocol"`},
+	} {
+		if _, err := readReply([]byte(test.line)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v; want %q", test.line, err, test.want)
+		}
+	}
+	if _, err := readReply([]byte(`{"tell":{"id":0,"cost":1,"metrics":{"a":1,"A":2}}}`)); err != nil {
+		t.Errorf("metrics that differ in the case of their names: %v", err)
+	}
+}
+
 // TestAnswers: answers come in any order, a second one changes nothing, and what is told arrives.
 func TestAnswers(t *testing.T) {
 	c, k := newTalk(t), load(t, 0)

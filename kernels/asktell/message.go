@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"tune/internal/plain"
+	"tune/results"
 	"tune/space"
 )
 
@@ -105,6 +106,9 @@ func readReply(text []byte) (reply, error) {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return r, errors.New("there is more than one JSON value in the line")
+	}
+	if err := results.ExactNames(text, r); err != nil {
+		return r, err
 	}
 	switch {
 	case (r.Tell == nil) == (r.Hello == nil):

@@ -77,7 +77,13 @@ type SourceProblem struct {
 // Traits returns the traits of the native problem, with those that the file decides: checking, Examine and the baseline.
 func (p *SourceProblem) Traits() kernels.Traits {
 	t := p.Problem.Traits()
-	t.Checking, t.Examine, t.Baselines, t.Settle, t.Peers = p.checking(), p.Examine, p.baselines, p.Settle, p.peers
+	t.Checking, t.Weak, t.Baselines, t.Settle, t.Peers = p.checking(), p.weak, p.baselines, p.Settle, p.peers
+	t.Examine = func(ctx context.Context) error {
+		if err := p.Examine(ctx); err != nil {
+			return err
+		}
+		return p.Telling(ctx)
+	}
 	return t
 }
 

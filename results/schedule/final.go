@@ -120,7 +120,7 @@ func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseli
 	if final.comparison.Indistinct {
 		final.indistinct = append(final.indistinct, baseline.entry.Key)
 	}
-	m.made.Schedule, err = m.writeSchedule(chosen.entry, chosen.point, chosen.candidate, seeds, final.apply)
+	m.made.Schedule, err = m.writeSchedule(ctx, chosen.entry, chosen.point, chosen.candidate, seeds, final.apply)
 	return true, err
 }
 
@@ -140,7 +140,7 @@ func PairsOf(key string, c kernels.Comparison) results.Compared {
 func (m *Maker) exportBaseline(ctx context.Context, baseline *finalist, seeds []uint64, final *measured) error {
 	err := kernels.Verify(ctx, baseline.candidate, seeds[1:])
 	if err == nil {
-		m.made.Schedule, err = m.writeSchedule(baseline.entry, baseline.point, baseline.candidate, seeds, final.apply)
+		m.made.Schedule, err = m.writeSchedule(ctx, baseline.entry, baseline.point, baseline.candidate, seeds, final.apply)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", kernels.BaselineName(m.Baseline.Preset), err)

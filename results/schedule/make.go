@@ -107,7 +107,7 @@ func (m *Maker) export(ctx context.Context, ranking []space.Entry) error {
 			}
 		}
 		e.Outcome.Metrics = score.Metrics // whatever evaluated it in the search
-		m.made.Schedule, err = m.writeSchedule(e, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, nil) })
+		m.made.Schedule, err = m.writeSchedule(ctx, e, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, nil) })
 		return err
 	}
 	return nil
@@ -140,7 +140,7 @@ func (m *Maker) exportNoGain(ctx context.Context, ranking []space.Entry, best sp
 		return false, fmt.Errorf("%s: %w", kernels.BaselineName(m.Baseline.Preset), err)
 	}
 	base.Outcome.Metrics = score.Metrics
-	m.made.Schedule, err = m.writeSchedule(base, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, &best) })
+	m.made.Schedule, err = m.writeSchedule(ctx, base, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, &best) })
 	return true, err
 }
 
@@ -162,7 +162,7 @@ func unmeasured(info kernels.Info, s *results.Schedule, closest *space.Entry) {
 }
 
 // writeSchedule writes the schedule and its files. judge enters the verdict, and what it follows from.
-func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, judge func(*results.Schedule)) (*results.Schedule, error) {
+func (m *Maker) writeSchedule(ctx context.Context, e space.Entry, p space.Point, c kernels.Candidate, seeds []uint64, judge func(*results.Schedule)) (*results.Schedule, error) {
 	path := filepath.Join(m.Dir, Name)
 	values, err := p.MarshalJSON()
 	if err != nil {
@@ -189,6 +189,9 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 	for _, seed := range checking.Claimed(seeds) {
 		schedule.Checks = append(schedule.Checks, results.Check{Seed: seed, OK: true})
 	}
+	if schedule.Weak, err = weakOutputs(ctx, m.Kernel, seeds); err != nil {
+		return nil, err
+	}
 	artifacts, err := c.Artifacts()
 	if err != nil {
 		return nil, err
@@ -212,6 +215,15 @@ func (m *Maker) writeSchedule(e space.Entry, p space.Point, c kernels.Candidate,
 		return nil, err
 	}
 	return &schedule, m.series.Keep(m.Dir, schedule)
+}
+
+// weakOutputs returns the outputs of which checks on the inputs of the given seeds prove little, where the kernel tells.
+func weakOutputs(ctx context.Context, k *kernels.Opened, seeds []uint64) ([]space.WeakOutput, error) {
+	weak := k.Problem.Traits().Weak
+	if weak == nil {
+		return nil, nil
+	}
+	return weak(ctx, seeds)
 }
 
 // ratio returns how many times faster a cost is than the baseline's; 0 where that is not a finite number.

@@ -62,7 +62,7 @@ func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
 			return m.made, fmt.Errorf("%s: %w", e.Key, err)
 		}
 		e.Outcome.Metrics = score.Metrics // whatever evaluated it in the search
-		m.made.Schedule, err = m.writeSchedule(e, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, nil) })
+		m.made.Schedule, err = m.writeSchedule(ctx, e, point, c, seeds, func(s *results.Schedule) { unmeasured(m.Kernel.Info, s, nil) })
 		return m.made, err
 	}
 	c, err := m.Kernel.Build(ctx, point, seeds)
@@ -75,7 +75,7 @@ func (m *Maker) MakeOne(ctx context.Context, e space.Entry) (Made, error) {
 			return m.made, fmt.Errorf("%s: %w", e.Key, err)
 		}
 	}
-	m.made.Schedule, err = m.writeSchedule(e, point, c, seeds, final.apply)
+	m.made.Schedule, err = m.writeSchedule(ctx, e, point, c, seeds, final.apply)
 	return m.made, err
 }
 

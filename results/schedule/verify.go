@@ -29,6 +29,7 @@ type Verification struct {
 	// Deviation is the error of the rebuilt candidate on these inputs; nil where the candidate is wrong, or its kernel measures
 	// no errors. The schedule has another one, from other inputs.
 	Deviation *kernels.Deviation
+	Weak      []space.WeakOutput // outputs of which the checks at the export prove little
 	Steps     []Step
 }
 
@@ -110,11 +111,15 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 			tell(VerifyProgress{phase, check, of})
 		}
 	}
+	weak := x.weak(ctx)
 	x.point(ctx)
 	phase = Baselining
 	err = verifyFields(k, schedule)
 	if err == nil {
 		err = verifyCosts(ctx, k, x.rebuilt, schedule)
+	}
+	if err == nil {
+		err = weak
 	}
 	x.step("its version, checks, baseline, ratio, verdict and metrics match", err)
 	x.repacking()
@@ -166,6 +171,9 @@ func (x *verifier) point(ctx context.Context) {
 	}
 	rebuilt, _, err := x.k.Rebuild(ctx, point, schedule.Cost, x.seeds)
 	what := "rebuilt from its point it is " + passes(x.Checking, len(x.seeds))
+	for _, w := range x.Weak {
+		what += " (" + w.String() + ")"
+	}
 	if m, ok := rebuilt.(kernels.Deviator); ok && err == nil {
 		d := m.Deviation()
 		x.Deviation = &d
@@ -177,6 +185,18 @@ func (x *verifier) point(ctx context.Context) {
 	if x.step(what, err) {
 		x.rebuilt = rebuilt
 	}
+}
+
+// weak finds the outputs of which the checks of the schedule prove little, and compares them with what the schedule says. Schedules of
+// earlier versions do not say it.
+func (x *verifier) weak(ctx context.Context) (err error) {
+	if x.Weak, err = weakOutputs(ctx, x.k, kernels.ExportSeeds(x.Schedule.Seed)); err != nil {
+		return err
+	}
+	if claimed := x.Schedule.Weak; len(claimed) > 0 && !slices.Equal(claimed, x.Weak) {
+		return fmt.Errorf("field weak_checks is %v, and on the inputs of its checks it is %v", claimed, x.Weak)
+	}
+	return nil
 }
 
 // repacking compares what the schedule says of an argument in another layout with what the point builds.
