@@ -55,7 +55,38 @@ func TestFinal(t *testing.T) {
 	if _, err := ReadFinal(to); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file of an earlier schedule stays: %v", err)
 	}
-	must(t, KeepPeers(to, "best.json", "n=2", f.Peers)) // there is no schedule
+}
+
+// TestKeepPeers: peers join the pairs of their schedule, and not those of another one.
+func TestKeepPeers(t *testing.T) {
+	dir := t.TempDir()
+	s := testSchedule()
+	peers := []Compared{{Name: "blas", Ratio: 2, Pairs: 1, Ratios: []float64{2}}}
+	keep := func(key string) Final {
+		t.Helper()
+		must(t, KeepPeers(dir, "best.json", key, peers))
+		f, err := ReadFinal(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if f := keep(s.Key); f.Key != "" {
+		t.Errorf("without a schedule there is %+v", f)
+	}
+	must(t, s.Write(filepath.Join(dir, "best.json")))
+	must(t, (&Final{Confirmed: []Compared{{Key: s.Key, Ratio: 3}}}).Keep(dir, s))
+	if f := keep("other"); f.Peers != nil {
+		t.Errorf("another point has %+v", f)
+	}
+	if f := keep(s.Key); !f.Of(s) || !reflect.DeepEqual(f.Peers, peers) || len(f.Confirmed) != 1 {
+		t.Errorf("there is %+v", f)
+	}
+	s.Created = s.Created.Add(time.Second)
+	must(t, s.Write(filepath.Join(dir, "best.json")))
+	if f := keep(s.Key); !f.Of(s) || len(f.Peers) != 1 || f.Confirmed != nil {
+		t.Errorf("of the schedule before there is %+v", f)
+	}
 }
 
 // TestFinalHostile: a file with impossible values is refused by the name of the field.

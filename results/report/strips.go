@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
+	"strings"
 
 	"tune/internal/plain"
 	"tune/results"
@@ -77,24 +80,36 @@ func (r *Run) strip(name, of string, list []results.Compared) template.HTML {
 	d.line("axis", from, floor, width-right, floor)
 	d.label("name", "middle", (x.from+x.to)/2, floor+32, of)
 	d.line("baseline", x.at(1), top, x.at(1), floor)
+	labels := labelsOf(rows)
 	for i, c := range rows {
-		d.stripRow(x, top+lane*float64(i), lane, c, c.Key == r.Schedule.Key)
+		d.stripRow(x, top+lane*float64(i), lane, c, labels[i], c.Key == r.Schedule.Key)
 	}
 	return d.html()
 }
 
-// stripRow draws one comparison at a height.
-func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, exported bool) {
-	who, class := c.Name, "interval"
-	if who == "" {
-		who = c.Key
+// labelsOf are short names for comparisons: of points, the values in which they differ.
+func labelsOf(rows []results.Compared) (labels []string) {
+	count := map[string]int{}
+	for _, c := range rows {
+		for _, value := range strings.Fields(c.Key) {
+			count[value]++
+		}
 	}
-	label := "tick"
+	for _, c := range rows {
+		values := slices.DeleteFunc(strings.Fields(c.Key), func(value string) bool { return count[value] == len(rows) })
+		labels = append(labels, cmp.Or(c.Name, strings.Join(values, " "), c.Key))
+	}
+	return labels
+}
+
+// stripRow draws one comparison at a height.
+func (d *drawing) stripRow(x axis, y, lane float64, c results.Compared, name string, exported bool) {
+	who, class, label := cmp.Or(c.Name, c.Key), "interval", "tick"
 	if exported {
 		class, label = class+" win", "tick win"
 	}
 	middle := y + lane/2
-	d.label(label, "end", x.from-6, middle+4, clip(who))
+	d.label(label, "end", x.from-6, middle+4, clip(name))
 	if c.Failed != "" {
 		d.label("tick", "start", x.from+6, middle+4, plain.Clip("failed: "+plain.Line(c.Failed), 60))
 		return
