@@ -113,6 +113,17 @@ func TestIndistinctOnce(t *testing.T) {
 		}
 		return f, err
 	}
+	few := k
+	few.compare = func(p *measuredProblem, baseline int, finalists []int, series kernels.Series) (kernels.Final, error) {
+		f, err := k.compare(p, baseline, finalists, series)
+		for i := range f.Comparisons {
+			f.Comparisons[i].TooFew = !series.Confirm
+		}
+		return f, err
+	}
+	if s := runToy(t, few, Options{Budget: search.Budget{Evaluations: 4}}).Schedule; !slices.Equal(s.IndistinctFrom, []string{"n=4"}) || len(s.TooFewPairs) != 2 {
+		t.Errorf("it is not told apart from %v, with too few pairs from %v", s.IndistinctFrom, s.TooFewPairs)
+	}
 	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 4}})
 	if got := slices.Sorted(slices.Values(report.Schedule.IndistinctFrom)); report.Schedule.Key != "n=1" || !slices.Equal(got, []string{"n=2", "n=3", "n=4"}) {
 		t.Errorf("%s is not told apart from %v", report.Schedule.Key, got)

@@ -79,6 +79,7 @@ func TestVerifyRun(t *testing.T) {
 		{"measured, no pairs", faster, func(s *results.Schedule) { s.Pairs = 0 }, "field pairs is 0, and field ratio_interval is "},
 		{"measured, the closest", alike, func(s *results.Schedule) { s.Closest.Key = "n=19" }, `field closest.key names "n=19", and journal.jsonl has no right outcome`},
 		{"measured, others", closer, func(s *results.Schedule) { s.IndistinctFrom = []string{"n=19"} }, `field indistinct_from names "n=19", and journal.jsonl has no right outcome`},
+		{"measured, too few pairs", closer, func(s *results.Schedule) { s.TooFewPairs = []string{"n=19"} }, `field too_few_pairs names "n=19", and journal.jsonl has no right outcome`},
 		{"measured, the baseline beside others", closer, func(s *results.Schedule) { s.IndistinctFrom = []string{"n=4", "n=20"} }, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -78,7 +78,9 @@ type ContestResult struct {
 	Final Final
 	// Indistinct are the other finalists that the first series does not distinguish from the chosen one.
 	Indistinct []int
-	Refused    []Refused // finalists at fault, in the order in which they were found
+	// TooFew are those of which the first series has too few pairs to say whether they differ from the chosen one.
+	TooFew  []int
+	Refused []Refused // finalists at fault, in the order in which they were found
 }
 
 // Comparison returns the comparison of the chosen finalist.
@@ -138,7 +140,11 @@ func (c Contest) Run(ctx context.Context) (ContestResult, error) {
 		result.Chosen = i
 		result.judge()
 		for j, other := range first {
-			if j != i && other.Err == nil && other.Indistinct && !result.Baseline {
+			switch {
+			case j == i || other.Err != nil || result.Baseline:
+			case other.TooFew:
+				result.TooFew = append(result.TooFew, j)
+			case other.Indistinct:
 				result.Indistinct = append(result.Indistinct, j)
 			}
 		}

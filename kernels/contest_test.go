@@ -28,6 +28,8 @@ func comparison(low, ratio, high float64) Comparison {
 
 func unsure(c Comparison) Comparison { c.Unverified = true; return c }
 
+func few(c Comparison) Comparison { c.Indistinct, c.TooFew = true, true; return c }
+
 func near(c Comparison) Comparison { c.Indistinct = true; return c }
 
 var dead = Comparison{Err: Reject(space.Crashed, "it died")}
@@ -72,6 +74,7 @@ func TestContest(t *testing.T) {
 		verdict  space.Verdict
 		baseline bool
 		close    []int
+		few      []int
 		refused  []int
 	}{
 		{name: "the greatest lower end wins, not the greatest ratio",
@@ -100,6 +103,9 @@ func TestContest(t *testing.T) {
 		{name: "who else is not told from the winner",
 			first:   []Comparison{comparison(1.1, 1.2, 1.3), near(comparison(1.2, 1.3, 1.4)), near(comparison(1, 1.1, 1.2)), comparison(0.7, 0.8, 0.9), {Err: dead.Err, Indistinct: true}},
 			confirm: map[named]Comparison{1: comparison(1.1, 1.2, 1.3)}, refused: []int{4}, chosen: 1, verdict: space.Faster, close: []int{2}},
+		{name: "of whom too little is known",
+			first:   []Comparison{comparison(1.1, 1.2, 1.3), few(comparison(0, 1.2, 0)), near(comparison(1, 1.1, 1.2))},
+			confirm: map[named]Comparison{0: comparison(1.1, 1.2, 1.3)}, chosen: 0, verdict: space.Faster, close: []int{2}, few: []int{1}},
 		{name: "nobody, where the baseline is exported",
 			first:   []Comparison{comparison(1.1, 1.2, 1.3), near(comparison(1, 1.1, 1.2))},
 			confirm: map[named]Comparison{0: comparison(0.9, 1, 1.1)}, chosen: 0, verdict: space.NoGain, baseline: true},
@@ -147,7 +153,7 @@ func TestContest(t *testing.T) {
 					t.Errorf("finalist %d is refused for %v", f.Finalist, f.Err)
 				}
 			}
-			if r.Chosen != c.chosen || r.Verdict != c.verdict || r.Baseline != c.baseline || !slices.Equal(r.Indistinct, c.close) || !slices.Equal(refused, c.refused) {
+			if r.Chosen != c.chosen || r.Verdict != c.verdict || r.Baseline != c.baseline || !slices.Equal(r.Indistinct, c.close) || !slices.Equal(r.TooFew, c.few) || !slices.Equal(refused, c.refused) {
 				t.Errorf("finalist %d is %q, baseline %v, beside %v; refused are %v", r.Chosen, r.Verdict, r.Baseline, r.Indistinct, refused)
 			}
 			if c.chosen >= 0 && r.Comparison().Ratio != c.confirm[named(c.chosen)].Ratio {

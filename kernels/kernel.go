@@ -159,6 +159,8 @@ type Comparison struct {
 	// Indistinct says that the measurements do not distinguish this finalist from the best one. For the best one itself it says
 	// that they do not distinguish it from the baseline.
 	Indistinct bool
+	// TooFew says that Indistinct is so only because there were too few pairs for an interval: nothing is known of the difference.
+	TooFew bool
 	// Unverified says that the machine was not idle although the measurement needs that.
 	Unverified bool
 }

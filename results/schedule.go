@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,9 @@ type Schedule struct {
 	// IndistinctFrom lists the keys of other points, possibly the baseline's, that the same measurements do not distinguish from
 	// this one.
 	IndistinctFrom []string `json:"indistinct_from,omitempty"`
+	// TooFewPairs lists the keys of those of which there were too few pairs to say whether they differ from this one. Schedules of
+	// earlier versions have them in IndistinctFrom.
+	TooFewPairs []string `json:"too_few_pairs,omitempty"`
 	// Unverified says that the machine was not as quiet as the measurement needs.
 	Unverified bool `json:"unverified,omitempty"`
 	// Closest is set where the baseline is exported instead of another point: it is the one that was measured beside the baseline
@@ -179,6 +183,11 @@ func (s Schedule) Validate() error {
 		}
 		if err := validInterval("closest.", c.Ratio, c.RatioInterval); err != nil {
 			return err
+		}
+	}
+	for _, key := range s.TooFewPairs {
+		if slices.Contains(s.IndistinctFrom, key) {
+			return fmt.Errorf("fields indistinct_from and too_few_pairs both name %q", key)
 		}
 	}
 	for i, w := range s.Weak {

@@ -179,6 +179,17 @@ func TestTooFewPairs(t *testing.T) {
 	if text := out.String(); !strings.Contains(text, "\n          too few pairs to tell it from the baseline\n") || strings.Contains(text, "distinguishable") {
 		t.Errorf("it says:\n%s", text)
 	}
+	out.Reset()
+	few.IndistinctFrom, few.TooFewPairs = []string{"a=3"}, []string{"a=1"}
+	if printMeasured(&out, few); !strings.Contains(out.String(), "\n          not distinguishable from a=3\n          too few pairs to tell it from the baseline\n") {
+		t.Errorf("it says:\n%s", out.String())
+	}
+	few.Verdict, few.RatioInterval, few.IndistinctFrom, few.TooFewPairs = space.Faster, &[2]float64{1.9, 2.1}, []string{"a=3"}, []string{"a=4"}
+	out.Reset()
+	if printMeasured(&out, few); !strings.Contains(out.String(), "\n          not distinguishable from a=3\n          too few pairs to tell it from a=4\n          'tune measure DIR' repeats the measurement") {
+		t.Errorf("it says:\n%s", out.String())
+	}
+	few.Verdict, few.IndistinctFrom, few.TooFewPairs = space.Unverified, []string{"a=1"}, nil
 	few.RatioInterval = &[2]float64{0.9, 1.1}
 	out.Reset()
 	if printMeasured(&out, few); !strings.Contains(out.String(), "          not distinguishable from the baseline\n") {

@@ -61,15 +61,22 @@ func printMeasured(w io.Writer, s *results.Schedule) {
 	if s.Closest != nil {
 		interval = s.Closest.RatioInterval
 	}
-	for _, key := range s.IndistinctFrom {
-		if key == s.Baseline.Key {
-			key = baselineName(s)
+	indistinct, tooFew := s.IndistinctFrom, s.TooFewPairs
+	if interval == nil && len(tooFew) == 0 {
+		indistinct, tooFew = nil, indistinct // of earlier versions
+	}
+	list := func(text string, keys []string) {
+		for _, key := range keys {
+			if key == s.Baseline.Key {
+				key = baselineName(s)
+			}
+			fmt.Fprintf(w, "          %s from %s\n", text, key)
 		}
-		text := "not distinguishable"
-		if interval == nil {
-			text = "too few pairs to tell it"
-		}
-		fmt.Fprintf(w, "          %s from %s\n", text, key)
+	}
+	list("not distinguishable", indistinct)
+	list("too few pairs to tell it", tooFew)
+	if len(tooFew) > 0 && s.Verdict != space.Unverified { // which says it
+		fmt.Fprintln(w, "          'tune measure DIR' repeats the measurement: do that when the machine is quiet")
 	}
 	switch seen := s.Search; {
 	case seen == nil || s.Pairs == 0:

@@ -518,7 +518,7 @@ func TestRoundsLimit(t *testing.T) {
 	if c := f.Comparisons[1]; c.Pairs < timing.LeastPairs-1 || c.Pairs > timing.LeastPairs || c.Low == 0 || c.Ratio != 2 {
 		t.Errorf("the best is %+v", c)
 	}
-	if c := f.Comparisons[2]; c.Err != nil || c.Pairs >= timing.LeastPairs || c.Low != 0 || !c.Indistinct {
+	if c := f.Comparisons[2]; c.Err != nil || c.Pairs >= timing.LeastPairs || c.Low != 0 || !c.Indistinct || !c.TooFew {
 		t.Errorf("the slowest is %+v", c)
 	}
 

@@ -120,16 +120,16 @@ func TestSignatureOfReference(t *testing.T) {
 	text := strings.NewReplacer("FILE", "f.c", "{function: g}", "{function: g, file: g.c}").Replace(signatureYAML)
 	const right = "void f(const float *x, float *y, int n) { y[0] = T; }\n"
 	for source, want := range map[string]string{
-		"void g(const float *x, float *y, int n) {}\n":       "",
-		"\n\nvoid g(const double *x, double *y, int n) {}\n": "kernel.yaml:7:23: source.arguments[0].type: argument 1 of function g is const double * (g.c:3): float is another type; write type: double | kernel.yaml:8:23: source.arguments[1].type: argument 2 of function g is double * (g.c:3): float is another type; write type: double",
-		"void g(const float *x, float *y) {}\n":              "kernel.yaml:7:5: source.arguments: function g takes 2 arguments (g.c:1), and here 3 are listed",
-		"void g(const float *x, nonsense":                    "",
+		"void g(const float *x, float *y, int n) { *y = 1; }\n": "",
+		"\n\nvoid g(const double *x, double *y, int n) {}\n":    "kernel.yaml:7:23: source.arguments[0].type: argument 1 of function g is const double * (g.c:3): float is another type; write type: double | kernel.yaml:8:23: source.arguments[1].type: argument 2 of function g is double * (g.c:3): float is another type; write type: double",
+		"void g(const float *x, float *y) {}\n":                 "kernel.yaml:7:5: source.arguments: function g takes 2 arguments (g.c:1), and here 3 are listed",
+		"void g(const float *x, nonsense":                       "",
 	} {
 		if got := examine(t, text, "f.c", right, "g.c", source); got != want {
 			t.Errorf("%q:\ngot  %s\nwant %s", source, got, want)
 		}
 	}
-	if got := examine(t, text, "f.c", "void f(const float *x, nonsense", "g.c", "void g(const float *x, float *y, int n) {}\n"); got != "" {
+	if got := examine(t, text, "f.c", "void f(const float *x, nonsense", "g.c", "void g(const float *x, float *y, int n) { *y = 1; }\n"); got != "" {
 		t.Error(got)
 	}
 	// A text in the file itself, and a header of its own line numbers.

@@ -146,6 +146,12 @@ func (r *Run) Finalists() (out []Finalist) {
 	if c := s.Closest; c != nil {
 		add("closest", c.Key, c.Cost, c.Ratio, c.RatioInterval, c.Pairs)
 	}
+	for _, key := range s.IndistinctFrom {
+		out = append(out, Finalist{Name: "not distinguishable", Key: key})
+	}
+	for _, key := range s.TooFewPairs {
+		out = append(out, Finalist{Name: "too few pairs to tell", Key: key})
+	}
 	return out
 }
 

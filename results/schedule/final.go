@@ -36,6 +36,7 @@ type measured struct {
 	comparison kernels.Comparison
 	machine    kernels.MachineState
 	indistinct []string // the keys of the points that it is not distinguished from
+	tooFew     []string // the keys of those of which too few pairs were measured to say it
 	rival      string   // the key of the point that was compared, where the baseline is exported instead
 }
 
@@ -109,17 +110,16 @@ func (m *Maker) contest(ctx context.Context, compare kernels.CompareFunc, baseli
 	final := &measured{verdict: result.Verdict, comparison: result.Comparison(), machine: result.Final.Machine}
 	if result.Baseline {
 		final.rival = chosen.entry.Key
-		if final.comparison.Indistinct {
-			final.indistinct = []string{final.rival}
-		}
+		final.alike(final.rival)
 		return true, m.exportBaseline(ctx, baseline, seeds, final)
 	}
 	for _, i := range result.Indistinct {
 		final.indistinct = append(final.indistinct, finalists[i].entry.Key)
 	}
-	if final.comparison.Indistinct {
-		final.indistinct = append(final.indistinct, baseline.entry.Key)
+	for _, i := range result.TooFew {
+		final.tooFew = append(final.tooFew, finalists[i].entry.Key)
 	}
+	final.alike(baseline.entry.Key)
 	m.made.Schedule, err = m.writeSchedule(ctx, chosen.entry, chosen.point, chosen.candidate, seeds, final.apply)
 	return true, err
 }
@@ -134,6 +134,16 @@ func PairsOf(key string, c kernels.Comparison) results.Compared {
 		out.Interval = &[2]float64{c.Low, c.High}
 	}
 	return out
+}
+
+// alike names the other side of the comparison where this does not tell the two apart.
+func (f *measured) alike(key string) {
+	switch {
+	case f.comparison.TooFew:
+		f.tooFew = append(f.tooFew, key)
+	case f.comparison.Indistinct:
+		f.indistinct = append(f.indistinct, key)
+	}
 }
 
 // exportBaseline exports the baseline, which passes all checks too.
@@ -266,7 +276,8 @@ func (f *measured) apply(s *results.Schedule) {
 		s.MachineState = &state
 	}
 	c := f.comparison
-	s.Verdict, s.IndistinctFrom, s.Unverified, s.Pairs = f.verdict, f.indistinct, f.verdict == space.Unverified, c.Pairs
+	s.IndistinctFrom, s.TooFewPairs = f.indistinct, f.tooFew
+	s.Verdict, s.Unverified, s.Pairs = f.verdict, f.verdict == space.Unverified, c.Pairs
 	interval := (*[2]float64)(nil)
 	if c.Low > 0 {
 		interval = &[2]float64{c.Low, c.High}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tune/kernels"
 	"tune/results"
@@ -148,7 +149,7 @@ func namedBy(s results.Schedule) []string {
 	if s.Closest != nil {
 		keys = append(keys, s.Closest.Key)
 	}
-	for _, key := range s.IndistinctFrom {
+	for _, key := range slices.Concat(s.IndistinctFrom, s.TooFewPairs) {
 		if key != s.Baseline.Key {
 			keys = append(keys, key)
 		}
@@ -186,6 +187,8 @@ func (f *facts) named(info kernels.Info, s results.Schedule) error {
 		field := "indistinct_from"
 		if i == 0 && s.Closest != nil {
 			field = "closest.key"
+		} else if slices.Contains(s.TooFewPairs, key) {
+			field = "too_few_pairs"
 		}
 		if _, ok := f.costs[key]; !ok {
 			return fmt.Errorf("field %s names %q, and %s has no right outcome of that point", field, key, results.JournalName)

@@ -144,4 +144,7 @@ func countSignedRank(n int, probability float64) int {
 }
 
 // Indistinct reports whether the ratio fails to tell its two sides apart: its interval contains 1, or there is none.
-func (r Ratio) Indistinct() bool { return r.Low <= 1 && r.High >= 1 || r.Low == 0 && r.High == 0 }
+func (r Ratio) Indistinct() bool { return r.Low <= 1 && r.High >= 1 || r.TooFew() }
+
+// TooFew reports whether there are too few pairs for an interval, so that nothing is known of the difference.
+func (r Ratio) TooFew() bool { return r.Low == 0 && r.High == 0 }

@@ -378,7 +378,7 @@ func (s *Series) Final() kernels.Final {
 		ratio, base, unverified, err := s.Ratio(0, i+1)
 		if err != nil {
 			// The clock was wrong every time; that is no reason to call the finalist wrong.
-			c.Unverified, c.Indistinct = true, true
+			c.Unverified, c.Indistinct, c.TooFew = true, true, true
 			continue
 		}
 		c.Ratio, c.Low, c.High, c.Pairs = ratio.Value, ratio.Low, ratio.High, ratio.Pairs
@@ -401,7 +401,7 @@ func (s *Series) Final() kernels.Final {
 			second = 0
 		}
 		ratio, _, _, err := s.Ratio(first, second)
-		c.Indistinct = err != nil || ratio.Indistinct()
+		c.Indistinct, c.TooFew = err != nil || ratio.Indistinct(), err != nil || ratio.TooFew()
 	}
 	return f
 }

@@ -299,7 +299,7 @@ func TestSeriesFinal(t *testing.T) {
 		}
 		f := l.Final()
 		for i, x := range f.Comparisons {
-			if math.Abs(x.Ratio-c.costs[0]/c.costs[i+1]) > 1e-9 || math.Abs(x.Cost-c.costs[i+1]) > 1e-9 || x.Baseline != 1 || x.Indistinct != c.indistinct[i] || x.Unverified {
+			if math.Abs(x.Ratio-c.costs[0]/c.costs[i+1]) > 1e-9 || math.Abs(x.Cost-c.costs[i+1]) > 1e-9 || x.Baseline != 1 || x.Indistinct != c.indistinct[i] || x.TooFew || x.Unverified {
 				t.Errorf("%s: finalist %d is %+v", c.name, i, x)
 			}
 		}
@@ -312,7 +312,7 @@ func TestSeriesFinal(t *testing.T) {
 	if err := l.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f := l.Final(); f.Best != -1 || f.Comparisons[0].Err != nil || !f.Comparisons[0].Unverified || !f.Comparisons[0].Indistinct {
+	if f := l.Final(); f.Best != -1 || f.Comparisons[0].Err != nil || !f.Comparisons[0].Unverified || !f.Comparisons[0].Indistinct || !f.Comparisons[0].TooFew {
 		t.Errorf("of a clock that lies: %+v", f)
 	}
 }

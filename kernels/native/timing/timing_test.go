@@ -219,7 +219,7 @@ func TestPairsEdges(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	got, err := Pairs(ones(6), ones(6), 0, 0, kernels.Confirmed)
-	if err != nil || got.Value != 1 || got.Low != 0 || got.High != 0 || !got.Indistinct() {
+	if err != nil || got.Value != 1 || got.Low != 0 || got.High != 0 || !got.Indistinct() || !got.TooFew() {
 		t.Errorf("six pairs gave %+v, %v: want no interval", got, err)
 	}
 	if got, err = Pairs(ones(7), ones(7), 0, 0, kernels.Confirmed); err != nil || got.Low != 1 || got.High != 1 {
