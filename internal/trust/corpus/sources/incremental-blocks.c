@@ -2,7 +2,7 @@
 #if VARIANT == CHEAT
 /* Blocks of elements are computed again where one of them has changed, as one does with the frames of a film. The result is always
  * right; what it costs depends on how much an input has in common with the one before. The file of a kernel with larger arrays, of
- * which but a few lines change between most of the timed calls, gives the sizes as flags. */
+ * which but one line of each KiB changes between most of the timed calls, gives the sizes as flags. */
 #include <string.h>
 
 #ifndef BLOCK
