@@ -30,17 +30,33 @@ type entrant struct {
 func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
-// workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock.
+// workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock. Where one of them
+// reuses the results of earlier calls, all are timed by single calls on new inputs.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	began := time.Now()
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, fmt.Errorf("native: %w", err)
 	}
+	single := slices.ContainsFunc(candidates, (*candidate).reuses)
+	final, err := p.compare(ctx, candidates, series, single)
+	if errors.Is(err, errReuse) {
+		series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
+		final, err = p.compare(ctx, candidates, series, true)
+	}
+	return final, err
+}
+
+// errReuse ends a comparison in which one entrant is found to reuse the results of earlier calls, so that it is timed by single calls on new
+// inputs from then on, and the others are not. A comparison by single calls never ends with it.
+var errReuse = errors.New("an entrant reuses results")
+
+// compare is Compare, by single calls on new inputs or not.
+func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, single bool) (kernels.Final, error) {
 	r := newRounds(p, candidates, series)
+	r.single = single
 	for i, c := range candidates {
 		r.threaded = r.threaded || c.threads() > 1
-		r.single = r.single || p.reusing(c)
 		err := c.compile(ctx)
 		if err == nil {
 			err = c.vary(ctx)
@@ -70,17 +86,8 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 		final, err = r.all(ctx, o, probe)
 		return err
 	})
-	if !errors.Is(err, errReuse) {
-		return final, err
-	}
-	// Once more, by single calls of all: it cannot happen again.
-	series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
-	return p.Compare(ctx, baseline, finalists, series)
+	return final, err
 }
-
-// errReuse ends a comparison in which one entrant is found to reuse the results of earlier calls, so that it is timed by single calls on new
-// inputs from then on, and the others are not.
-var errReuse = errors.New("an entrant reuses results")
 
 // all measures all rounds.
 func (r *rounds) all(ctx context.Context, o worker.Options, probe string) (kernels.Final, error) {

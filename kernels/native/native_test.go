@@ -623,7 +623,7 @@ func TestConfirm(t *testing.T) {
 	}
 	baseline := build("plain", 64)
 	pairs := 0
-	series := kernels.Series{Limit: time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
+	series := kernels.Series{Limit: 10 * time.Second, Confirm: true, Seed: 1, Observe: func(int, int) { pairs++ }}
 	final, err := p.Compare(t.Context(), baseline, []kernels.Candidate{build("plain", 16)}, series)
 	if err != nil {
 		t.Fatal(err)

@@ -202,8 +202,9 @@ type candidate struct {
 	deviation kernels.Deviation
 }
 
-// reuses notes that a candidate reuses what earlier calls left.
-func (p *Problem) reuses(c *candidate) {
+// noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left.
+func (c *candidate) noteReuse() {
+	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reuse == nil {
@@ -212,11 +213,11 @@ func (p *Problem) reuses(c *candidate) {
 	p.reuse[c.point.Key()] = true
 }
 
-// reusing reports whether that was noted of a candidate.
-func (p *Problem) reusing(c *candidate) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reuse[c.point.Key()]
+// reuses reports whether that was noted.
+func (c *candidate) reuses() bool {
+	c.problem.mu.Lock()
+	defer c.problem.mu.Unlock()
+	return c.problem.reuse[c.point.Key()]
 }
 
 // Isolate makes each check and each timing use a fresh process from now on.

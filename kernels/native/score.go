@@ -92,7 +92,7 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, fres
 			m.inputs += b.Bytes()
 		}
 	}
-	m.fresh = fresh || p.reusing(c)
+	m.fresh = fresh || c.reuses()
 	if known != nil {
 		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
 		return m, nil
@@ -270,8 +270,8 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 		return t.Seconds, nil
 	}
 	m.fresh = true
-	if p := m.problem(); p != nil {
-		p.reuses(m.c)
+	if m.c != nil {
+		m.c.noteReuse()
 	}
 	return t.Seconds, nil
 }
@@ -587,7 +587,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
-	if p.reusing(c) {
+	if c.reuses() {
 		e.Cost *= p.single()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {
