@@ -94,3 +94,6 @@ func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meter
 	meters[1].calls = meters[0].calls
 	return meters, nil
 }
+
+// NoteReuse notes that a candidate reuses results.
+func NoteReuse(c kernels.Candidate) { c.(*candidate).noteReuse() }

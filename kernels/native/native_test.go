@@ -610,6 +610,32 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareReused: a finalist of another problem, found to reuse results there, is compared by single calls. Two libraries are compared
+// like that.
+func TestCompareReused(t *testing.T) {
+	spec := newPoly(t, 2000)
+	host := testHost(t)
+	p, other := problem(t, spec, host), problem(t, spec, host)
+	baseline, err := p.Build(t.Context(), spec.point(t, "plain", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reused, err := other.Build(t.Context(), spec.point(t, "plain", 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	native.NoteReuse(reused)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	final, err := p.Compare(ctx, baseline, []kernels.Candidate{reused}, kernels.Series{Limit: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := final.Comparisons[0]; c.Err != nil || c.Pairs == 0 || c.Ratio < 1.5 {
+		t.Errorf("a quarter of the work is %+v", c)
+	}
+}
+
 // TestConfirm: a series that confirms sees a gain, and refuses what is wrong in any of its processes.
 func TestConfirm(t *testing.T) {
 	spec := newPoly(t, 2000)
