@@ -270,7 +270,7 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 		return t.Seconds, nil
 	}
 	m.fresh = true
-	if m.c != nil {
+	if m.problem() != nil {
 		m.c.noteReuse()
 	}
 	return t.Seconds, nil
