@@ -149,7 +149,7 @@ func (a *app) optimize(c *cobra.Command, o optimizing, args, command []string) e
 	return asked.carry(c.Context(), indexed, func(ctx context.Context, evaluator search.Evaluator, d *display) (*tune.Report, error) {
 		report, err := tune.Run(ctx, tune.Options{
 			Kernel: k, Strategy: set.strategy, Evaluator: evaluator, Seed: set.seed, Budget: budget, Jobs: o.parallel, Dir: set.dir,
-			Began: a.began, Observe: d.observe, Baseline: asked.display.baseline, Start: asked.start,
+			Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
 		})
 		if err != nil && made && !asked.started {
 			_ = os.Remove(set.dir) // where nothing was written to it
@@ -226,7 +226,7 @@ func (a *app) resumeAsked(c *cobra.Command, set settings, indexed string, found 
 	asked := a.asking(found.Asked(), dir, cmp.Or(set.jobs, run.Settings.Jobs), command, o)
 	return asked.carry(c.Context(), indexed, func(ctx context.Context, evaluator search.Evaluator, d *display) (*tune.Report, error) {
 		return tune.Resume(ctx, found.Table, dir, tune.Changes{
-			Strategy: set.strategy, Evaluator: evaluator, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe, Baseline: asked.display.baseline, Start: asked.start,
+			Strategy: set.strategy, Evaluator: evaluator, Budget: budget, Jobs: set.jobs, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: asked.start,
 		})
 	})
 }

@@ -217,8 +217,8 @@ func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Sett
 // Replay feeds a run to the strategy, and returns how many trials agree.
 func (s *Session) Replay(run *results.Run) (int, error) { return search.Replay(s.strategy, run) }
 
-// reserve is how much of a wall budget is kept for the export, where to make its program takes the given time.
-func reserve(wall, rebuild time.Duration) time.Duration {
+// forExport is how much of a wall budget is kept for the export, where to make its program takes the given time.
+func forExport(wall, rebuild time.Duration) time.Duration {
 	if wall <= 0 {
 		return 0
 	}
@@ -348,14 +348,14 @@ func (s *Session) start(o Work, baseline results.Baseline) Start {
 // evaluated beside others.
 func (s *Session) reserve(wall time.Duration, baseline kernels.Baseline, best space.Outcome, beside int) time.Duration {
 	if s.kernel.Compare() != nil {
-		return max(reserve(wall, 0), schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
+		return max(forExport(wall, 0), schedule.Reserve(wall, baseline.Outcome.Cost, space.Duration(baseline.Outcome.Seconds)))
 	}
 	if s.kernel.Info.Asked { // its client has answered already
-		return reserve(wall, 0)
+		return forExport(wall, 0)
 	}
 	// It is built again, and alone now. Where more are built at once than there are cores, each takes longer.
 	crowd := max(1, float64(beside)/float64(runtime.GOMAXPROCS(0)))
-	return reserve(wall, space.Duration(best.Seconds/crowd))
+	return forExport(wall, space.Duration(best.Seconds/crowd))
 }
 
 // export makes the schedule after the search, and fills the report with the result.

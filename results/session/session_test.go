@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestReserve(t *testing.T) {
+func TestForExport(t *testing.T) {
 	for _, c := range []struct{ wall, rebuild, want time.Duration }{
 		{0, time.Second, 0},
 		{-1, 0, 0},
@@ -16,7 +16,7 @@ func TestReserve(t *testing.T) {
 		{30 * time.Second, 2 * time.Second, 2300 * time.Millisecond},
 		{time.Hour, 0, 600 * time.Millisecond},
 	} {
-		if got := reserve(c.wall, c.rebuild); got != c.want {
+		if got := forExport(c.wall, c.rebuild); got != c.want {
 			t.Errorf("of %v, with a program that takes %v to make, %v is kept, want %v", c.wall, c.rebuild, got, c.want)
 		}
 	}

@@ -101,9 +101,9 @@ type TimeRequest struct {
 	// Places is the number of places in memory that samples use in turn, each with all copies; a call before each sample brings
 	// the first copy into the caches. 0 means 1.
 	Places int
-	// Window is roughly how many calls are timed as one stretch, where a request has at most MostStretches of them. Before each stretch, inputs take other values of the pool and
-	// outputs are damaged. 0 means 1. Stretches of calls on InOut buffers have at most Copies calls, because each call needs its
-	// input.
+	// Window is roughly how many calls are timed as one stretch, where a request has at most MostStretches of them. Before each
+	// stretch, inputs take other values of the pool and outputs are damaged. 0 means 1. Stretches of calls on InOut buffers have at
+	// most Copies calls, because each call needs its input.
 	Window int
 	// Sparse changes a line of each KiB of the inputs before a stretch, and not all of them. It is for buffers larger than the caches:
 	// copying them would take longer than the calls, and fill the caches with what was copied.

@@ -503,7 +503,7 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 	r := reply{Seconds: make([]float64, p.samples), Bytes: p.bytes, Stretches: len(out), Spent: float64(run.end-run.begin) / 1e9, Evidence: p.evidence}
 	calls := make([]int, p.samples)
 	var long, short []lasting
-	var whole, anew group
+	var whole, anew []float64 // seconds a call
 	most := 1
 	for _, of := range p.of {
 		if of.sample >= 0 {
@@ -518,9 +518,9 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		case of.sample < 0:
 			switch {
 			case of.anew:
-				anew.add(each)
+				anew = append(anew, each)
 			case i > 0 && of.variant >= 0:
-				whole.add(each)
+				whole = append(whole, each)
 			}
 			continue
 		case of.calls <= (most+7)/8 && most > 1:
@@ -537,8 +537,8 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 	if len(long) >= 3 && len(short) >= 3 {
 		r.First, r.Each = firstAndEach(short, long)
 	}
-	if r.Whole = whole.median(); len(anew.each) > 0 {
-		r.Whole = anew.median() // a candidate may know the variants
+	if r.Whole = median(whole); len(anew) > 0 {
+		r.Whole = median(anew) // a candidate may know the variants
 	}
 	return r
 }
@@ -559,8 +559,7 @@ func firstAndEach(short, long []lasting) (first, each float64) {
 		for _, s := range all {
 			times = append(times, seconds(s))
 		}
-		slices.Sort(times)
-		return max(times[len(times)/2], 0)
+		return median(times)
 	}
 	for range rounds {
 		first = of(short, func(s lasting) float64 { return s.seconds - float64(s.calls-1)*each })
@@ -569,20 +568,13 @@ func firstAndEach(short, long []lasting) (first, each float64) {
 	return first, each
 }
 
-// group collects the times of stretches of one kind.
-type group struct {
-	each []float64 // seconds a call
-}
-
-func (g *group) add(each float64) { g.each = append(g.each, each) }
-
-// median returns the median time, 0 where there is none.
-func (g *group) median() float64 {
-	if len(g.each) == 0 {
+// median sorts times and returns their median, the upper one of two; 0 where there is none, or where it is below that.
+func median(times []float64) float64 {
+	if len(times) == 0 {
 		return 0
 	}
-	slices.Sort(g.each)
-	return max(g.each[len(g.each)/2], 0)
+	slices.Sort(times)
+	return max(times[len(times)/2], 0)
 }
 
 // leastSeconds stands for a call that is too short to be distinguished from reading the clock.
