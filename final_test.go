@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -583,7 +584,7 @@ func TestFinalVerdict(t *testing.T) {
 			if closest := s.Closest; (closest != nil) != (test.closest != "") || closest != nil && closest.Key != test.closest {
 				t.Errorf("the closest is %+v", closest)
 			}
-			if s.Unverified != (test.verdict == space.Unverified) || math.Abs(s.Cost*s.Ratio/s.Baseline.Cost-1) > 1e-12 || report.Baseline != s.Baseline {
+			if s.Unverified != (test.verdict == space.Unverified) || math.Abs(s.Cost*s.Ratio/s.Baseline.Cost-1) > 1e-12 || !reflect.DeepEqual(report.Baseline, s.Baseline) {
 				t.Errorf("the numbers do not agree: %+v, beside %+v", s, report.Baseline)
 			}
 			if s.Search == nil || s.Search.Baseline != 60 || s.Key == "n=2" && s.Search.Cost != 51 {

@@ -52,8 +52,9 @@ type Options struct {
 	Budget  search.Budget
 	// Objectives are what the run looks for, as space.ParseGoals reads it: time,error. "" means the least cost.
 	Objectives string
-	Jobs       int    // candidates evaluated at once; 0 means 1
-	Dir        string // the run directory, which must not exist or be empty
+	Metrics    []string // names of space.Measured, measured of each candidate where this machine can: see Start.Unmeasured
+	Jobs       int      // candidates evaluated at once; 0 means 1
+	Dir        string   // the run directory, which must not exist or be empty
 	// From are earlier measurements for the strategy to start from. What the strategy sees of them is kept in the run directory.
 	From []*Earlier
 	// FromAny accepts measurements of other kernels in From. Without it they are an *OtherKernelError.
@@ -158,7 +159,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	settings := session.NewSettings(Version(), info, o.Shape, entry, o.Seed, o.Budget)
-	settings.Jobs, settings.Created, settings.Machine, settings.Objectives = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives
+	settings.Jobs, settings.Created, settings.Machine, settings.Objectives, settings.Metrics = o.Jobs, o.Began, o.Machine.OrThis(), o.Objectives, o.Metrics
 	opened, err := kernels.Open(o.Kernel, o.Shape)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ type Evaluator struct {
 	CheckSeed uint64
 	// Alone gives every candidate processes of its own, where it is an Isolator.
 	Alone bool
-	// Sizes adds the metric space.MetricCodeBytes of candidates that are Sizers.
-	Sizes bool
+	// Metrics names metrics that are added to those of candidates that are Measurers; see space.Measured.
+	Metrics []string
 	// Now is the clock behind Outcome.Seconds; nil means time.Now.
 	Now func() time.Time
 }
@@ -81,32 +81,31 @@ func (e *Evaluator) evaluate(ctx context.Context, traits Traits, trial space.Tri
 		}
 		out.Cost = score.Cost
 		out.Metrics = WithDeviation(score.Metrics, c)
-		if e.Sizes {
-			if out.Metrics, err = withSize(out.Metrics, c); err != nil {
-				return err
-			}
+		if out.Metrics, err = withMeasured(ctx, out.Metrics, c, e.Metrics); err != nil {
+			return err
 		}
 		return out.Validate()
 	})
 }
 
-// Sizer is implemented by candidates that are machine code.
-type Sizer interface {
-	// CodeBytes returns how many bytes of machine code the candidate has, after it was scored.
-	CodeBytes() (int64, error)
+// Measurer is implemented by candidates that are machine code.
+type Measurer interface {
+	// Measure returns metrics of space.Measured by their names, after the candidate was scored. It leaves out what this machine does
+	// not measure. Errors are as those of Candidate.Score.
+	Measure(ctx context.Context, names []string) ([]space.Metric, error)
 }
 
-// withSize adds the size of a candidate that has one to its metrics.
-func withSize(metrics []space.Metric, c Candidate) ([]space.Metric, error) {
-	s, ok := c.(Sizer)
-	if !ok {
+// withMeasured adds further metrics of a candidate, where it is a Measurer.
+func withMeasured(ctx context.Context, metrics []space.Metric, c Candidate, names []string) ([]space.Metric, error) {
+	m, ok := c.(Measurer)
+	if !ok || len(names) == 0 {
 		return metrics, nil
 	}
-	n, err := s.CodeBytes()
+	more, err := m.Measure(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	metrics = append(slices.Clone(metrics), space.Metric{Name: space.MetricCodeBytes, Value: float64(n)})
+	metrics = slices.Concat(metrics, more)
 	slices.SortFunc(metrics, func(a, b space.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return metrics, nil
 }

@@ -16,8 +16,8 @@ type Opened struct {
 	Problem Problem
 	// Checking is called before each check of Check, Confirm and Rebuild with its number, from 1, and how many there are. It may be nil.
 	Checking func(check, of int)
-	// Sizes is as in Evaluator, for the baseline.
-	Sizes bool
+	// Metrics is as in Evaluator. They are measured of the baseline, of points that are scored again, and of nothing else.
+	Metrics []string
 }
 
 // Open makes the problem of a kernel at a shape.
@@ -176,7 +176,7 @@ func (o *Opened) Baseline(ctx context.Context, checkSeed uint64) (Baseline, erro
 	// A fast baseline is completed even where the run is to end, so that there is something to compare with.
 	patient, done := lingering(ctx, baselineGrace)
 	defer done()
-	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed, Alone: true, Sizes: o.Sizes} // all costs are compared with its own
+	evaluator := &Evaluator{Problem: o.Problem, CheckSeed: checkSeed, Alone: true, Metrics: o.Metrics} // all costs are compared with its own
 	var b Baseline
 	evaluate := func() (err error) {
 		b.Preset = o.Problem.Presets()[0]

@@ -44,6 +44,10 @@ type Traits struct {
 	// differ in that. The error says why the code of a point cannot be generated.
 	Threads func(space.Point) (int, error)
 
+	// Measures says why candidates cannot have a metric of space.Measured on this machine; nil where they can. It is set where
+	// candidates are Measurers.
+	Measures func(name string) error
+
 	// Load loads the program artifact of an export, so that it can be checked without the generator. The error says what is wrong
 	// with the file.
 	Load func(io.Reader) (Candidate, error)

@@ -51,6 +51,8 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
+	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
+	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".
 	Objectives string `json:"objectives,omitempty"`
 	// First are the keys of the points that the search evaluates before all others, in their order: those that the user gave, then
@@ -103,6 +105,9 @@ func (s Settings) Goals() (space.Goals, error) {
 func (s Settings) Validate() error {
 	if _, err := s.Goals(); err != nil {
 		return err
+	}
+	if _, err := space.ParseMeasured(strings.Join(s.Metrics, ",")); err != nil {
+		return fmt.Errorf("field metrics: %w", err)
 	}
 	if err := required(field{"kernel", s.Kernel}, field{"strategy", s.Strategy}); err != nil {
 		return err

@@ -129,6 +129,8 @@ type Baseline struct {
 	Preset string  `json:"preset,omitempty"`
 	Key    string  `json:"key,omitempty"`
 	Cost   float64 `json:"cost,omitempty"` // in the schedule's unit
+	// Metrics are those that the run asked for; see Settings.Metrics.
+	Metrics []space.Metric `json:"metrics,omitempty"`
 }
 
 // Artifact is a file that an export wrote.

@@ -30,15 +30,13 @@ const (
 	goalTime    = "time"
 	goalError   = "error"
 	goalSize    = "size"
+	goalEnergy  = "energy"
 	goalLargest = "maximise"
 	goalLeast   = "minimise"
 )
 
-// MetricCodeBytes is the size of the machine code of a native candidate.
-const MetricCodeBytes = "code_bytes"
-
 // goalMetrics are the metrics of words.
-var goalMetrics = map[string]string{goalError: MetricMaxError, goalSize: MetricCodeBytes}
+var goalMetrics = map[string]string{goalError: MetricMaxError, goalSize: MetricCodeBytes, goalEnergy: MetricEnergy}
 
 // ParseGoals reads goals from their text, such as time,error or cost,throughput:maximise, for a kernel whose costs have a unit. "" are no
 // goals.
@@ -147,8 +145,15 @@ func (g Goal) same(h Goal) bool {
 	return cmp.Or(goalMetrics[g.Metric], g.Metric) == cmp.Or(goalMetrics[h.Metric], h.Metric)
 }
 
-// Sizes reports whether a goal may be the size of the code.
-func (g Goals) Sizes() bool { return slices.ContainsFunc(g, Goal{Metric: MetricCodeBytes}.same) }
+// Measures returns the names of the metrics among the goals that are measured only where they are asked for; see Measured.
+func (g Goals) Measures() (names []string) {
+	for _, m := range measured {
+		if slices.ContainsFunc(g, Goal{Metric: m.Name}.same) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
 
 // Exact returns the goals without boxes: all differences count.
 func (g Goals) Exact() Goals {

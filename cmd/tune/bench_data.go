@@ -54,12 +54,7 @@ func (f *dataFlags) check(c *cobra.Command) error {
 	if f.chart != "" && !slices.Contains(chart.Formats, strings.TrimPrefix(filepath.Ext(f.chart), ".")) {
 		return fmt.Errorf("--chart: %s: want a file that ends in .%s", f.chart, strings.Join(chart.Formats, " or ."))
 	}
-	for _, pattern := range strings.Split(f.spaces, ",") {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Errorf("--spaces: %s is not a pattern: %w", pattern, err)
-		}
-	}
-	return nil
+	return checkPatterns(f.spaces)
 }
 
 // dataFiles lists the files of measurements among the given files and folders, in order and each once.

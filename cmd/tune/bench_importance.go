@@ -29,48 +29,27 @@ docs/scripts/importance.py does so with Optuna. Files may be folders, and more m
 		Args: cobra.ArbitraryArgs,
 	}
 	var b bench.Importance
-	data := c.Flags().StringArray("data", nil, "`file` of measurements, or folder of such files; may be given several times")
-	spaces := c.Flags().String("spaces", "", "`pattern` of the spaces to use, such as 'gemm*'; separate several by commas")
-	seeds := c.Flags().Int("seeds", 20, "`number` of seeds")
+	var flags measuredFlags
+	flags.add(c, 1, "searches")
 	c.Flags().IntSliceVar(&b.Evaluations, "evals", []int{100, 200}, "`numbers` of evaluations, ascending")
 	c.Flags().StringVar(&b.Strategy, "strategy", strategies.Default, "`strategy` of the searches, as for tune run")
-	c.Flags().IntVar(&b.Jobs, "jobs", 1, "`number` of searches at once; it changes no result")
 	c.Flags().BoolVar(&b.Outcomes, "outcomes", false, "with --json: print the outcomes of all searches too")
-	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(*data) == 0 {
-			return usage(errors.New("--data is missing: want files of measurements, or a folder of them"))
-		}
-		list, err := firstSeeds(*seeds)
-		if err == nil {
-			err = atLeastOne("jobs", b.Jobs)
-		}
-		if b.Seeds = list; err != nil {
+		var err error
+		if b.Seeds, err = flags.check(); err != nil {
 			return usage(err)
 		}
 		if len(b.Evaluations) == 0 || b.Evaluations[0] < 1 || !slices.IsSorted(b.Evaluations) {
 			return usage(fmt.Errorf("--evals: %v: want numbers from 1, ascending", b.Evaluations))
 		}
-		if b.Outcomes && !*asJSON {
+		if b.Outcomes && !flags.asJSON {
 			return usage(errors.New("--outcomes: only JSON has them: give --json too"))
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
-		if err != nil {
-			return err
-		}
-		observe, end := a.counter("searches")
-		b.Observe = observe
-		r, err := b.Run(c.Context())
-		end()
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(a.stdout, r)
-		}
-		return a.printImportance(r)
+		b.Jobs = flags.jobs
+		return onMeasured(a, &flags, args, "searches", func(spaces []bench.DataSpace, observe func(done, total int)) (*bench.ImportanceReport, error) {
+			b.Spaces, b.Observe = spaces, observe
+			return b.Run(c.Context())
+		}, a.printImportance)
 	}
 	return c
 }

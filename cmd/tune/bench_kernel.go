@@ -31,6 +31,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 	shapes := c.Flags().StringArray("shapes", nil, "`shapes` to tune, name=value,… separated by semicolons; may be repeated (default: the kernel's own)")
 	peers := c.Flags().StringSlice("peers", nil, "`names` of libraries, or of the peers in the file of your own kernel, to compare with. Libraries have to be installed (default: all, but libraries that are not installed)")
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
+	dir := c.Flags().String("dir", "", "`directory` that keeps the run of each shape, with what was measured beside the peers, for tune report (default: none is kept)")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
 	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
 	file := fileFlag(c)
@@ -51,7 +52,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 			return usage(err)
 		}
 		defer done()
-		b := bench.Peers{Kernel: k, Names: *peers}
+		b := bench.Peers{Kernel: k, Names: *peers, Dir: *dir}
 		if b.Seed, err = parseSeed(*seed); err != nil {
 			return usage(fmt.Errorf("--seed: %w", err))
 		}

@@ -35,24 +35,15 @@ with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	var b bench.Objectives
-	data := c.Flags().StringArray("data", nil, "`file` of measurements, or folder of such files; may be given several times")
-	spaces := c.Flags().String("spaces", "", "`pattern` of the spaces to use, such as 'gemm*'; separate several by commas")
-	seeds := c.Flags().Int("seeds", 20, "`number` of seeds, 2 or more")
+	var flags measuredFlags
+	flags.add(c, 2, "searches")
 	c.Flags().IntSliceVar(&b.Evaluations, "evals", []int{100, 200, 500}, "`numbers` of evaluations, ascending")
 	c.Flags().StringSliceVar(&b.Second, "second", nil, "`columns` that are the second number, each in a task of its own (default: the first of the list that a file has)")
 	names := c.Flags().StringSlice("strategies", []string{"random", "nsga2", "auto"}, "`strategies` to compare; those with constants as in nsga2,nsga2:population=50")
-	c.Flags().IntVar(&b.Jobs, "jobs", 1, "`number` of searches at once; it changes no result")
 	c.Flags().BoolVar(&b.Rows, "rows", false, "with --json: print the points of all tasks too")
-	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(*data) == 0 {
-			return usage(errors.New("--data is missing: want files of measurements, or a folder of them"))
-		}
-		list, err := firstSeeds(*seeds)
-		if err == nil {
-			err = atLeastOne("jobs", b.Jobs)
-		}
-		if b.Seeds = list; err != nil {
+		var err error
+		if b.Seeds, err = flags.check(); err != nil {
 			return usage(err)
 		}
 		if b.Strategies, err = strategyTexts(*names); err != nil {
@@ -61,26 +52,14 @@ with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 		if err := b.Validate(); err != nil {
 			return usage(err)
 		}
-		if b.Rows && !*asJSON {
+		if b.Rows && !flags.asJSON {
 			return usage(errors.New("--rows: only JSON has them: give --json too"))
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
-		if err != nil {
-			return err
-		}
-		observe, end := a.counter("searches")
-		b.Observe = observe
-		r, err := b.Run(c.Context())
-		end()
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(a.stdout, r)
-		}
-		return a.printObjectives(r, b.Evaluations)
+		b.Jobs = flags.jobs
+		return onMeasured(a, &flags, args, "searches", func(spaces []bench.DataSpace, observe func(done, total int)) (*bench.ObjectivesReport, error) {
+			b.Spaces, b.Observe = spaces, observe
+			return b.Run(c.Context())
+		}, func(r *bench.ObjectivesReport) error { return a.printObjectives(r, b.Evaluations) })
 	}
 	return c
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"text/tabwriter"
@@ -31,46 +30,25 @@ same seed. Weights are equal, or random between 1 and 16. Files may be folders, 
 		Args: cobra.ArbitraryArgs,
 	}
 	var b bench.Tasks
-	data := c.Flags().StringArray("data", nil, "`file` of measurements, or folder of such files; may be given several times")
-	spaces := c.Flags().String("spaces", "", "`pattern` of the spaces to use, such as 'gemm*'; separate several by commas")
-	seeds := c.Flags().Int("seeds", 20, "`number` of seeds, 2 or more")
+	var flags measuredFlags
+	flags.add(c, 2, "seeds")
 	c.Flags().IntSliceVar(&b.Evaluations, "evals", []int{20, 50, 100}, "`numbers` of evaluations for each task, on average; each is a budget of its own")
 	c.Flags().IntVar(&b.Slice, "slice", 10, "`number` of evaluations of a slice")
 	c.Flags().StringSliceVar(&b.Weights, "weights", bench.Weightings, "`weights` of the tasks: equal, random or both")
 	c.Flags().StringVar(&b.Strategy, "strategy", strategies.Default, "`strategy` of the searches, as for tune run")
-	c.Flags().IntVar(&b.Jobs, "jobs", 1, "`number` of seeds that are searched at once; it changes no result")
-	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(*data) == 0 {
-			return usage(errors.New("--data is missing: want files of measurements, or a folder of them"))
-		}
-		list, err := firstSeeds(*seeds)
-		if err == nil {
-			err = atLeastOne("jobs", b.Jobs)
-		}
-		if b.Seeds = list; err == nil {
-			err = b.Validate()
-		}
-		if err != nil {
+		var err error
+		if b.Seeds, err = flags.check(); err != nil {
 			return usage(err)
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
-		if err != nil {
-			return err
+		if err := b.Validate(); err != nil {
+			return usage(err)
 		}
-		observe, end := a.counter("seeds")
-		b.Observe = observe
-		r, err := b.Run(c.Context())
-		end()
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(a.stdout, r)
-		}
-		return a.printTasks(r)
+		b.Jobs = flags.jobs
+		return onMeasured(a, &flags, args, "seeds", func(spaces []bench.DataSpace, observe func(done, total int)) (*bench.TasksReport, error) {
+			b.Spaces, b.Observe = spaces, observe
+			return b.Run(c.Context())
+		}, a.printTasks)
 	}
 	return c
 }

@@ -302,6 +302,10 @@ func printCosts(a *app, c *tune.Comparison) {
 	default:
 		fmt.Fprintf(w, "checked   both %s\n", a)
 	}
+	printWeak(w, c.A.Weak)
+	if !slices.Equal(c.A.Weak, c.B.Weak) {
+		printWeak(w, c.B.Weak)
+	}
 	for _, side := range []struct {
 		name string
 		tune.Compared
@@ -389,20 +393,21 @@ func comparedWords(c *tune.Comparison) string {
 // comparisonJSON is what compare prints as JSON. Ratios are costs of A over costs of B, so that above 1 B is faster.
 func comparisonJSON(c *tune.Comparison, slack *float64, failed bool) any {
 	type side struct {
-		Path          string      `json:"path"`
-		KernelVersion string      `json:"kernel_version"`
-		Shape         string      `json:"shape"` // that it was tuned for
-		Key           string      `json:"key"`
-		Checked       string      `json:"checked,omitempty"` // how, in words; left out with recorded
-		Cost          float64     `json:"cost"`              // measured now, or with recorded that of the file
-		RecordedCost  float64     `json:"recorded_cost"`     // of the file
-		Ratio         float64     `json:"baseline_ratio,omitempty"`
-		Interval      *[2]float64 `json:"baseline_ratio_interval,omitempty"`
-		Verdict       string      `json:"verdict,omitempty"` // of the file
+		Path          string             `json:"path"`
+		KernelVersion string             `json:"kernel_version"`
+		Shape         string             `json:"shape"` // that it was tuned for
+		Key           string             `json:"key"`
+		Checked       string             `json:"checked,omitempty"` // how, in words; left out with recorded
+		Weak          []space.WeakOutput `json:"weak_checks,omitempty"`
+		Cost          float64            `json:"cost"`          // measured now, or with recorded that of the file
+		RecordedCost  float64            `json:"recorded_cost"` // of the file
+		Ratio         float64            `json:"baseline_ratio,omitempty"`
+		Interval      *[2]float64        `json:"baseline_ratio_interval,omitempty"`
+		Verdict       string             `json:"verdict,omitempty"` // of the file
 	}
 	of := func(s tune.Compared) side {
 		f := s.Schedule
-		return side{s.Name, f.KernelVersion, f.Shape, f.Key, s.Checked, s.Cost, f.Cost, f.Ratio, f.RatioInterval, string(f.Verdict)}
+		return side{s.Name, f.KernelVersion, f.Shape, f.Key, s.Checked, s.Weak, s.Cost, f.Cost, f.Ratio, f.RatioInterval, string(f.Verdict)}
 	}
 	out := struct {
 		Kernel      string                    `json:"kernel"`

@@ -147,6 +147,9 @@ func (d *display) notes(s tune.Start) (notes []string) {
 	for _, f := range d.warnings {
 		add("warning: %s", f)
 	}
+	for _, m := range s.Unmeasured {
+		add("note: %s is not measured: %v", m.Name, m.Err)
+	}
 	if s.Unsigned != nil {
 		add("note: the run is not marked as made here (%v): resume and verify will ask before running its kernel", s.Unsigned)
 	}

@@ -247,6 +247,7 @@ func (a *app) printGuarded(all []*schedule.Guarded) error {
 		fmt.Fprintf(w, "guarded   %s\nkernel    %s\nagainst   %s\n", g.Name, plain.Line(strings.TrimSpace(g.Kernel+" "+g.Shape)), plain.Line(g.Against))
 		if g.Checked != "" {
 			fmt.Fprintf(w, "checked   %s\n", g.Checked)
+			printWeak(w, g.Weak)
 		}
 		if g.CompilerNow != "" {
 			fmt.Fprintf(w, "compiler  %s%s\n", plain.Line(g.CompilerNow), compilerThen(g))
@@ -344,6 +345,7 @@ func guardedJSON(all []*schedule.Guarded) any {
 		Standing         schedule.GuardStanding `json:"standing"`
 		Words            string                 `json:"words"`
 		Checked          string                 `json:"checked,omitempty"`
+		Weak             []space.WeakOutput     `json:"weak_checks,omitempty"`
 		Slack            float64                `json:"slack"`
 		Recorded         float64                `json:"recorded_ratio,omitempty"`
 		RecordedInterval *[2]float64            `json:"recorded_interval,omitempty"`
@@ -372,7 +374,7 @@ func guardedJSON(all []*schedule.Guarded) any {
 	for _, g := range all {
 		out.Holds = out.Holds && g.Standing == schedule.Holds
 		v := one{
-			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked,
+			Name: g.Name, Against: g.Against, Kernel: g.Kernel, Shape: g.Shape, Unit: g.Unit, Exact: g.Exact, Standing: g.Standing, Words: g.Words(), Checked: g.Checked, Weak: g.Weak,
 			Slack: g.Slack, Recorded: g.Recorded, RecordedCost: g.RecordedCost, Ratio: g.Ratio, Low: g.Low, High: g.High, Error: g.Error, Cost: g.Cost,
 			Baseline: g.Baseline, Pairs: g.Pairs, Seconds: g.Seconds, NeedsPairs: g.NeedsPairs, NeedsSeconds: g.NeedsSeconds, Compiler: g.Compiler,
 			CompilerNow: g.CompilerNow, Busy: g.Busy, State: g.State(),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -125,6 +126,7 @@ type farmed struct {
 	shape      kernels.Shape
 	seed       uint64
 	objectives string
+	metrics    []string
 	dir        string
 }
 
@@ -152,7 +154,10 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote
 		return job, nil, nil, err
 	}
 	goals, err := space.ParseGoals(run.objectives, info.Unit)
-	sizes := run.objectives != "" && err == nil && goals.Several() && goals.Sizes() // what is wrong with them the run says
+	metrics := run.metrics
+	if err == nil && goals.Several() { // what is wrong with them the run says
+		metrics = append(slices.Clone(metrics), goals.Measures()...)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
@@ -163,7 +168,7 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote
 	}
 	job = remote.Job{
 		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
-		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Sizes: sizes, On: r.on, Lease: r.lease,
+		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: metrics, On: r.on, Lease: r.lease,
 		Joins: isOwn || !info.Exact, Timed: !info.Exact,
 	}
 	if job.Timed {
@@ -282,7 +287,7 @@ func (a *app) resumeFarm(ctx context.Context, r *remoteFlags, set *settings, fou
 	if err != nil {
 		return nil, ctx, err
 	}
-	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, dir}, d)
+	return a.farmOf(ctx, r, farmed{k, shape, run.Settings.Seed, run.Settings.Objectives, run.Settings.Metrics, dir}, d)
 }
 
 // blame says which flag an error of a connection is about.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -58,6 +59,10 @@ With --objective time,error the run looks for several numbers at once: the cost 
 With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
 tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json is of the point with the least cost, as ever.
 
+With --metrics, more is measured of each candidate that tune compiles: it is in the journal, in tables, and beside that of the baseline in the
+summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not measure is left out, and run says why:
+
+` + metricList() + `
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
 own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
@@ -69,6 +74,7 @@ own kernel has under start follow.`,
   tune run gemm-f32 --shape m=512,n=512,k=512 --from runs/gemm-f32-20260102-150405-1 --from other.T4.json
   tune run gemm-f32 --shape m=640,n=640,k=640 --from db
   tune run gemm-i8 --objective time,size --budget 5m
+  tune run my.yaml --metrics instructions,cache_misses --budget 5m
   tune run my.yaml --objective time:1%,error:10% --budget 5m
   tune run my.yaml --start 'tile=16 unroll=4' --start unroll=8
   tune run --config my-other.yaml --from runs/my-20260102-150405-1 --from-any`,
@@ -83,6 +89,7 @@ func (a *app) asRun(c *cobra.Command) {
 	config := addRunSettings(c.Flags())
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
+	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; they are listed above")
 	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	workers := addRemote(c.Flags())
@@ -98,7 +105,11 @@ func (a *app) asRun(c *cobra.Command) {
 		if *fromAny && len(*from) == 0 {
 			return usage(errors.New("--from-any has no effect without --from: leave it out"))
 		}
-		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective, workers}, shown{*asJSON, *quiet, *show, *live})
+		measure, err := space.ParseMeasured(*metrics)
+		if err != nil {
+			return usage(fmt.Errorf("--metrics: %w", err))
+		}
+		return a.search(c, set, starting{*from, *fromAny, slices.Concat(*start, set.preset.Start), *objective, measure, workers}, shown{*asJSON, *quiet, *show, *live})
 	}
 }
 
@@ -139,7 +150,9 @@ type starting struct {
 	first   []string // keys of points
 	// objectives are what the run looks for; "" for the least cost.
 	objectives string
-	workers    *remoteFlags
+	// metrics are measured of each candidate besides.
+	metrics []string
+	workers *remoteFlags
 }
 
 func (a *app) search(c *cobra.Command, set settings, with starting, say shown) error {
@@ -210,7 +223,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 		}
 		d.start(s)
 	}
-	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, set.dir}, d)
+	farm, ctx, err := a.farmOf(c.Context(), with.workers, farmed{k, shape, set.seed, with.objectives, with.metrics, set.dir}, d)
 	if err != nil {
 		if made {
 			_ = os.Remove(set.dir)
@@ -219,7 +232,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	_, absent := os.Stat(set.dir)
 	report, err := tune.Run(ctx, tune.Options{
-		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Jobs: set.jobs, Dir: set.dir,
+		Kernel: k, Shape: shape, Evaluator: farm.evaluator(), Strategy: set.strategy, Seed: set.seed, Budget: budget, Objectives: with.objectives, Metrics: with.metrics, Jobs: set.jobs, Dir: set.dir,
 		From: earlier, FromAny: with.fromAny, First: with.first, Began: a.began, Observe: d.observe, Baseline: d.baseline, Start: func(s tune.Start) { start(s); farm.begin(ctx, s) }, Measuring: d.measuring, Final: set.final,
 	})
 	farm.end()
@@ -273,6 +286,9 @@ func startingError(err error, set settings) error {
 	}
 	if goals, ok := errors.AsType[*session.GoalsError](err); ok {
 		return fmt.Errorf("--objective: %w", goals)
+	}
+	if metrics, ok := errors.AsType[*session.MetricsError](err); ok {
+		return fmt.Errorf("--metrics: %w", metrics)
 	}
 	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
 		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
@@ -592,13 +608,12 @@ func (a *app) printSchedule(r *tune.Report) {
 	}
 	fmt.Fprintf(w, "point     %s\n", s.Key)
 	printMeasured(w, s)
+	printMetrics(w, s)
 	if advice := user.OutlierAdvice(s.Metrics); advice != "" {
 		fmt.Fprintf(w, "warning   %s\n", advice)
 	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
-	for _, weak := range s.Weak {
-		fmt.Fprintf(w, "          %s\n", weak)
-	}
+	printWeak(w, s.Weak)
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -607,6 +622,46 @@ func (a *app) printSchedule(r *tune.Report) {
 	for _, line := range s.Reproduce[:max(len(s.Reproduce)-1, 0)] { // the last one verifies
 		fmt.Fprintf(w, "%-9s %s\n", label, line)
 		label = ""
+	}
+}
+
+// metricList says what each metric of --metrics is.
+func metricList() (text string) {
+	for _, m := range space.Measured() {
+		text += fmt.Sprintf("  %-14s %s\n", m.Name, m.Doc)
+	}
+	return text
+}
+
+// printMetrics shows the metrics that the run asked for, beside those of the baseline.
+func printMetrics(w io.Writer, s *results.Schedule) {
+	label := "metrics"
+	for _, m := range space.Measured() {
+		v, ok := space.FindMetric(s.Metrics, m.Name)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(w, "%-9s %s %s", label, m.Name, metricText(v))
+		if base, ok := space.FindMetric(s.Baseline.Metrics, m.Name); ok && s.Key != s.Baseline.Key {
+			fmt.Fprintf(w, ", of the baseline %s", metricText(base))
+		}
+		fmt.Fprintln(w)
+		label = ""
+	}
+}
+
+// metricText writes a metric: to a whole number, or where that is small to four digits.
+func metricText(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// printWeak shows, under the line "checked", the outputs of which the check proves little.
+func printWeak(w io.Writer, outputs []space.WeakOutput) {
+	for _, weak := range outputs {
+		fmt.Fprintf(w, "          %s\n", weak)
 	}
 }
 

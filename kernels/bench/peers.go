@@ -29,6 +29,9 @@ type Peers struct {
 	Alone bool     // no libraries at all
 	// Limit is roughly how long the measurement of a shape takes; 0 means 20 s.
 	Limit time.Duration
+	// Dir is the folder that keeps the run of each shape, in a folder with the name of the shape, or of the kernel where it has none; ""
+	// keeps none.
+	Dir string
 	// Measuring is told which of how many turns of that measurement begins; nil is not told.
 	Measuring func(turn, of int)
 }
@@ -104,13 +107,16 @@ func (b Peers) Run(ctx context.Context, row func(Row) error) error {
 	if _, err := b.Absent(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "tune-bench-")
-	if err != nil {
-		return err
+	dir := b.Dir
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "tune-bench-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
-	for i, shape := range b.Shapes {
-		run := filepath.Join(dir, fmt.Sprint(i))
+	for _, shape := range b.Shapes {
+		run := filepath.Join(dir, cmp.Or(shape.String(), b.Kernel.Info().Name))
 		tuned, err := b.Tune(ctx, shape, run)
 		if err != nil {
 			return fmt.Errorf("%s: %w", shape, err)

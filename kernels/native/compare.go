@@ -109,6 +109,7 @@ type rounds struct {
 	problem  *Problem
 	entrants []*entrant // the baseline first
 	single   bool       // whether each call is timed by itself, on new inputs
+	reacts   *reactions // of the baseline
 	turns    float64    // seconds of a turn that is cut into bursts
 
 	opened []runner
@@ -121,6 +122,9 @@ func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *roun
 	r := &rounds{problem: p, watch: watch{strict: series.Peak, before: timing.ReadLoad()}}
 	for _, c := range candidates {
 		r.entrants = append(r.entrants, &entrant{c: c})
+	}
+	if r.reacts = new(reactions); candidates[0].isBaseline() {
+		r.reacts = &candidates[0].problem.baseline
 	}
 	r.Series = timing.Series{
 		Series: series, Entrants: len(candidates), Turn: r.turn, Begin: r.begin, End: r.end, Counting: r.counting,
@@ -315,7 +319,7 @@ func (r *rounds) meterOf(ctx context.Context, e *entrant) (m *meter, err error) 
 	if r.Peak {
 		length = timing.SampleSeconds
 	}
-	m, err = e.c.newMeter(ctx, e.w, length, r.single, e.known)
+	m, err = e.c.newMeter(ctx, e.w, metering{length: length, fresh: r.single, known: e.known, against: r.reacts, leads: e == r.entrants[0]})
 	if err == nil {
 		m.strict = true
 	}

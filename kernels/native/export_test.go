@@ -86,7 +86,7 @@ func variationMeters(ctx context.Context, c *candidate, o worker.Options) (meter
 		if i == 1 {
 			w = &plain{runner: w}
 		}
-		if meters[i], err = c.newMeter(ctx, w, timing.BurstSeconds, false, nil); err != nil {
+		if meters[i], err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds}); err != nil {
 			w.Close()
 			return meters, err
 		}

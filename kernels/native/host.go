@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"tune/internal/counters"
 	"tune/internal/cpu"
 	"tune/kernels/native/cc"
 	"tune/kernels/native/worker"
@@ -24,6 +25,8 @@ type HostOptions struct {
 	Compilers []cc.Compiler
 	// Executable is the binary that workers start; "" means this one.
 	Executable string
+	// Counters are the system's, of events and of energy.
+	Counters counters.Counters
 }
 
 // Host is the machine that native kernels are compiled, checked and timed on: compilers, workers, and the right to time. A

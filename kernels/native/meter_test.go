@@ -337,6 +337,43 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// TestReactions: a comparison judges all of its candidates by its own baseline, those of other problems and their baselines too.
+func TestReactions(t *testing.T) {
+	var seen reactions
+	meter := func(leads bool) *meter {
+		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
+		how := metering{length: timing.SampleSeconds, against: &seen, leads: leads}
+		m, err := (&candidate{problem: p, point: p.Space().Default()}).newMeter(t.Context(), &fake{seconds: 1e-3}, how)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.variants = &variants{vary: true, cases: m.variants.cases}
+		return m
+	}
+	leader, other := meter(true), meter(false)
+	timed := func(first, whole float64) worker.Timing {
+		return worker.Timing{Seconds: slices.Repeat([]float64{1e-3}, staleSamples), First: first, Each: 1e-3, Whole: whole}
+	}
+	late := timed(staleCalls*1e-3+staleBeyond+staleSeconds/2, 1e-3)
+	if other.stale(late) {
+		t.Error("before anything is known of the baseline, a first call within the fixed bound is refused")
+	}
+	for range leastWhole {
+		if leader.stale(timed(1e-3, 1e-3)) {
+			t.Error("the baseline is refused")
+		}
+	}
+	if !other.stale(late) {
+		t.Error("beside a baseline that new inputs do not slow, a late first call is accepted")
+	}
+	if got := other.wholeLimit(); got != nearWhole {
+		t.Errorf("calls on new inputs may take %v times as long, want %v", got, nearWhole)
+	}
+	if leader.stale(late) || leader.wholeLimit() != staleWhole {
+		t.Error("the baseline is judged by itself")
+	}
+}
+
 // TestWarm: long calls are not repeated to warm up, short ones always are.
 func TestWarm(t *testing.T) {
 	for _, test := range []struct {
@@ -353,7 +390,7 @@ func TestWarm(t *testing.T) {
 	} {
 		f := &fake{seconds: test.seconds}
 		p := &Problem{spec: newTester(t), host: NewHost(HostOptions{})}
-		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, timing.SampleSeconds, false, nil)
+		m, err := (&candidate{problem: p, point: p.Space().Default(), took: test.checked}).newMeter(t.Context(), f, metering{length: timing.SampleSeconds})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ type poly struct {
 func newPoly(t testing.TB, n int) *poly {
 	t.Helper()
 	s, err := space.New("poly", []space.Parameter{
-		space.Enum("form", "plain", "repeat", "state", "later", "wrong", "crash", "loop", "typo", "refuse", "threads", "heap"),
+		space.Enum("form", "plain", "repeat", "state", "later", "wrong", "crash", "loop", "typo", "refuse", "threads", "heap", "pages"),
 		space.Range("work", 1, 512),
 	})
 	if err != nil {
@@ -84,6 +84,11 @@ func (p *poly) Generate(point space.Point) (native.Source, error) {
 		extra = "if (i == n - 1) *(volatile int *)8 = 1;"
 	case "loop":
 		extra = "for (;;) __asm__ volatile(\"\");"
+	case "pages":
+		// It gives its pages back, so that each call finds them empty.
+		s.Flags = append(s.Flags, "-D_DEFAULT_SOURCE")
+		head = fmt.Sprintf("#include <sys/mman.h>\nenum { pages = %d };\nstatic char empty[pages * 4096] __attribute__((aligned(4096)));\n", facedPages)
+		extra = "if (i == 0) { madvise(empty, sizeof empty, MADV_DONTNEED); for (int k = 0; k < pages; k++) ((volatile char *)empty)[k * 4096] = 1; }"
 	case "typo":
 		extra = "no_such_function(;"
 	case "heap":
@@ -607,6 +612,69 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := p.Compare(t.Context(), finalists[2], finalists[:1], kernels.Series{Limit: time.Second}); kernels.AsRejection(err) == nil {
 		t.Errorf("a baseline that dies gave %v", err)
+	}
+}
+
+// facedPages is how many page faults a call of the form "pages" has.
+const facedPages = 64
+
+// TestMeasures: what counters count of a candidate is what its calls do, without the harness.
+func TestMeasures(t *testing.T) {
+	spec := newPoly(t, 2000)
+	p := problem(t, spec, testHost(t))
+	measure := func(form string, work int, names ...string) []space.Metric {
+		t.Helper()
+		c, err := p.Build(t.Context(), spec.point(t, form, work))
+		if err == nil {
+			err = c.Check(t.Context(), 1)
+		}
+		if err == nil {
+			_, err = c.Score(t.Context(), 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics, err := c.(kernels.Measurer).Measure(t.Context(), names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return metrics
+	}
+	of := func(metrics []space.Metric, name string) float64 {
+		t.Helper()
+		v, ok := space.FindMetric(metrics, name)
+		if !ok {
+			t.Fatalf("no %s in %+v", name, metrics)
+		}
+		return v
+	}
+	if n := of(measure("plain", 4, space.MetricCodeBytes), space.MetricCodeBytes); n < 50 || n > 50_000 {
+		t.Errorf("its code has %v bytes", n)
+	}
+	measures := p.Traits().Measures
+	for _, m := range space.Measured() {
+		err := measures(m.Name)
+		if err != nil {
+			t.Logf("%s: %v", m.Name, err)
+		}
+		if got := measure("plain", 4, m.Name); len(got) > 1 || (len(got) == 1) != (err == nil) || len(got) == 1 && (got[0].Name != m.Name || got[0].Value < 0) {
+			t.Errorf("%s, where Measures says %v: %+v", m.Name, err, got)
+		}
+	}
+	if measures("bogus") == nil {
+		t.Error("an unknown metric can be measured")
+	}
+	if measures(space.MetricPageFaults) == nil {
+		few, many := of(measure("plain", 4, space.MetricPageFaults), space.MetricPageFaults), of(measure("pages", 4, space.MetricPageFaults), space.MetricPageFaults)
+		if few > 0.5 || math.Abs(many-facedPages) > 0.5 {
+			t.Errorf("%v and %v page faults a call, want 0 and %d", few, many, facedPages)
+		}
+	}
+	if measures(space.MetricInstructions) == nil {
+		few, many := of(measure("plain", 16, space.MetricInstructions), space.MetricInstructions), of(measure("plain", 64, space.MetricInstructions), space.MetricInstructions)
+		if r := many / few; r < 3 || r > 5 {
+			t.Errorf("four times the work takes %.2f times the instructions", r)
+		}
 	}
 }
 

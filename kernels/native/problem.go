@@ -52,7 +52,7 @@ type Problem struct {
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
 	// reuse has the keys of candidates that reuse what earlier calls left: they are timed by single calls on new inputs from the start.
 	reuse    map[string]bool
-	baseline reaction
+	baseline reactions // what was seen of the baseline in the search
 }
 
 var (
@@ -60,6 +60,7 @@ var (
 	_ kernels.Deviator = (*candidate)(nil)
 	_ kernels.Repacker = (*candidate)(nil)
 	_ kernels.Isolator = (*candidate)(nil)
+	_ kernels.Measurer = (*candidate)(nil)
 )
 
 // Open makes the problem of a family's kernel: at a shape, on the machine of a host. It fails where there is no C compiler. peers are those of
@@ -140,7 +141,7 @@ func (p *Problem) Presets() []kernels.Preset { return p.spec.Presets() }
 // compute the same.
 func (p *Problem) Traits() kernels.Traits {
 	t := kernels.Traits{
-		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most,
+		Launches: true, Lacks: worker.Lacks, Threads: p.threads, Load: p.Load, Compare: p.Compare, MostFinalists: p.most, Measures: p.measures,
 	}
 	if p.peers != nil {
 		t.Peers = func(names []string) ([]kernels.Peer, error) { return p.peers(p, names) }
@@ -198,6 +199,7 @@ type candidate struct {
 	took    float64 // seconds of its first call on the asked case of that check, roughly
 	comment string  // of the file that it was loaded from, after the first line; "" where it was generated
 	adopted bool    // whether it was generated for another shape
+	timed   *meter  // of its last score, with how many calls make a sample; nil before
 	// deviation is the largest that was found in all checks.
 	deviation kernels.Deviation
 }

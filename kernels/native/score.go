@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tune/internal/cpu"
@@ -41,6 +42,9 @@ type meter struct {
 
 	restless bool // whether other work slows the core now and then
 	strict   bool // whether a small doubt is enough for single calls, because all that it is compared with are then timed by them too
+	// against is how the baseline of the comparison reacts to new inputs, and leads says that the candidate is this baseline.
+	against *reactions
+	leads   bool
 
 	doubts   int       // consecutive requests that looked stale
 	fresh    bool      // whether every timed call has completely new inputs, and is timed by itself
@@ -63,9 +67,19 @@ func unpredictable() uint64 {
 	return binary.LittleEndian.Uint64(seed[:])
 }
 
-// newMeter loads a compiled candidate in a worker and finds out how many calls take length, in seconds. fresh says that every timed call
-// has new inputs in any case. known is a meter of the same candidate in a similar worker, which has found that out before; nil for none.
-func (c *candidate) newMeter(ctx context.Context, w runner, length float64, fresh bool, known *meter) (*meter, error) {
+// metering says how a candidate is timed.
+type metering struct {
+	length float64 // of a sample at least, in seconds
+	fresh  bool    // whether every timed call has new inputs in any case
+	known  *meter  // of the same candidate in a similar worker, which knows how many calls make a sample; nil for none
+	// against is what new inputs do to the baseline of the comparison, and leads says that the candidate is this baseline. Without it the
+	// baseline is that of the candidate's problem.
+	against *reactions
+	leads   bool
+}
+
+// newMeter loads a compiled candidate in a worker and finds out how many calls make a sample.
+func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*meter, error) {
 	p := c.problem
 	v, err := p.varied.of(ctx, p, c)
 	if err != nil {
@@ -82,7 +96,10 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, fres
 		return nil, err
 	}
 	m := newMeterOf(w)
-	m.length = length
+	m.length = how.length
+	if m.against, m.leads = how.against, how.leads; m.against == nil {
+		m.against, m.leads = &p.baseline, c.isBaseline()
+	}
 	m.c, m.dims, m.threads, m.uses, m.variants = c, one.Dims, c.threads(), c.threads(), v
 	m.floor, m.wall, m.cold = p.work.MinSeconds, p.limits.Wall, p.work.Cold
 	for _, b := range one.Buffers {
@@ -92,8 +109,8 @@ func (c *candidate) newMeter(ctx context.Context, w runner, length float64, fres
 			m.inputs += b.Bytes()
 		}
 	}
-	m.fresh = fresh || c.reuses()
-	if known != nil {
+	m.fresh = how.fresh || c.reuses()
+	if known := how.known; known != nil {
 		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
 		return m, nil
 	}
@@ -270,18 +287,10 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 		return t.Seconds, nil
 	}
 	m.fresh = true
-	if m.problem() != nil {
+	if m.c != nil && m.c.problem != nil { // no probe
 		m.c.noteReuse()
 	}
 	return t.Seconds, nil
-}
-
-// problem returns the problem of the candidate; nil for a probe.
-func (m *meter) problem() *Problem {
-	if m.c == nil {
-		return nil
-	}
-	return m.c.problem
 }
 
 // reuses reports whether calls on wholly new inputs took so many times as long as the samples of a request: then these reused what was
@@ -341,33 +350,40 @@ type reaction struct {
 	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
 }
 
+// reactions is the reaction as far as it was seen. All meters of a comparison share one, also where their candidates are of several problems.
+type reactions struct {
+	mu   sync.Mutex
+	seen reaction
+}
+
 // noteFirst notes what the first calls of the baseline take.
-func (p *Problem) noteFirst(t worker.Timing) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t.First > 0 && (p.baseline.first == 0 || len(t.Seconds) >= staleSamples) {
-		p.baseline.first, p.baseline.other = t.First, t.Each
+func (r *reactions) noteFirst(t worker.Timing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t.First > 0 && (r.seen.first == 0 || len(t.Seconds) >= staleSamples) {
+		r.seen.first, r.seen.other = t.First, t.Each
 	}
 }
 
 // noteWhole notes what a call of the baseline on wholly new inputs takes, over another one.
-func (p *Problem) noteWhole(ratio float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.baseline.whole = ratio
+func (r *reactions) noteWhole(ratio float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.whole = ratio
 }
 
-func (m *meter) isBaseline() bool { return m.problem() != nil && m.c.isBaseline() }
+func (r *reactions) get() reaction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
 
-// reaction returns what was noted of the baseline; the zero value where there is nothing, or other threads count too.
+// reaction returns what was seen of the baseline; the zero value where there is nothing, or other threads count too.
 func (m *meter) reaction() (of reaction, known bool) {
-	p := m.problem()
-	if p == nil || m.threads > 1 || m.isBaseline() {
+	if m.against == nil || m.threads > 1 || m.leads {
 		return reaction{}, false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.baseline, true
+	return m.against.get(), true
 }
 
 // firstLimit returns how long the first call on new inputs may take: so many times as long as another one, and so many seconds more.
@@ -398,10 +414,8 @@ func (m *meter) wholeLimit() float64 {
 
 // single returns what to multiply the cost of single calls by before it is compared with the baseline's, which is timed by stretches: these
 // also have the changes of words between the calls, and end less of a call before the clock is read; or only parts of its inputs change.
-func (p *Problem) single() float64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch of := p.baseline; {
+func (of reaction) single() float64 {
+	switch {
 	case of.first > 0:
 		return min(max(of.other/of.first, 1), staleCalls)
 	case of.whole > 0:
@@ -416,8 +430,8 @@ func (m *meter) stale(t worker.Timing) bool {
 	if m.fresh || !m.variants.vary {
 		return false
 	}
-	if m.isBaseline() {
-		m.problem().noteFirst(t)
+	if m.leads {
+		m.against.noteFirst(t)
 	}
 	if times, slack := m.firstLimit(); t.First > times*t.Each+slack {
 		return true
@@ -431,8 +445,8 @@ func (m *meter) stale(t worker.Timing) bool {
 	if len(m.whole) < leastWhole {
 		return false
 	}
-	if m.isBaseline() {
-		m.problem().noteWhole(m.onWhole() / cost)
+	if m.leads {
+		m.against.noteWhole(m.onWhole() / cost)
 	}
 	return m.suspect(cost)
 }
@@ -561,10 +575,10 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
+	var m *meter
 	err = p.host.timed(ctx, c.threads(), p.limits, func(o worker.Options) error {
-		return p.host.borrow(ctx, o, c.company(), func(w runner) error {
-			m, err := c.newMeter(ctx, w, timing.BurstSeconds, false, nil)
-			if err != nil {
+		return p.host.borrow(ctx, o, c.company(), func(w runner) (err error) {
+			if m, err = c.newMeter(ctx, w, metering{length: timing.BurstSeconds}); err != nil {
 				return err
 			}
 			want := timing.Samples(m.perCall)
@@ -587,8 +601,9 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 	if err != nil {
 		return kernels.Score{}, err
 	}
+	c.timed = &meter{perCall: m.perCall, calls: m.calls, fresh: m.fresh}
 	if c.reuses() {
-		e.Cost *= p.single()
+		e.Cost *= p.baseline.get().single()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {
 		return kernels.Score{}, kernels.Reject(space.Invalid, "none of the %d times that were measured can be", e.Rejected)

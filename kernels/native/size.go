@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// CodeBytes returns the size of the machine code in the candidate's object: of all sections that hold instructions, and so with the few
+// codeBytes returns the size of the machine code in the candidate's object: of all sections that hold instructions, and so with the few
 // that the linker adds to each object.
-func (c *candidate) CodeBytes() (int64, error) {
-	if err := c.compile(context.Background()); err != nil { // it is in the cache as a rule
+func (c *candidate) codeBytes(ctx context.Context) (int64, error) {
+	if err := c.compile(ctx); err != nil { // it is in the cache as a rule
 		return 0, err
 	}
 	f, err := elf.Open(c.so)

@@ -40,7 +40,8 @@ type Job struct {
 	Space     string `json:"space"`      // the fingerprint of the space
 	CheckSeed uint64 `json:"check_seed"` // of the inputs that candidates are checked on
 
-	Sizes bool `json:"sizes,omitempty"`
+	// Metrics are measured of each candidate besides; see space.Measured.
+	Metrics []string `json:"metrics,omitempty"`
 
 	// Files is the list of the files that a user's kernel is made of; nil for a kernel that is built in.
 	Files *Content `json:"files,omitempty"`

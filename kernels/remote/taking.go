@@ -178,7 +178,7 @@ func (w *Worker) open(s *serving) error {
 	if s.opened.Problem.Space().Fingerprint() != job.Space {
 		return errors.New("the kernel has another space here")
 	}
-	s.evaluator = &kernels.Evaluator{Problem: s.opened.Problem, CheckSeed: job.CheckSeed, Sizes: job.Sizes}
+	s.evaluator = &kernels.Evaluator{Problem: s.opened.Problem, CheckSeed: job.CheckSeed, Metrics: job.Metrics}
 	return nil
 }
 

@@ -124,8 +124,9 @@ type Comparison struct {
 // Compared is one side of a comparison.
 type Compared struct {
 	Name     string
-	Cost     float64 // as measured now, or as recorded; 0 where no pair of measurements was usable
-	Checked  string  // how it was checked now, in words; "" where it was not built
+	Cost     float64            // as measured now, or as recorded; 0 where no pair of measurements was usable
+	Checked  string             // how it was checked now, in words; "" where it was not built
+	Weak     []space.WeakOutput // of this check
 	Schedule results.Schedule
 }
 

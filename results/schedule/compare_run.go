@@ -117,8 +117,11 @@ func (x *comparing) check(ctx context.Context, e *comparedEntrant) error {
 	if len(checking.Claimed(seeds)) < len(seeds) {
 		seeds = seeds[:1] // it has to run, whatever that proves
 	}
-	err = e.k.Check(ctx, e.built, seeds)
-	return e.fault(ctx, kernels.AsRejection(err) != nil, err)
+	if err = e.k.Check(ctx, e.built, seeds); err != nil {
+		return e.fault(ctx, kernels.AsRejection(err) != nil, err)
+	}
+	e.side.Weak, err = weakOutputs(ctx, e.k, seeds)
+	return e.fault(ctx, false, err)
 }
 
 // score compares exact costs.

@@ -298,7 +298,11 @@ func (f *measured) apply(s *results.Schedule) {
 	case c.Pairs > 0:
 		s.Cost, s.Baseline.Cost, s.Ratio, s.RatioInterval = c.Cost, c.Baseline, c.Ratio, interval
 		if len(c.Metrics) > 0 {
+			seen := askedMetrics(s.Metrics) // the final measurement takes times alone
 			s.Metrics = c.Metrics
+			for _, m := range seen {
+				s.Metrics = withMetric(s.Metrics, m)
+			}
 		}
 	}
 	// Where no pair was plausible, the costs of the search stand.

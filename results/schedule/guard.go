@@ -92,6 +92,7 @@ type Guarded struct {
 	Standing            GuardStanding
 	Err                 error // why it is Broken
 	Checked             string
+	Weak                []space.WeakOutput // of this check
 	Slack               float64
 	// Itself says that what is guarded is the baseline, so that nothing but its answers can change.
 	Itself bool
@@ -216,7 +217,7 @@ func (x *guarding) hold(ctx context.Context, base, s Side, own bool) error {
 	if err := x.check(ctx, e); err != nil {
 		return err
 	}
-	x.g.Checked, x.g.CompilerNow = e.side.Checked, compilerOfBuilt(e.built)
+	x.g.Checked, x.g.Weak, x.g.CompilerNow = e.side.Checked, e.side.Weak, compilerOfBuilt(e.built)
 	switch {
 	case x.Exact:
 		return x.exact(ctx, b, own)

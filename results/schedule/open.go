@@ -2,9 +2,11 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"tune/kernels"
 	"tune/results"
+	"tune/space"
 )
 
 // OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else in this version of the kernel.
@@ -33,5 +35,15 @@ func open(table kernels.Table, name, text string) (*kernels.Opened, error) {
 
 // AsBaseline returns a baseline in the form of run directories.
 func AsBaseline(b kernels.Baseline) results.Baseline {
-	return results.Baseline{Preset: b.Preset.Name, Key: b.Preset.Point.Key(), Cost: b.Outcome.Cost}
+	return results.Baseline{Preset: b.Preset.Name, Key: b.Preset.Point.Key(), Cost: b.Outcome.Cost, Metrics: askedMetrics(b.Outcome.Metrics)}
+}
+
+// askedMetrics returns those of some metrics that are measured only where a run asks for them.
+func askedMetrics(metrics []space.Metric) (out []space.Metric) {
+	for _, m := range metrics {
+		if slices.ContainsFunc(space.Measured(), func(d space.MeasuredMetric) bool { return d.Name == m.Name }) {
+			out = append(out, m)
+		}
+	}
+	return out
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"tune/kernels"
@@ -35,6 +37,8 @@ type Start struct {
 	// Unsigned is why the run could not be marked as made here. Whoever resumes or verifies such a run is asked whether its
 	// kernel may run. It is nil where the mark was made, or where nothing in the directory is ever executed.
 	Unsigned error
+	// Unmeasured are the metrics that the run asks for and this machine does not measure.
+	Unmeasured []Unmeasured
 	// Measured says that costs are measured and so not exact: those of the search only select what is measured again at the
 	// end.
 	Measured bool
@@ -100,6 +104,8 @@ type Session struct {
 	sources []space.Source
 	// unsigned is why the run could not be marked as made here.
 	unsigned error
+	// unmeasured are the metrics that the run asks for and this machine does not measure.
+	unmeasured []Unmeasured
 }
 
 // New makes the session of a new run, for this version of tune. read returns the earlier measurements that the strategy starts from.
@@ -124,7 +130,10 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 			return nil, &GoalsError{fmt.Errorf("strategy %s looks for the least cost alone: several objectives need %s", entry.Name, strategies.ForSeveral())}
 		}
 		cheap = halving.Config{} // a cheap score has the cost alone
-		k.Sizes = goals.Sizes()
+	}
+	var unmeasured []Unmeasured
+	if k.Metrics, unmeasured, err = measurable(k, settings.Metrics, goals); err != nil {
+		return nil, err
 	}
 	hints := strategies.Hints{Goals: goals, Start: kernels.Starts(k.Problem), Sources: space.BestFirst(sources)}
 	for _, key := range settings.First {
@@ -139,8 +148,8 @@ func New(version string, k *kernels.Opened, entry strategies.Strategy, settings 
 		return nil, err
 	}
 	return &Session{
-		version: version, kernel: k, Strategy: entry, strategy: strategy, settings: *settings, sources: sources, goals: goals,
-		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed, Sizes: k.Sizes},
+		version: version, kernel: k, Strategy: entry, strategy: strategy, settings: *settings, sources: sources, goals: goals, unmeasured: unmeasured,
+		evaluator: &kernels.Evaluator{Problem: k.Problem, CheckSeed: settings.CheckSeed, Metrics: k.Metrics},
 	}, nil
 }
 
@@ -151,6 +160,49 @@ func (e *GoalsError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *GoalsError) Unwrap() error { return e.Err }
+
+// MetricsError says that a run cannot have the metrics that it was asked for.
+type MetricsError struct{ Err error }
+
+func (e *MetricsError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *MetricsError) Unwrap() error { return e.Err }
+
+// Unmeasured is a metric that a run asks for and that this machine does not measure.
+type Unmeasured struct {
+	Name string
+	Err  error // why
+}
+
+// measurable returns the metrics that are to be measured of each candidate: those that were asked for, less those that this machine does
+// not measure, and those that goals are about. Goals need theirs.
+func measurable(k *kernels.Opened, asked []string, goals space.Goals) (names []string, without []Unmeasured, err error) {
+	measures := k.Problem.Traits().Measures
+	if measures == nil && len(asked) > 0 {
+		return nil, nil, &MetricsError{fmt.Errorf("kernel %s has no %s: these are metrics of machine code that tune compiles", k.Info.Name, strings.Join(asked, ", "))}
+	}
+	if measures == nil {
+		return nil, nil, nil // a goal that the baseline does not have is an error then
+	}
+	needed := goals.Measures()
+	for _, m := range space.Measured() {
+		need := slices.Contains(needed, m.Name)
+		if !need && !slices.Contains(asked, m.Name) {
+			continue
+		}
+		err := measures(m.Name)
+		switch {
+		case err == nil:
+			names = append(names, m.Name)
+		case need:
+			return nil, nil, &GoalsError{fmt.Errorf("%s: this machine does not measure it: %w", m.Name, err)}
+		default:
+			without = append(without, Unmeasured{m.Name, err})
+		}
+	}
+	return names, without, nil
+}
 
 // simulated reports whether the clock of the run is simulated, from the recorded times of its evaluations.
 func (s *Session) simulated() bool { return s.kernel.Problem.Traits().Seconds != nil }
@@ -340,7 +392,7 @@ func (s *Session) start(o Work, baseline results.Baseline) Start {
 	return Start{
 		Lacks: lacks, Dir: s.run.Dir, Settings: s.settings, Space: s.kernel.Problem.Space(), Baseline: baseline, Budget: o.Budget,
 		Resumed: s.run.Outcomes, Elapsed: space.Duration(s.run.Elapsed), Recovery: s.run.Recovery,
-		Unsigned: s.unsigned, Measured: !s.kernel.Info.Exact, Compiled: isolate != nil,
+		Unsigned: s.unsigned, Unmeasured: s.unmeasured, Measured: !s.kernel.Info.Exact, Compiled: isolate != nil,
 	}
 }
 

@@ -119,6 +119,14 @@ type TimeRequest struct {
 	// Warm skips the warm-up calls, one on each copy: for calls that were made a moment ago, or calls so long that a first one
 	// hardly differs.
 	Warm bool
+	// Idle calls a function that does nothing in place of the candidate. What such a request takes or counts is not of calls. Nothing
+	// else of its Timing means anything.
+	Idle bool
+	// Seed draws what changes between calls; the zero value draws a seed that nobody can predict.
+	Seed [2]uint64
+	// Around is called with the id of the worker's process before the calls of a request, and what it returns after them; nil for none.
+	// Where the calls are repeated, so is Around.
+	Around func(pid int) (end func())
 	// Limit limits the CPU time of the whole request, for each thread; the wall time may be twice that and some seconds more. 0
 	// stands for the limits of a call, once for each sample and once for the warm-up.
 	Limit time.Duration
@@ -132,6 +140,7 @@ type Timing struct {
 	// were none.
 	First, Each, Whole float64
 	Window             int // as requested
+	Calls              int // in all: those that warm up, and those that count for no sample, included
 	// Evidence holds the inputs and outputs of some calls, drawn at random. It is valid until the worker's next Map, Time or
 	// Close.
 	Evidence []Evidence

@@ -514,6 +514,7 @@ func (p *plan) result(run *harnessRun, out []stretch) reply {
 		took := float64(out[i].end-out[i].begin-run.overhead) / 1e9
 		each := took / float64(of.calls)
 		r.Timed += took
+		r.Calls += of.calls
 		switch {
 		case of.sample < 0:
 			switch {

@@ -102,6 +102,7 @@ type timeRequest struct {
 	Cold    bool
 	Touch   bool
 	Whole   bool
+	Idle    bool `json:",omitempty"` // calls a function that does nothing
 	Seed    [2]uint64
 }
 
@@ -124,6 +125,7 @@ type reply struct {
 	First float64 `json:",omitempty"` // the first call of a stretch; 0 where there are too few stretches
 	Each  float64 `json:",omitempty"` // each other call of a stretch
 	Whole float64 `json:",omitempty"` // a call on wholly new inputs
+	Calls int     `json:",omitempty"` // how many there were
 	// Bytes and Stretches count the work outside of calls.
 	Bytes     int          `json:",omitempty"`
 	Stretches int          `json:",omitempty"`

@@ -50,18 +50,28 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 	var doubt error
 	for try := range tries {
 		time.Sleep(time.Duration(try) * calmer)
-		crand.Read(seed[:]) // it never fails
+		if t.Seed != [2]uint64{} {
+			binary.LittleEndian.PutUint64(seed[:], t.Seed[0])
+			binary.LittleEndian.PutUint64(seed[8:], t.Seed[1])
+		} else {
+			crand.Read(seed[:]) // it never fails
+		}
 		r, err := w.ask(ctx, request{Prepare: &timeRequest{
 			Dims: t.Dims, Calls: t.Calls, Samples: t.Samples, Wall: t.Clock == Wall, Copies: t.Copies, Places: t.Places, Warm: t.Warm,
-			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole,
+			Window: max(t.Window, 1), Sparse: t.Sparse || t.Cold, Cold: t.Cold, Touch: t.Touch, Whole: t.Whole, Idle: t.Idle,
 			Seed: [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])},
 		}}, nil, wall, cpu)
 		if err != nil {
 			return Timing{}, err
 		}
 		w.running.arena = r.Arena
+		end := func() {}
+		if t.Around != nil {
+			end = t.Around(w.running.pid)
+		}
 		before := w.running.look()
 		r, err = w.ask(ctx, request{Sample: true}, nil, wall, cpu)
+		end()
 		if err != nil {
 			return Timing{}, err
 		}
@@ -78,8 +88,15 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			w.stop()
 			return Timing{}, kernels.Reject(space.Crashed, "answered with %d samples where %d were asked", len(r.Seconds), t.Samples)
 		}
+		if r.Calls < t.Calls*t.Samples {
+			w.stop()
+			return Timing{}, kernels.Reject(space.Crashed, "wrote to the connection with tune")
+		}
+		if t.Idle {
+			return Timing{Calls: r.Calls}, nil
+		}
 		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
-			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1)}
+			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}
 			out.Evidence, err = w.evidence(r.Evidence, t.Samples)
 			return out, err
 		}
