@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,30 @@ func TestArchitecture(t *testing.T) {
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDesignIndex: the list in docs/design names each of its pages once, and nothing else.
+func TestDesignIndex(t *testing.T) {
+	data, err := os.ReadFile("docs/design/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/design/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, link := range regexp.MustCompile(`(?m)^- \[[^]]+\]\(([a-z-]+\.md)\): `).FindAllStringSubmatch(string(data), -1) {
+		got = append(got, link[1])
+	}
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" {
+			want = append(want, name)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("docs/design/README.md lists %v, and the folder has %v", got, want)
 	}
 }
 

@@ -37,7 +37,7 @@ variant. The certificate says what the regret is at shapes that played no part, 
 
 The folder of the library holds a header, the sources, a Makefile, a self-test and a benchmark, and README.md says how to link it.
 All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget
-measures more shapes. The budget counts from the start, over all sittings.
+measures more shapes. The budget counts the time of all sessions together.
 
 With blas: true in the file, the library is also a BLAS for products of float32, cblas_sgemm and sgemm_: programs that are linked to
 another one call it by LD_PRELOAD. Its functions are nn and nt.

@@ -48,7 +48,7 @@ and after. --list shows the kernels without measuring.
 
 The folder of the library holds the sources, headers and a program, bench, that runs all layers of a step on random weights and compares it
 with the sum of its kernels. All that was measured stands in its folder tuning: the same command continues a library that was
-interrupted. The budget counts from the start, over all sittings.
+interrupted. The budget counts the time of all sessions together.
 
 Formats of weights: %s.`, strings.Join(model.Families(), ", "), strings.Join(model.Quants(), ", ")),
 		Example: "  tune model configs/models/0.5b.json --list\n  tune model config.json --quant q4_0 --contexts 512,4096 --batch 1,32 --budget 20m --out lib",

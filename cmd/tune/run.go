@@ -419,9 +419,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a run that was stopped",
 		Long: `resume replays the recorded outcomes to the strategy, evaluates nothing twice, and continues with the rest of the
-budget. A limit given here replaces the run's own for this sitting. It counts from the beginning of the run. If it is spent
-already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final measurement where costs
-are measured.
+budget. A limit given here replaces the run's own for this session (one tune run or tune resume). It counts from the beginning
+of the run. If it is spent already, resume says so and evaluates nothing. In any case it replaces best.json, after a new final
+measurement where costs are measured.
 The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FINAL and TUNE_DB are read.` + aboutConsent,
 		Example: `  tune resume runs/treehash-20260102-150405-1
   tune resume runs/treehash-20260102-150405-1 --budget 2h
@@ -431,8 +431,8 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 	addSettings(c.Flags(), "strategy", "budget", "evals", "target", "jobs", "final")
 	addDB(c.Flags())
 	c.Flags().Lookup("strategy").Usage = "the `strategy` that the run has, and values that its constants have: any other is an error"
-	c.Flags().Lookup("budget").Usage = "wall `time` over all sittings, with a unit: 90s, 10m, 1h30m (default: the run's own)"
-	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sittings (default: the run's own)"
+	c.Flags().Lookup("budget").Usage = "wall `time` over all sessions, with a unit: 90s, 10m, 1h30m (default: the run's own)"
+	c.Flags().Lookup("evals").Usage = "`number` of evaluations over all sessions (default: the run's own)"
 	c.Flags().Lookup("jobs").Usage = "`number` of candidates evaluated at once (default: as many as before); no effect on what a number of evaluations finds"
 	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)

@@ -247,7 +247,7 @@ func (x *verifier) origin() {
 	later, err := verifyRun(x.k, dir, x.Schedule)
 	name := "it agrees with the run in its directory"
 	if err == nil && len(later) > 0 {
-		name += fmt.Sprintf(", except for %s, which a later sitting or measurement may change", strings.Join(later, " and "))
+		name += fmt.Sprintf(", except for %s, which a later session or measurement may change", strings.Join(later, " and "))
 	}
 	x.step(name, err)
 }

@@ -2,7 +2,9 @@ package corpus
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -58,6 +60,40 @@ func TestList(t *testing.T) {
 			continue
 		}
 		k.Close()
+	}
+}
+
+// TestCounts: README.md and docs/trust.md say how many kernels the list has of each class.
+func TestCounts(t *testing.T) {
+	entries, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[Class]int{}
+	for _, e := range entries {
+		of[e.Class]++
+	}
+	all := len(entries)
+	for file, sentences := range map[string][]string{
+		"README.md": {
+			fmt.Sprintf("`make trust` tries %d kernels ", all),
+			fmt.Sprintf(": %d skip work, hide time or harm others, and %d are honest.", all-of[Honest], of[Honest]),
+		},
+		"docs/trust.md": {
+			fmt.Sprintf("`make trust` runs %d kernels through tune ", all),
+			fmt.Sprintf(". %d skip work, %d hide time, %d harm others, and %d are honest.", of[SkipsWork], of[HidesTime], of[HarmsOthers], of[Honest]),
+		},
+	} {
+		data, err := os.ReadFile(filepath.Join("../../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(string(data)), " ")
+		for _, sentence := range sentences {
+			if strings.Count(text, sentence) != 1 {
+				t.Errorf("%s does not say once, as corpus.yaml has it: %q", file, sentence)
+			}
+		}
 	}
 }
 

@@ -11,10 +11,11 @@ import (
 
 // Bound is what no schedule of a graph can be shorter than.
 type Bound struct {
-	// Slots are those that each engine has to execute; what may go to either of alu and valu counts as valu.
+	// Slots are those that each engine has to execute. Those of alu are the slots of alu and valu together, whose work may
+	// move from one to the other: an operation on a vector counts as 8 of them. Those of valu are of the operations alone
+	// that alu cannot execute.
 	Slots [sim.NumEngines]int
-	// Floors are the cycles that the engines need for them, each filled from the first cycle to the last. That of alu
-	// stands for alu and valu together, whose work may move from one to the other.
+	// Floors are the cycles that the engines need for their slots, each filled from the first cycle to the last.
 	Floors [sim.NumEngines]int
 	// Dependence is the length of the longest chain of operations.
 	Dependence int
@@ -44,8 +45,14 @@ func (b Bound) Forecast() float64 {
 	return greatest * math.Pow(max(sum, 1), 1.0/forecastPower)
 }
 
-// arithmeticLanes is how many words the scalar and the vector engine compute in a cycle.
-var arithmeticLanes = sim.SlotLimit[sim.ALU] + sim.VLen*sim.SlotLimit[sim.VALU]
+// perCycle returns how many of the Slots of an engine a cycle has at most. Those of alu are the words that alu and valu
+// compute together.
+func perCycle(e sim.Engine) int {
+	if e == sim.ALU {
+		return sim.SlotLimit[sim.ALU] + sim.VLen*sim.SlotLimit[sim.VALU]
+	}
+	return sim.SlotLimit[e]
+}
 
 // bound finds lower bounds without scheduling.
 //
@@ -65,7 +72,6 @@ func (g *graph) bound(e *edges) Bound {
 			continue
 		}
 		engine, units := o.code.Engine(), int32(o.units)
-		b.Slots[engine] += int(units)
 		// A spread operation issues its lanes at any time between; its tail begins with the last.
 		w := weighed{depth[i], height[i] - o.least(), units}
 		switch {
@@ -81,15 +87,11 @@ func (g *graph) bound(e *edges) Bound {
 		}
 	}
 	for engine, ws := range work {
-		limit := sim.SlotLimit[engine]
-		if engine == int(sim.ALU) {
-			limit = arithmeticLanes
-		}
-		total := 0
+		limit := perCycle(sim.Engine(engine))
 		for _, w := range ws {
-			total += int(w.slots)
+			b.Slots[engine] += int(w.slots)
 		}
-		b.Floors[engine] = (total + limit - 1) / limit
+		b.Floors[engine] = (b.Slots[engine] + limit - 1) / limit
 		b.Engines[engine] = headAndTail(ws, limit, b.Dependence, b.Floors[engine])
 	}
 	return b

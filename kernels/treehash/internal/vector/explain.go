@@ -97,7 +97,7 @@ func (c *compilation) simulate(image []uint32) error {
 func summarise(w io.Writer, c *compilation) {
 	g, greedy, final := c.graph, c.greedy, c.sched
 	b := g.bound(c.edges)
-	fmt.Fprintf(w, "%-22s %6s %7s %7s %22s\n", "engine", "slots", "floor", "", "head + floor + tail")
+	fmt.Fprintf(w, "%-14s %6s %8s %6s %7s %20s\n", "engine", "slots", "a cycle", "floor", "", "head + floor + tail")
 	for e := range sim.Debug {
 		what := e.String()
 		switch e {
@@ -106,7 +106,7 @@ func summarise(w io.Writer, c *compilation) {
 		case sim.VALU:
 			what = "valu alone"
 		}
-		fmt.Fprintf(w, "%-22s %6d %7d %7s %22d\n", what, b.Slots[e], b.Floors[e], "cycles", b.Engines[e])
+		fmt.Fprintf(w, "%-14s %6d %8d %6d %7s %20d\n", what, b.Slots[e], perCycle(e), b.Floors[e], "cycles", b.Engines[e])
 	}
 	fmt.Fprintf(w, "longest chain          %14d cycles\n", b.Dependence)
 	fmt.Fprintf(w, "no schedule below      %14d cycles\n", b.Cycles())

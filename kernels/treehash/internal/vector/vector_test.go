@@ -174,6 +174,46 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestSlots: the slots of a bound are those of the program, and each floor follows from the slots beside it.
+func TestSlots(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	counted := 0
+	for range 100 {
+		s := tree.Shape{Height: 1 + r.IntN(9), Rounds: 1 + r.IntN(16), Batch: 1 + r.IntN(64)}
+		indices := r.IntN(2) == 0
+		c := randomConfig(s, indices, r.IntN)
+		p, err := Build(context.Background(), s, c, indices, -1)
+		if kernels.AsRejection(err) != nil {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := BoundOf(s, c, indices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sim.Utilisation(p, nil).Slots
+		if b.Slots[sim.VALU] > want[sim.VALU] {
+			t.Errorf("%v, %+v: %d slots are of valu alone, and the program has %d", s, c, b.Slots[sim.VALU], want[sim.VALU])
+		}
+		want[sim.ALU] += sim.VLen * want[sim.VALU]
+		want[sim.VALU] = b.Slots[sim.VALU]
+		if b.Slots != want {
+			t.Errorf("%v, %+v: the slots are %v, want %v", s, c, b.Slots, want)
+		}
+		for e := range sim.Debug {
+			if n, least := perCycle(e), b.Floors[e]; least*n < b.Slots[e] || (least-1)*n >= b.Slots[e] {
+				t.Errorf("%v, %+v: %v has %d slots, %d a cycle, and the floor %d", s, c, e, b.Slots[e], n, least)
+			}
+		}
+		counted++
+	}
+	if counted < 50 {
+		t.Errorf("%d of 100 programs were counted", counted)
+	}
+}
+
 // TestHeadAndTail compares with all pairs of a head and a tail, counted one by one.
 func TestHeadAndTail(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
