@@ -54,9 +54,7 @@ docs/scripts/importance.py does so with Optuna. Files may be folders, and more m
 		if b.Outcomes && !*asJSON {
 			return usage(errors.New("--outcomes: only JSON has them: give --json too"))
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
+		b.Spaces, err = a.readSpaces(append(*data, args...), *spaces, b.Jobs)
 		if err != nil {
 			return err
 		}

@@ -64,9 +64,7 @@ with Optuna's NSGA-II. Files may be folders, and more may follow the first.`,
 		if b.Rows && !*asJSON {
 			return usage(errors.New("--rows: only JSON has them: give --json too"))
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
+		b.Spaces, err = a.readSpaces(append(*data, args...), *spaces, b.Jobs)
 		if err != nil {
 			return err
 		}

@@ -54,9 +54,7 @@ same seed. Weights are equal, or random between 1 and 16. Files may be folders, 
 		if err != nil {
 			return usage(err)
 		}
-		loaded := a.working("reading measured spaces")
-		b.Spaces, err = loadSpaces(append(*data, args...), *spaces, b.Jobs)
-		loaded()
+		b.Spaces, err = a.readSpaces(append(*data, args...), *spaces, b.Jobs)
 		if err != nil {
 			return err
 		}
