@@ -215,7 +215,7 @@ func (s *Session) Create(ctx context.Context, dir string, settings results.Setti
 func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Settings }
 
 // Replay feeds the run in a directory to its strategy, and returns how many trials agree. version is that of tune, and own are strategies
-// besides tune's. observe is told how many trials of the run are compared; nil is told nothing.
+// besides tune's. observe is told how many trials are compared, and about how many there are; nil is told nothing.
 func Replay(version string, table kernels.Table, dir string, observe func(done, total int), own ...strategies.Strategy) (int, error) {
 	run, err := results.Look(dir)
 	if err != nil {
@@ -225,11 +225,12 @@ func Replay(version string, table kernels.Table, dir string, observe func(done, 
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
-	n, err := search.Replay(s.strategy, run, func(compared int) {
-		if observe != nil {
-			observe(compared, run.Outcomes)
-		}
-	})
+	var tell []func(compared int)
+	if observe != nil {
+		total := results.Describe(dir).Summary.Evaluations
+		tell = append(tell, func(compared int) { observe(compared, total) })
+	}
+	n, err := search.Replay(s.strategy, run, tell...)
 	if err != nil {
 		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
 	}
