@@ -309,19 +309,7 @@ type SlowBaselineError = kernels.SlowBaselineError
 //
 // own are strategies of the caller's; the run may have been made by one of them.
 func Replay(table kernels.Table, dir string, own ...strategies.Strategy) (int, error) {
-	run, err := results.Look(dir)
-	if err != nil {
-		return 0, err
-	}
-	s, err := session.Open(Version(), table, &run.Settings, dir, own...)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", dir, err)
-	}
-	n, err := s.Replay(run)
-	if err != nil {
-		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
-	}
-	return n, nil
+	return session.Replay(Version(), table, dir, nil, own...)
 }
 
 // Formats lists the formats that Export can write.

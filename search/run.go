@@ -158,8 +158,8 @@ func Run(ctx context.Context, s Strategy, ev Evaluator, set Settings) (Result, e
 }
 
 // Replay feeds a recorded run to a strategy, and proves that it asks for the same points in the same order. It returns the number
-// of trials that it compared.
-func Replay(s Strategy, h History) (int, error) {
+// of trials that it compared. Each of observe is told that number after each batch.
+func Replay(s Strategy, h History, observe ...func(compared int)) (int, error) {
 	r := &run{strategy: s}
 	compared, last, missing := 0, 0, 0 // compared trials, the batch that was not told, and how many of its outcomes are missing
 	for past, err := range h.Rounds() {
@@ -177,6 +177,9 @@ func Replay(s Strategy, h History) (int, error) {
 		compared += known
 		if err != nil {
 			return compared, err
+		}
+		for _, tell := range observe {
+			tell(compared)
 		}
 		if missing = len(b.trials) - known; missing > 0 {
 			// What was in flight when the run was stopped was never told.

@@ -15,6 +15,7 @@ import (
 	"tune/kernels/user"
 	"tune/search/bench"
 	"tune/search/strategies"
+	"tune/space"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -40,8 +41,13 @@ ways has a column for each. The ratio is the median over the pairs, with its 95 
 		},
 	}
 	a.benchKernel(c)
-	c.AddCommand(a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchImportanceCommand(), a.benchObjectivesCommand(),
-		a.benchAblateCommand(), a.benchLibraryCommand())
+	for _, comparison := range []*cobra.Command{
+		a.benchSearchCommand(), a.benchRaceCommand(), a.benchTasksCommand(), a.benchImportanceCommand(), a.benchObjectivesCommand(), a.benchAblateCommand(),
+	} {
+		a.progressFlags(comparison)
+		c.AddCommand(comparison)
+	}
+	c.AddCommand(a.benchLibraryCommand())
 	return c
 }
 
@@ -119,7 +125,9 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	defer done()
 	b := bench.Search{Kernel: k, Shape: shape, Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}
 	observe, end := a.counter("runs")
-	b.Observe = observe
+	if b.Observe = observe; observe != nil {
+		observe(0, len(b.Strategies)*len(b.Seeds))
+	}
 	curves, err := b.Run(c.Context())
 	end()
 	if err != nil {
@@ -128,7 +136,7 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	if o.asJSON {
 		return printJSON(a.stdout, curves)
 	}
-	return a.printCurves(curves, len(o.seeds))
+	return a.printCurves(curves, len(o.seeds), space.Unit(k.Info().Unit))
 }
 
 // fileFlag defines the flag that names the file of a kernel as tune run does, in place of an argument. fileOr checks the arguments of
@@ -234,7 +242,7 @@ func atLeastOne(flag string, n int) error {
 }
 
 // printCurves prints a table in Markdown, as the README shows it.
-func (a *app) printCurves(curves []bench.Curve, seeds int) error {
+func (a *app) printCurves(curves []bench.Curve, seeds int, unit space.Unit) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 1, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
 	head := []string{"strategy"}
@@ -248,13 +256,13 @@ func (a *app) printCurves(curves []bench.Curve, seeds int) error {
 	for _, c := range curves {
 		cells := []string{c.Strategy}
 		for _, m := range c.Mean {
-			cells = append(cells, fmt.Sprintf("%.1f", m))
+			cells = append(cells, unit.Words(m))
 		}
 		wins := "–"
 		if random >= 0 && c.Strategy != "random" {
 			wins = fmt.Sprintf("%g of %d", c.Wins(curves[random]), seeds)
 		}
-		row(append(cells, fmt.Sprintf("%g", slices.Min(c.Best)), fmt.Sprintf("%g", c.Median()), fmt.Sprintf("%g", slices.Max(c.Best)), wins)...)
+		row(append(cells, unit.Words(slices.Min(c.Best)), unit.Words(c.Median()), unit.Words(slices.Max(c.Best)), wins)...)
 	}
 	return w.Flush()
 }

@@ -75,14 +75,16 @@ columns have how many times as long each takes as the best of the whole space, w
 		if b.Off, err = parseOff(*off, problem.Space()); err != nil {
 			return usage(fmt.Errorf("--off: %w", err))
 		}
-		observe, end := a.counter("searches")
-		b.Observe = observe
 		each, err := parseDuration(*limit)
 		if err != nil {
 			return usage(fmt.Errorf("--measure: %w", err))
 		}
 		b.Limit = each * time.Duration(len(b.Off))
-		n := newNotice(a, false)
+		observe, end := a.counterOf("searches", set.budget.Wall)
+		if b.Observe = observe; observe != nil {
+			observe(0, (1+len(b.Off))*len(b.Seeds))
+		}
+		n := newNotice(a, a.quiet)
 		n.brief = true
 		b.Measuring = n.turns
 		rows, err := b.Run(c.Context())

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"tune/kernels/recorded"
 	"tune/results"
 	"tune/results/chart"
+	"tune/results/exchange"
 	"tune/search/bench"
 )
 
@@ -97,18 +99,26 @@ func dataFiles(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// loadSpaces reads the files of measurements whose space matches, several at once.
-func loadSpaces(paths []string, patterns string, jobs int) ([]bench.DataSpace, error) {
+// readSpaces reads the files of measurements whose space matches, several at once, and shows how far that is.
+func (a *app) readSpaces(paths []string, patterns string, jobs int) ([]bench.DataSpace, error) {
+	w := a.work("reading measured spaces", a.quiet)
+	defer w.end()
+	return loadSpaces(paths, patterns, jobs, w)
+}
+
+// loadSpaces is readSpaces, shown by a work.
+func loadSpaces(paths []string, patterns string, jobs int, shows *work) ([]bench.DataSpace, error) {
 	files, err := dataFiles(paths)
 	if err != nil {
 		return nil, err
 	}
 	loaded := make([]*recorded.Kernel, len(files))
+	read := readingOf(files, shows)
 	var group errgroup.Group
 	group.SetLimit(jobs)
 	for i, file := range files {
 		group.Go(func() (err error) {
-			if loaded[i], err = recorded.Load(file); err == nil {
+			if loaded[i], err = recorded.LoadObserved(file, read(i)); err == nil {
 				loaded[i].File().Slim() // of many files it is most of the memory
 			}
 			return err
@@ -142,6 +152,33 @@ func loadSpaces(paths []string, patterns string, jobs int) ([]bench.DataSpace, e
 	return spaces, nil
 }
 
+// readingOf returns observers of files that are read, by their place among the paths. They show how much of all is read and checked, each of
+// which is half of a file.
+func readingOf(paths []string, shows *work) func(i int) exchange.Observer {
+	var mu sync.Mutex
+	read, all, total := make([]int, len(paths)), 0, 0
+	sizes := make([]int, len(paths))
+	for i, p := range paths {
+		if info, err := os.Stat(p); err == nil {
+			sizes[i] = int(info.Size())
+			total += sizes[i]
+		}
+	}
+	return func(i int) exchange.Observer {
+		return func(step exchange.Step, done, of int) {
+			share := float64(done) / float64(max(of, 1)) / 2
+			if step == exchange.Checking {
+				share += 0.5
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			now := int(share * float64(sizes[i]))
+			all, read[i] = all+now-read[i], now
+			shows.observe(phaseReadSpaces, all, total)
+		}
+	}
+}
+
 func matches(patterns, name string) bool {
 	if patterns == "" {
 		return true
@@ -154,9 +191,7 @@ func matches(patterns, name string) bool {
 
 // benchData compares strategies on measured spaces.
 func (a *app) benchData(c *cobra.Command, f *dataFlags, b bench.Data, asJSON bool) error {
-	loaded := a.working("reading measured spaces")
-	spaces, err := loadSpaces(f.data, f.spaces, b.Jobs)
-	loaded()
+	spaces, err := a.readSpaces(f.data, f.spaces, b.Jobs)
 	if err != nil {
 		return err
 	}

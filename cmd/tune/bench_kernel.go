@@ -33,7 +33,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 	limit := c.Flags().String("measure", "20s", "`time` for the final measurement of a shape")
 	dir := c.Flags().String("dir", "", "`directory` that keeps the run of each shape, with what was measured beside the peers, for tune report (default: none is kept)")
 	asJSON := c.Flags().Bool("json", false, "print the rows as JSON")
-	quiet := c.Flags().BoolP("quiet", "q", false, "show no progress")
+	quiet := a.progressFlags(c)
 	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		name := kernelNamed(args, *file)
@@ -98,15 +98,16 @@ func (a *app) benchKernel(c *cobra.Command) {
 }
 
 // showShape makes a run, one of several, show its progress: on a terminal in a line that changes, with how long all of them will
-// take; elsewhere the name alone. end removes the line.
+// take, or as events; elsewhere the name alone. end removes the line.
 func (a *app) showShape(o *tune.Options, before, of int, quiet bool) (end func()) {
-	if quiet || a.width == nil {
+	if quiet || a.width == nil && a.events == nil {
 		if !quiet {
 			o.Start = func(s tune.Start) { fmt.Fprintf(a.stderr, "%s %s\n", s.Settings.Kernel, s.Settings.Shape) }
 		}
 		return func() {}
 	}
 	d := newDisplay(a.live, a.width, false, time.Now())
+	d.events = a.events
 	d.prefix = fmt.Sprintf("%d of %d", before+1, of)
 	if left := of - before; o.Budget.Wall > 0 && of > 1 {
 		d.prefix += fmt.Sprintf(", about %v", time.Duration(left)*(o.Budget.Wall+o.Final))

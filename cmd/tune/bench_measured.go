@@ -61,9 +61,7 @@ func checkPatterns(patterns string) error {
 // folders beside those of the flags.
 func onMeasured[R any](a *app, f *measuredFlags, more []string, counts string,
 	run func(spaces []bench.DataSpace, observe func(done, total int)) (R, error), show func(R) error) error {
-	loaded := a.working("reading measured spaces")
-	spaces, err := loadSpaces(append(f.data, more...), f.spaces, f.jobs)
-	loaded()
+	spaces, err := a.readSpaces(append(f.data, more...), f.spaces, f.jobs)
 	if err != nil {
 		return err
 	}

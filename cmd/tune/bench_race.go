@@ -46,7 +46,9 @@ Tuner and T4 files can.`,
 		if err := present(*data); err != nil {
 			return usage(fmt.Errorf("--data: %w", err))
 		}
-		k, err := recorded.Load(*data)
+		reading := a.work("reading "+*data, a.quiet)
+		k, err := recorded.LoadObserved(*data, reading.step)
+		reading.end()
 		if err != nil {
 			return err
 		}
@@ -58,7 +60,8 @@ Tuner and T4 files can.`,
 			Space: bench.DataSpace{Name: k.File().Space, Problem: p.(*recorded.Problem)}, File: k.File(),
 			Strategy: *strategy, Evaluations: *evals, Seeds: list,
 		}
-		end := a.working("replaying searches of " + b.Space.Name)
+		observe, end := a.counter("searches")
+		b.Observe = observe
 		r, err := b.Run(c.Context())
 		end()
 		if err != nil {

@@ -458,10 +458,9 @@ func (n *notice) comparing(p tune.CompareProgress) {
 		e.Check = p.At
 	}
 	n.brief = p.Phase != tune.Comparing // checks are short as a rule
-	words := p.String()
+	l := progressLine(p.String())
 	if left, ok := n.pace.left(time.Now(), e.Phase, p.At-1, p.Of); ok {
-		words += fmt.Sprintf(" · about %v left", atLeastSecond(left))
-		e.Left = seconds(left)
+		l, e.Left = l.left("about", left), seconds(left)
 	}
-	n.say(e.Phase, words, e)
+	n.say(e.Phase, l, e)
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"tune"
 	"tune/internal/plain"
@@ -40,7 +38,7 @@ type display struct {
 	last     search.Event
 	warnings []user.Fault // about the file of the kernel
 	found    string       // settings.found
-	final    string       // how far the measurement at the end is; "" before it
+	final    line         // how far the measurement at the end is; nil before it
 	step     string       // of it that was told
 	pace     pace         // of it
 	first    int          // outcomes known when this sitting began
@@ -180,8 +178,7 @@ func (d *display) refresh() {
 			return
 		case <-tick.C:
 			d.mu.Lock()
-			// A line that fills its row would move the cursor to the next one.
-			fmt.Fprintf(d.out, "\r\x1b[K%s", clip(plain.Line(d.line(d.width()-1)), d.width()-1))
+			drawLine(d.out, d.line(), d.width())
 			d.mu.Unlock()
 		}
 	}
@@ -229,7 +226,7 @@ func (d *display) observe(e search.Event) {
 		d.events.emit(d.searchEvent(eventProgress))
 	case d.events == nil && (better || now.Sub(d.plainAt) >= plainPeriod):
 		d.plainAt = now
-		fmt.Fprintln(d.text, d.line(math.MaxInt))
+		fmt.Fprintln(d.text, d.line())
 	}
 }
 
@@ -301,11 +298,11 @@ func (d *display) measuring(p kernels.ContestProgress) {
 	}
 }
 
-// line describes the run as it stands. Where that needs more than the given columns, it leaves out what matters least.
-func (d *display) line(columns int) string {
+// line describes the run as it stands.
+func (d *display) line() line {
 	spent := d.now().Sub(d.began)
-	if d.final != "" {
-		return fmt.Sprintf("%s%s · %s in all", d.prefix, d.final, (d.prior + spent).Round(time.Second))
+	if d.final != nil {
+		return slices.Concat(line{{d.prefix, 6}}, d.final, line{{fmt.Sprintf(" · %s in all", (d.prior + spent).Round(time.Second)), 4}})
 	}
 	label, best, ratio := "best", "none yet", ""
 	if o := d.last.Best.Outcome; o.Status == space.OK {
@@ -344,31 +341,8 @@ func (d *display) line(columns int) string {
 			left = fmt.Sprintf(" · about %v left", atLeastSecond(rest))
 		}
 	}
-	// In the order in which they are shown; less is left out first.
-	parts := []struct {
-		text string
-		rank int
-	}{
-		{d.prefix, 7}, {label + " " + best, 9}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
+	return line{
+		{d.prefix, 7}, {label + " " + best, stays}, {ratio, 6}, {fmt.Sprintf(" · %d evaluated", d.last.Known), 5}, {fmt.Sprintf(", %.*f/s", decimals, rate), 2},
 		{fmt.Sprintf(" · %.0f%% valid", valid), 3}, {toGo, 7}, {left, 8}, {simulated, 4}, {workers, 4},
 	}
-	for least := 0; ; least++ {
-		var text strings.Builder
-		for _, p := range parts {
-			if p.rank > least {
-				text.WriteString(p.text)
-			}
-		}
-		if utf8.RuneCountInString(text.String()) <= columns || least == 8 {
-			return text.String()
-		}
-	}
-}
-
-// clip cuts a text to the given number of characters, each of which takes a column.
-func clip(text string, columns int) string {
-	if r := []rune(text); len(r) > columns {
-		return string(r[:max(columns, 0)])
-	}
-	return text
 }

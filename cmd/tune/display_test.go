@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"tune"
 	"tune/internal/plain"
+	"tune/kernels"
 	"tune/results"
 	"tune/search"
 	"tune/space"
@@ -99,14 +99,15 @@ func TestLine(t *testing.T) {
 			defer d.end()
 			clock.add(c.spent)
 			d.observe(c.event)
-			if got := d.line(math.MaxInt); got != c.want {
+			if got := d.line().String(); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
 	}
 }
 
-// TestNarrow: on a narrow terminal the line leaves out what matters least, and keeps the best and the time left.
+// TestNarrow: on a narrow terminal the line leaves out what matters least, and keeps the best and the time left, also while the finalists
+// are measured.
 func TestNarrow(t *testing.T) {
 	clock := &clock{now: time.Unix(1e9, 0)}
 	d := newDisplay(&bytes.Buffer{}, nil, true, clock.read())
@@ -122,8 +123,30 @@ func TestNarrow(t *testing.T) {
 		39:  "best 1,500 cycles · 58s left",
 		20:  "best 1,500 cycles",
 	} {
-		if got := d.line(columns); got != want {
+		if got := d.line().fit(columns); got != want {
 			t.Errorf("in %d columns: %q, want %q", columns, got, want)
+		}
+	}
+	d.measuring(kernels.ContestProgress{Finalists: 5, Pair: 1, Of: 21})
+	clock.add(4 * time.Second)
+	d.measuring(kernels.ContestProgress{Finalists: 5, Pair: 3, Of: 21})
+	for columns, want := range map[int]string{
+		70: "measuring 5 finalists, pair 3 of up to 21 · up to 38s left · 6s in all",
+		58: "measuring 5 finalists, pair 3 of up to 21 · up to 38s left",
+		39: "measuring 5 finalists · up to 38s left",
+		30: "measuring 5 f · up to 38s left",
+	} {
+		if got := d.line().fit(columns); got != want {
+			t.Errorf("in %d columns: %q, want %q", columns, got, want)
+		}
+	}
+	d.prefix = "2 of 4, about 3m0s · "
+	for columns, want := range map[int]string{
+		80: "2 of 4, about 3m0s · measuring 5 finalists, pair 3 of up to 21 · up to 38s left",
+		39: "measuring 5 finalists · up to 38s left",
+	} {
+		if got := d.line().fit(columns); got != want {
+			t.Errorf("of several, in %d columns: %q, want %q", columns, got, want)
 		}
 	}
 }
@@ -137,7 +160,7 @@ func TestTimeOfEvaluations(t *testing.T) {
 	defer d.end()
 	clock.add(2 * time.Second)
 	d.observe(searchEventOf(10, 9, 1500))
-	if got, want := d.line(120), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 40 to go · about 8s left"; got != want {
+	if got, want := d.line().fit(120), "best 1,500 cycles (2.00× as fast) · 10 evaluated, 5.0/s · 90% valid · 40 to go · about 8s left"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -43,8 +43,8 @@ type event struct {
 	Finalists int `json:"finalists,omitempty"` // that are measured
 	Pair      int `json:"pair,omitempty"`      // of measurements that begins
 	Check     int `json:"check,omitempty"`     // that begins
-	Done      int `json:"done,omitempty"`      // bytes or rows
-	Of        int `json:"of,omitempty"`        // how many pairs at most, or how many checks, bytes or rows
+	Done      int `json:"done,omitempty"`      // bytes, rows, or other parts of the work
+	Of        int `json:"of,omitempty"`        // how many pairs at most, or how many checks, bytes, rows or other parts
 	// Left is about how many seconds the phase will take.
 	Left *float64 `json:"left,omitempty"`
 
@@ -73,6 +73,8 @@ const (
 	phaseMeasureFinalists = "measure-finalists"
 	phaseCheckWinner      = "check-winner"
 	phaseConfirmWinner    = "confirm-winner"
+	phaseTurns            = "turns"
+	phaseReadSpaces       = "read-spaces"
 )
 
 // eventPeriod is how often an event is written of what goes on and on.
@@ -148,6 +150,7 @@ func (f *progressFlag) Set(form string) error {
 	if f.form = form; form != "auto" {
 		a.width = nil // no line is live
 	}
+	a.plain = form == "plain"
 	if form == "json" && a.events == nil {
 		a.events = &events{w: a.live, began: a.began, now: time.Now}
 		a.stderr, a.interactive = &noteWriter{events: a.events}, false
@@ -162,7 +165,8 @@ func (a *app) outputFlags(c *cobra.Command) (asJSON, quiet *bool) {
 
 // progressFlags defines how a command shows its progress.
 func (a *app) progressFlags(c *cobra.Command) (quiet *bool) {
-	quiet = c.Flags().BoolP("quiet", "q", false, "show no progress")
+	quiet = &a.quiet // one command alone reads its flags
+	c.Flags().BoolVarP(quiet, "quiet", "q", false, "show no progress")
 	c.Flags().Var(&progressFlag{a, "auto"}, "progress",
 		"`form` of the progress on standard error: auto (one line that changes, if that is a terminal), plain (lines of text) or json (one JSON object a line; see the guide)")
 	c.PreRunE = func(*cobra.Command, []string) error {

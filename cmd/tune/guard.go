@@ -398,5 +398,16 @@ func (n *notice) guarding(name string, p schedule.GuardProgress) {
 	} else {
 		e.Pair = p.At
 	}
-	n.say(name+e.Phase, name+": "+p.String(), e)
+	what, ratio, found := strings.Cut(p.String(), ": ")
+	if found {
+		ratio = ": " + ratio
+	}
+	l := append(line{{name, cut + 6}, {": ", 6}}, progressLine(what)...)
+	l = append(l, part{ratio, 5})
+	if left, ok := n.pace.left(time.Now(), name+e.Phase, p.At-1, p.Of); ok {
+		l, e.Left = l.left("about", left), seconds(left)
+	} else if p.Left > 0 {
+		l, e.Left = l.left("up to", p.Left), seconds(p.Left)
+	}
+	n.say(name+e.Phase, l, e)
 }

@@ -139,12 +139,17 @@ func (a *app) libraryKernels(yes bool) (find library.Kernels, done func()) {
 
 // tasks shows how far the work on several tasks is.
 func (n *notice) tasks(p session.Progress) {
-	text := p.Step
+	l, e := line{{p.Step, stays}}, event{Event: eventProgress, Phase: p.Step, Text: p.Text, Check: p.Done, Of: p.Of}
 	if p.Of > 0 {
-		text += fmt.Sprintf(" %d of %d", p.Done, p.Of)
+		l = append(l, part{fmt.Sprintf(" %d of %d", p.Done, p.Of), 8})
 	}
-	text += ": " + p.Text + " · " + p.Elapsed.Round(time.Second).String()
-	n.say(p.Step, text, event{Event: eventProgress, Phase: p.Step, Text: p.Text, Check: p.Done, Of: p.Of})
+	l = append(l, part{": " + p.Text, cut + 5}, part{" · " + p.Elapsed.Round(time.Second).String(), 4})
+	if p.Left > 0 {
+		l, e.Left = l.left("up to", p.Left), seconds(p.Left)
+	} else if left, ok := n.pace.left(time.Now(), p.Step, p.Done, p.Of); ok {
+		l, e.Left = l.left("about", left), seconds(left)
+	}
+	n.say(p.Step, l, e)
 }
 
 // showLibrary prints what a library came to.

@@ -178,6 +178,8 @@ type app struct {
 	interactive    bool       // whether somebody can be asked: stdin and stderr are terminals
 	width          func() int // columns of the terminal on stderr; nil where no line can change there
 	events         *events    // what --progress json writes to stderr; nil without it
+	quiet          bool       // whether no progress is shown: --quiet
+	plain          bool       // whether --progress asks for plain lines
 }
 
 // exitError is an end that is not a failure of tune. An error without a text has been reported already.

@@ -56,16 +56,13 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			return usage(fmt.Errorf("--format: %q: want %s", *format, strings.Join(reportFormats, " or ")))
 		}
 		page := report.Page{Version: tune.Version()}
-		done := a.working("reading the runs")
-		for _, arg := range args {
-			runs, err := a.reported(arg)
-			if err != nil {
-				done()
-				return err
-			}
-			page.Runs = append(page.Runs, runs...)
+		w := a.work("reading the runs", false)
+		runs, err := a.reported(args, w)
+		w.end()
+		if err != nil {
+			return err
 		}
-		done()
+		page.Runs = runs
 		var text bytes.Buffer
 		write := page.HTML
 		if *format == "md" {
@@ -78,7 +75,7 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			_, err := a.raw.Write(text.Bytes())
 			return err
 		}
-		err := files.Stream(*output, false, func(w io.Writer) error {
+		err = files.Stream(*output, false, func(w io.Writer) error {
 			_, err := w.Write(text.Bytes())
 			return err
 		})
@@ -93,12 +90,36 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 // mostReported is how many runs of a folder are shown: the newest.
 const mostReported = 64
 
-// reported reads the runs that an argument names.
-func (a *app) reported(arg string) ([]*report.Run, error) {
+// reported reads the runs that arguments name. shows is told how many of them are read.
+func (a *app) reported(args []string, shows *work) (runs []*report.Run, err error) {
+	var all []func() (*report.Run, error)
+	for _, arg := range args {
+		read, err := a.reportedBy(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, read...)
+	}
+	for i, read := range all {
+		if len(all) > 1 {
+			shows.observe("reading", i, len(all))
+		}
+		run, err := read()
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// reportedBy returns what reads the runs that an argument names.
+func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err error) {
 	if err := absent(arg); err != nil {
 		return nil, err
 	}
 	o := a.reportOptions()
+	open := func(dir string) { read = append(read, func() (*report.Run, error) { return report.Open(dir, o), nil }) }
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil:
@@ -106,31 +127,27 @@ func (a *app) reported(arg string) ([]*report.Run, error) {
 	case !info.IsDir() && filepath.Base(arg) == tune.ScheduleName:
 		arg = filepath.Dir(arg)
 	case !info.IsDir() && filepath.Base(arg) == "manifest.json":
-		return a.reported(filepath.Dir(arg))
+		return a.reportedBy(filepath.Dir(arg))
 	case !info.IsDir():
-		run, err := report.Measurements(arg, o)
-		if err != nil {
-			return nil, err
-		}
-		return []*report.Run{run}, nil
+		return append(read, func() (*report.Run, error) { return report.Measurements(arg, o) }), nil
 	}
 	if isRunDir(arg) || hasJournal(arg) {
-		return []*report.Run{report.Open(arg, o)}, nil
+		open(arg)
+		return read, nil
 	}
-	var runs []*report.Run
 	for _, dir := range []string{arg, filepath.Join(arg, "runs")} {
 		list, err := results.List(dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range list[:min(len(list), mostReported)] {
-			runs = append(runs, report.Open(l.Dir, o))
+			open(l.Dir)
 		}
 	}
-	if len(runs) == 0 {
+	if len(read) == 0 {
 		return nil, usage(fmt.Errorf("%s is no run, and has none: give the directory of a run (see tune runs), or a file of measurements", arg))
 	}
-	return runs, nil
+	return read, nil
 }
 
 // hasJournal reports whether a directory has the journal of a run, perhaps without its settings.

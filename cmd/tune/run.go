@@ -741,9 +741,9 @@ func (a *app) replayCommand() *cobra.Command {
 			return err
 		}
 		defer a.end(found)
-		end := a.working("replaying " + dir)
-		n, err := tune.Replay(found.Table, dir)
-		end()
+		w := a.work("replaying "+dir, false)
+		n, err := session.Replay(tune.Version(), found.Table, dir, func(done, total int) { w.observe("replaying", done, total) })
+		w.end()
 		if *asJSON && (err == nil || n > 0) {
 			out := struct {
 				OK     bool   `json:"ok"`

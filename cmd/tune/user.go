@@ -232,16 +232,17 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 		if err != nil {
 			return usage(err)
 		}
-		check := func() (*checkReport, error) { return a.check(c, args[0], set, *static, *show) }
 		if library.IsFile(args[0]) {
 			return a.checkLibrary(args[0], *asJSON)
 		}
+		var report *checkReport
+		w := a.work("checking "+args[0], false)
 		if settingsIn(args[0]) {
-			check = func() (*checkReport, error) { return a.checkSettings(c, args[0]) }
+			report, err = a.checkSettings(c, args[0])
+		} else {
+			report, err = a.check(c, w, args[0], set, *static, *show)
 		}
-		end := a.working("checking " + args[0])
-		report, err := check()
-		end()
+		w.end()
 		if report == nil {
 			return err
 		}
@@ -255,8 +256,8 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 	return c
 }
 
-// check examines a file. The report is nil where nothing can be said about it.
-func (a *app) check(c *cobra.Command, path string, set settings, static, show bool) (*checkReport, error) {
+// check examines a file. The report is nil where nothing can be said about it. shows is told what is done.
+func (a *app) check(c *cobra.Command, shows *work, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
 	if err := present(path); err != nil {
 		return nil, usage(err)
@@ -317,6 +318,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 	}
 	if source != nil {
 		a.note(cacheNote())
+		shows.doing("comparing the arguments with the source")
 		if told, err := examine(c.Context(), source, path, report); told {
 			return report, err
 		} else if err != nil {
@@ -326,6 +328,7 @@ func (a *app) check(c *cobra.Command, path string, set settings, static, show bo
 			return report.faulty(path, err)
 		}
 	}
+	shows.doing("trying the baseline")
 	return tryAll(c.Context(), p, source, path, report)
 }
 

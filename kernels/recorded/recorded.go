@@ -41,17 +41,22 @@ type Kernel struct {
 }
 
 // Load reads the kernel of a file.
-func Load(path string) (*Kernel, error) {
+func Load(path string) (*Kernel, error) { return LoadObserved(path, nil) }
+
+// LoadObserved is Load, with an observer of how much of the file is read and checked.
+func LoadObserved(path string, observe exchange.Observer) (*Kernel, error) {
 	data, err := files.Read(path, files.Data)
 	if err != nil {
 		return nil, err
 	}
-	return New(path, data)
+	return newKernel(path, data, observe)
 }
 
 // New makes the kernel of a file's content.
-func New(path string, data []byte) (*Kernel, error) {
-	f, err := exchange.Read(path, data)
+func New(path string, data []byte) (*Kernel, error) { return newKernel(path, data, nil) }
+
+func newKernel(path string, data []byte, observe exchange.Observer) (*Kernel, error) {
+	f, err := exchange.ReadObserved(path, data, observe)
 	if err != nil {
 		return nil, err
 	}

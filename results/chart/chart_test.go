@@ -5,6 +5,8 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +119,42 @@ func TestWriteRun(t *testing.T) {
 	}
 	if err := chart.WriteRun(io.Discard, "svg", chart.Run{}); err == nil {
 		t.Error("a run without a cost is drawn")
+	}
+}
+
+// The axis of time begins where the run does, and costs that differ little are on a linear axis with labels that people can read.
+func TestWriteRunAxes(t *testing.T) {
+	label := regexp.MustCompile(`>([^<>]+)</text>`)
+	for _, c := range []struct {
+		name       string
+		run        chart.Run
+		want, lack []string
+	}{
+		{"a late start", chart.Run{
+			Unit: "cycles", Start: 40, End: 120, Baseline: 147734, Steps: []chart.Step{{Seconds: 40, Cost: 5000}, {Seconds: 60, Cost: 3000}},
+		}, []string{"50", "100", "10,000", "100,000"}, []string{"0.01", "0.1", "1", "10", "20"}},
+		{"a ratio below 4", chart.Run{
+			Unit: "cycles", Start: 0.01, End: 120, Baseline: 2400000, Steps: []chart.Step{{Seconds: 0.01, Cost: 2000000}, {Seconds: 60, Cost: 1500000}},
+		}, []string{"0.1", "100", "1,500,000", "2,000,000"}, []string{"1.5e+06", "2e+06", "1500000", "2000000"}},
+	} {
+		var b bytes.Buffer
+		if err := chart.WriteRun(&b, "svg", c.run); err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, found := range label.FindAllStringSubmatch(b.String(), -1) {
+			labels = append(labels, found[1])
+		}
+		for _, want := range c.want {
+			if !slices.Contains(labels, want) {
+				t.Errorf("%s: no label %s among %q", c.name, want, labels)
+			}
+		}
+		for _, lack := range c.lack {
+			if slices.Contains(labels, lack) {
+				t.Errorf("%s: a label %s among %q", c.name, lack, labels)
+			}
+		}
 	}
 }
 

@@ -225,7 +225,7 @@ func (m *maker) certify(ctx context.Context, s *settled) error {
 		if m.Evaluations == 0 && n >= leastMeasured && !m.left(certifyUntil) {
 			break
 		}
-		m.tell(Progress{Step: "certifying", Text: s.Function + " " + s.Called(h.Fields), Done: n, Of: len(s.HeldOut)})
+		m.tell(Progress{Step: "certifying", Text: s.Function + " " + s.Called(h.Fields), Done: n, Of: len(s.HeldOut), Left: m.until(certifyUntil)})
 		began := time.Now()
 		limit := m.seconds(certifyUntil-measureUntil, len(s.HeldOut))
 		one, field, err := m.measure(ctx, s.task, h.Fields, limit)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/gemm"
@@ -563,3 +564,19 @@ func (p spaceOnly) Space() *space.Space                                         
 func (spaceOnly) Presets() []kernels.Preset                                     { return nil }
 func (spaceOnly) Traits() kernels.Traits                                        { return kernels.Traits{} }
 func (spaceOnly) Build(context.Context, space.Point) (kernels.Candidate, error) { return nil, nil }
+
+// TestUntil: a budget says how long a step may take, and a number of evaluations does not.
+func TestUntil(t *testing.T) {
+	m := &maker{Options: Options{Budget: 100 * time.Second, Began: time.Now()}, spent: 40, before: 30}
+	if got := m.until(searchUntil); got > 45*time.Second || got < 44*time.Second {
+		t.Errorf("after 10 s of a budget of 100 s there are %v until %v of it", got, searchUntil)
+	}
+	m.spent = 200
+	if got := m.until(searchUntil); got != 0 {
+		t.Errorf("after the budget there are %v", got)
+	}
+	m.Evaluations, m.spent = 5, 0
+	if got := m.until(searchUntil); got != 0 {
+		t.Errorf("without a budget there are %v", got)
+	}
+}

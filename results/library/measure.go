@@ -183,7 +183,7 @@ func (m *maker) measureAll(ctx context.Context) error {
 			if m.Evaluations == 0 && n >= leastMeasured && !m.left(measureUntil) {
 				break
 			}
-			m.tell(Progress{Step: "measuring", Text: t.Function + " " + t.Called(s.Fields), Done: n, Of: len(order)})
+			m.tell(Progress{Step: "measuring", Text: t.Function + " " + t.Called(s.Fields), Done: n, Of: len(order), Left: m.until(measureUntil)})
 			began := time.Now()
 			one, _, err := m.measure(ctx, t, s.Fields, m.seconds(measureUntil-searchUntil, len(order)))
 			if err != nil {

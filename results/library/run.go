@@ -251,6 +251,14 @@ func (m *maker) left(share float64) bool {
 	return m.Budget == 0 || m.elapsed().Seconds()-m.before < share*m.Budget.Seconds()
 }
 
+// until returns how long a step that ends at a share of the budget may take yet; 0 where no budget ends it.
+func (m *maker) until(share float64) time.Duration {
+	if m.Evaluations > 0 {
+		return 0
+	}
+	return max(space.Duration(share*m.Budget.Seconds()+m.before)-m.elapsed(), 0)
+}
+
 func (m *maker) tell(p Progress) {
 	if m.Observe != nil {
 		p.Elapsed = m.elapsed()
@@ -314,7 +322,7 @@ func (m *maker) search(ctx context.Context) error {
 			break // every space is exhausted
 		}
 		s := all[next]
-		m.tell(Progress{Step: "searching", Text: s.task.Function + " " + s.task.Called(s.task.Training[s.shape].Fields), Done: done(all), Of: len(all)})
+		m.tell(Progress{Step: "searching", Text: s.task.Function + " " + s.task.Called(s.task.Training[s.shape].Fields), Done: done(all), Of: len(all), Left: m.until(searchUntil)})
 		if err := m.slice(ctx, s, all); err != nil {
 			return err
 		}

@@ -190,6 +190,9 @@ func (m *maker) search(ctx context.Context) error {
 		}
 		t := m.tasks[open[next]]
 		p := Progress{Step: "searching", Text: fmt.Sprintf("%s (%.1f %% of a step)", t.Name, 100*share[open[next]]), Of: len(m.tasks)}
+		if m.Evaluations == 0 {
+			p.Left = max(space.Duration(m.searchSeconds())-m.elapsed(), 0)
+		}
 		for _, other := range m.tasks {
 			if other.row != nil || other.search.Found() {
 				p.Done++

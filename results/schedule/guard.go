@@ -44,9 +44,10 @@ type GuardOptions struct {
 // GuardProgress says how far a guard is.
 type GuardProgress struct {
 	Phase  GuardPhase
-	At, Of int          // the check or the pair that begins, from 1; Of is 0 for pairs, which end when they prove something
-	Ratio  timing.Ratio // of the pairs so far
-	Bar    float64      // which the ratio is compared with
+	At, Of int           // the check or the pair that begins, from 1; Of is 0 for pairs, which end when they prove something
+	Ratio  timing.Ratio  // of the pairs so far
+	Bar    float64       // which the ratio is compared with
+	Left   time.Duration // that the pairs may take yet; 0 for checks, whose time nothing limits
 }
 
 // GuardPhase is a part of a guard.
@@ -286,7 +287,8 @@ func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base
 		Limit: cmp.Or(o.Limit, measureLimit), Confirm: true, Seed: o.Seeds[0],
 		Observe: func(pair, _ int) {
 			if o.Observe != nil {
-				o.Observe(GuardProgress{Phase: Guarding, At: pair, Ratio: test.Ratio(), Bar: g.Bar})
+				left := max(cmp.Or(o.Limit, measureLimit)-time.Since(began), 0)
+				o.Observe(GuardProgress{Phase: Guarding, At: pair, Ratio: test.Ratio(), Bar: g.Bar, Left: left})
 			}
 		},
 		Sure: func(a, b float64) bool {

@@ -64,8 +64,9 @@ func TestGuard(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if g.Standing != c.want || g.Pairs > c.pairs || g.Promise != 1.98 || g.Error != GuardError || last.Phase != Guarding || last.At != g.Pairs {
-			t.Errorf("%s: %q after %d pairs, %+v", c.name, g.Standing, g.Pairs, g)
+		if g.Standing != c.want || g.Pairs > c.pairs || g.Promise != 1.98 || g.Error != GuardError || last.Phase != Guarding || last.At != g.Pairs ||
+			last.Left <= 0 || last.Left > measureLimit {
+			t.Errorf("%s: %q after %d pairs, %+v, told %+v", c.name, g.Standing, g.Pairs, g, last)
 		}
 		if math.Abs(g.Ratio/c.ratio-1) > 0.01 {
 			t.Errorf("%s: the ratio is %v", c.name, g.Ratio)

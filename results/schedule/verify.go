@@ -180,7 +180,7 @@ func (x *verifier) point(ctx context.Context) {
 		what += ", " + d.String()
 	}
 	if x.k.Info.Exact {
-		what += fmt.Sprintf(" and costs %v %s", schedule.Cost, schedule.Unit)
+		what += " and costs " + space.Unit(schedule.Unit).Words(schedule.Cost)
 	}
 	if x.step(what, err) {
 		x.rebuilt = rebuilt

@@ -266,8 +266,28 @@ func (s *Session) Create(ctx context.Context, dir string, settings results.Setti
 // Continue makes a recorded run that is opened for writing the one of the session, which must be of its directory.
 func (s *Session) Continue(run *results.Run) { s.run, s.settings = run, run.Settings }
 
-// Replay feeds a run to the strategy, and returns how many trials agree.
-func (s *Session) Replay(run *results.Run) (int, error) { return search.Replay(s.strategy, run) }
+// Replay feeds the run in a directory to its strategy, and returns how many trials agree. version is that of tune, and own are strategies
+// besides tune's. observe is told how many trials are compared, and about how many there are; nil is told nothing.
+func Replay(version string, table kernels.Table, dir string, observe func(done, total int), own ...strategies.Strategy) (int, error) {
+	run, err := results.Look(dir)
+	if err != nil {
+		return 0, err
+	}
+	s, err := Open(version, table, &run.Settings, dir, own...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
+	var tell []func(compared int)
+	if observe != nil {
+		total := results.Describe(dir).Summary.Evaluations
+		tell = append(tell, func(compared int) { observe(compared, total) })
+	}
+	n, err := search.Replay(s.strategy, run, tell...)
+	if err != nil {
+		return n, fmt.Errorf("%s: after %d trials that agree: %w", dir, n, err)
+	}
+	return n, nil
+}
 
 // forExport is how much of a wall budget is kept for the export, where to make its program takes the given time.
 func forExport(wall, rebuild time.Duration) time.Duration {

@@ -34,6 +34,7 @@ type Progress struct {
 	Done    int
 	Of      int
 	Elapsed time.Duration // over all sittings
+	Left    time.Duration // that the step may take yet, where a budget says so; otherwise 0
 }
 
 // Sliced is one of several searches that share a budget: it gets its time in slices, by package tasks. Dir and Kernel must be set.

@@ -24,6 +24,8 @@ type Race struct {
 	Strategy    string // as strategies.Parse reads it; it is told the cost from every repeat
 	Seeds       []uint64
 	Evaluations int // of each search; 0 for the whole space
+	// Observe is called after each search; nil observes nothing.
+	Observe func(done, total int)
 }
 
 // RaceReport is what racing saves and costs, over all seeds.
@@ -86,6 +88,9 @@ func (b Race) Run(ctx context.Context) (*RaceReport, error) {
 			r.Changed++
 		}
 		r.Loss = max(r.Loss, one.Loss)
+		if b.Observe != nil {
+			b.Observe(len(r.Seeds), len(b.Seeds))
+		}
 	}
 	if kernel > 0 {
 		r.KernelSaved, r.AllSaved = 1-race/kernel, (kernel-race)/all
