@@ -163,7 +163,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	_, _, err := Open(kept)
 	checkError(t, err, kept)
-	checkError(t, err, "read-only file system")
+	checkError(t, err, "read-only file system: copy the run to a folder that can be written, and continue it there")
 	if run, err := Read(kept); err != nil || run.Outcomes != 2 {
 		t.Errorf("the run is read with %v", err)
 	}
