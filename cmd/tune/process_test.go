@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -464,8 +465,23 @@ func exampleKernel(name string) string {
 	return filepath.Join("../../configs/examples", name, name+".yaml")
 }
 
+// busy says that more processes run than this machine has processors for, so that a time over a limit proves nothing; "" where they
+// do not, or that is not known.
+func busy() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	word, _, _ := strings.Cut(string(text), " ")
+	if load, err := strconv.ParseFloat(word, 64); err != nil || load <= float64(runtime.NumCPU()) {
+		return ""
+	}
+	return fmt.Sprintf("%s processes share %d processors", word, runtime.NumCPU())
+}
+
 // TestQuick: where the cache has the baseline of a kernel, the first evaluation of a run begins within a second, and tune check answers
-// within two. The least of several times counts, because others use the machine too.
+// within two. The least of several times counts, because others use the machine too; where it is over the limit and the machine is
+// busy, nothing can be told.
 func TestQuick(t *testing.T) {
 	switch {
 	case testing.Short():
@@ -477,35 +493,39 @@ func TestQuick(t *testing.T) {
 		t.Skip("no gcc")
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	const tries = 5
-	least := func(most float64, measure func() float64) (seconds float64) {
-		seconds = math.Inf(1)
+	within := func(t *testing.T, what string, most float64, measure func() float64) {
+		const tries = 5
+		seconds := math.Inf(1)
 		for i := 0; i < tries && seconds >= most; i++ {
 			seconds = min(seconds, measure())
 		}
-		return seconds
+		if seconds < most {
+			return
+		}
+		if why := busy(); why != "" {
+			t.Skipf("%s took %.2f s at least, and %s", what, seconds, why)
+		}
+		t.Errorf("%s took %.2f s in the quickest of %d tries, want less than %v", what, seconds, tries, most)
 	}
 	for _, name := range []string{"transpose", "stencil"} {
 		kernel := exampleKernel(name)
-		check := func() float64 {
-			began := time.Now()
-			tuneOK(t, "check", kernel)
-			return time.Since(began).Seconds()
-		}
-		check() // which fills the cache
-		if s := least(2, check); s >= 2 {
-			t.Errorf("%s: the quickest of %d checks took %.2f s, want less than 2", name, tries, s)
-		}
-		first := func() float64 {
-			first, _ := firstEvaluation(t, kernel)
-			if first <= 0 {
-				t.Fatalf("%s: no event says when the baseline was evaluated", name)
-			}
-			return first
-		}
-		if s := least(1, first); s >= 1 {
-			t.Errorf("%s: in the quickest of %d runs the first evaluation began after %.2f s, want less than 1", name, tries, s)
-		}
+		tuneOK(t, "check", kernel) // which fills the cache
+		t.Run("first/"+name, func(t *testing.T) {
+			within(t, "the way to the first evaluation", 1, func() float64 {
+				first, _ := firstEvaluation(t, kernel)
+				if first <= 0 {
+					t.Fatal("no event says when the baseline was evaluated")
+				}
+				return first
+			})
+		})
+		t.Run("check/"+name, func(t *testing.T) {
+			within(t, "tune check", 2, func() float64 {
+				began := time.Now()
+				tuneOK(t, "check", kernel)
+				return time.Since(began).Seconds()
+			})
+		})
 	}
 }
 
