@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -239,6 +240,9 @@ func OpenJournal(path string) (*Journal, Recovery, error) {
 		return nil, Recovery{}, err
 	}
 	lock, err := acquireLock(filepath.Dir(path))
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: copy the run to a folder that can be written, and continue it there", err)
+	}
 	if err != nil {
 		return nil, Recovery{}, err
 	}

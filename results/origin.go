@@ -105,8 +105,8 @@ func stateKey(create bool) ([]byte, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // the XDG specification says to ignore relative paths
 		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
+		if err != nil || !filepath.IsAbs(home) {
+			return nil, errors.New("neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
 		}
 		state = filepath.Join(home, ".local", "state")
 	}

@@ -152,4 +152,10 @@ func TestOriginState(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, ".local", "state", "tune", "key")); err != nil {
 		t.Error(err)
 	}
+	dir := signedRun(t)
+	for _, home := range []string{"", "home"} { // a key in the working folder would be that of whoever works there
+		t.Setenv("HOME", home)
+		checkError(t, Sign(dir, "list"), "neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
+		checkError(t, MadeHere(dir, "list"), "neither HOME nor XDG_STATE_HOME is an absolute path: set one of them")
+	}
 }

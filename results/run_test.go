@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -129,6 +130,43 @@ func TestCreateErrors(t *testing.T) {
 	empty := filepath.Join(root, "empty")
 	must(t, os.Mkdir(empty, 0o777), os.WriteFile(filepath.Join(empty, lockName), nil, 0o666))
 	must(t, makeRun(t, empty, testSettings()).Close())
+}
+
+// TestReadOnly: on a file system that cannot be written, no run is made and none is continued, not even by root; it is read.
+func TestReadOnly(t *testing.T) {
+	const variable = "RESULTS_READ_ONLY"
+	root := os.Getenv(variable)
+	if root == "" {
+		if out, err := exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", t.TempDir()).CombinedOutput(); err != nil {
+			t.Skipf("no file system can be mounted: %v\n%s", err, out)
+		}
+		c := exec.Command("unshare", "-rm", os.Args[0], "-test.run=^TestReadOnly$", "-test.count=1", "-test.v")
+		c.Env = append(os.Environ(), variable+"="+t.TempDir())
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestReadOnly") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	mount := func(args ...string) {
+		if out, err := exec.Command("mount", append(args, root)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	mount("-t", "tmpfs", "none")
+	kept := filepath.Join(root, "kept")
+	must(t, makeRun(t, kept, testSettings()).Close(), os.Mkdir(filepath.Join(root, "empty"), 0o777))
+	mount("-o", "remount,ro")
+	for _, dir := range []string{"new", "deep/down", "empty"} {
+		_, err := Create(filepath.Join(root, dir), testSettings())
+		checkError(t, err, root)
+		checkError(t, err, "read-only file system")
+	}
+	_, _, err := Open(kept)
+	checkError(t, err, kept)
+	checkError(t, err, "read-only file system: copy the run to a folder that can be written, and continue it there")
+	if run, err := Read(kept); err != nil || run.Outcomes != 2 {
+		t.Errorf("the run is read with %v", err)
+	}
 }
 
 // TestCreateReadsBack: settings that are too large to be read back are refused before the directory is made, and the largest that

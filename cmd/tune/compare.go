@@ -63,13 +63,6 @@ two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 int
 	c.Flags().StringVar(&with.data, "data", "", "take the costs of both from this `file` of measurements, for schedules of the kernel recorded")
 	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 1 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		out := slices.DeleteFunc(runDirs(a, args), func(dir string) bool { return !strings.HasPrefix(dir, begun) || slices.Contains(args, dir) })
-		return out, cobra.ShellCompDirectiveDefault
-	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o, slack, err := with.options(c.Flags().Changed)
 		if err != nil {

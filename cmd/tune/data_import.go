@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -142,5 +143,13 @@ func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) er
 		z := gzip.NewWriter(w)
 		return errors.Join(write(z), z.Close())
 	})
+	return unwritten(path, err)
+}
+
+// unwritten says what to do where the file that --output names cannot be written. Any other error stays as it is.
+func unwritten(path string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == path {
+		return fmt.Errorf("cannot write %s: %w: choose another --output", path, p.Err)
+	}
 	return err
 }

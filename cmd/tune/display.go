@@ -149,7 +149,7 @@ func (d *display) notes(s tune.Start) (notes []string) {
 		add("note: %s is not measured: %v", m.Name, m.Err)
 	}
 	if s.Unsigned != nil {
-		add("note: the run is not marked as made here (%v): resume and verify will ask before running its kernel", s.Unsigned)
+		add("note: the run is not marked as made here (%v): resume and verify will ask before running its kernel, and need --yes without a terminal", s.Unsigned)
 	}
 	return notes
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,10 +62,6 @@ take; 2 wrong usage; 130 interrupted.` + aboutConsent,
 	c.Flags().StringVar(&with.format, "format", "text", "text, or `md` for a summary that GitHub shows")
 	asJSON, quiet := a.outputFlags(c)
 	with.yes = addYes(c)
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		out := slices.DeleteFunc(runDirs(a, args), func(dir string) bool { return !strings.HasPrefix(dir, begun) || slices.Contains(args, dir) })
-		return out, cobra.ShellCompDirectiveDefault
-	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o, err := with.options(c.Flags().Changed)
 		if err != nil {

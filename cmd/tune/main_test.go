@@ -68,7 +68,7 @@ func (t tidied) Run() int {
 //	misuse TEXT… -- COMMAND…  the same for a wrong flag or argument: code 2, and a second line that names tune help
 //	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
 //
-// and the conditions root, for whose files nothing is closed, and mount, where a file system can be mounted.
+// and the conditions root, and mount, where a file system can be mounted.
 func TestScript(t *testing.T) { testscript.Run(t, scriptsIn("testdata/script", t.TempDir())) }
 
 // scriptsIn are the parameters of the scripts in a folder. They share a cache, so that what all of them need is compiled and measured once.

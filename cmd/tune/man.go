@@ -23,7 +23,7 @@ func (a *app) manCommand(root *cobra.Command) *cobra.Command {
 		Hidden:  true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
-				return err
+				return fmt.Errorf("cannot make the folder of the pages: %w: choose another", err)
 			}
 			pages := man.Pages(root)
 			for _, c := range pages {

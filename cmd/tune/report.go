@@ -75,14 +75,10 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 			_, err := a.raw.Write(text.Bytes())
 			return err
 		}
-		err = files.Stream(*output, false, func(w io.Writer) error {
+		return unwritten(*output, files.Stream(*output, false, func(w io.Writer) error {
 			_, err := w.Write(text.Bytes())
 			return err
-		})
-		if err != nil {
-			err = fmt.Errorf("-o %s: %w", *output, err)
-		}
-		return err
+		}))
 	}
 	return c
 }

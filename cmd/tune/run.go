@@ -90,7 +90,7 @@ func (a *app) asRun(c *cobra.Command) {
 	from := c.Flags().StringArray("from", nil, "earlier `run`, schedule or file of measurements to start from, or db for what the index of runs knows of the kernel; may be given several times, the most similar first")
 	fromAny := c.Flags().Bool("from-any", false, "let --from take measurements of another kernel too, as far as names and values of parameters match")
 	metrics := c.Flags().String("metrics", "", "`metrics` to measure of each candidate that tune compiles, such as instructions,cache_misses; they are listed above")
-	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,slots or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
+	objective := c.Flags().String("objective", "", "`numbers` to look for, beginning with the cost: time,error or cycles,load or time,size or cost,NAME:maximise, where names are those of metrics, with :5% or :0.1 behind one whose smaller differences do not count; the run keeps all points that no other point beats (default: the least cost alone)")
 	start := c.Flags().StringArray("start", nil, "`point` to evaluate before all others, such as 'tile=16 unroll=4'; parameters that are left out have their defaults; may be given several times")
 	workers := addRemote(c.Flags())
 	asJSON, quiet := a.outputFlags(c)

@@ -19,13 +19,18 @@ func Write(path string, data []byte) error {
 }
 
 // Stream is Write for content that is produced piece by piece. If it is not durable it does not wait for the disk: after a power
-// failure the file may be damaged.
+// failure the file may be damaged. Errors of the system are a *fs.PathError that has path, and not the name of the file beside it that
+// is written first.
 func Stream(path string, durable bool, write func(io.Writer) error) (err error) {
-	file, err := createBeside(path)
+	file, temp, err := createBeside(path)
+	defer func() {
+		if p, ok := err.(*fs.PathError); ok && p.Path == temp {
+			err = &fs.PathError{Op: p.Op, Path: path, Err: p.Err}
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	temp := file.Name()
 	defer func() {
 		if err != nil {
 			file.Close()
@@ -56,19 +61,19 @@ func Stream(path string, durable bool, write func(io.Writer) error) (err error) 
 	return SyncDir(filepath.Dir(path))
 }
 
-// createBeside creates a new hidden file in the directory of path. Unlike os.CreateTemp it applies the umask, as for any other
-// file.
-func createBeside(path string) (*os.File, error) {
+// createBeside creates a new hidden file in the directory of path, and returns its name, also with an error. Unlike os.CreateTemp it
+// applies the umask, as for any other file.
+func createBeside(path string) (file *os.File, name string, err error) {
 	const attempts = 1000
 	dir, base := filepath.Split(path)
 	for i := range attempts {
-		name := fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), i)
-		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		name = fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), i)
+		file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
-			return file, err
+			return file, name, err
 		}
 	}
-	return nil, fmt.Errorf("too many temporary files beside %s", path)
+	return nil, "", fmt.Errorf("too many temporary files beside %s", path)
 }
 
 // SyncDir makes the entries of a directory durable.

@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,8 +43,11 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds("two")
-	if err := Write(filepath.Join(dir, "none", "file"), nil); !errors.Is(err, os.ErrNotExist) {
+	nowhere := filepath.Join(dir, "none", "file")
+	if err := Write(nowhere, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file in no directory: %v", err)
+	} else if p, ok := errors.AsType[*fs.PathError](err); !ok || p.Path != nowhere {
+		t.Errorf("the error names another file than %s: %v", nowhere, err)
 	}
 	if err := SyncDir(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
