@@ -64,7 +64,7 @@ var (
 // clone has.
 var guideTimes = strings.NewReplacer("--strategy grid --evals 14", "--strategy grid --start LANES=32 --evals 3", "--strategy grid --evals 18", "--strategy grid --evals 3",
 	"--budget 30s", "--evals 2", "--limit 20s", "--limit 4s", "--seeds 20", "--seeds 3", "--evals 40", "--evals 5", "--evals 6 --dir runs/wide", "--evals 2 --dir runs/wide",
-	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed", "Budget: 30 * time.Second", "Budget: 3 * time.Second", "go mod tidy", "cp REPO/go.sum .")
+	"--evals 8 --dir runs/replayed", "--evals 2 --dir runs/replayed", "Budget: 30 * time.Second", "Budget: 10 * time.Second, Evaluations: 2", "go mod tidy", "cp REPO/go.sum .")
 
 // guideJobs are the sections of which every command is run.
 var guideJobs = []string{"Tune your own C or C++ function", "Tune your own program", "Tune a built-in kernel", "Your own Go function or kernel", "Compare two results"}
