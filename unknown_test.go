@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/search"
 	"tune/space"
 )
 
@@ -102,6 +103,35 @@ func TestExportUnknown(t *testing.T) {
 		if err := os.WriteFile(path, old, 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestExportUnknownStale: a schedule from before the run went on is refused.
+func TestExportUnknownStale(t *testing.T) {
+	k := toy{size: 6, cost: func(n int) float64 { return float64(10-n) + float64(n/6*90) }} // the last one is the baseline
+	dir := runToy(t, k, Options{Strategy: "grid", Budget: search.Budget{Evaluations: 2}}).Dir
+	kept := map[string][]byte{}
+	for _, name := range []string{ScheduleName, "best.program.json", "best.trace.json"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[name] = text
+	}
+	if _, err := Resume(t.Context(), kernels.Table{k}, dir, Changes{Budget: search.Budget{Evaluations: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Export(t.Context(), nil, dir, "json", &b); err != nil || b.String() != export(t, k, dir, "json") {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	for name, text := range kept {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Export(t.Context(), nil, dir, "json", &b); err == nil || !strings.Contains(err.Error(), "which is not one of the best of the run") {
+		t.Errorf("a schedule of an earlier state: %v", err)
 	}
 }
 

@@ -393,6 +393,19 @@ func TestCached(t *testing.T) {
 	build("plain again", true, numbered(1), "-O1")
 }
 
+// TestCommand: libraries come behind the source. In tune 0.1.0 they did not.
+func TestCommand(t *testing.T) {
+	flags := strings.Fields("-lfast -O2 -L lib -l slow lib/libown.a -DA=x.a -Wl,-rpath,lib.so -llast lib.so")
+	for want, command := range map[string]func(string, string, []string, string, string) []string{
+		"cc -O2 -L lib -DA=x.a -Wl,-rpath,lib.so -shared -fPIC -o k.so k.cc -lfast -l slow lib/libown.a -llast lib.so -lstdc++ -lm": Command,
+		"cc -lfast -O2 -L lib -l slow lib/libown.a -DA=x.a -Wl,-rpath,lib.so -llast lib.so -shared -fPIC -o k.so k.cc -lstdc++ -lm": Command1,
+	} {
+		if got := strings.Join(command("c++", "cc", flags, "k.cc", "k.so"), " "); got != want {
+			t.Errorf("the command is\n%s, want\n%s", got, want)
+		}
+	}
+}
+
 // archived makes the archive libvalue.a of a source in a directory.
 func archived(t *testing.T, tc *Toolchain, dir, text string) {
 	t.Helper()
