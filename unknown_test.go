@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tune/kernels"
+	"tune/results/schedule"
 	"tune/search"
 	"tune/space"
 )
@@ -55,6 +56,11 @@ func TestExportUnknown(t *testing.T) {
 		if want := export(t, k, dir, format); err != nil || got != want {
 			t.Errorf("%s: %v, and this is exported:\n%s\nwant\n%s", format, err, got, want)
 		}
+	}
+
+	var picked bytes.Buffer
+	if err := (schedule.Exporter{Pick: "min cost"}).Export(t.Context(), dir, "json", &picked); err == nil || !strings.Contains(err.Error(), "without it no point of the front can be built") {
+		t.Errorf("a point that is picked: %v\n%s", err, picked.String())
 	}
 
 	// What was changed, or is missing, is refused: nothing can be made again.
