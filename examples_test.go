@@ -2,7 +2,6 @@ package tune
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +22,8 @@ func TestExamples(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	dir := filepath.Join(t.TempDir(), "run")
+	work := t.TempDir()
+	dir := filepath.Join(work, "runs", "dot")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -37,18 +37,62 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %v, and the output is not with %q:\n%s", strings.Join(c.args, " "), err, c.want, out)
 		}
 	}
-	// What it recorded is exported without the program.
-	var csv, svg bytes.Buffer
-	if err := errors.Join(Export(t.Context(), nil, dir, "csv", &csv), Export(t.Context(), nil, dir, "svg", &svg)); err != nil {
+	// What it recorded is read by the commands of tune, without the program.
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "tune"), "./cmd/tune")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tune := func(code int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "tune"), args...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = work, &out, &errs
+		cmd.Env = append(os.Environ(), "TUNE_DB=off", "XDG_STATE_HOME="+work, "XDG_CONFIG_HOME="+work)
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != code {
+			t.Errorf("tune %s: %v, want exit code %d\n%s%s", strings.Join(args, " "), err, code, out.String(), errs.String())
+		}
+		return out.String(), errs.String()
+	}
+	best, err := os.ReadFile(filepath.Join(dir, ScheduleName))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if head, rows, _ := strings.Cut(csv.String(), "\n"); !strings.HasSuffix(head, ",parts,reason") || !strings.HasPrefix(rows, "0,0,0,ok,") {
-		t.Errorf("the outcomes are\n%s", csv.String())
+	values, err := os.ReadFile(filepath.Join(dir, "best.values.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(svg.String(), ">dot<") {
-		t.Error("the chart does not name the kernel")
+	for _, c := range []struct {
+		args string
+		want []string // in the output
+	}{
+		{"runs", []string{"runs/dot", "finished: ", " dot "}},
+		{"explain runs/dot", []string{"kernel    dot\n", "\nbest      ", "\nprogram   runs/dot/best.values.json\n", "the least cost that the search saw with each value", "parts "}},
+		{"report runs/dot --format md", []string{"dot", "parts"}},
+		{"report runs/dot", []string{"<!DOCTYPE html>", "dot", "parts"}},
+		{"export runs/dot", []string{string(best)}},
+		{"export runs/dot --format program", []string{string(values)}},
+		{"export runs/dot --format csv", []string{",parts,reason\n0,0,0,ok,"}},
+		{"export runs/dot --format svg", []string{"<svg ", ">dot<"}},
+		{"export runs/dot --format png", []string{"\x89PNG"}},
+		{"export runs/dot --format t4", []string{`"parts"`}},
+		{"export runs/dot --format kerneltuner", []string{`"parts"`, `"cache"`}},
+		{"export runs/dot --format recorded -o dot.json", nil},
+		{"bench search --data dot.json --evals 3 --seeds 2 --strategies random", []string{"| dot ", "| random "}},
+	} {
+		out, _ := tune(0, strings.Fields(c.args)...)
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("tune %s: the output is not with %q:\n%s", c.args, want, out)
+			}
+		}
 	}
-	if err := Export(t.Context(), nil, dir, "program", &csv); err == nil || !strings.Contains(err.Error(), "exported as csv, svg or png") {
-		t.Errorf("another format: %v", err)
+	for args, want := range map[string]string{
+		"export runs/dot --format trace": `unknown kernel "dot"`,
+		"verify runs/dot":                `unknown kernel "dot"`,
+		"resume runs/dot":                `unknown kernel "dot"`,
+	} {
+		if _, errs := tune(1, strings.Fields(args)...); !strings.Contains(errs, want) {
+			t.Errorf("tune %s: want %s in\n%s", args, want, errs)
+		}
 	}
 }

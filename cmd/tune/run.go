@@ -787,6 +787,8 @@ the run directory changes. To write the schedule there, continue the run with tu
 With --pick, a point of the front of a run with several objectives is written as json, program or library. It is built and checked
 again, and where costs are measured, measured beside the baseline; only if it is proven to be faster its verdict is faster.
 
+A run of a Go program is written without the program, in every format but trace and library.
+
 Given a file of measurements, export converts it to one of the last three formats. A file that already has that format
 keeps every value as it was written, and keys that tune does not know.` + aboutConsent,
 		Example: `  tune export runs/treehash-20260102-150405-1 --format csv > outcomes.csv

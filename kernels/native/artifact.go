@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -47,13 +48,14 @@ func programName(lang string) string {
 	return "kernel.c"
 }
 
-// command returns the command line that compiles the saved source, whose name begins with the prefix.
+// command returns the command line that compiles the saved source, whose name begins with the prefix. Without one it is that of tune
+// 0.1.0.
 func (c *candidate) command(prefix string) []string {
-	compiler := c.source.Compiler
-	if compiler == "" {
-		compiler = "cc"
+	line := cc.Command
+	if prefix == "" {
+		line = cc.Command1
 	}
-	return cc.Command(c.source.Lang, compiler, c.source.Flags, prefix+programName(c.source.Lang), prefix+builtObject)
+	return line(c.source.Lang, cmp.Or(c.source.Compiler, "cc"), c.source.Flags, prefix+programName(c.source.Lang), prefix+builtObject)
 }
 
 // Artifacts are the source, which compiles without further files, a header, and how to build them.

@@ -50,6 +50,7 @@ type source struct {
 	reference reference
 	compilers []string
 	flags     []template
+	dir       string       // absolute, of the kernel's file: paths in flags are relative to it
 	switches  []flagSwitch // of the parameters, after the flags
 	threads   expr
 	ops       expr // the zero expr where not stated

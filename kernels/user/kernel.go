@@ -141,9 +141,18 @@ func Load(path string) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.dir, k.files = dir, w.files
+	k.files = w.files
+	k.standsIn(dir)
 	k.version = k.hash()
 	return k, nil
+}
+
+// standsIn sets the absolute directory of the original file.
+func (k *Kernel) standsIn(dir string) {
+	k.dir = dir
+	if k.d.source != nil {
+		k.d.source.dir = dir
+	}
 }
 
 // read reads the text of a file.
@@ -455,7 +464,8 @@ func Open(runDir string) (*Kernel, error) {
 	if err != nil {
 		return fail(err)
 	}
-	k.dir, k.files, k.saved = list.Directory, w.files[1:], copied
+	k.files, k.saved = w.files[1:], copied
+	k.standsIn(list.Directory)
 	k.version = k.hash()
 	return k, nil
 }

@@ -87,7 +87,7 @@ func (p *SourceProblem) peers(wanted []string) ([]kernels.Peer, error) {
 		}
 		flags := s.flagsOf(point, p.spec.constants)
 		if one.flagsGiven {
-			flags = splitFlags(expandAll(one.flags, pointValues(point, p.spec.constants)))
+			flags = s.expandFlags(one.flags, pointValues(point, p.spec.constants))
 		}
 		source := native.Source{
 			Lang: one.language, Text: s.unit(s.program(text, file, point, p.spec.constants), one.language, one.function, threads),

@@ -1,6 +1,7 @@
 package user
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,32 @@ func TestPeers(t *testing.T) {
 		}
 		if _, err := p.Traits().Peers([]string{"plein"}); err == nil || err.Error() != `unknown peer "plein": source.peers in `+k.Path()+` has plain, itself, wrong, flagged, lacking (did you mean "plain"?)` {
 			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestFlagPaths: folders and libraries in flags are relative to the file of the kernel, also of one that a run has a copy of.
+func TestFlagPaths(t *testing.T) {
+	text := strings.Replace(axpyYAML, "FUNCTION", "axpy", 1)
+	k, _ := load(t, text, "axpy.c", strings.Replace(axpyC, "this does not compile", "", 1), "helper.h", helperH)
+	run := t.TempDir()
+	if err := k.Save(run); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Open(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []template{
+		parseTemplate("-O2 -Iinclude -I include -L lib -L../lib -L/usr/lib -lfast lib/libfast.a /usr/lib/libfast.so"),
+		parseTemplate("-Wl,-rpath,lib"), parseTemplate("-Wl,-rpath,$ORIGIN"), parseTemplate("-I=/sys"), parseTemplate("-DLIB=lib/libfast.a"),
+	}
+	dir := k.dir
+	want := strings.Fields("-O2 -I" + dir + "/include -I " + dir + "/include -L " + dir + "/lib -L" + filepath.Dir(dir) + "/lib -L/usr/lib -lfast " +
+		dir + "/lib/libfast.a /usr/lib/libfast.so -Wl,-rpath," + dir + "/lib -Wl,-rpath,$ORIGIN -I=/sys -DLIB=lib/libfast.a")
+	for _, k := range []*Kernel{k, kept} {
+		if got := k.d.source.expandFlags(flags, nil); !slices.Equal(got, want) {
+			t.Errorf("the flags are\n%q, want\n%q", got, want)
 		}
 	}
 }

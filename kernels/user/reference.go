@@ -117,7 +117,7 @@ type referenceFlagsError struct{ error }
 // standardAt returns how the reference would be built with the values of a point.
 func (s *source) standardAt(p space.Point, compiler string, constants map[string]int) standard {
 	if s.reference.flagsGiven {
-		return standard{p, compiler, splitFlags(expandAll(s.reference.flags, pointValues(p, constants)))}
+		return standard{p, compiler, s.expandFlags(s.reference.flags, pointValues(p, constants))}
 	}
 	return standard{p, compiler, strict(s.flagsOf(p, constants))}
 }

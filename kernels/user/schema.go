@@ -110,7 +110,7 @@ var sourceObject = &object{"source", []field{
 	{name: "arguments", doc: "the arguments of the function, in order", form: formList, required: true, element: &field{form: formObject, object: argumentObject}},
 	{name: "reference", doc: "how to tell a right result: a function or files to compare with", form: formObject, required: true, object: referenceObject},
 	{name: "compilers", doc: "gcc, clang, another program that takes their options, such as gcc-13, or the path of one. With several, the installed ones become the values of a parameter named compiler. By default the first of gcc and clang that is installed", form: formList, element: &field{form: formText}},
-	{name: "flags", doc: "compiler flags, which may contain {{name}} and {{n // 2}}; a flag that contains spaces after that becomes several. Those that parameters switch by their field flag follow. -O3 -march=native by default", form: formList, element: &field{form: formText}},
+	{name: "flags", doc: "compiler flags, which may contain {{name}} and {{n // 2}}; a flag that contains spaces after that becomes several. Those that parameters switch by their field flag follow. Folders after -I, -L and -Wl,-rpath, and libraries such as lib/libfast.a, are relative to this file. -O3 -march=native by default", form: formList, element: &field{form: formText}},
 	{name: "threads", doc: "how many threads a call uses, an expression; 1 by default. Calls with several threads are timed by wall clock", form: formExpr},
 	{name: "vary", doc: "what timed calls do with inputs from files and constants, so that reusing earlier results does not pay: floats differ by up to a quarter, and about a quarter of the integers of 8 bits trade places (where they are in order, they stay so). false keeps all of them as they are, for a function that is right only for exactly these numbers, and is what a kernel without inputs and one with files of outputs need. The arguments have this field too", form: formTruth},
 	{name: "trusted", doc: "fast: accept times that seem impossible, because they are shorter than reading the inputs and writing the outputs takes, or than the stated operations take at the peak rate of this machine", form: formText, options: []string{"fast"}},
@@ -123,7 +123,7 @@ var peerObject = &object{"peer", []field{
 	{name: "name", doc: "its name in tables", form: formText, required: true},
 	{name: "function", doc: "a function with the arguments of the tuned one", form: formText, required: true},
 	{name: "file", doc: "the C or C++ file that holds it; by default the tuned source", form: formText},
-	{name: "flags", doc: "all compiler flags for it, such as -lm, which may contain {{name}}; by default those of the source. Parameters have the values of the baseline", form: formList, element: &field{form: formText}},
+	{name: "flags", doc: "all compiler flags for it, such as -Llib -lfast, which may contain {{name}}, with folders relative to this file; by default those of the source. Parameters have the values of the baseline", form: formList, element: &field{form: formText}},
 }}
 
 var argumentObject = &object{"argument", []field{

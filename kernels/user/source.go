@@ -16,6 +16,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/kernels/native/cc"
 	"tune/kernels/native/cgen"
 	"tune/kernels/native/worker"
 	"tune/space"
@@ -470,14 +471,41 @@ func (s *source) flagsOf(p space.Point, constants map[string]int) []string {
 			}
 		}
 	}
-	return splitFlags(expandAll(flags, pointValues(p, constants)))
+	return s.expandFlags(flags, pointValues(p, constants))
 }
 
-// splitFlags cuts texts at their blanks.
-func splitFlags(texts []string) []string {
+// flagPaths are the beginnings of flags that end in a path, or stand before one.
+var flagPaths = []string{"-I", "-L", "-Wl,-rpath,"}
+
+// expandFlags puts values into flags, and cuts them at their blanks. Paths of headers and libraries, which are relative to the file of
+// the kernel, become absolute, because a compiler runs in a folder of its own.
+func (s *source) expandFlags(flags []template, v values) []string {
 	var out []string
-	for _, text := range texts {
+	for _, text := range expandAll(flags, v) {
 		out = append(out, strings.Fields(text)...)
+	}
+	if s.dir == "" {
+		return out // it is only being read
+	}
+	locate := func(path string) string {
+		if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "=") {
+			return path
+		}
+		return filepath.Join(s.dir, path)
+	}
+	for i, f := range out {
+		begin := ""
+		for _, one := range flagPaths {
+			if strings.HasPrefix(f, one) {
+				begin = one
+			}
+		}
+		switch {
+		case begin != "":
+			out[i] = begin + locate(f[len(begin):])
+		case i > 0 && (out[i-1] == "-I" || out[i-1] == "-L"), !strings.HasPrefix(f, "-") && cc.IsLibrary(f):
+			out[i] = locate(f)
+		}
 	}
 	return out
 }

@@ -20,21 +20,21 @@ const longestDomain = 1024
 
 // exchangeFormat writes the outcomes of a run in a format of package exchange, in the order of the journal. It leaves out those
 // of lesser fidelity. The formats have no inactive parameters: an inactive one is written with its default; no other point with
-// the same values of the other parameters can have that.
-func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format, wrote func(), w io.Writer) error {
-	f := &exchange.File{
-		Space: k.Info.Name, Device: run.Settings.Machine.CPU, Kernel: k.Info.Name, Objective: k.Info.Unit, Unit: k.Info.Unit,
-	}
+// the same values of the other parameters can have that. s is the space of the run. origin is where its scores come from, nil where
+// they were measured here.
+func exchangeFormat(s *space.Space, origin *kernels.Origin, run *results.Run, format exchange.Format, wrote func(), w io.Writer) error {
+	kernel, unit := run.Settings.Kernel, run.Settings.Unit
+	f := &exchange.File{Space: kernel, Device: run.Settings.Machine.CPU, Kernel: kernel, Objective: unit, Unit: unit}
 	if shape := run.Settings.Shape; shape != "" {
 		f.Space += " " + shape
 	}
-	if k.Info.Unit == "ns" || k.Info.Unit == "ms" {
+	if unit == "ns" || unit == "ms" {
 		f.Objective = "time"
 	}
-	if o := k.Problem.Traits().Origin; o != nil {
+	if o := origin; o != nil {
 		f.Space, f.Device, f.Kernel, f.Objective = cmp.Or(o.Space, f.Space), o.Device, o.Kernel, cmp.Or(o.Objective, f.Objective)
 	}
-	domains, err := domainsOf(k, run)
+	domains, err := domainsOf(s, run)
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func exchangeFormat(k *kernels.Opened, run *results.Run, format exchange.Format,
 		}
 		f.Parameters = append(f.Parameters, space.Values(d.param.Name, values...))
 	}
-	return f.WriteRows(w, format, rows(k, run, domains, wrote))
+	return f.WriteRows(w, format, rows(s, run, domains, wrote))
 }
 
 // rows yields the rows of an export, and calls wrote for each. A row is valid until the next one.
-func rows(k *kernels.Opened, run *results.Run, domains []domain, wrote func()) iter.Seq2[*exchange.Row, error] {
+func rows(s *space.Space, run *results.Run, domains []domain, wrote func()) iter.Seq2[*exchange.Row, error] {
 	return func(yield func(*exchange.Row, error) bool) {
 		var row exchange.Row
-		for point, err := range measuredOf(k, run) {
+		for point, err := range measuredOf(s, run) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -80,7 +80,7 @@ type measuredPoint struct {
 }
 
 // measuredOf yields the outcomes of a run that are exported.
-func measuredOf(k *kernels.Opened, run *results.Run) iter.Seq2[measuredPoint, error] {
+func measuredOf(s *space.Space, run *results.Run) iter.Seq2[measuredPoint, error] {
 	return func(yield func(measuredPoint, error) bool) {
 		for r, err := range run.LastEnd().Trim(run).Rounds() {
 			if err != nil {
@@ -92,7 +92,7 @@ func measuredOf(k *kernels.Opened, run *results.Run) iter.Seq2[measuredPoint, er
 				if e.Outcome.Fidelity != 0 {
 					continue
 				}
-				p, err := k.Problem.Space().Parse(e.Key)
+				p, err := s.Parse(e.Key)
 				if err != nil {
 					err = fmt.Errorf("trial %d: %w", e.Number, err)
 				}
@@ -111,8 +111,8 @@ type domain struct {
 }
 
 // domainsOf finds the domains. ErrNoValid says that the run has nothing to export.
-func domainsOf(k *kernels.Opened, run *results.Run) ([]domain, error) {
-	params := k.Problem.Space().Parameters()
+func domainsOf(s *space.Space, run *results.Run) ([]domain, error) {
+	params := s.Parameters()
 	domains, tried := make([]domain, len(params)), make([]map[int]struct{}, len(params))
 	for j, p := range params {
 		domains[j].param, tried[j] = p, map[int]struct{}{}
@@ -123,7 +123,7 @@ func domainsOf(k *kernels.Opened, run *results.Run) ([]domain, error) {
 		}
 	}
 	found := false
-	for point, err := range measuredOf(k, run) {
+	for point, err := range measuredOf(s, run) {
 		if err != nil {
 			return nil, err
 		}

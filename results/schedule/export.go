@@ -52,7 +52,7 @@ func (e Exporter) counter(run *results.Run) func() {
 // Export writes a run in one of Formats: its schedule, its program or the program's trace, its outcomes as text or in a format of
 // package exchange, or a chart of the best cost over time. A file that is missing from the run directory, or that has changed, is
 // made again from the journal, if that starts neither a compiler nor a process, or if Measure is set. Otherwise the error is a
-// *StaleError.
+// *StaleError. Of a kernel that Table does not have, such as one of a Go program, nothing is made again, and there is no trace.
 func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("unknown format %q: want %s%s", format, strings.Join(Formats, ", "), space.DidYouMean(format, Formats))
@@ -76,52 +76,12 @@ func (e Exporter) Export(ctx context.Context, dir, format string, w io.Writer) e
 		return writeCSV(names, run, e.counter(run), w)
 	}
 	if f := exchange.Format(format); slices.Contains(exchange.Formats(), f) {
-		return exchangeFormat(k, run, f, e.counter(run), w)
+		return exchangeFormat(k.Problem.Space(), k.Problem.Traits().Origin, run, f, e.counter(run), w)
 	}
 	if slices.Contains(chart.Formats, format) {
 		return drawChart(run, k.Info.Exact, format, w)
 	}
 	return e.file(ctx, k, run, format, w)
-}
-
-// exportUnknown exports a run of a kernel that the table does not have, such as one of a Go program: its journal suffices for the
-// outcomes and for a chart. unknown says that the kernel is not there.
-func (e Exporter) exportUnknown(run *results.Run, format string, w io.Writer, unknown error) error {
-	switch {
-	case format == "csv":
-		names, err := namesOf(run)
-		if err != nil {
-			return err
-		}
-		return writeCSV(names, run, e.counter(run), w)
-	case slices.Contains(chart.Formats, format):
-		return drawChart(run, !run.Settings.Measured, format, w)
-	}
-	return fmt.Errorf("%s: %w: without it a run is exported as csv, %s; %s is in its directory", run.Dir, unknown, strings.Join(chart.Formats, " or "), Name)
-}
-
-// namesOf returns the parameters of the points in a run, in their order.
-func namesOf(run *results.Run) (names []string, err error) {
-	for r, err := range run.Rounds() {
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range r.Entries {
-			at := 0 // behind the parameter before
-			err := space.SplitKey(e.Key, func(name, _ string) {
-				i := slices.Index(names, name)
-				if i < 0 {
-					i = at
-					names = slices.Insert(names, i, strings.Clone(name))
-				}
-				at = i + 1
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return names, nil
 }
 
 // StaleError says that the schedule of a run is missing or out of date, and that making it again would run candidates.
@@ -189,23 +149,29 @@ func (e Exporter) file(ctx context.Context, k *kernels.Opened, run *results.Run,
 		return fmt.Errorf("kernel %s has no trace to export", k.Info.Name)
 	}
 	return e.ready(ctx, k, run, func(schedule results.Schedule, dir string) error {
-		name := Name
-		switch {
-		case format == "trace":
+		if format == "trace" {
 			return exportTrace(ctx, k, schedule, w)
-		case format == "program" && len(schedule.Artifacts) == 0:
-			return fmt.Errorf("kernel %s has no program to export", k.Info.Name)
-		case format == "program":
-			name = schedule.Artifacts[0].Name
 		}
-		file, err := files.In(dir).Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		_, err = io.Copy(w, file)
-		return err
+		return copyFile(schedule, dir, format, w)
 	})
+}
+
+// copyFile writes the file of a schedule in a directory or, for the format program, the program beside it.
+func copyFile(schedule results.Schedule, dir, format string, w io.Writer) error {
+	name := Name
+	if format == "program" {
+		if len(schedule.Artifacts) == 0 {
+			return fmt.Errorf("kernel %s has no program to export", schedule.Kernel)
+		}
+		name = schedule.Artifacts[0].Name
+	}
+	file, err := files.In(dir).Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
 }
 
 // Files returns the schedule of a run, and the content of the files that belong to it, by name. It makes them again as Export does.
@@ -260,7 +226,7 @@ func (e Exporter) ready(ctx context.Context, k *kernels.Opened, run *results.Run
 		}
 		return e.remake(ctx, k, run, use, func(m *Maker) (Made, error) { return m.MakeOne(ctx, one) })
 	}
-	schedule, stale := current(k, run.Dir, slices.Concat(ranking, serial))
+	schedule, stale := current(run.Dir, slices.Concat(ranking, serial), k.Info.Exact, k.Serial())
 	if stale == nil {
 		stale = verifyFields(k, schedule)
 	}
@@ -316,8 +282,9 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 
 // current returns the schedule in a run directory if it is that of the incumbent, with its files as they were exported; otherwise
 // the error says what is wrong. Where costs are measured, the final measurement may have preferred another finalist. The baseline
-// may be exported though it is none of the best points; where costs are exact, only while no point of the run is better.
-func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Schedule, error) {
+// may be exported though it is none of the best points; where costs are exact, only while no point of the run is better. isSerial is
+// that of the kernel: see kernels.Opened.
+func current(dir string, ranking []space.Entry, exact bool, isSerial func(space.Entry) bool) (results.Schedule, error) {
 	path := filepath.Join(dir, Name)
 	schedule, err := results.ReadSchedule(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -328,19 +295,19 @@ func current(k *kernels.Opened, dir string, ranking []space.Entry) (results.Sche
 	}
 	choice, mayBeBaseline := ranking[:1], true
 	isBaseline := func(e space.Entry) bool { return e.Key == schedule.Baseline.Key }
-	if k.Info.Exact {
+	if exact {
 		mayBeBaseline = !less(ranking[0].Outcome.Cost, schedule.Baseline.Cost)
 	} else {
 		// The baseline is not among the finalists.
 		others := slices.DeleteFunc(slices.Clone(ranking), isBaseline)
-		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(k, others, 1))
+		choice = slices.Concat(others[:min(len(others), mostFinalists)], serialOf(isSerial, others, 1))
 	}
 	// The best points may lack the baseline; where they have it, they know its trial.
 	otherTrial := schedule.Trial != results.NoTrial && slices.ContainsFunc(ranking, func(e space.Entry) bool {
 		return isBaseline(e) && e.Number != schedule.Trial
 	})
 	if !slices.ContainsFunc(choice, func(e space.Entry) bool {
-		return e.Number == schedule.Trial && e.Key == schedule.Key && (!k.Info.Exact || e.Outcome.Cost == schedule.Cost)
+		return e.Number == schedule.Trial && e.Key == schedule.Key && (!exact || e.Outcome.Cost == schedule.Cost)
 	}) && !(mayBeBaseline && schedule.Key == schedule.Baseline.Key && !otherTrial) {
 		of := fmt.Sprintf("trial %d", schedule.Trial)
 		if schedule.Trial == results.NoTrial {

@@ -220,9 +220,9 @@ func (m *Maker) admit(ctx context.Context, e space.Entry, seeds []uint64) (*fina
 	return &finalist{entry: e, point: point, candidate: c}, nil
 }
 
-// serialOf returns the first n entries with one thread in a ranking.
-func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []space.Entry) {
-	isSerial := k.Serial()
+// serialOf returns the first n entries with one thread in a ranking. isSerial is that of the kernel:
+// see kernels.Opened.
+func serialOf(isSerial func(space.Entry) bool, ranking []space.Entry, most int) (serial []space.Entry) {
 	if isSerial == nil {
 		return nil
 	}
@@ -236,14 +236,19 @@ func serialOf(k *kernels.Opened, ranking []space.Entry, most int) (serial []spac
 
 // BestSerial returns the best entries with one thread in a history, as many as a digest keeps.
 func BestSerial(k *kernels.Opened, h results.History) (serial []space.Entry, err error) {
-	if k.Serial() == nil {
+	return bestSerial(k.Serial(), h)
+}
+
+// bestSerial is BestSerial for what tells points with one thread; nil for a kernel that does not tell threads.
+func bestSerial(isSerial func(space.Entry) bool, h results.History) (serial []space.Entry, err error) {
+	if isSerial == nil {
 		return nil, nil
 	}
 	for page, err := range pages(h) {
 		if err != nil {
 			return nil, err
 		}
-		if serial = append(serial, serialOf(k, page, Kept-len(serial))...); len(serial) == Kept {
+		if serial = append(serial, serialOf(isSerial, page, Kept-len(serial))...); len(serial) == Kept {
 			break
 		}
 	}

@@ -2,11 +2,13 @@ package cc
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -358,6 +360,21 @@ func TestCached(t *testing.T) {
 	write("2")
 	build("header", true, includes, "-I", dir)
 
+	// An archive becomes part of the object, wherever it stands among the flags.
+	calls := "int value(void);\nint f(void) { return value(); }\n"
+	for _, value := range []string{"1", "23"} {
+		archived(t, tc, dir, "int value(void) { return "+value+"; }\n")
+		build("archive", true, calls, "-L"+dir, "-lvalue", "-O1")
+		build("archive", false, calls, "-L"+dir, "-lvalue", "-O1")
+		build("path of an archive", true, calls, filepath.Join(dir, "libvalue.a"))
+		build("two words", true, calls, "-l", "value", "-L", dir)
+		for _, name := range []string{"archive", "path of an archive", "two words"} {
+			if runtime.GOOS == "linux" && !defines(t, first[name], "value") {
+				t.Errorf("%s: the object does not have the function of the archive", name)
+			}
+		}
+	}
+
 	again := New(tc.cache.dir, tc.compilers)
 	if _, err := again.Build(t.Context(), "c", numbered(1), "", []string{"-O1"}); err != nil || again.Stats().Compiled != 0 {
 		t.Errorf("another toolchain compiled what the cache has (%v)", err)
@@ -374,6 +391,48 @@ func TestCached(t *testing.T) {
 		t.Fatal(err)
 	}
 	build("plain again", true, numbered(1), "-O1")
+}
+
+// TestCommand: libraries come behind the source. In tune 0.1.0 they did not.
+func TestCommand(t *testing.T) {
+	flags := strings.Fields("-lfast -O2 -L lib -l slow lib/libown.a -DA=x.a -Wl,-rpath,lib.so -llast lib.so")
+	for want, command := range map[string]func(string, string, []string, string, string) []string{
+		"cc -O2 -L lib -DA=x.a -Wl,-rpath,lib.so -shared -fPIC -o k.so k.cc -lfast -l slow lib/libown.a -llast lib.so -lstdc++ -lm": Command,
+		"cc -lfast -O2 -L lib -l slow lib/libown.a -DA=x.a -Wl,-rpath,lib.so -llast lib.so -shared -fPIC -o k.so k.cc -lstdc++ -lm": Command1,
+	} {
+		if got := strings.Join(command("c++", "cc", flags, "k.cc", "k.so"), " "); got != want {
+			t.Errorf("the command is\n%s, want\n%s", got, want)
+		}
+	}
+}
+
+// archived makes the archive libvalue.a of a source in a directory.
+func archived(t *testing.T, tc *Toolchain, dir, text string) {
+	t.Helper()
+	source, object, archive := filepath.Join(dir, "value.c"), filepath.Join(dir, "value.o"), filepath.Join(dir, "libvalue.a")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{tc.compilers[0].Path, "-fPIC", "-c", "-o", object, source}, {"ar", "rcs", archive, object}} {
+		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// defines reports whether a shared object has a function itself.
+func defines(t *testing.T, so, name string) bool {
+	t.Helper()
+	file, err := elf.Open(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name && s.Section != elf.SHN_UNDEF })
 }
 
 // TestEviction: the cache stays below its size, and young objects stay in it.

@@ -196,10 +196,22 @@ var extensions = map[string]string{"c": "c", "c++": "cc"}
 // file is the name of the source, as messages show it.
 func (u unit) file() string { return "kernel." + extensions[u.lang] }
 
-// Command returns the command line that makes a shared object from a source file, for users to repeat.
+// Command returns the command line that makes a shared object from a source file, for users to repeat. The libraries among the flags
+// come behind the source, which needs them: of an archive before it a linker takes nothing, and some linkers forget shared ones too.
 func Command(lang, compiler string, flags []string, source, object string) []string {
+	flags, libraries := splitLibraries(flags)
+	return command(lang, compiler, flags, libraries, source, object)
+}
+
+// Command1 is Command as tune 0.1.0 had it, with the libraries where they are among the flags.
+func Command1(lang, compiler string, flags []string, source, object string) []string {
+	return command(lang, compiler, flags, nil, source, object)
+}
+
+func command(lang, compiler string, flags, libraries []string, source, object string) []string {
 	line := append([]string{compiler}, flags...)
 	line = append(line, "-shared", "-fPIC", "-o", object, source)
+	line = append(line, libraries...)
 	if lang == "c++" {
 		line = append(line, "-lstdc++")
 	}
@@ -210,6 +222,54 @@ func Command(lang, compiler string, flags []string, source, object string) []str
 func ObjectCommand(compiler string, flags []string, source, object string) []string {
 	line := append([]string{compiler}, flags...)
 	return append(line, "-c", "-o", object, source)
+}
+
+// splitLibraries splits flags into those that name libraries, such as -lblas and lib/libfast.a, and the others.
+func splitLibraries(flags []string) (others, libraries []string) {
+	for i, f := range flags {
+		if strings.HasPrefix(f, "-l") || IsLibrary(f) || i > 0 && flags[i-1] == "-l" {
+			libraries = append(libraries, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return others, libraries
+}
+
+// IsLibrary reports whether a flag is the path of a library.
+func IsLibrary(flag string) bool {
+	return !strings.HasPrefix(flag, "-") && (strings.HasSuffix(flag, ".a") || strings.HasSuffix(flag, ".so"))
+}
+
+// linked says which version of its libraries a unit is linked with, as far as the flags say where they are: an archive becomes part
+// of the object. "" is for none.
+func (u unit) linked() string {
+	others, libraries := splitLibraries(u.flags)
+	var dirs, paths []string
+	for i, f := range others {
+		if dir, ok := strings.CutPrefix(f, "-L"); ok && dir != "" {
+			dirs = append(dirs, dir)
+		} else if i > 0 && others[i-1] == "-L" {
+			dirs = append(dirs, f)
+		}
+	}
+	for _, l := range libraries {
+		if IsLibrary(l) {
+			paths = append(paths, l)
+			continue
+		}
+		name := "lib" + strings.TrimPrefix(l, "-l")
+		for _, dir := range dirs {
+			paths = append(paths, filepath.Join(dir, name+".a"), filepath.Join(dir, name+".so"))
+		}
+	}
+	var text strings.Builder
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&text, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return text.String()
 }
 
 // hash returns the name of the object in the cache. text is what the compiler finally reads.
@@ -223,6 +283,10 @@ func (u unit) hash(text string) string {
 	fmt.Fprintf(h, "%d flags", len(u.flags))
 	for _, f := range u.flags {
 		part(f)
+	}
+	if _, libraries := splitLibraries(u.flags); len(libraries) > 0 {
+		part("libraries behind the source")
+		part(u.linked())
 	}
 	part(text)
 	return hex.EncodeToString(h.Sum(nil))
