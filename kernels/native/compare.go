@@ -31,31 +31,54 @@ func (e *entrant) slow() bool { return e.perCall >= timing.Slow }
 
 // Compare measures finalists in turns with the baseline, each in a fresh worker. In a confirming series each round has new
 // workers. Where one of them has several threads, all are timed by wall clock, so that each ratio is of one clock. Where one of them
-// reuses the results of earlier calls, all are timed by single calls on new inputs.
+// reuses the results of earlier calls, all are timed by single calls on new inputs; a finalist whose calls are too short for that is
+// rejected instead.
 func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, finalists []kernels.Candidate, series kernels.Series) (kernels.Final, error) {
 	began := time.Now()
 	candidates, err := timing.Candidates[*candidate](baseline, finalists)
 	if err != nil {
 		return kernels.Final{}, fmt.Errorf("native: %w", err)
 	}
-	single := slices.ContainsFunc(candidates, (*candidate).reuses)
-	final, err := p.compare(ctx, candidates, series, single)
-	if errors.Is(err, errReuse) {
-		series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
-		final, err = p.compare(ctx, candidates, series, true)
+	reuses := make([]bool, len(candidates))
+	for i, c := range candidates {
+		reuses[i] = c.reuses()
 	}
-	return final, err
+	for {
+		final, err := p.compare(ctx, candidates, series, reuses)
+		found, ok := errors.AsType[*reuseError](err)
+		if !ok {
+			return final, err
+		}
+		reuses[found.entrant] = true
+		series.Limit = max(series.Limit-time.Since(began), series.Limit/2)
+	}
 }
 
-// errReuse ends a comparison in which one entrant is found to reuse the results of earlier calls, so that it is timed by single calls on new
-// inputs from then on, and the others are not. A comparison by single calls never ends with it.
-var errReuse = errors.New("an entrant reuses results")
+// reuseError ends a comparison in which an entrant is found to reuse the results of earlier calls, so that it is timed by single calls on
+// new inputs from then on, and the others are not. A comparison by single calls never ends with it.
+type reuseError struct{ entrant int }
 
-// compare is Compare, by single calls on new inputs or not.
-func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, single bool) (kernels.Final, error) {
+func (*reuseError) Error() string { return "an entrant reuses results" }
+
+// briefCall is how many seconds a call takes at least that can be timed by itself. To read the clock twice took 10 to 300 ns where
+// nothing was called in between, depending on what else the machine did: calls of 30 ns cannot be told apart behind that.
+const briefCall = 500e-9
+
+// compare is Compare, where it is known which candidates reuse results.
+func (p *Problem) compare(ctx context.Context, candidates []*candidate, series kernels.Series, reuses []bool) (kernels.Final, error) {
 	r := newRounds(p, candidates, series)
-	r.single = single
+	if r.reacts = new(reactions); candidates[0].isBaseline() {
+		r.reacts = &candidates[0].problem.baseline // with what the search has seen
+	}
 	for i, c := range candidates {
+		switch took := c.reusing(); {
+		case !reuses[i]:
+		case i > 0 && took > 0 && took < briefCall:
+			r.Reject(i, kernels.Reject(space.Invalid, "implausible: it reuses results of earlier calls, and a call of %.0f ns is too short to be timed by itself", took*nanoseconds))
+			continue
+		default:
+			r.single = true
+		}
 		r.threaded = r.threaded || c.threads() > 1
 		err := c.compile(ctx)
 		if err == nil {
@@ -122,9 +145,6 @@ func newRounds(p *Problem, candidates []*candidate, series kernels.Series) *roun
 	r := &rounds{problem: p, watch: watch{strict: series.Peak, before: timing.ReadLoad()}}
 	for _, c := range candidates {
 		r.entrants = append(r.entrants, &entrant{c: c})
-	}
-	if r.reacts = new(reactions); candidates[0].isBaseline() {
-		r.reacts = &candidates[0].problem.baseline
 	}
 	r.Series = timing.Series{
 		Series: series, Entrants: len(candidates), Turn: r.turn, Begin: r.begin, End: r.end, Counting: r.counting,
@@ -402,7 +422,7 @@ func (r *rounds) turn(ctx context.Context, i int) (float64, error) {
 func (r *rounds) turnOf(ctx context.Context, i, n int) (timing.Summary, error) {
 	s, err := r.entrants[i].m.turnOf(ctx, n)
 	if err == nil && !r.single && r.entrants[i].m.fresh {
-		err = errReuse
+		err = &reuseError{i}
 	}
 	if i > 0 || !doubted(err) {
 		return s, err

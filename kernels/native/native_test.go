@@ -692,7 +692,7 @@ func TestCompareReused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native.NoteReuse(reused)
+	native.NoteReuse(reused, 1e-6)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	final, err := p.Compare(ctx, baseline, []kernels.Candidate{reused}, kernels.Series{Limit: time.Second})
@@ -701,6 +701,23 @@ func TestCompareReused(t *testing.T) {
 	}
 	if c := final.Comparisons[0]; c.Err != nil || c.Pairs == 0 || c.Ratio < 1.5 {
 		t.Errorf("a quarter of the work is %+v", c)
+	}
+
+	// A call that is too short to be timed by itself is no finalist, and the others are compared as ever.
+	native.NoteReuse(reused, 50e-9)
+	plain, err := p.Build(t.Context(), spec.point(t, "repeat", 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	final, err = p.Compare(ctx, baseline, []kernels.Candidate{reused, plain}, kernels.Series{Limit: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := kernels.AsRejection(final.Comparisons[0].Err); r == nil || r.Status != space.Invalid || !strings.Contains(r.Reason, "a call of 50 ns is too short to be timed by itself") {
+		t.Errorf("a brief one that reuses results is %+v", final.Comparisons[0])
+	}
+	if c := final.Comparisons[1]; final.Best != 1 || c.Err != nil || c.Pairs == 0 || c.Ratio < 1.5 {
+		t.Errorf("the other is %+v, and %d is best", c, final.Best)
 	}
 }
 

@@ -50,8 +50,9 @@ type Problem struct {
 
 	mu   sync.Mutex
 	best float64 // the cost of the fastest candidate that was timed completely, in seconds a call; 0 before
-	// reuse has the keys of candidates that reuse what earlier calls left: they are timed by single calls on new inputs from the start.
-	reuse    map[string]bool
+	// reuse has the keys of candidates that reuse what earlier calls left, with the seconds of a single call on new inputs, 0 where that is
+	// unknown: they are timed by such calls from the start.
+	reuse    map[string]float64
 	baseline reactions // what was seen of the baseline in the search
 }
 
@@ -204,19 +205,28 @@ type candidate struct {
 	deviation kernels.Deviation
 }
 
-// noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left.
-func (c *candidate) noteReuse() {
+// noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left, and how many seconds a single call
+// on new inputs takes; 0 where that is unknown.
+func (c *candidate) noteReuse(took float64) {
 	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reuse == nil {
-		p.reuse = map[string]bool{}
+		p.reuse = map[string]float64{}
 	}
-	p.reuse[c.point.Key()] = true
+	p.reuse[c.point.Key()] = took
 }
 
 // reuses reports whether that was noted.
 func (c *candidate) reuses() bool {
+	c.problem.mu.Lock()
+	defer c.problem.mu.Unlock()
+	_, noted := c.problem.reuse[c.point.Key()]
+	return noted
+}
+
+// reusing returns the seconds that were noted with that.
+func (c *candidate) reusing() float64 {
 	c.problem.mu.Lock()
 	defer c.problem.mu.Unlock()
 	return c.problem.reuse[c.point.Key()]

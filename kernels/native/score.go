@@ -251,6 +251,9 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		}
 		m.perCall = s[0]
 		m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
+		if m.c != nil && m.c.problem != nil {
+			m.c.noteReuse(m.perCall)
+		}
 		s = s[:0]
 	}
 	return s, nil
@@ -288,7 +291,7 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 	}
 	m.fresh = true
 	if m.c != nil && m.c.problem != nil { // no probe
-		m.c.noteReuse()
+		m.c.noteReuse(0)
 	}
 	return t.Seconds, nil
 }
