@@ -22,6 +22,7 @@ type fake struct {
 	fail     func(n int) error                        // of the n-th sample; nil never fails
 	timing   func(worker.TimeRequest, *worker.Timing) // changes what a request gives; nil leaves it
 	call     func()                                   // is made by Call; nil does nothing
+	idle     float64                                  // seconds of a first call on new inputs of a function that does nothing
 	requests []worker.TimeRequest
 	samples  int
 	outputs  [][]byte
@@ -59,6 +60,9 @@ func (f *fake) Close() error                                                    
 func (f *fake) Time(ctx context.Context, t worker.TimeRequest) (worker.Timing, error) {
 	if err := t.Validate(); err != nil {
 		return worker.Timing{}, err
+	}
+	if t.Idle {
+		return worker.Timing{Calls: t.Calls * t.Samples, First: f.idle}, ctx.Err()
 	}
 	f.requests = append(f.requests, t)
 	out := make([]float64, t.Samples)
@@ -371,6 +375,26 @@ func TestReactions(t *testing.T) {
 	}
 	if leader.stale(late) || leader.wholeLimit() != staleWhole {
 		t.Error("the baseline is judged by itself")
+	}
+}
+
+// TestLate: calls that are slow after new inputs reuse results, unless the harness is then as slow by itself.
+func TestLate(t *testing.T) {
+	for _, test := range []struct {
+		idle  float64
+		fresh bool
+	}{{0, true}, {0.1e-6, true}, {1e-6, false}} {
+		f := &fake{seconds: 0.1e-6, idle: test.idle, timing: func(_ worker.TimeRequest, r *worker.Timing) { r.First, r.Each = 1e-6, 0.1e-6 }}
+		m := newFakeMeter(f, 0)
+		m.variants.vary = true
+		for range staleRequests {
+			if s, err := m.take(t.Context(), staleSamples, worker.CPU); err != nil || len(s) != staleSamples {
+				t.Fatalf("%v, %v", s, err)
+			}
+		}
+		if m.fresh != test.fresh {
+			t.Errorf("first calls of nothing take %v s: found to reuse results: %v, want %v", test.idle, m.fresh, test.fresh)
+		}
 	}
 }
 

@@ -666,7 +666,7 @@ func TestMeasures(t *testing.T) {
 	}
 	if measures(space.MetricPageFaults) == nil {
 		few, many := of(measure("plain", 4, space.MetricPageFaults), space.MetricPageFaults), of(measure("pages", 4, space.MetricPageFaults), space.MetricPageFaults)
-		if few > 0.5 || math.Abs(many-facedPages) > 0.5 {
+		if few > 2 || math.Abs(many-facedPages) > 4 { // the system may take pages away from whoever does not use them for a while
 			t.Errorf("%v and %v page faults a call, want 0 and %d", few, many, facedPages)
 		}
 	}

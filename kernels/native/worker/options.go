@@ -119,8 +119,8 @@ type TimeRequest struct {
 	// Warm skips the warm-up calls, one on each copy: for calls that were made a moment ago, or calls so long that a first one
 	// hardly differs.
 	Warm bool
-	// Idle calls a function that does nothing in place of the candidate. What such a request takes or counts is not of calls. Nothing
-	// else of its Timing means anything.
+	// Idle calls a function that does nothing in place of the candidate: what such a request counts, and what its first calls take longer
+	// than others, is the harness's. Its Timing has Calls, First and Each alone.
 	Idle bool
 	// Seed draws what changes between calls; the zero value draws a seed that nobody can predict.
 	Seed [2]uint64

@@ -93,7 +93,7 @@ func (w *Worker) Time(ctx context.Context, t TimeRequest) (Timing, error) {
 			return Timing{}, kernels.Reject(space.Crashed, "wrote to the connection with tune")
 		}
 		if t.Idle {
-			return Timing{Calls: r.Calls}, nil
+			return Timing{Calls: r.Calls, First: r.First, Each: r.Each}, nil
 		}
 		if doubt = used.doubt(r, t, memoryRate); doubt == nil {
 			out := Timing{Seconds: r.Seconds, First: r.First, Each: r.Each, Whole: r.Whole, Window: max(t.Window, 1), Calls: r.Calls}
