@@ -34,7 +34,7 @@ func TestParseGoals(t *testing.T) {
 		"error":                    "cannot be the first objective",
 		"cycles,error":             "cannot be the first objective",
 		"time,cost":                "is the cost again",
-		"time,":                    "is no objective",
+		"time,":                    `"" is no objective: want a word such as time or error`,
 		"time,a b":                 "is no objective",
 		"time,a:max":               "is no objective",
 		"time,a:0%":                "is no objective",
@@ -63,6 +63,9 @@ func TestParseGoals(t *testing.T) {
 	}
 	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK, Metrics: []Metric{{"slots", 1}}}); err == nil || !strings.Contains(err.Error(), `did you mean "slots"?`) {
 		t.Errorf("a metric that is not there: %v", err)
+	}
+	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK}); err == nil || err.Error() != "slot: this kernel has no metrics beside its cost" {
+		t.Errorf("a kernel without metrics: %v", err)
 	}
 }
 

@@ -205,7 +205,7 @@ func (l *lexer) quoted(quote byte) (token, error) {
 		}
 		r, multibyte, tail, err := strconv.UnquoteChar(rest, quote)
 		if err != nil {
-			return token{}, l.fail(column, "the string has a bad escape")
+			return token{}, l.fail(column, "the string has a bad escape: write \\\\ for a backslash")
 		}
 		if r < utf8.RuneSelf || !multibyte {
 			text.WriteByte(byte(r))

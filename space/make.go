@@ -234,7 +234,7 @@ func (s *Space) nothing() []int {
 func (s *Space) lookup(name string) (int, error) {
 	i, ok := s.index[name]
 	if !ok {
-		return 0, fmt.Errorf("space %q has no parameter %q%s", s.name, name, DidYouMean(name, s.names()))
+		return 0, fmt.Errorf("space %q has no parameter %q%s", s.name, name, DidYouMeanOneOf(name, s.names()))
 	}
 	return i, nil
 }

@@ -239,7 +239,10 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	err := singleDash(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		a.conclude(exitOK, "")
 		return exitOK
@@ -387,6 +390,24 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// singleDash refuses the long name of a flag behind a single dash, as other programs take it: -budget is read as -b with the value udget.
+func singleDash(root *cobra.Command, args []string) error {
+	c, _, err := root.Find(args)
+	if err != nil {
+		return nil // which says more
+	}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if len(name) > 1 && strings.HasPrefix(arg, "-") && c.Flags().Lookup(name) != nil {
+			return usage(fmt.Errorf("unknown flag: -%s (did you mean --%[1]s?)", name))
+		}
+	}
+	return nil
 }
 
 // flagError says what is wrong with a flag in the words of users.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,116 +15,309 @@ import (
 	"testing"
 )
 
-// named are messages that name nothing themselves, and what adds the name to them.
-var named = map[string]string{
-	"is empty":    "settings.blame, and --strategies",
-	"interrupted": "nothing was wrong",
-	"it is empty: want settings such as budget: 90s, one a line": "newLayer adds the file",
-	"it has more than one YAML document: want one":               "newLayer adds the file",
+// catalogued are the packages whose errors reach users.
+var catalogued = []string{"", "cmd/tune", "kernels/user", "results", "results/exchange", "results/schedule", "results/session", "search/constant", "search/strategies", "space"}
+
+// makers are the functions of a package that make messages, beside errors.New, fmt.Errorf and methods named Error, with the position of
+// the text among their arguments. A receiver before the name sets one apart from others of that name.
+var makers = map[string]map[string]int{
+	"kernels/user":     {"fault": 1, "warn": 1, "faultInside": 2, "bad": 1, "want": 1, "t.fail": 0},
+	"results/exchange": {"wrong": 2, "p.fail": 0},
+	"results/schedule": {"differ": 0},
+	"space":            {"fail": 1, "w.fail": 0},
 }
 
-// names matches what a message can name: a flag, a file or a value that is filled in, a line, or a command with its argument.
-var names = regexp.MustCompile(`--[a-z]|%[a-zA-Z\[]|%\.|'tune `)
-
-// unseen are messages that no script can provoke.
-var unseen = []string{
-	"%w: try a longer --wait, or --wait 0 to measure at once",                                                                                 // needs a busy machine
-	"the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit", // the same
-	"%w: wait for it, or use another --dir",                                                                                                   // needs two runs that begin in the same moment
+// message is the text of an error where it is made.
+type message struct {
+	place string     // file:line
+	where string     // the function, as package.Function or package.Type.Method, where nothing is left out but the module
+	text  string     // with verbs
+	args  []ast.Expr // what the verbs stand for, as far as the call says
 }
 
 // verbs matches what is filled in.
-var verbs = regexp.MustCompile(`%(\[\d\])?[-+.\d]*[a-zA-Z]`)
+var verbs = regexp.MustCompile(`%(?:\[(\d)\])?[-+#.\d]*([a-zA-Z])`)
 
-// provoked reports whether a script or a test has a message: the beginning of its longest part that is not filled in.
-func provoked(scripts, text string) bool {
-	longest := ""
-	for _, part := range verbs.Split(text, -1) {
-		if part = strings.Trim(part, " :;,"); len(part) > len(longest) {
-			longest = part
+// words returns the parts of a text that are not filled in.
+func (m message) words() []string {
+	var out []string
+	for _, part := range verbs.Split(strings.ReplaceAll(m.text, "%%", "%"), -1) {
+		if part = strings.Trim(part, " :;,()"); part != "" {
+			out = append(out, part)
 		}
 	}
-	return strings.Contains(scripts, longest[:min(len(longest), 22)])
+	return out
 }
 
-// scripts returns the text of all scripts and tests here, without what quotes need.
-func scripts(t *testing.T) string {
-	var all strings.Builder
-	for _, pattern := range []string{"testdata/script/*.txtar", "*_test.go"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatal(err)
+// subjects matches words of a text that say where something is wrong: a flag, a command, a variable, a field, a line, a file.
+var subjects = regexp.MustCompile(`--[a-z]|'tune |\bTUNE_|\bfields? [a-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
+
+// subjectVerb matches the names of variables, fields and functions in whose values something is wrong.
+var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|file|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
+
+// named reports whether a message names what is wrong: by its words, or by what a verb other than %w stands for.
+func (m message) named() bool {
+	if subjects.MatchString(m.text) {
+		return true
+	}
+	next := 0
+	for _, verb := range verbs.FindAllStringSubmatch(m.text, -1) {
+		at := next
+		if n, err := strconv.Atoi(verb[1]); err == nil {
+			at = n - 1
 		}
-		for _, name := range found {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name != "messages_test.go" {
-				all.Write(data)
-			}
+		if next = at + 1; verb[2] != "w" && at < len(m.args) && isName(m.args[at]) {
+			return true
 		}
 	}
-	return strings.NewReplacer("''", "'", "\\", "").Replace(all.String())
+	return false
 }
 
-// TestMessages: each error that the command line makes itself names what is wrong, is one line without a full stop, and is
-// provoked by a script.
-func TestMessages(t *testing.T) {
-	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
+// isName reports whether an expression is the name of something: a variable, a field or the result of a function that is called so,
+// or such a one within a call that shows it, such as quoted(path).
+func isName(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return subjectVerb.MatchString(e.Name)
+	case *ast.SelectorExpr:
+		return subjectVerb.MatchString(e.Sel.Name)
+	case *ast.IndexExpr:
+		return isName(e.X)
+	case *ast.CallExpr:
+		return isName(e.Fun) || slices.ContainsFunc(e.Args, isName)
 	}
-	seen, all := 0, scripts(t)
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+	return false
+}
+
+// textOf returns the text that an expression makes, with verbs for what is filled in, and these. ok is false where it has no text of its own.
+func textOf(e ast.Expr) (text string, args []ast.Expr, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "", nil, false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, nil, err == nil
+	case *ast.BinaryExpr:
+		left, a, _ := textOf(e.X)
+		right, b, _ := textOf(e.Y)
+		if left == "" && right == "" {
+			return "", nil, false
+		}
+		if left == "" {
+			left, a = "%s", []ast.Expr{e.X}
+		}
+		if right == "" {
+			right, b = "%s", []ast.Expr{e.Y}
+		}
+		return left + right, append(a, b...), true
+	case *ast.CallExpr:
+		if name := called(e); name == "fmt.Sprintf" || name == "fmt.Sprint" {
+			text, _, ok := textOf(e.Args[0])
+			return text, e.Args[1:], ok
+		}
+	}
+	return "", nil, false
+}
+
+// called returns the function of a call: its name, or that of a package or receiver and its name.
+func called(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			return x.Name + "." + f.Sel.Name
+		}
+		return "." + f.Sel.Name
+	}
+	return ""
+}
+
+// messageOf returns the message that a call makes. ok is false where it makes none, or hands on the text of another.
+func messageOf(pkg string, call *ast.CallExpr) (text string, args []ast.Expr, ok bool) {
+	name := called(call)
+	if name == "errors.New" || name == "fmt.Errorf" {
+		if text, args, ok = textOf(call.Args[0]); !ok {
+			return "%s", call.Args[:1], true
+		}
+		return text, append(args, call.Args[1:]...), true
+	}
+	at, known := makers[pkg][name]
+	if _, short, found := strings.Cut(name, "."); !known && found {
+		at, known = makers[pkg][short]
+	}
+	if !known || at >= len(call.Args) {
+		return "", nil, false
+	}
+	text, args, ok = textOf(call.Args[at])
+	return text, append(args, call.Args[at+1:]...), ok
+}
+
+// messagesOf returns the messages of a package.
+func messagesOf(t *testing.T, root, pkg string) []message {
+	names, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s has no source: %v", pkg, err)
+	}
+	var out []message
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		set := token.NewFileSet()
-		parsed, err := parser.ParseFile(set, f.Name(), nil, 0)
+		parsed, err := parser.ParseFile(set, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			text, ok := errorText(n)
-			if !ok {
+		for _, d := range parsed.Decls {
+			where := strings.TrimPrefix(pkg+"."+declared(d), ".")
+			add := func(n ast.Node, text string, args []ast.Expr) {
+				at := set.Position(n.Pos())
+				out = append(out, message{fmt.Sprintf("%s:%d", filepath.Join(pkg, filepath.Base(name)), at.Line), where, text, args})
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				if text, args, ok := messageOf(pkg, call); ok {
+					add(call, text, args)
+				}
 				return true
+			})
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != "Error" {
+				continue
 			}
-			seen++
-			if strings.ContainsAny(text, "\n") || strings.HasSuffix(text, ".") || text == "" {
-				t.Errorf("%s: not one line without a full stop: %q", set.Position(n.Pos()), text)
-			}
-			if _, ok := named[text]; !ok && !names.MatchString(text) {
-				t.Errorf("%s: it names no file, field or flag: %q", set.Position(n.Pos()), text)
-			}
-			if !slices.Contains(unseen, text) && !provoked(all, text) {
-				t.Errorf("%s: no script provokes it: %q", set.Position(n.Pos()), text)
-			}
-			return true
-		})
+			ast.Inspect(f, func(n ast.Node) bool {
+				if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
+					if text, args, ok := textOf(r.Results[0]); ok && text != "" {
+						add(r, text, args)
+					}
+				}
+				return true
+			})
+		}
 	}
-	if seen < 100 {
-		t.Errorf("only %d messages were found", seen)
+	return out
+}
+
+// declared returns the name of what a declaration declares: Function, Type.Method, or the first variable.
+func declared(d ast.Decl) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return d.Name.Name
+		}
+		recv := d.Recv.List[0].Type
+		if star, ok := recv.(*ast.StarExpr); ok {
+			recv = star.X
+		}
+		if generic, ok := recv.(*ast.IndexExpr); ok {
+			recv = generic.X
+		}
+		return recv.(*ast.Ident).Name + "." + d.Name.Name
+	case *ast.GenDecl:
+		if v, ok := d.Specs[0].(*ast.ValueSpec); ok {
+			return v.Names[0].Name
+		}
+	}
+	return ""
+}
+
+// assertion of a script: a command that compares what tune says.
+var asserts = regexp.MustCompile(`^(?:\[[^]]*\] +)?(mistake|misuse|fault|stderr|stdout|grep|json)\b`)
+
+// assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, and the literals of tests, but
+// not the comments of either.
+func assertions(t *testing.T, root string) string {
+	var all strings.Builder
+	plainly := strings.NewReplacer("''", "'", "\\", "")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() != "." && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".txtar"):
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for line := range strings.SplitSeq(string(data), "\n") {
+				if strings.HasPrefix(line, "-- ") {
+					break // files follow
+				}
+				if asserts.MatchString(line) {
+					all.WriteString(plainly.Replace(line) + "\n")
+				}
+			}
+		case strings.HasSuffix(path, "_test.go") && d.Name() != "messages_test.go":
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					if text, err := strconv.Unquote(literal.Value); err == nil {
+						all.WriteString(plainly.Replace(strings.ReplaceAll(text, "\n", " ")) + "\n")
+					}
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// provoked reports whether an assertion has a message: the beginning of its longest part that is not filled in. A text without words of
+// its own only adds a name to another message.
+func (m message) provoked(asserted string) bool {
+	longest := ""
+	for _, part := range m.words() {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	needle := strings.ReplaceAll(longest, "\\", "")
+	return !strings.ContainsAny(needle, "abcdefghijklmnopqrstuvwxyz") || strings.Contains(asserted, needle[:min(len(needle), 22)])
+}
+
+// TestMessages: each error that reaches users is one line without a full stop, names what is wrong, or is made where another function is
+// known to add the name, and is provoked by a script or a test.
+func TestMessages(t *testing.T) {
+	const root = "../.."
+	asserted := assertions(t, root)
+	added, hidden := map[string]bool{}, map[string]bool{}
+	for _, pkg := range catalogued {
+		all := messagesOf(t, root, pkg)
+		for _, m := range all {
+			if strings.HasSuffix(m.text, ".") || m.text == "" || strings.Contains(strings.TrimRight(m.text, "^ts%"), "\n") && m.where != "space.ExprError.Error" {
+				t.Errorf("%s: %s: not one line without a full stop: %q", m.place, m.where, m.text)
+			}
+			if !m.named() {
+				if _, ok := adders[m.where]; !ok {
+					t.Errorf("%s: %s: it names no file, field or flag: %q", m.place, m.where, m.text)
+				}
+				added[m.where] = true
+			}
+			if !m.provoked(asserted) {
+				if _, ok := unseen[m.text]; !ok {
+					t.Errorf("%s: %s: no script and no test provokes it: %q", m.place, m.where, m.text)
+				}
+				hidden[m.text] = true
+			}
+		}
+		if least := map[string]int{"cmd/tune": 250, "kernels/user": 200, "space": 200}[pkg]; len(all) <= least {
+			t.Errorf("%s: only %d messages were found", pkg, len(all))
+		}
 	}
 }
 
-// errorText returns the text of a call that makes an error.
-func errorText(n ast.Node) (string, bool) {
-	call, ok := n.(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return "", false
-	}
-	f, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !slices.Contains([]string{"Errorf", "New"}, f.Sel.Name) {
-		return "", false
-	}
-	if p, ok := f.X.(*ast.Ident); !ok || p.Name != "fmt" && p.Name != "errors" {
-		return "", false
-	}
-	literal, ok := call.Args[0].(*ast.BasicLit)
-	if !ok {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	return text, err == nil
-}
+var adders = map[string]string{}
+var unseen = map[string]string{}

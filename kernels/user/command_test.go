@@ -474,7 +474,7 @@ func TestCommandWithoutDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "make it, and resume the run") {
+	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "where the commands of the kernel run: make it, and resume the run") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -626,6 +626,42 @@ command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
 	if _, err := Open(run); err == nil || !strings.Contains(err.Error(), "1-a.sh was changed since it was saved") {
 		t.Errorf("got %v", err)
 	}
+	list, err := os.ReadFile(filepath.Join(run, listPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"format": 9}`: "the saved kernel cannot be read: kernel.json has format 9 and 0 files",
+		strings.Replace(string(list), `"name": "b.txt"`, `"name": "c.txt"`, 1):    "command.templates[0]: the saved kernel has no file b.txt",
+		strings.Replace(string(list), `"saved": "2-b.txt"`, `"saved": "../x"`, 1): "kernel.json: field files[2].saved: ",
+	} {
+		if err := errors.Join(os.WriteFile(filepath.Join(run, savedDir, "1-a.sh"), []byte("#!/bin/sh\ncat b.txt\n"), 0o666), os.WriteFile(filepath.Join(run, listPath), []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(run); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := k.Save(filepath.Join(run, listPath)); err == nil || !strings.HasPrefix(err.Error(), "cannot save the kernel: mkdir ") {
+		t.Errorf("saved in a file: %v", err)
+	}
+	alone, err := Open(saveOf(t, k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := alone.Problem(kernels.Shape{}); err == nil || err.Error() != "kernel saved has no machine to run on: see user.Kernel.On" {
+		t.Errorf("a kernel without a machine: %v", err)
+	}
+}
+
+// saveOf saves a kernel in a folder of its own.
+func saveOf(t *testing.T, k *Kernel) string {
+	t.Helper()
+	run := t.TempDir()
+	if err := k.Save(run); err != nil {
+		t.Fatal(err)
+	}
+	return run
 }
 
 // TestKilled kills a process in the middle of a command: nothing that the command has started outlives it.

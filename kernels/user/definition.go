@@ -360,7 +360,7 @@ func (r *reader) names(n node, e expr, ns *names) bool {
 	for _, m := range e.names() {
 		ns.used[m.name] = true
 		if !slices.Contains(ns.all(), m.name) && !ns.broken {
-			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMean(m.name, ns.all()))
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.all()))
 			fine = false
 		}
 	}
@@ -395,7 +395,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 		if slices.Contains(ns.all(), m.name) {
 			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
 		} else {
-			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMean(m.name, ns.constants))
+			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.constants))
 		}
 	}
 	if !fine || !r.names(n, e, ns) {
@@ -446,7 +446,7 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 		if p.name != "" {
 			ns.used[p.name] = true
 			if !slices.Contains(known, p.name) && !ns.broken {
-				fault(p.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", p.name, space.DidYouMean(p.name, known)))
+				fault(p.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", p.name, space.DidYouMeanOneOf(p.name, known)))
 			}
 			continue
 		}
@@ -454,7 +454,7 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 		for _, m := range p.expr.names() {
 			ns.used[m.name] = true
 			if !slices.Contains(ns.all(), m.name) && !ns.broken {
-				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMean(m.name, ns.all())))
+				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMeanOneOf(m.name, ns.all())))
 				fine = false
 			}
 		}

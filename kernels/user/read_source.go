@@ -185,7 +185,7 @@ func (r *reader) checkDefines(s *source, text string, ns *names) {
 		}
 		for _, v := range p.Values {
 			if t, ok := v.Any().(string); ok && strings.ContainsAny(t, "\\") {
-				r.fault(n, "value %q cannot stand in a #define", t)
+				r.fault(n, "value %q cannot stand in a #define: write parameters: template, and {{%s}} in the source", t, p.Name)
 			}
 		}
 	}
@@ -484,7 +484,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 		out.Write(b)
 	}
 	if out.Len() == 0 {
-		r.fault(n, "%s contains no number", name)
+		r.fault(n, "%s contains no number: write the elements, separated by blanks, commas or new lines", name)
 	}
 	return out.Bytes()
 }
@@ -507,11 +507,13 @@ func encodeText(text string, elem native.Elem) ([]byte, error) {
 	}
 	v, err := strconv.ParseInt(text, 0, 64)
 	low, high := wholeRange(elem)
-	if err != nil || elem != native.I64 && (float64(v) < low || float64(v) > high) {
-		return nil, fmt.Errorf("%q is not an integer of this type", text)
-	}
-	if elem == native.I64 {
+	switch {
+	case elem == native.I64 && err != nil:
+		return nil, fmt.Errorf("%q is not an integer from -2^63 to 2^63-1", text)
+	case elem == native.I64:
 		return binary.NativeEndian.AppendUint64(nil, uint64(v)), nil
+	case err != nil || float64(v) < low || float64(v) > high:
+		return nil, fmt.Errorf("%q is not an integer from %.0f to %.0f", text, low, high)
 	}
 	return encode(nil, float64(v), elem), nil
 }
@@ -575,14 +577,14 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
-			r.fault(n, "the source contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
+			r.fault(n, "the source or a flag contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
 		}
 		for _, e := range r.list(n) {
 			shape := map[string]int{}
 			for _, p := range r.pairs(e, "constants to numbers") {
 				i := slices.IndexFunc(d.shape, func(k kernels.Field) bool { return k.Name == p.name })
 				if i < 0 {
-					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMean(p.name, ns.constants))
+					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMeanOneOf(p.name, ns.constants))
 					continue
 				}
 				if v, ok := r.whole(p.value, int64(d.shape[i].Min), int64(d.shape[i].Max)); ok {
@@ -620,7 +622,10 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 	ref.flags = r.flags(f, ns)
 	ref.flagsGiven = f.has("flags")
 	ref.parameters = map[string]string{}
-	known := ns.all()
+	var known []string
+	for _, p := range ns.parameters {
+		known = append(known, p.Name)
+	}
 	for _, p := range r.pairs(f.at["parameters"], "parameters to values") {
 		i := slices.IndexFunc(ns.parameters, func(q space.Parameter) bool { return q.Name == p.name })
 		switch {
@@ -629,7 +634,7 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 			continue
 		case i < 0:
 			if !ns.broken {
-				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMean(p.name, known))
+				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMeanOneOf(p.name, known))
 			}
 			continue
 		}
@@ -757,7 +762,7 @@ func (r *reader) outputs(n node, s *source, w world) {
 	for _, p := range r.pairs(n, "arguments to files") {
 		i := slices.IndexFunc(s.arguments, func(a argument) bool { return a.name == p.name })
 		if !slices.Contains(writable, p.name) || i < 0 {
-			r.fault(p.key, "the function writes no argument %q%s", p.name, space.DidYouMean(p.name, writable))
+			r.fault(p.key, "the function writes no argument %q%s", p.name, space.DidYouMeanOneOf(p.name, writable))
 			continue
 		}
 		if name := r.text(p.value, nil); name != "" {

@@ -194,7 +194,7 @@ func (r *reader) text(n node, options []string) string {
 	case options != nil && !slices.Contains(options, n.Value):
 		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
 	case n.Value == "":
-		r.fault(n, "it is empty")
+		r.fault(n, "it is empty: write a text, or leave it out")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
 		r.fault(n, "it contains a NUL character or invalid UTF-8: remove it")
 	default:

@@ -309,14 +309,17 @@ func TestFaults(t *testing.T) {
 		{"", "bad.json:1:1: it ends too early"},
 		{"[1]", "bad.json:1:1: want a JSON object, not a list"},
 		{"{\"a\": 1}", "want the key rows"},
-		{"{\"a\":\n  tru}", "bad.json:2:3: want a JSON value"},
+		{"{\"a\":\n  tru}", "bad.json:2:3: want a JSON value, not \"t\""},
 		{"{\"a\": 1,\n\"a\": 2}", `bad.json:2:1: the key "a" is there twice`},
-		{"{\"a\": 1,\n}", `bad.json:2:1: want a key in quotes`},
-		{"{\"µ\": 01}", "bad.json:1:7: "},
-		{"{\"a\": \"\t\"}", "control character"},
-		{"{\"a\": \"\\q\"}", "unknown escape"},
+		{"{\"a\": 1,\n}", `bad.json:2:1: want a key in quotes, not "}"`},
+		{"{\"µ\": 01}", `bad.json:1:7: "01" is not a JSON number`},
+		{"{\"a\" 1}", `bad.json:1:6: want a colon after the key "a", not "1"`},
+		{"{\"a\": 1 \"b\": 2}", `bad.json:1:9: want a comma or "}", not "\""`},
+		{"{\"a\": \"\\u12\"}", `the string has an escape \u without four hexadecimal digits`},
+		{"{\"a\": \"\t\"}", `bad.json:1:8: a string has the control character '\t': want an escape`},
+		{"{\"a\": \"\\q\"}", `bad.json:1:7: the string has the unknown escape \q`},
 		{"{\"a\": 1} x", "bad.json:1:10: there is text after"},
-		{"{\"a\": " + strings.Repeat("[", 100), "deeper than 64"},
+		{"{\"a\": " + strings.Repeat("[", 100), "values nest deeper than 64 levels"},
 		{"{\"ConfigurationSpace\": {}}", "T1 file"},
 		{recorded(""), "it holds no configuration"},
 		{recorded("[[0], 1, \"\", 1, null],\n[[0], 2, \"\", 1, null]"), "bad.json:5:1: row 2: it has the values of row 1: a=1"},
@@ -393,7 +396,7 @@ func TestCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cut := range []int{5, 20, b.Len() - 3} {
-		if _, err := Read("square.json.gz", b.Bytes()[:cut]); err == nil || !strings.Contains(err.Error(), "decompressed") {
+		if _, err := Read("square.json.gz", b.Bytes()[:cut]); err == nil || !strings.Contains(err.Error(), "square.json.gz: it cannot be decompressed: ") {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
 	}
