@@ -74,7 +74,7 @@ func TestOwnStrategyNames(t *testing.T) {
 		version int
 		want    string
 	}{
-		{"auto", 1, "is taken"}, {"", 1, "want a name"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
+		{"auto", 1, "the name is taken by one of tune's own"}, {"", 1, "want a name of lower-case letters, digits and dashes"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
 		{"mine", 1, "the function that makes it is nil"},
 	} {
 		if _, err := strategies.Own(c.name, c.version, nil); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -165,7 +165,7 @@ func TestOwnStrategyAtFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, own := range map[string]*strategies.Strategy{
-		`strategy "" cannot be made`:     {},
+		`strategy "" cannot be made: take one that Own, Parse, Lookup or Table returned`:     {},
 		`strategy "mine" cannot be made`: {Name: "mine", Version: 1},
 		"returned nil":                   &none,
 	} {

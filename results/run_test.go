@@ -96,9 +96,12 @@ func TestCreateErrors(t *testing.T) {
 	must(t, err)
 	defer lock.Close()
 
-	nameless, negative := testSettings(), testSettings()
+	nameless, negative, endless, aimless := testSettings(), testSettings(), testSettings(), testSettings()
 	nameless.Kernel = ""
 	negative.Budget.Evaluations = -1
+	target := math.NaN()
+	endless.Budget.Target = &target
+	aimless.Objectives = "speed"
 	for _, test := range []struct {
 		dir  string
 		s    Settings
@@ -110,7 +113,9 @@ func TestCreateErrors(t *testing.T) {
 		{file, testSettings(), "is a file, not a directory"},
 		{filepath.Join(file, "run"), testSettings(), "is a file, not a directory"},
 		{filepath.Join(root, "x"), nameless, "field kernel is missing"},
-		{filepath.Join(root, "x"), negative, "field budget.evaluations is -1"},
+		{filepath.Join(root, "x"), negative, "field budget.evaluations is -1: want 0 or more"},
+		{filepath.Join(root, "x"), endless, "field budget.target is NaN: want a finite cost"},
+		{filepath.Join(root, "x"), aimless, "field objectives: "},
 	} {
 		_, err := Create(test.dir, test.s)
 		checkError(t, err, test.want)
@@ -176,7 +181,7 @@ func TestSettingsErrors(t *testing.T) {
 		{`"format": 1,`, ``, "field format is missing"},
 		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
 		{`"kernel":`, `"kernel"`, "not valid JSON at byte"},
-		{"}\n}\n", "}\n", "not valid JSON"},
+		{"}\n}\n", "}\n", "not valid JSON: it ends too early"},
 		{"}\n}\n", "}\n}\n{}", "not valid JSON"},
 		{`"wall_seconds": 60`, `"wall_seconds": -60`, "field budget.wall_seconds is -60"},
 		{`"jobs":`, `"jobs": 2, "jobs":`, "field jobs is there twice"},
