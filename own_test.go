@@ -165,9 +165,9 @@ func TestOwnStrategyAtFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, own := range map[string]*strategies.Strategy{
-		`strategy "" cannot be made: take one that Own, Parse, Lookup or Table returned`:     {},
-		`strategy "mine" cannot be made`: {Name: "mine", Version: 1},
-		"returned nil":                   &none,
+		`strategy "" cannot be made: take one that Own, Parse, Lookup or Table returned`: {},
+		`strategy "mine" cannot be made`:                                                 {Name: "mine", Version: 1},
+		"returned nil":                                                                   &none,
 	} {
 		_, err := Run(t.Context(), Options{Kernel: toy{size: 4}, Own: own, Dir: filepath.Join(t.TempDir(), "run")})
 		if err == nil || !strings.Contains(err.Error(), want) {

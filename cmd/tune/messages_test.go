@@ -18,20 +18,30 @@ import (
 // catalogued are the packages whose errors reach users.
 var catalogued = []string{"", "cmd/tune", "kernels/user", "results", "results/exchange", "results/schedule", "results/session", "search/constant", "search/strategies", "space"}
 
-// makers are the functions of a package that make messages, beside errors.New, fmt.Errorf and methods named Error, with the position of
-// the text among their arguments. A receiver before the name sets one apart from others of that name.
-var makers = map[string]map[string]int{
-	"kernels/user":     {"fault": 1, "warn": 1, "faultInside": 2, "bad": 1, "want": 1, "t.fail": 0},
-	"results/exchange": {"wrong": 2, "p.fail": 0},
-	"results/schedule": {"differ": 0},
-	"space":            {"fail": 1, "w.fail": 0},
+// maker is a function that makes a message, beside errors.New, fmt.Errorf and methods named Error: at is the position of the text among its
+// arguments, and by the adder of what it puts before the text.
+type maker struct {
+	at int
+	by string
 }
+
+// makers are the makers of packages. A receiver before the name sets one apart from others of that name.
+var makers = map[string]map[string]maker{
+	"kernels/user":     {"fault": {1, "place"}, "warn": {1, "place"}, "faultInside": {2, "place"}, "bad": {1, "place"}, "want": {1, "place"}, "fail": {0, "travel"}},
+	"results/exchange": {"wrong": {2, "data"}, "p.fail": {0, "data"}},
+	"space":            {"fail": {1, "column"}, "f.fail": {1, "line"}, "w.fail": {0, "formula"}},
+}
+
+// adder says who names what is wrong where a message does not, and shows it: text that a script or a test asserts, with such a name and
+// message.
+type adder struct{ who, shown string }
 
 // message is the text of an error where it is made.
 type message struct {
 	place string     // file:line
 	where string     // the function, as package.Function or package.Type.Method, where nothing is left out but the module
 	text  string     // with verbs
+	by    string     // the adder of its maker; "" for none
 	args  []ast.Expr // what the verbs stand for, as far as the call says
 }
 
@@ -53,7 +63,7 @@ func (m message) words() []string {
 var subjects = regexp.MustCompile(`--[a-z]|'tune |\bTUNE_|\bfields? [a-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
 
 // subjectVerb matches the names of variables, fields and functions in whose values something is wrong.
-var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|file|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
+var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|file|src|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
 
 // named reports whether a message names what is wrong: by its words, or by what a verb other than %w stands for.
 func (m message) named() bool {
@@ -134,24 +144,28 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// messageOf returns the message that a call makes. ok is false where it makes none, or hands on the text of another.
-func messageOf(pkg string, call *ast.CallExpr) (text string, args []ast.Expr, ok bool) {
+// messageOf returns the message that a call makes. ok is false where it makes none, or hands on that of another.
+func messageOf(pkg string, call *ast.CallExpr) (m message, ok bool) {
 	name := called(call)
 	if name == "errors.New" || name == "fmt.Errorf" {
-		if text, args, ok = textOf(call.Args[0]); !ok {
-			return "%s", call.Args[:1], true
+		text, args, ok := textOf(call.Args[0])
+		if !ok {
+			return message{text: "%s", args: call.Args[:1]}, true
 		}
-		return text, append(args, call.Args[1:]...), true
+		if name == "errors.New" && len(args) == 0 {
+			text = strings.ReplaceAll(text, "%", "%%")
+		}
+		return message{text: text, args: append(args, call.Args[1:]...)}, true
 	}
-	at, known := makers[pkg][name]
+	by, known := makers[pkg][name]
 	if _, short, found := strings.Cut(name, "."); !known && found {
-		at, known = makers[pkg][short]
+		by, known = makers[pkg][short]
 	}
-	if !known || at >= len(call.Args) {
-		return "", nil, false
+	if !known || by.at >= len(call.Args) {
+		return message{}, false
 	}
-	text, args, ok = textOf(call.Args[at])
-	return text, append(args, call.Args[at+1:]...), ok
+	text, args, ok := textOf(call.Args[by.at])
+	return message{text: text, args: append(args, call.Args[by.at+1:]...), by: by.by}, ok
 }
 
 // messagesOf returns the messages of a package.
@@ -172,17 +186,17 @@ func messagesOf(t *testing.T, root, pkg string) []message {
 		}
 		for _, d := range parsed.Decls {
 			where := strings.TrimPrefix(pkg+"."+declared(d), ".")
-			add := func(n ast.Node, text string, args []ast.Expr) {
-				at := set.Position(n.Pos())
-				out = append(out, message{fmt.Sprintf("%s:%d", filepath.Join(pkg, filepath.Base(name)), at.Line), where, text, args})
+			add := func(n ast.Node, m message) {
+				m.place, m.where = fmt.Sprintf("%s:%d", filepath.Join(pkg, filepath.Base(name)), set.Position(n.Pos()).Line), where
+				out = append(out, m)
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
 				if !ok {
 					return true
 				}
-				if text, args, ok := messageOf(pkg, call); ok {
-					add(call, text, args)
+				if m, ok := messageOf(pkg, call); ok {
+					add(call, m)
 				}
 				return true
 			})
@@ -193,7 +207,7 @@ func messagesOf(t *testing.T, root, pkg string) []message {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
 					if text, args, ok := textOf(r.Results[0]); ok && text != "" {
-						add(r, text, args)
+						add(r, message{text: text, args: args})
 					}
 				}
 				return true
@@ -275,17 +289,19 @@ func assertions(t *testing.T, root string) string {
 	return all.String()
 }
 
-// provoked reports whether an assertion has a message: the beginning of its longest part that is not filled in. A text without words of
-// its own only adds a name to another message.
+// provoked reports whether an assertion has a message: the beginning of its longest part that is not filled in, or of another long one. A
+// text without words of its own only adds a name to another message.
 func (m message) provoked(asserted string) bool {
-	longest := ""
-	for _, part := range m.words() {
-		if len(part) > len(longest) {
-			longest = part
+	const long, enough = 16, 22
+	parts := m.words()
+	slices.SortStableFunc(parts, func(a, b string) int { return len(b) - len(a) })
+	for i, part := range parts {
+		part = strings.ReplaceAll(part, "\\", "")
+		if (i == 0 || len(part) >= long) && strings.Contains(asserted, part[:min(len(part), enough)]) {
+			return true
 		}
 	}
-	needle := strings.ReplaceAll(longest, "\\", "")
-	return !strings.ContainsAny(needle, "abcdefghijklmnopqrstuvwxyz") || strings.Contains(asserted, needle[:min(len(needle), 22)])
+	return len(parts) == 0 || !strings.ContainsAny(parts[0], "abcdefghijklmnopqrstuvwxyz")
 }
 
 // TestMessages: each error that reaches users is one line without a full stop, names what is wrong, or is made where another function is
@@ -293,31 +309,55 @@ func (m message) provoked(asserted string) bool {
 func TestMessages(t *testing.T) {
 	const root = "../.."
 	asserted := assertions(t, root)
-	added, hidden := map[string]bool{}, map[string]bool{}
+	use := map[string]bool{} // of the entries of the tables
 	for _, pkg := range catalogued {
 		all := messagesOf(t, root, pkg)
 		for _, m := range all {
-			if strings.HasSuffix(m.text, ".") || m.text == "" || strings.Contains(strings.TrimRight(m.text, "^ts%"), "\n") && m.where != "space.ExprError.Error" {
+			if strings.HasSuffix(m.text, ".") || m.text == "" || strings.Contains(m.text, "\n") && m.where != "space.ExprError.Error" {
 				t.Errorf("%s: %s: not one line without a full stop: %q", m.place, m.where, m.text)
 			}
 			if !m.named() {
-				if _, ok := adders[m.where]; !ok {
+				by := m.by
+				if by == "" {
+					by = added[m.where]
+					use[m.where] = true
+				}
+				if _, ok := adders[by]; !ok {
 					t.Errorf("%s: %s: it names no file, field or flag: %q", m.place, m.where, m.text)
 				}
-				added[m.where] = true
+				use[by] = true
 			}
 			if !m.provoked(asserted) {
-				if _, ok := unseen[m.text]; !ok {
+				if unseen[m.text] == "" {
 					t.Errorf("%s: %s: no script and no test provokes it: %q", m.place, m.where, m.text)
 				}
-				hidden[m.text] = true
+				use[m.text] = true
 			}
 		}
 		if least := map[string]int{"cmd/tune": 250, "kernels/user": 200, "space": 200}[pkg]; len(all) <= least {
 			t.Errorf("%s: only %d messages were found", pkg, len(all))
 		}
 	}
+	for by, a := range adders {
+		if !use[by] {
+			t.Errorf("nothing needs the adder %q", by)
+		}
+		if !strings.Contains(asserted, strings.ReplaceAll(a.shown, "\\", "")) {
+			t.Errorf("no script and no test shows what %q adds: %q", by, a.shown)
+		}
+	}
+	for where := range added {
+		if !use[where] {
+			t.Errorf("%s makes no message without a name", where)
+		}
+	}
+	for text := range unseen {
+		if !use[text] {
+			t.Errorf("it is provoked, or not there: %q", text)
+		}
+	}
 }
 
-var adders = map[string]string{}
+var adders = map[string]adder{}
+var added = map[string]string{}
 var unseen = map[string]string{}

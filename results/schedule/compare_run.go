@@ -79,7 +79,7 @@ func pointOf(k *kernels.Opened, s results.Schedule) (space.Point, error) {
 		return point, fmt.Errorf("field point: %w", err)
 	}
 	if point.Key() != s.Key {
-		return point, fmt.Errorf("field point is %q, but field key says %q", point.Key(), s.Key)
+		return point, fmt.Errorf("field point is %q, and field key says %q", point.Key(), s.Key)
 	}
 	return point, nil
 }
