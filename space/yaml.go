@@ -295,7 +295,7 @@ func (f *fields) list(name string) ([]*yaml.Node, error) {
 		return nil, nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return nil, f.fail(name, "expected a list")
+		return nil, f.fail(name, "expected a list, as in [a, b]")
 	}
 	elements := make([]*yaml.Node, len(n.Content))
 	for i, element := range n.Content {

@@ -358,6 +358,50 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-var adders = map[string]adder{}
-var added = map[string]string{}
-var unseen = map[string]string{}
+// adders are those who name what is wrong where messages do not.
+var adders = map[string]adder{
+	"place":     {"the reader of kernel files: file, line, column and field", `my.yaml:2:9: kernel.name: "de mo": want letters, digits`},
+	"travel":    {"user.TravelError: the kernel", "cannot travel: its commands run in the folder of"},
+	"data":      {"exchange.Error: file, line, column and field", "bad.json:4:3: rows[0][0][0]: want a position in the values of a"},
+	"column":    {"space.ExprError: the column, and the expression", `space "x": constraint 1: column 6: a string cannot be compared`},
+	"line":      {"the reader of spaces: line and field", `line 3: to: parameter "a" of type int needs it`},
+	"formula":   {"space.NoCError: the formula", "space.constraints: rows ** 2 > STEP: a power"},
+	"space":     {"space.New: the space, and the parameter or constraint", `space "x": it has no parameters`},
+	"parameter": {"those who read values: the parameter, or the line", `parameter "lanes": `},
+	"outcome":   {"the journal: the trial", "journal:3: trial 0: it has no status"},
+	"objective": {"--objective, or the field objectives", `--objective: "cost:maximise": the cost is minimised`},
+	"pick":      {"--pick", `--pick: "cheap" is nothing to pick by`},
+	"target":    {"--target, or the setting", `--target: "100us": costs are in Melem/s`},
+	"document":  {"those who read a space: its file", "x"},
+	"flag":      {"settings.blame, and the commands: the flag, or the file and line, or the variable", "--budget: 1 has no unit: write 1s"},
+	"layer":     {"newLayer: the file", "empty.yaml: it is empty: want settings such as budget: 90s"},
+	"journal":   {"results.LineError: the journal, and the line", "journal:2: the record is of 0 kinds rather than one"},
+	"json":      {"results.readJSON: the file", "b/best.json: not valid JSON"},
+	"system":    {"errors of the system, which are added: the file", "cannot save the kernel: mkdir "},
+	"steps":     {"tune verify: the step", "FAILED"},
+	"candidate": {"the evaluator: the status, and in tune check the kernel", "crashed: the command ended with status 3: oops"},
+}
+
+// added are functions that make messages without a name, with the adders of it.
+var added = map[string]string{
+	"cmd/tune.strategyTexts": "flag", "cmd/tune.parseOff": "flag", "cmd/tune.parseChoice": "flag", "cmd/tune.parsePercent": "flag", "cmd/tune.adviseCompare": "flag",
+	"cmd/tune.givenError": "flag", "cmd/tune.progressFlag.Set": "flag", "cmd/tune.settings.blame": "flag", "cmd/tune.settingTable": "flag", "cmd/tune.text": "flag",
+	"cmd/tune.parseSeed": "flag", "cmd/tune.parseCount": "flag", "cmd/tune.parseDuration": "flag",
+	"cmd/tune.parseConfig": "layer", "cmd/tune.parseSettings": "layer", "cmd/tune.errEmpty": "layer", "cmd/tune.yamlError": "layer",
+	"kernels/user.encodeText": "place", "kernels/user.parseJSONPath": "place", "kernels/user.noPoint": "place", "kernels/user.expr.number": "place", "kernels/user.expr.whole": "place",
+	"kernels/user.argument.content": "place", "kernels/user.source.shapeCase": "place", "kernels/user.source.work": "place",
+	"space.Space.explainEmpty": "space", "space.define": "space", "space.fromRows": "space", "space.checkText": "space", "space.checkName": "space",
+	"space.Parameter.normalise": "space", "space.Parameter.checkGrid": "space", "space.normaliseValues": "space", "space.Grid.Validate": "space", "space.Space.findFirst": "space",
+	"space.ValueOf": "parameter", "space.parseNumber": "parameter", "space.Value.validate": "space",
+	"space.Outcome.Validate": "outcome", "space.ParseStatus": "journal", "space.ParseGoals": "objective", "space.Goals.Lacking": "objective",
+	"space.ParsePick": "pick", "space.ErrNoPick": "pick", "space.Unit.Parse": "target", "space.ReadDocument": "document",
+}
+
+// unseen are messages that no script and no test can provoke, and why.
+var unseen = map[string]string{
+	"%w: try a longer --wait, or --wait 0 to measure at once":                                                                                 "it needs a busy machine",
+	"the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit": "the same",
+	"%w: wait for it, or use another --dir":                                                                                                   "it needs two runs that begin in the same moment",
+	"an operation has no form in C":                                                                                                           "every operation has one; who adds another one learns of it",
+	"its file %s was changed while it was read: repeat the command":                                                                           "it needs a file that changes between two reads",
+}

@@ -273,7 +273,7 @@ func (r *reader) shape(k *fields) []kernels.Field {
 		return nil
 	}
 	var out []kernels.Field
-	for _, p := range r.pairs(n, "names to numbers") {
+	for _, p := range r.pairs(n, "names to numbers, as in {n: 1024}") {
 		if !isName(p.name) || strings.HasPrefix(p.name, "tune_") || p.name == "seed" || p.name == "here" {
 			r.fault(p.key, "%q cannot name a constant: want letters, digits and _, but not seed, here or tune_…", p.name)
 			continue
@@ -490,6 +490,10 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	d.space.name = d.name
 	if f.has("name") {
 		d.space.name = f.line("name")
+	}
+	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+		r.fault(n, "want a list of parameters, each with its name, as in [{name: %s, type: int, from: 1, to: 8}]", n.Content[0].Value)
+		delete(f.at, "parameters")
 	}
 	for _, pn := range f.list("parameters") {
 		var p space.Parameter

@@ -69,7 +69,7 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	r.setDefined(s, ns)
 	for i, p := range ns.parameters {
 		if !ns.used[p.Name] && !usedInSpace(d.space, p.Name) && !ns.broken {
-			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used nowhere: its values make the same program", p.Name)
+			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used nowhere: its values make the same program: name it in the source or in flags", p.Name)
 		}
 	}
 	return s
@@ -402,7 +402,7 @@ func (r *reader) tolerance(n node) tolerance {
 		return tolerance{}
 	}
 	if n.Kind == yaml.ScalarNode {
-		r.fault(n, "%q: want exact, or a mapping with absolute and relative%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
+		r.fault(n, "%q: want exact, or a mapping with absolute and relative, as in {absolute: 1.0e-6, relative: 1.0e-5}%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
 		return tolerance{}
 	}
 	f := r.fields(n, toleranceObject)

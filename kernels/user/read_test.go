@@ -190,7 +190,7 @@ my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
 		{sourceText, "type: float, length: n, access: read", "type: uint8_t, length: n, access: read, fill: {random: [0, 256]}", `my.yaml:11:63: source.arguments[0].fill: 256 does not fit uint8_t`},
 		{sourceText, "{function: plain}", "{function: plan}", `my.yaml:14:25: source.reference.function: f.c has no function "plan" (did you mean "plain"?)`},
 		{sourceText, "{function: plain}", "{tolerance: exact}", `my.yaml:14:14: source.reference: want function: a function to compare with, or outputs: files of expected results`},
-		{sourceText, "{function: plain}", "{function: plain, tolerance: exat}", `my.yaml:14:43: source.reference.tolerance: "exat": want exact, or a mapping with absolute and relative (did you mean "exact"?)`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: exat}", `my.yaml:14:43: source.reference.tolerance: "exat": want exact, or a mapping with absolute and relative, as in {absolute: 1.0e-6, relative: 1.0e-5} (did you mean "exact"?)`},
 		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolut: 1}}", `my.yaml:14:44: source.reference.tolerance.absolut: a tolerance has no field "absolut" (did you mean "absolute"?)`},
 		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolute: -1}}", `my.yaml:14:54: source.reference.tolerance.absolute: want a number that is not negative`},
 		{sourceText, "{function: plain}", "{function: plain, shapes: [{m: 3}, {n: 0}]}", `my.yaml:14:42: source.reference.shapes[0].m: there is no constant "m" (want n)
@@ -244,6 +244,11 @@ my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4
 		{sourceText, "{function: plain}", "{outputs: {z: one.txt}}", `?`},
 		{sourceText, "file: f.c", "file: many.c", `?`},
 		{sourceText, "  reference:", "  metric: {operations: 3 - n}\n  reference:", `?`},
+		{sourceText, "space:\n  parameters:\n    - {name: TILE, type: pow2, from: 1, to: 8}\n", "space: {parameters: {TILE: {type: pow2, from: 1, to: 8}}}\n", `my.yaml:4:21: space.parameters: want a list of parameters, each with its name, as in [{name: TILE, type: int, from: 1, to: 8}]`},
+		{sourceText, "source:", "budget: 5s\nsource:", `my.yaml:7:1: budget: a kernel file has no field "budget": want one of kernel, space, source, command, run, presets; settings, such as budget, stand under run`},
+		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
+		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},
+		{sourceText, "  reference:", "  flags: -O2\n  reference:", `my.yaml:14:10: source.flags: want a list, as in [-O2]`},
 		{sourceText, "source:", "run: fast\nsource:", `my.yaml:7:6: run: want settings, one on each line, such as budget: 90s`},
 		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
 
@@ -297,7 +302,7 @@ func TestReadWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Faults(k.Warnings()).Error()
-	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference
+	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference: write {{TILE}} where its value belongs
 my.yaml:6:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files
 my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
 	if got != want {

@@ -125,6 +125,9 @@ func (r *reader) fields(n node, table *object) *fields {
 			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
 			if hint == "" {
 				hint = ": want one of " + strings.Join(table.names(), ", ")
+				if table == fileObject {
+					hint += "; settings, such as budget, stand under run"
+				}
 			}
 			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
 		case f.has(key.Value):
@@ -224,7 +227,7 @@ func (f *fields) list(name string) []node {
 
 func (r *reader) list(n node) []node {
 	if n.Kind != yaml.SequenceNode {
-		r.want(n, "a list")
+		r.want(n, "a list"+listOf(n))
 		return nil
 	}
 	const most = 1000
@@ -237,6 +240,15 @@ func (r *reader) list(n node) []node {
 		out[i] = node{resolve(c), fmt.Sprintf("%s[%d]", n.path, i)}
 	}
 	return out
+}
+
+// listOf shows the list that a text or a number in its place was most likely meant to be, as the end of a message.
+func listOf(n node) string {
+	const shown = 40 // characters
+	if n.Kind == yaml.ScalarNode && n.Value != "" && len(n.Value) <= shown && !strings.ContainsAny(n.Value, "\n\r,[]{}\"'") {
+		return fmt.Sprintf(", as in [%s]", n.Value)
+	}
+	return ", as in [a, b]"
 }
 
 // texts reads a list of texts.
@@ -293,6 +305,11 @@ func (f *fields) whole(name string, low, high int64) (v int64, ok bool) {
 
 func (r *reader) whole(n node, low, high int64) (v int64, ok bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil || v < low || v > high {
+		var x float64
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && n.Decode(&x) == nil && x == math.Trunc(x) && x >= float64(low) && x <= float64(high) {
+			r.fault(n, "want a whole number in digits: write %d", int64(x))
+			return 0, false
+		}
 		r.fault(n, "want a whole number from %d to %d", low, high)
 		return 0, false
 	}
