@@ -283,6 +283,9 @@ func MoveSchedule(from, to, name string) error {
 func ReadSchedule(path string) (Schedule, error) {
 	var s Schedule
 	if err := readJSON(path, scheduleFormat, files.Settings, &s); err != nil {
+		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
+			err = fmt.Errorf("%w: want a schedule, such as the best.json of a run", err)
+		}
 		return Schedule{}, err
 	}
 	if err := s.Validate(); err != nil {

@@ -137,7 +137,7 @@ func (s *Space) Write(w io.Writer) error {
 }
 
 // SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, or a
-// placeholder without quotes, the result is a *TextError.
+// placeholder without quotes, the result is a *TextError; otherwise it says what to look for.
 func SyntaxError(data []byte, err error) error {
 	if !strings.HasPrefix(err.Error(), "yaml: ") {
 		return err
@@ -159,7 +159,26 @@ func SyntaxError(data []byte, err error) error {
 			return &TextError{i + 1, 1 + utf8.RuneCountInString(lines[i][:at]), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
 		}
 	}
+	for _, r := range syntaxRemedies {
+		if strings.HasSuffix(err.Error(), r.says) {
+			return fmt.Errorf("%w: %s", err, r.remedy)
+		}
+	}
 	return err
+}
+
+// syntaxRemedies say what to look for where the YAML package says something.
+var syntaxRemedies = []struct{ says, remedy string }{
+	{"mapping values are not allowed in this context", `the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
+	{"block sequence entries are not allowed in this context", "begin the list on a line of its own, below its key"},
+	{"did not find expected '-' indicator", "of the list that begins here, indent all elements alike, and in each all fields"},
+	{"did not find expected key", "of the mapping that begins here, indent all fields alike, and put a text with quotes in it into quotes of the other kind"},
+	{"did not find expected ',' or ']'", "the list that begins here needs commas between its elements, and ] at its end"},
+	{"did not find expected ',' or '}'", "the mapping that begins here needs commas between its fields, and } at its end"},
+	{"did not find expected node content", "a list or mapping lacks a value, or its closing bracket"},
+	{"found unexpected end of stream", "a text in quotes lacks the closing quote"},
+	{"could not find expected ':'", "a key needs a colon and a blank behind it"},
+	{"found character that cannot start any token", "put the text into quotes"},
 }
 
 // TextError is a mistake that a text without YAML syntax most likely has.

@@ -298,6 +298,11 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 			if len(args) > 0 && isYAML(args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
 			}
+			if len(args) > 0 && strings.ContainsAny(args[0], "./") {
+				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
+					return usage(notYAML(args[0]))
+				}
+			}
 			return noArgs(c, args)
 		},
 		SilenceErrors: true, SilenceUsage: true,
@@ -431,6 +436,9 @@ func flagError(c *cobra.Command, err error) error {
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, n)
+	}
+	if what := strings.ToUpper(unknown.GetSpecifiedName()); what == "KERNEL" && strings.Contains(c.Use, what) {
+		return fmt.Errorf("%w: the kernel is an argument, '%s %s'", err, c.CommandPath(), what)
 	}
 	return err
 }

@@ -99,8 +99,8 @@ func isName(e ast.Expr) bool {
 	return false
 }
 
-// textOf returns the text that an expression makes, with verbs for what is filled in, and these. ok is false where it has no text of its own.
-func textOf(e ast.Expr) (text string, args []ast.Expr, ok bool) {
+// literalText returns the text that an expression makes, with verbs for what is filled in, and these. ok is false where it has no text of its own.
+func literalText(e ast.Expr) (text string, args []ast.Expr, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if e.Kind != token.STRING {
@@ -109,8 +109,8 @@ func textOf(e ast.Expr) (text string, args []ast.Expr, ok bool) {
 		text, err := strconv.Unquote(e.Value)
 		return text, nil, err == nil
 	case *ast.BinaryExpr:
-		left, a, _ := textOf(e.X)
-		right, b, _ := textOf(e.Y)
+		left, a, _ := literalText(e.X)
+		right, b, _ := literalText(e.Y)
 		if left == "" && right == "" {
 			return "", nil, false
 		}
@@ -123,7 +123,7 @@ func textOf(e ast.Expr) (text string, args []ast.Expr, ok bool) {
 		return left + right, append(a, b...), true
 	case *ast.CallExpr:
 		if name := called(e); name == "fmt.Sprintf" || name == "fmt.Sprint" {
-			text, _, ok := textOf(e.Args[0])
+			text, _, ok := literalText(e.Args[0])
 			return text, e.Args[1:], ok
 		}
 	}
@@ -148,7 +148,7 @@ func called(call *ast.CallExpr) string {
 func messageOf(pkg string, call *ast.CallExpr) (m message, ok bool) {
 	name := called(call)
 	if name == "errors.New" || name == "fmt.Errorf" {
-		text, args, ok := textOf(call.Args[0])
+		text, args, ok := literalText(call.Args[0])
 		if !ok {
 			return message{text: "%s", args: call.Args[:1]}, true
 		}
@@ -164,7 +164,7 @@ func messageOf(pkg string, call *ast.CallExpr) (m message, ok bool) {
 	if !known || by.at >= len(call.Args) {
 		return message{}, false
 	}
-	text, args, ok := textOf(call.Args[by.at])
+	text, args, ok := literalText(call.Args[by.at])
 	return message{text: text, args: append(args, call.Args[by.at+1:]...), by: by.by}, ok
 }
 
@@ -206,7 +206,7 @@ func messagesOf(t *testing.T, root, pkg string) []message {
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
 				if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
-					if text, args, ok := textOf(r.Results[0]); ok && text != "" {
+					if text, args, ok := literalText(r.Results[0]); ok && text != "" {
 						add(r, message{text: text, args: args})
 					}
 				}

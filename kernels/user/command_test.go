@@ -132,8 +132,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"0 and exact", "{run: echo 0, metric: {exact: true}}", space.OK, 0, ""},
 		{"here", "{run: 'test -f {{here}}/kernel.yaml && echo 1', files: []}", space.OK, 1, ""},
 
-		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing"},
-		{"no number", "run: echo fast", space.WrongAnswer, 0, `the last line is "fast", which is not a number`},
+		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing: print the metric in the last line, or take the time by command.metric.from: time"},
+		{"no number", "run: echo fast", space.WrongAnswer, 0, `the last line is "fast", which is not a number: print the metric there, or say where it stands by command.metric.pattern or json`},
 		{"NaN", "run: echo nan", space.WrongAnswer, 0, "the metric is NaN, which is not a number"},
 		{"infinity", "run: echo 1e999", space.WrongAnswer, 0, "the metric is +Inf, which is not a number"},
 		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing in what the command printed: 3"},

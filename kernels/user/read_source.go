@@ -134,7 +134,7 @@ func (r *reader) sourceText(f *fields, s *source, w world) string {
 		}
 		return f.text("text")
 	case !f.has("file"):
-		if f.node.Node != nil && !f.mentions("file") && !f.mentions("text") {
+		if f.node.Node != nil && f.node.Kind == yaml.MappingNode && !f.mentions("file") && !f.mentions("text") {
 			r.fault(f.node, "want a field file or text, which holds the source")
 		}
 		return ""

@@ -125,8 +125,8 @@ func TestReadFaults(t *testing.T) {
 	}{
 		{"", "", "", "my.yaml: it is empty: 'tune init' writes an example"},
 		{"", "", "# nothing\n", "my.yaml: it is empty: 'tune init' writes an example"},
-		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content"},
-		{"", "", "a: 1\n  b: 2\n", "my.yaml:2:3: mapping values are not allowed in this context"},
+		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content: a list or mapping lacks a value, or its closing bracket"},
+		{"", "", "a: 1\n  b: 2\n", `my.yaml:2:3: mapping values are not allowed in this context: the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
 		{"", "", "a: 1\n---\nb: 2\n", "my.yaml: it holds more than one document: want one"},
 		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run, presets"},
 		{"", "", "kernle: {}\n", `my.yaml:1:1: kernle: a kernel file has no field "kernle" (did you mean "kernel"?)

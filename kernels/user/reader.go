@@ -406,6 +406,10 @@ var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (
 // syntaxFault turns an error of the YAML package into a fault. The package reports only lines, so the column is that of the first
 // character of the line.
 func syntaxFault(file string, data []byte, err error) Fault {
+	err = space.SyntaxError(data, err)
+	if likely, ok := errors.AsType[*space.TextError](err); ok {
+		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
+	}
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	f := Fault{File: file}
 	if m := syntaxLine.FindStringSubmatch(text); m != nil {
@@ -417,9 +421,6 @@ func syntaxFault(file string, data []byte, err error) Fault {
 		}
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
-	if likely, ok := errors.AsType[*space.TextError](space.SyntaxError(data, err)); ok {
-		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
-	}
 	if f.Line == 0 && strings.Contains(text, "control characters") {
 		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
 		if at := strings.IndexFunc(string(data), wrong); at >= 0 {
