@@ -99,7 +99,7 @@ func TestFinalHostile(t *testing.T) {
 		`{"format": 1, "key": "a", "other": 1}`: "unknown field",
 		`{"first": [{}]}`:                       "first[0] has neither key nor name",
 		`{"first": [{"key": "a", "ratio": 1e999}]}`:                                                "ratio",
-		`{"first": [{"key": "a", "ratio": 1e300}]}`:                                                "first[0].ratio is 1e+300",
+		`{"first": [{"key": "a", "ratio": 1e300}]}`:                                                "field first[0].ratio is 1e+300: want a ratio of costs, above 0",
 		`{"first": [{"key": "a", "ratio": -1}]}`:                                                   "first[0].ratio is -1",
 		`{"confirmed": [{"key": "a", "pairs": -1}]}`:                                               "confirmed[0].pairs is -1",
 		`{"confirmed": [{"key": "a", "ratio": 1, "pairs": 1, "ratios": [0]}]}`:                     "confirmed[0].ratios[0] is 0",

@@ -441,7 +441,7 @@ func TestReadJournalNamesTheLine(t *testing.T) {
 		{"two damaged", head + "x" + batch + "\n" + batch, "journal:2: the line is damaged, and line 4"},
 		{"upper case checksum", head + strings.ToUpper(batch[:8]) + batch[8:] + batch, "journal:2: the line is damaged"},
 		{"too long", head + sealed(strings.Repeat(" ", maxLine)+`{}`) + batch, "journal:2: the line is damaged"},
-		{"no JSON", head + sealed(`{`), "journal:2: not valid JSON"},
+		{"no JSON", head + sealed(`{`), "journal:2: not valid JSON: it ends too early"},
 		{"two values", head + sealed(`{"end":{"why":"x","elapsed":0}} {}`), "journal:2: there is text after"},
 		{"empty record", head + sealed(`{}`), "journal:2: the record is of 0 kinds rather than one"},
 		{"two kinds", head + sealed(`{"end":{"why":"x","elapsed":0},"batch":{}}`), "journal:2: the record is of 2 kinds"},
@@ -1073,7 +1073,7 @@ func TestJournalOfHoles(t *testing.T) {
 		"read": func() error { _, _, err := readStored(path); return err },
 		"open": func() error { _, _, err := OpenJournal(path); return err },
 	} {
-		if err := read(); err == nil || !strings.Contains(err.Error(), "no end of a line") {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "there is no end of a line in ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

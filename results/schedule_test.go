@@ -95,7 +95,7 @@ func TestScheduleErrors(t *testing.T) {
 		{`2.1`, `1.95`, "which is not in ratio_interval [1.9 1.95]"},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "weak_checks": [{"output": "y", "reference": "odd"}]`, `field weak_checks[0] has output "y" and reference "odd"`},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "checked": "not checked"`, "field checks names 1 inputs"},
-		{`"trial": 17`, `"trial": -2`, "field trial is -2"},
+		{`"trial": 17`, `"trial": -2`, "field trial is -2: want the number of a trial, from 0"},
 		{`"cost": 1470`, `"cost": 14, "cost": 1470`, "field cost is there twice"},
 		{`"cost": 1470`, `"cost": 14, "COST": 1470`, `field COST: its name is written "cost"`},
 		{`"seed": 3`, `"seed": 1, "\u017feed": 3`, "field checks[0].\u017feed: its name is written \"seed\""},

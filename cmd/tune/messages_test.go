@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // catalogued are the packages whose errors reach users.
@@ -243,7 +245,8 @@ func declared(d ast.Decl) string {
 // assertion of a script: a command that compares what tune says.
 var asserts = regexp.MustCompile(`^(?:\[[^]]*\] +)?(mistake|misuse|fault|stderr|stdout|grep|json)\b`)
 
-// assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, and the literals of tests, but
+// assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, the files of scripts that output is
+// compared with, and the literals of tests, but
 // not the comments of either.
 func assertions(t *testing.T, root string) string {
 	var all strings.Builder
@@ -259,12 +262,15 @@ func assertions(t *testing.T, root string) string {
 			if err != nil {
 				return err
 			}
-			for line := range strings.SplitSeq(string(data), "\n") {
-				if strings.HasPrefix(line, "-- ") {
-					break // files follow
-				}
+			archive := txtar.Parse(data)
+			for line := range strings.SplitSeq(string(archive.Comment), "\n") {
 				if asserts.MatchString(line) {
 					all.WriteString(plainly.Replace(line) + "\n")
+				}
+				for _, f := range archive.Files {
+					if words := strings.Fields(line); len(words) == 3 && words[0] == "cmp" && words[2] == f.Name {
+						all.WriteString(plainly.Replace(string(f.Data)))
+					}
 				}
 			}
 		case strings.HasSuffix(path, "_test.go") && d.Name() != "messages_test.go":

@@ -479,6 +479,17 @@ func TestCommandWithoutDirectory(t *testing.T) {
 	}
 }
 
+// TestMetricFolder: a folder in place of the file whose size is the metric ends the run, which could not tell one run of the command from
+// the next.
+func TestMetricFolder(t *testing.T) {
+	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: mkdir -p d/x, metric: {from: size, file: d}}\n")
+	p := problem(t, k, "")
+	e := &kernels.Evaluator{Problem: p}
+	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); err == nil || !strings.Contains(err.Error(), "the file of the metric: remove ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCommandCancelled(t *testing.T) {
 	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: sleep 400}\n")
 	p := problem(t, k, "")

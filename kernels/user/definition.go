@@ -502,6 +502,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 			ns.broken = true
 			continue
 		}
+		r.oneValue(pn, p)
 		ns.parameters, ns.nodes = append(ns.parameters, p), append(ns.nodes, pn)
 		flag := valueOf(pn, "flag")
 		if flag.Node == pn.Node {
@@ -537,6 +538,19 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	return ns
 }
 
+// plainWords matches a text of several words or numbers.
+var plainWords = regexp.MustCompile(`^[A-Za-z0-9_.]+( +[A-Za-z0-9_.]+)+$`)
+
+// oneValue warns of a parameter whose values most likely lack their commas.
+func (r *reader) oneValue(n node, p space.Parameter) {
+	if p.Type != space.TypeEnum || len(p.Values) != 1 {
+		return
+	}
+	if text, ok := p.Values[0].Any().(string); ok && plainWords.MatchString(text) {
+		r.warn(valueOf(n, "values"), "%q is one value: values have commas between them, as in [%s]", text, strings.Join(strings.Fields(text), ", "))
+	}
+}
+
 func isText(v space.Value) bool { _, ok := v.Any().(string); return ok }
 
 // valueOf returns the node of a field's value, or of the mapping where the field is missing.
@@ -551,15 +565,16 @@ func valueOf(n node, name string) node {
 
 // checkSpace makes the space with the constants as parameters of one value, so that expressions are checked exactly as written.
 func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []node) bool {
+	if len(d.space.parameters) == 0 {
+		at := f.position("parameters")
+		if !slices.ContainsFunc(r.faults, func(other Fault) bool { return other.Field == at.path }) {
+			r.fault(at, "want at least one parameter, as in [{name: tile, type: pow2, from: 1, to: 8}]")
+		}
+		return false
+	}
 	params := constantParameters(d.shape)
 	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
 		return true
-	} else if len(d.space.parameters) == 0 {
-		at := f.position("parameters")
-		if !slices.ContainsFunc(r.faults, func(other Fault) bool { return other.Field == at.path }) {
-			r.fault(at, "want at least one parameter")
-		}
-		return false
 	}
 	before := len(r.faults)
 	bare := slices.Clone(params)

@@ -230,25 +230,31 @@ my.yaml:14:37: source.metric.bytes: there is no constant "q" (want n)`},
 		{sourceText, "  reference:", "  limits: {call: 10, memory: 4}\n  reference:", `my.yaml:14:18: source.limits.call: want a time with a unit, from 1ms to 24h, such as 30s or 2m
 my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4GiB`},
 		{sourceText, "value: n}", "value: \"'a'\"}", `my.yaml:13:35: source.arguments[2].value: the expression is a text: want a number`},
-		{sourceText, "    - {name: TILE, type: pow2, from: 1, to: 8}\n", "    []\n", `my.yaml:6:5: space.parameters: want at least one parameter`},
+		{sourceText, "    - {name: TILE, type: pow2, from: 1, to: 8}\n", "    []\n", `my.yaml:6:5: space.parameters: want at least one parameter, as in [{name: tile, type: pow2, from: 1, to: 8}]`},
 		{sourceText, "name: demo", `doc: "a\0b"`, `my.yaml:2:8: kernel.doc: it contains a NUL character or invalid UTF-8: remove it`},
 		{sourceText, "name: demo", `doc: "a\nb"`, `my.yaml:2:8: kernel.doc: want one line`},
-		{sourceText, "name: demo", `? [doc]\n  : x`, `my.yaml:2:5: kernel: the name of a field has to be a text`},
+		{sourceText, "name: demo", "? [doc]\n  : x", `my.yaml:2:5: kernel: the name of a field has to be a text`},
 		{sourceText, "name: demo", `doc: ""`, `my.yaml:2:8: kernel.doc: it is empty: write a text, or leave it out`},
 		{sourceText, "type: pow2, from: 1, to: 8", `type: enum, values: ["a\\b"]`, `my.yaml:6:14: space.parameters[0].name: value "a\\b" cannot stand in a #define: write parameters: template, and {{TILE}} in the source`},
 		{sourceText, "access: read", "access: read, fill: {file: blank.txt}", `my.yaml:11:68: source.arguments[0].fill.file: blank.txt contains no number: write the elements, separated by blanks, commas or new lines`},
 		{sourceText, "access: read", "access: read, fill: {random: [0, 9007199254740994], integers: true}", `my.yaml:11:61: source.arguments[0].fill: the range from 0 to 9.007199254740994e+15 is not one of whole numbers up to 2^53`},
-		{sourceText, "type: float, length: n, access: read", "type: uint64_t, length: n, access: read, fill: {file: words.txt}", `my.yaml:11:81: source.arguments[0].fill.file: words.txt: element 2: "two" is not an integer from 0 to 2^64-1`},
-		{sourceText, "type: float, length: n, access: read", "type: int8_t, length: n, access: read, fill: {file: large.csv}", `my.yaml:11:79: source.arguments[0].fill.file: large.csv: element 2: "128" is not an integer from -128 to 127`},
-		{sourceText, "{function: plain}", "{function: plain, shapes: [{n: 3}]}\n  flags: ['-DN={{n}}']", `?`},
-		{sourceText, "{function: plain}", "{outputs: {z: one.txt}}", `?`},
-		{sourceText, "file: f.c", "file: many.c", `?`},
-		{sourceText, "  reference:", "  metric: {operations: 3 - n}\n  reference:", `?`},
+		{sourceText, "type: float, length: n, access: read", "type: uint64_t, length: n, access: read, fill: {file: words.txt}", `my.yaml:11:71: source.arguments[0].fill.file: words.txt: element 2: "two" is not an integer from 0 to 2^64-1`},
+		{sourceText, "type: float, length: n, access: read", "type: int8_t, length: n, access: read, fill: {file: large.csv}", `my.yaml:11:69: source.arguments[0].fill.file: large.csv: element 2: "128" is not an integer from -128 to 127`},
+		{sourceText, "{function: plain}", "{function: plain, shapes: [{n: 3}]}\n  flags: ['-DN={{n}}']", `my.yaml:14:40: source.reference.shapes: the source or a flag contains {{n}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument`},
+		{sourceText, "{function: plain}", "{outputs: {z: one.txt}}", `my.yaml:14:24: source.reference.outputs: argument x has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}
+my.yaml:14:24: source.reference.outputs: there is no file for argument y
+my.yaml:14:25: source.reference.outputs.z: the function writes no argument "z" (want y)`},
+		{sourceText, "file: f.c", "file: many.c", `my.yaml:8:9: source.file: many.c includes more than 200 files`},
+		{sourceText, "  reference:", "  metric: {operations: 3 - n}\n  reference:", `my.yaml:14:11: source.metric: 3 - n, which is -5, is below 0`},
 		{sourceText, "space:\n  parameters:\n    - {name: TILE, type: pow2, from: 1, to: 8}\n", "space: {parameters: {TILE: {type: pow2, from: 1, to: 8}}}\n", `my.yaml:4:21: space.parameters: want a list of parameters, each with its name, as in [{name: TILE, type: int, from: 1, to: 8}]`},
 		{sourceText, "source:", "budget: 5s\nsource:", `my.yaml:7:1: budget: a kernel file has no field "budget": want one of kernel, space, source, command, run, presets; settings, such as budget, stand under run`},
 		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
 		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},
 		{sourceText, "  reference:", "  flags: -O2\n  reference:", `my.yaml:14:10: source.flags: want a list, as in [-O2]`},
+		{sourceText, ", access: write", ", access: read", `my.yaml:11:5: source.arguments: the function writes no buffer: one needs access: write or update`},
+		{sourceText, "access: read}", "access: read, tolerance: exact}", `my.yaml:11:66: source.arguments[0].tolerance: a buffer that is only read is not compared`},
+		{sourceText, "  reference:", "  peers: [{name: a, function: plain}, {name: a, function: plain}]\n  reference:", `my.yaml:14:46: source.peers[1].name: another peer has the name a already`},
+		{sourceText, "name: TILE, type: pow2, from: 1, to: 8}\nsource:\n", "name: compiler, type: pow2, from: 1, to: 8}\nsource:\n  compilers: [gcc, clang]\n", `my.yaml:8:14: source.compilers: there is a parameter named compiler already: rename it, or list one compiler`},
 		{sourceText, "source:", "run: fast\nsource:", `my.yaml:7:6: run: want settings, one on each line, such as budget: 90s`},
 		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
 
@@ -294,12 +300,29 @@ my.yaml:6:35: command.metric.repeats: want a whole number from 1 to 1000`},
 	}
 }
 
+// TestReferenceWithoutPoint: values of the reference that no point has are told with their field.
+func TestReferenceWithoutPoint(t *testing.T) {
+	text := strings.NewReplacer("source:", "  constraints: [TILE > 2]\nsource:", "{function: plain}", "{function: plain, parameters: {TILE: 1}}").Replace(sourceText)
+	const want = "no point has the values of reference.parameters: "
+	if _, err := read("my.yaml", []byte(text), library); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestReadWarnings(t *testing.T) {
 	text := strings.Replace(commandText, `"{{TILE}}"`, "x", 1)
 	text = strings.Replace(text, "  run:", "  check: [no-such-program, x]\n  run:", 1)
 	k, err := read("my.yaml", []byte(text), library)
 	if err != nil {
 		t.Fatal(err)
+	}
+	one := strings.Replace(commandText, "type: int, from: 1, to: 4", "type: enum, values: [1 2 4]", 1) + "  check: [echo]\n  files: []\n"
+	spaced, err := read("my.yaml", []byte(one), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Faults(spaced.Warnings()).Error(), `my.yaml:4:40: space.parameters[0].values: "1 2 4" is one value: values have commas between them, as in [1, 2, 4]`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	got := Faults(k.Warnings()).Error()
 	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference: write {{TILE}} where its value belongs
