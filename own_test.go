@@ -142,7 +142,7 @@ func TestOwnStrategyAtFault(t *testing.T) {
 			return []space.Proposal{{Point: s.At(3)}, {Point: other.At(3)}}
 		}, "of space other, and not of the kernel's space toy"},
 		{"no point, halved", 2, func(*space.Space) []space.Proposal { return []space.Proposal{{}} }, "asked for an empty point"},
-		{"a fidelity", 0, func(s *space.Space) []space.Proposal { return []space.Proposal{{Point: s.At(3), Fidelity: 1}} }, "fidelities 0 to 0, and 0 is the full one"},
+		{"a fidelity", 0, func(s *space.Space) []space.Proposal { return []space.Proposal{{Point: s.At(3), Fidelity: 1}} }, `asked for "n=4" at fidelity 1: this kernel has the fidelities 0 to 0, and 0 is the full one`},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		own, err := strategies.Own("mine", 1, func(s *space.Space, _ uint64, _ strategies.Hints) (search.Strategy, error) {

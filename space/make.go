@@ -81,7 +81,7 @@ func (s *Space) broken(ords []int, limit int) []error {
 // whose ordinal is outside its domain.
 func (s *Space) fit(ords []int) ([]int, error) {
 	if len(ords) != len(s.params) {
-		return nil, fmt.Errorf("%d ordinals for %d parameters", len(ords), len(s.params))
+		return nil, fmt.Errorf("space %q: %d ordinals for %d parameters", s.name, len(ords), len(s.params))
 	}
 	out := slices.Clone(ords)
 	for i := range out {

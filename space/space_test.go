@@ -209,7 +209,7 @@ func TestPointErrors(t *testing.T) {
 		{do(map[string]any{"lanes": "3"}), `parameter "lanes" takes int values, not the string 3`},
 		{do(map[string]any{"lanes": 2.5}), `parameter "lanes" takes int values, not the float 2.5`},
 		{do(map[string]any{"lanes": 33}), `parameter "lanes" has no value 33; its domain is 1..32`},
-		{do(map[string]any{"lanes": uint64(math.MaxUint64)}), "18446744073709551615 does not fit a 64-bit signed integer"},
+		{do(map[string]any{"lanes": uint64(math.MaxUint64)}), `parameter "lanes": 18446744073709551615 does not fit a 64-bit signed integer`},
 		{do(map[string]any{"lanes": nil}), "a value cannot be a <nil>"},
 		{do(map[string]any{"lanes": Value{}}), "the zero Value holds nothing"},
 		{do(map[string]any{"order": "lanes"}), `has no value lanes (did you mean "lane"?); its domain is kind, lane, diagonal`},

@@ -62,10 +62,10 @@ func (m message) words() []string {
 }
 
 // subjects matches words of a text that say where something is wrong: a flag, a command, a variable, a field, a line, a file.
-var subjects = regexp.MustCompile(`--[a-z]|'tune |\bTUNE_|\bfields? [a-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
+var subjects = regexp.MustCompile(`--[a-z%]|-o %s|-- %s|'tune |\bTUNE_|\bfields? [a-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\bthe (machine|schedule|library B) |\bA (and B|has)\b|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
 
 // subjectVerb matches the names of variables, fields and functions in whose values something is wrong.
-var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|file|src|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
+var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|directory|file|saved|src|formula|key|label|against|strategy|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
 
 // named reports whether a message names what is wrong: by its words, or by what a verb other than %w stands for.
 func (m message) named() bool {
@@ -319,7 +319,7 @@ func TestMessages(t *testing.T) {
 	for _, pkg := range catalogued {
 		all := messagesOf(t, root, pkg)
 		for _, m := range all {
-			if strings.HasSuffix(m.text, ".") || m.text == "" || strings.Contains(m.text, "\n") && m.where != "space.ExprError.Error" {
+			if strings.HasSuffix(m.text, ".") && !strings.HasSuffix(m.text, " .") || m.text == "" || strings.Contains(m.text, "\n") && m.where != "space.ExprError.Error" {
 				t.Errorf("%s: %s: not one line without a full stop: %q", m.place, m.where, m.text)
 			}
 			if !m.named() {
@@ -367,47 +367,103 @@ func TestMessages(t *testing.T) {
 // adders are those who name what is wrong where messages do not.
 var adders = map[string]adder{
 	"place":     {"the reader of kernel files: file, line, column and field", `my.yaml:2:9: kernel.name: "de mo": want letters, digits`},
-	"travel":    {"user.TravelError: the kernel", "cannot travel: its commands run in the folder of"},
 	"data":      {"exchange.Error: file, line, column and field", "bad.json:4:3: rows[0][0][0]: want a position in the values of a"},
-	"column":    {"space.ExprError: the column, and the expression", `space "x": constraint 1: column 6: a string cannot be compared`},
+	"column":    {"space.ExprError: the column and the expression, to which readers add the line and the field", `space "x": constraint 1: column 6: a string cannot be compared`},
 	"line":      {"the reader of spaces: line and field", `line 3: to: parameter "a" of type int needs it`},
-	"formula":   {"space.NoCError: the formula", "space.constraints: rows ** 2 > STEP: a power"},
+	"formula":   {"space.NoCError, or the formula that needs the value: the formula", "space.constraints: rows ** 2 > STEP: a power"},
 	"space":     {"space.New: the space, and the parameter or constraint", `space "x": it has no parameters`},
-	"parameter": {"those who read values: the parameter, or the line", `parameter "lanes": `},
-	"outcome":   {"the journal: the trial", "journal:3: trial 0: it has no status"},
+	"parameter": {"those who read a value: the parameter, or the line", `parameter "lanes": 18446744073709551615 does not fit`},
+	"outcome":   {"the journal: the trial, and the line", "journal:3: trial 0: it has no status"},
 	"objective": {"--objective, or the field objectives", `--objective: "cost:maximise": the cost is minimised`},
 	"pick":      {"--pick", `--pick: "cheap" is nothing to pick by`},
 	"target":    {"--target, or the setting", `--target: "100us": costs are in Melem/s`},
-	"document":  {"those who read a space: its file", "x"},
-	"flag":      {"settings.blame, and the commands: the flag, or the file and line, or the variable", "--budget: 1 has no unit: write 1s"},
+	"document":  {"those who read a space: its file", "broken.yaml: read space: line 1: "},
+	"flag":      {"settings.blame and the commands: the flag, the file with the line, or the variable", "--budget: 1 has no unit: write 1s"},
 	"layer":     {"newLayer: the file", "empty.yaml: it is empty: want settings such as budget: 90s"},
 	"journal":   {"results.LineError: the journal, and the line", "journal:2: the record is of 0 kinds rather than one"},
-	"json":      {"results.readJSON: the file", "b/best.json: not valid JSON"},
-	"system":    {"errors of the system, which are added: the file", "cannot save the kernel: mkdir "},
-	"steps":     {"tune verify: the step", "FAILED"},
-	"candidate": {"the evaluator: the status, and in tune check the kernel", "crashed: the command ended with status 3: oops"},
+	"json":      {"those who read a file of tune's: the file", "b/best.json: not valid JSON"},
+	"system":    {"errors of the system: the file or folder", "cannot save the kernel: mkdir "},
+	"wrapped":   {"the error that it wraps: a file, a run, a kernel, a point", "mistake 1 'a holds a run already' 'tune resume a'"},
+	"steps":     {"tune verify: what it looks at", "FAILED +no argument is repacked: field repacking says"},
+	"candidate": {"the evaluator: the status, and those who show it the kernel and the point", "the baseline of kernel broken: crashed: "},
+	"origin":    {"those who ask whether to run code: the directory", "mine was not made here: this user has no signed run on this machine yet"},
+	"run":       {"those who open a run: its directory, or its kernel", "kernel treehash: the costs are exact: there is nothing to measure"},
+	"result":    {"the commands: the run, and how to see what failed", "no candidate was valid: see 'tune export runs/wrong"},
+	"program":   {"tune sim: the file", "list.json: not golden vectors"},
+	"fidelity":  {"search.Run: the point that the strategy asked for", `asked for "n=4" at fidelity 1: this kernel has the fidelities 0 to 0`},
+	"nothing":   {"nobody: nothing is wrong", "interrupted: continue with 'tune resume"},
 }
 
-// added are functions that make messages without a name, with the adders of it.
+// added are functions that make messages without a name, and who adds it.
 var added = map[string]string{
-	"cmd/tune.strategyTexts": "flag", "cmd/tune.parseOff": "flag", "cmd/tune.parseChoice": "flag", "cmd/tune.parsePercent": "flag", "cmd/tune.adviseCompare": "flag",
-	"cmd/tune.givenError": "flag", "cmd/tune.progressFlag.Set": "flag", "cmd/tune.settings.blame": "flag", "cmd/tune.settingTable": "flag", "cmd/tune.text": "flag",
-	"cmd/tune.parseSeed": "flag", "cmd/tune.parseCount": "flag", "cmd/tune.parseDuration": "flag",
-	"cmd/tune.parseConfig": "layer", "cmd/tune.parseSettings": "layer", "cmd/tune.errEmpty": "layer", "cmd/tune.yamlError": "layer",
-	"kernels/user.encodeText": "place", "kernels/user.parseJSONPath": "place", "kernels/user.noPoint": "place", "kernels/user.expr.number": "place", "kernels/user.expr.whole": "place",
-	"kernels/user.argument.content": "place", "kernels/user.source.shapeCase": "place", "kernels/user.source.work": "place",
+	"Func": "wrapped", "funcResult": "wrapped",
+
+	"cmd/tune.strategyTexts": "flag", "cmd/tune.parseOff": "flag", "cmd/tune.parseChoice": "flag", "cmd/tune.parsePercent": "flag",
+	"cmd/tune.progressFlag.Set": "flag", "cmd/tune.settings.blame": "flag",
+	"cmd/tune.settingTable": "flag", "cmd/tune.text": "flag", "cmd/tune.parseSeed": "flag", "cmd/tune.parseCount": "flag", "cmd/tune.parseDuration": "flag",
+	"cmd/tune.parseConfig": "layer", "cmd/tune.errEmpty": "layer", "cmd/tune.yamlError": "layer",
+	"cmd/tune.adviseFull": "wrapped", "cmd/tune.app.finishMeasure": "wrapped", "cmd/tune.app.initCommand": "system", "cmd/tune.app.lookup": "wrapped",
+	"cmd/tune.app.pointOf": "wrapped", "cmd/tune.app.resumeCommand": "wrapped", "cmd/tune.app.verifyLibrary": "wrapped", "cmd/tune.app.verifyModel": "wrapped",
+	"cmd/tune.asking.carry": "wrapped", "cmd/tune.lookForFiles": "system", "cmd/tune.programAt": "wrapped", "cmd/tune.app.checkVectors": "program",
+	"cmd/tune.app.execute": "nothing",
+
+	"kernels/user.encodeText": "place", "kernels/user.parseJSONPath": "place", "kernels/user.noPoint": "place", "kernels/user.expr.number": "place",
+	"kernels/user.expr.whole": "place", "kernels/user.argument.content": "place", "kernels/user.source.shapeCase": "place", "kernels/user.source.work": "place",
+	"kernels/user.computable": "place", "kernels/user.readPlace": "place",
+	"kernels/user.commandCandidate.execute": "system", "kernels/user.commandProblem.placeErrands": "system", "kernels/user.Kernel.Save": "system",
+	"kernels/user.commandCandidate.sample": "candidate", "kernels/user.goneError.Error": "candidate", "kernels/user.commandProblem.finish": "candidate",
+	"kernels/user.metric.cost": "candidate", "kernels/user.metric.match": "candidate",
+	"kernels/user.metric.walk": "candidate", "kernels/user.parseNumber": "candidate", "kernels/user.decodeJSON": "candidate",
+
+	"results.Create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
+	"results.MadeHere": "origin", "results.knownJSON": "json", "results.explainJSON": "json",
+	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
+	"results.cursor.name": "journal", "results.errDeleted": "journal", "results.errForm": "journal", "results.errRubbish": "journal",
+	"results.ledger.admit": "journal", "results.lineFormat.decodeShape": "journal", "results.openSummary": "journal", "results.scanner.take": "journal",
+	"results.sealedFormat.decode": "journal", "results.tooLong": "journal", "results.unknownFormat": "journal",
+	"results/exchange.Error.Error": "data", "results/exchange.Expand": "data", "results/exchange.File.read": "data", "results/exchange.errEnds": "data",
+	"results/exchange.unescape":   "data",
+	"results/schedule.ErrExact":   "run",
+	"results/schedule.ErrNoValid": "result", "results/schedule.Exporter.ready": "wrapped", "results/schedule.Exporter.Export": "flag",
+	"results/schedule.verifier.saved": "steps", "results/session.Session.check": "fidelity", "search/strategies.Recorded": "wrapped",
+
 	"space.Space.explainEmpty": "space", "space.define": "space", "space.fromRows": "space", "space.checkText": "space", "space.checkName": "space",
-	"space.Parameter.normalise": "space", "space.Parameter.checkGrid": "space", "space.normaliseValues": "space", "space.Grid.Validate": "space", "space.Space.findFirst": "space",
-	"space.ValueOf": "parameter", "space.parseNumber": "parameter", "space.Value.validate": "space",
+	"space.Parameter.normalise": "space", "space.Parameter.checkGrid": "space", "space.normaliseValues": "space", "space.Grid.Validate": "space",
+	"space.Space.findFirst": "space", "space.Value.validate": "space", "space.ValueOf": "parameter", "space.parseNumber": "parameter",
 	"space.Outcome.Validate": "outcome", "space.ParseStatus": "journal", "space.ParseGoals": "objective", "space.Goals.Lacking": "objective",
-	"space.ParsePick": "pick", "space.ErrNoPick": "pick", "space.Unit.Parse": "target", "space.ReadDocument": "document",
+	"space.ParsePick": "pick", "space.ErrNoPick": "pick", "space.Unit.Parse": "target", "space.ReadDocument": "document", "space.SyntaxError": "line",
+	"space.fields.fail": "line", "space.ErrInactive": "formula", "space.Space.given": "wrapped",
 }
 
 // unseen are messages that no script and no test can provoke, and why.
 var unseen = map[string]string{
-	"%w: try a longer --wait, or --wait 0 to measure at once":                                                                                 "it needs a busy machine",
-	"the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit": "the same",
+	"%w: try a longer --wait, or --wait 0 to measure at once":                                                                                 busy,
+	"the machine was not quiet within %v (%s): nothing was measured":                                                                          busy,
+	"the measurement could not be verified: repeat it on a quiet machine with 'tune measure %s --wait TIME', or give it more time by --limit": busy,
+	"the new measurement could not be verified: the schedule keeps the earlier one, whose verdict is %q":                                      busy,
 	"%w: wait for it, or use another --dir":                                                                                                   "it needs two runs that begin in the same moment",
-	"an operation has no form in C":                                                                                                           "every operation has one; who adds another one learns of it",
+	"%s does not answer any more: is a NATS server there?":                                                                                    "it needs a server that ends while tune serve asks it",
 	"its file %s was changed while it was read: repeat the command":                                                                           "it needs a file that changes between two reads",
+	"%s has become shorter since it was opened":                                                                                               "the same of a journal",
+	"the temporary files of the kernel: %w":                                                                                                   "it needs a folder that goes away while the kernel runs",
+	"the directory of command.setup: %w":                                                                                                      "the same",
+	"%s: with this file, the files of the kernel are larger than %s together, the limit for one kernel":                                       "it takes more memory than a test may use",
+	"an operation has no form in C":                                                                                                           never,
+	"it has no point: no combination satisfies all constraints":                                                                               never,
+	"a parameter has no type":                                                                                                                 never,
+	"buffer %s has %d bytes, and the reference %d":                                                                                            never,
+	"{{%s}} names a parameter %w":                                                                                                             never,
+	"the journal is short enough to be read":                                                                                                  never,
+	"%s makes no sense":                                                                                                                       never,
+	"%s is not of this journal":                                                                                                               never,
+	"kernel %s has nothing to measure two points with":                                                                                        never,
+	"a point that is picked has to be built and checked":                                                                                      "tune export measures wherever it picks",
+	"measuring A and B side by side: %w":                                                                                                      "it needs a machine that fails in the middle of a measurement",
+	"measuring in turns with %s: %w":                                                                                                          "the same",
+	"write space %q: %w":                                                                                                                      "the YAML package writes every document",
 }
+
+const (
+	busy  = "it needs a machine that is busy at the right moments"
+	never = "code that calls this has made sure of the opposite, or handles the error"
+)

@@ -365,7 +365,7 @@ func TestFaults(t *testing.T) {
 		{"{\"tune_params_keys\": [\"a\"], \"cache\": {\"1\": {\"time\": 1}}}", "a: the entry has no value of this parameter"},
 		{cache("\"1\": {\"a\": 1, \"time\": 1, \"times\": [NaN]}"), `cache."1".times[0]: NaN is not finite`},
 		{"{\"names\": [\"a\"], \"values\": [1], \"rows\": []}", "values[0]: want a list of values, not a number"},
-		{"{\"source_format\": \"kerneltuner\", " + recorded("[[0], 1, \"\", 1, null, 5]")[1:], "rows[0][5]: want the key and the entry of a cache"},
+		{"{\"source_format\": \"kerneltuner\", \"source\": {}, " + recorded("[[0], 1, \"\", 1, null, 5]")[1:], "rows[0][5]: want the key and the entry of a cache"},
 		{t4("{\"configuration\": {\"a\": 1}, \"measurements\": [{\"name\": \"time\", \"value\": 1, \"unit\": \"s\"}]},\n{\"configuration\": {\"a\": 2}, \"measurements\": [{\"name\": \"time\", \"value\": 1, \"unit\": \"ms\"}]}"),
 			`results[1].measurements: the unit is "ms", and that of the first configuration "s"`},
 		{"{\"tune_params_keys\": [\"a\"],\n\"cache\": {\"1\": {\"a\": 1, \"ti", "bad.json:2:28: it ends too early"},

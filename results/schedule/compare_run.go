@@ -153,7 +153,7 @@ func (x *comparing) measure(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("measuring A and B side by side: %w", err)
 	case len(final.Comparisons) != 1:
-		return fmt.Errorf("two candidates were compared, and %d comparisons came back", len(final.Comparisons))
+		return fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", x.Kernel, len(final.Comparisons))
 	}
 	c := final.Comparisons[0]
 	if c.Err != nil {
