@@ -41,7 +41,7 @@ func (s *Space) assemble(given []int, strict bool) (Point, error) {
 		case active:
 			ords[i] = s.defaults[i]
 		case given[i] != absent:
-			return Point{}, fmt.Errorf("parameter %q is inactive here: its condition %s is not true", s.params[i].Name, s.params[i].When)
+			return Point{}, fmt.Errorf("parameter %q is inactive here: its condition %s is not true: leave it out", s.params[i].Name, s.params[i].When)
 		default:
 			ords[i] = -1
 		}

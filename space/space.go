@@ -137,7 +137,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 	for i, text := range constraints {
 		e, err := s.scope.compile(text, n)
 		if err == nil && e.last() < 0 && e.eval(nil) != isTrue {
-			err = fmt.Errorf("%s is never true", text)
+			err = fmt.Errorf("%s is never true: leave it out, or mend it", text)
 		}
 		if err != nil {
 			return nil, &definitionError{parameter: -1, constraint: i, label: fmt.Sprintf("constraint %d", i+1), err: err}

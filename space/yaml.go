@@ -60,7 +60,7 @@ func ReadDocument(r io.Reader) (d Document, err error) {
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = errors.New("a second YAML document follows the space")
+			err = errors.New("a second YAML document follows the space: want one")
 		}
 		return d, fmt.Errorf("read space: %w", err)
 	}

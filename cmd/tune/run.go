@@ -925,7 +925,7 @@ func scheduleIn(dir string) (string, error) {
 		return "", usage(err)
 	}
 	if !isRunDir(dir) {
-		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s", dir, results.SettingsName, tune.ScheduleName)
+		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s: 'tune runs' lists the runs", dir, results.SettingsName, tune.ScheduleName)
 	}
 	if err := withoutResult(dir); err != nil {
 		return "", err

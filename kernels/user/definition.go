@@ -305,7 +305,7 @@ func (r *reader) shape(k *fields) []kernels.Field {
 		v, ok := f.whole("default", -most, most)
 		switch {
 		case field.Min > field.Max:
-			r.fault(p.value, "from %d is greater than to %d", field.Min, field.Max)
+			r.fault(p.value, "from %d is greater than to %d: swap them", field.Min, field.Max)
 		case ok && (int(v) < field.Min || int(v) > field.Max):
 			r.fault(f.at["default"], "%d is not in the range %d to %d", v, field.Min, field.Max)
 		}
@@ -523,7 +523,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	var constraints []node
 	for _, c := range f.list("constraints") {
 		if c.Kind != yaml.ScalarNode {
-			r.fault(c, "a constraint is an expression in one text")
+			r.fault(c, "a constraint is an expression in one text, as in - a < b")
 			ns.broken = true
 			continue
 		}

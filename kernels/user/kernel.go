@@ -445,7 +445,7 @@ func Open(runDir string) (*Kernel, error) {
 			return fail(err)
 		}
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-			return fail(fmt.Errorf("%s was changed since it was saved", f.Saved))
+			return fail(fmt.Errorf("%s was changed since it was saved: put it back, or start a new run", f.Saved))
 		}
 		w.files = append(w.files, loaded{f.Name, f.Mode, data})
 		w.known[f.Name] = w.files[len(w.files)-1]

@@ -181,7 +181,7 @@ func (r *reader) checkDefines(s *source, text string, ns *names) {
 	for i, p := range ns.parameters {
 		n := valueOf(ns.nodes[i], "name")
 		if keywords[p.Name] || strings.HasPrefix(p.Name, "__") {
-			r.fault(n, "%s is a word of C: a #define of it would break the source", p.Name)
+			r.fault(n, "%s is a word of C: a #define of it would break the source: rename the parameter", p.Name)
 		}
 		for _, v := range p.Values {
 			if t, ok := v.Any().(string); ok && strings.ContainsAny(t, "\\") {
@@ -336,7 +336,7 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	}
 	if a.scalar {
 		for _, name := range []string{"length", "access", "fill", "vary", "tolerance"} {
-			bad(name, "a scalar has a value and no %s", name)
+			bad(name, "a scalar has a value and no %s: leave it out", name)
 		}
 		a.value, _ = r.namedExpr(f, "value", ns)
 		return a, a.name != ""
@@ -468,7 +468,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 	}
 	if ext := filepath.Ext(name); ext != ".txt" && ext != ".csv" {
 		if len(data) == 0 || len(data)%elem.Size() != 0 {
-			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes", name, len(data), elem.Size())
+			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes: want whole elements, or numbers as text in a .txt or .csv file", name, len(data), elem.Size())
 			return nil
 		}
 		return data
