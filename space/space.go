@@ -328,7 +328,7 @@ func (s *Space) findFirst() error {
 		s.first = p.ords
 		return nil
 	}
-	return fmt.Errorf("no point was found that satisfies its constraints, in %d steps of search and %d random draws", s.limits.steps, s.limits.draws)
+	return fmt.Errorf("no point was found that satisfies its constraints, in %d steps of search and %d random draws: loosen one of them", s.limits.steps, s.limits.draws)
 }
 
 // Name returns the name of the space.

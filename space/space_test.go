@@ -74,7 +74,7 @@ func TestNewErrors(t *testing.T) {
 		{"circle", []Parameter{Bool("x").If("z"), Bool("y").If("x"), Bool("z").If("y and x")}, nil, "these conditions go in a circle: x needs z, z needs y, y needs x: leave one of them out"},
 		{"condition unknown", []Parameter{ok, Bool("b").If("aa > 1")}, nil, `(did you mean "a"?)`},
 		{"constraint", []Parameter{ok}, []string{"a > 1", "a +"}, "constraint 2: column 4: "},
-		{"constant false", []Parameter{ok}, []string{"1 > 2"}, "constraint 1: 1 > 2 is never true"},
+		{"constant false", []Parameter{ok}, []string{"1 > 2"}, "constraint 1: 1 > 2 is never true: leave it out, or mend it"},
 		{"no point", []Parameter{ok, Range("b", 0, 5)}, []string{"a < 5", "a > 9", "b > 9"}, "it has no point: none satisfies a > 9; none satisfies b > 9"},
 		{"contradiction", []Parameter{ok, Range("b", 0, 5)}, []string{"a < b", "a + b > 3", "a > b"}, "it has no point: these 2 constraints conflict, of which any smaller set can be satisfied: a < b; a > b"},
 		{"hidden", []Parameter{Range("a", 0, 1<<50), Range("b", 0, 1<<50)}, []string{"a * b == 7 and a == 2"}, "no point was found that satisfies its constraints, in 1000 steps of search and 1000 random draws"},

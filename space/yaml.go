@@ -384,7 +384,7 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 	}
 	for _, n := range constraints {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return fmt.Errorf("line %d: a constraint is an expression in one text", n.Line)
+			return fmt.Errorf("line %d: a constraint is an expression in one text, as in - a < b", n.Line)
 		}
 		d.Constraints = append(d.Constraints, n.Value)
 		d.lines = append(d.lines, n.Line)

@@ -27,6 +27,10 @@ type maker struct {
 	by string
 }
 
+// advising are those of them that read what people write, so that their messages say what to do. The others read what tune writes: what does
+// not fit there is damage, or was changed by hand, and the commands add what helps.
+var advising = []string{"cmd/tune", "kernels/user", "search/constant", "search/strategies", "space"}
+
 // makers are the makers of packages. A receiver before the name sets one apart from others of that name.
 var makers = map[string]map[string]maker{
 	"kernels/user":     {"fault": {1, "place"}, "warn": {1, "place"}, "faultInside": {2, "place"}, "bad": {1, "place"}, "want": {1, "place"}, "fail": {0, "travel"}},
@@ -83,6 +87,16 @@ func (m message) named() bool {
 		}
 	}
 	return false
+}
+
+// remedies match what a message says to do, or lists to choose from, or what is there already and has to go.
+var remedies = regexp.MustCompile(`\b(wants?|write|leave|use|give|choose|name|make|mend|remove|start|continues?|see|did you mean|install|list|put|fix|repeat|try|` +
+	`move|add|wait|rename|replace|needs?|takes?|fill|keep|indent|instead|swap|set|state|declare|compare|correct|print|loosen|decompress|unset|only|at most|at least|most|` +
+	`longer than|more than|limit|twice|already|unknown|missing|empty|exclude|no effect|there is no|has no|have to|has to|may name|such as|as in)\b|'tune |%s%s|--[a-z-]+ says`)
+
+// advises reports whether a message says what to do, or hands on another message, which does.
+func (m message) advises() bool {
+	return len(m.words()) == 0 || remedies.MatchString(m.text) || strings.Contains(m.text, "%w") || strings.HasSuffix(m.text, "%s") || strings.HasSuffix(m.text, ": %v")
 }
 
 // isName reports whether an expression is the name of something: a variable, a field or the result of a function that is called so,
@@ -167,6 +181,9 @@ func messageOf(pkg string, call *ast.CallExpr) (m message, ok bool) {
 		return message{}, false
 	}
 	text, args, ok := literalText(call.Args[by.at])
+	if strings.HasSuffix(name, ".want") {
+		text = "want " + text
+	}
 	return message{text: text, args: append(args, call.Args[by.at+1:]...), by: by.by}, ok
 }
 
@@ -333,6 +350,12 @@ func TestMessages(t *testing.T) {
 				}
 				use[by] = true
 			}
+			if slices.Contains(advising, pkg) && !m.advises() {
+				if evident[m.text] == "" {
+					t.Errorf("%s: %s: it says not what to do: %q", m.place, m.where, m.text)
+				}
+				use[m.text] = true
+			}
 			if !m.provoked(asserted) {
 				if unseen[m.text] == "" {
 					t.Errorf("%s: %s: no script and no test provokes it: %q", m.place, m.where, m.text)
@@ -355,6 +378,11 @@ func TestMessages(t *testing.T) {
 	for where := range added {
 		if !use[where] {
 			t.Errorf("%s makes no message without a name", where)
+		}
+	}
+	for text := range evident {
+		if !use[text] {
+			t.Errorf("it says what to do, or is not there: %q", text)
 		}
 	}
 	for text := range unseen {
@@ -466,4 +494,100 @@ var unseen = map[string]string{
 const (
 	busy  = "it needs a machine that is busy at the right moments"
 	never = "code that calls this has made sure of the opposite, or handles the error"
+)
+
+// evident are messages that do not say what to do, and why.
+var evident = map[string]string{
+	"%d is not in the range %d to %d": told,
+	"%q is not a 64-bit integer":      told,
+	"%q is not a finite number":       told,
+	"%q is not a number":              told,
+	"%q is not an identifier (letters, digits and underscores, not starting with a digit)": told,
+	"%q is not an integer from %.0f to %.0f":                                               told,
+	"%q is not an integer from -2^63 to 2^63-1":                                            told,
+	"%q is not an integer from 0 to 2^64-1":                                                told,
+	"%s compares %v with %v":                                                               told,
+	"%s computes with the text %v":                                                         told,
+	"%s divides by zero":                                                                   told,
+	"%s does not answer any more: is a NATS server there?":                                 told,
+	"%s holds no program and no tree":                                                      told,
+	"%s is below 0":                                                                        told,
+	"%s is not a directory":                                                                told,
+	"%s is not a finite number":                                                            told,
+	"%s is not a regular file":                                                             told,
+	"%s is not a whole number":                                                             told,
+	"%s is not above 0":                                                                    told,
+	"%s is not text":                                                                       told,
+	"%s is of kernel %s, and tune sim runs programs of the VLIW machine, which %s has":             told,
+	"%s: %q: %d words from %d are not in scratch, which has %d":                                    told,
+	"%scompare the lengths and values of source.arguments with what the function reads and writes": told,
+	"%v is not a finite number": told,
+	"a library cannot compute with a condition on a parameter that is inactive": told,
+	"column %d: %s\n\t%s\n\t%s^": told,
+	"expected a text":            told,
+	"its %s is not valid UTF-8":  told,
+	"kernel %s is no function in C: a library is of kernels that are; export its program, --format program": told,
+	"key %q: expected a blank at %q":                                                        told,
+	"line %d: %q is not a number, text, true or false":                                      told,
+	"line %d: %s does not fit a 64-bit integer":                                             told,
+	"no point has these values":                                                             told,
+	"not golden vectors: a JSON %s stands where an object is expected":                      told,
+	"not golden vectors: field %s: a JSON %s does not fit":                                  told,
+	"parameter %q is not a number, string or boolean":                                       told,
+	"parameter %q: %q is neither true nor false":                                            told,
+	"parameter %q: %q is not an integer":                                                    told,
+	"parameter %q: %s is not a quoted string":                                               told,
+	"point %.80q has something after its end":                                               told,
+	"point %.80q is not a JSON object":                                                      told,
+	"the costs of %s are exact: tune run finds them, and there is nothing to measure":       told,
+	"the expression ends where a value should stand":                                        told,
+	"the expression is nested deeper than %d":                                               told,
+	"the range from %v to %v is not one of whole numbers up to 2^53":                        told,
+	"the reference leaves %d of the %d elements of %s unwritten: there nothing is compared": told,
+	"the string is not valid UTF-8":                                                         told,
+	"unexpected %s where a value should stand":                                              told,
+	"unexpected character %q":                                                               told,
+	"value %q has characters that cannot be printed":                                        told,
+	"which is inactive here":                                                                told,
+	"%s is %s, which is not a number":                                                       failure,
+	"%s is not a number":                                                                    failure,
+	"%s removed the directory that it runs in":                                              failure,
+	"it is %v, which is not a number":                                                       failure,
+	"it printed nothing":                                                                    failure,
+	"the metric is %v, which is not a number":                                               failure,
+	"the metric is %v, which is too close to 0 for ratios of costs":                         failure,
+	"%s is not run": verdict,
+	"%s of %d: slower than --slack allows, or broken": verdict,
+	"%s: the baseline failed":                         verdict,
+	"%s: verification failed":                         verdict,
+	"interrupted":                                     verdict,
+	"%s is the same in all timed calls: a candidate that keeps what it makes of it (packs it once) is scored without that work. At this argument vary: true lets elements trade places, and vary: false accepts it": accepted,
+	"all checks and all timed calls are on one input, as the file accepts: a candidate that always gives its result is right, and one that remembers it is scored as fast":                                          accepted,
+	"no buffer is filled with random numbers, so that all checks are on one input, and a kernel that always gives its result is right":                                                                              accepted,
+	"no input differs between timed calls: a candidate that remembers its result is scored as fast":                                                                                                                 accepted,
+	"the files of outputs say nothing about inputs that differ between timed calls, of which none is verified":                                                                                                      accepted,
+	"kernel.json has format %d and %d files":                                  damage,
+	"kernel.json: field directory: %q is not an absolute path of a directory": damage,
+	"%d does not fit a 64-bit signed integer":                                 program,
+	"a value cannot be a %T":                                                  program,
+	"buffer %s has %d bytes, and the reference %d":                            program,
+	"it has %d ordinals for %d parameters":                                    program,
+	"it took %v s":                                                            program,
+	"its cost is %v":                                                          program,
+	"its fidelity is %d":                                                      program,
+	"its metric %s is %v":                                                     program,
+	"space %q: %d ordinals for %d parameters":                                 program,
+	"space %q: %d random draws in a row broke a constraint that is too wide to count": program,
+	"strategy %s: the function that makes it is nil":                                  program,
+	"strategy %s: the function that makes it returned nil":                            program,
+	"the zero Value holds nothing":                                                    program,
+}
+
+const (
+	told     = "what is right follows from what it says, or from what it says is there"
+	failure  = "a candidate failed: what is printed of it says what its command has to do"
+	verdict  = "it ends a command that has said more above it, or asked"
+	accepted = "it warns of what the file accepts, or the fault that goes with it says what to write"
+	damage   = "tune wrote the file, which was changed since"
+	program  = "only a program can call with it, and its author sees what it called"
 )

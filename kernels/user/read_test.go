@@ -251,6 +251,7 @@ my.yaml:14:25: source.reference.outputs.z: the function writes no argument "z" (
 		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
 		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},
 		{sourceText, "  reference:", "  flags: -O2\n  reference:", `my.yaml:14:10: source.flags: want a list, as in [-O2]`},
+		{sourceText, "length: n, access: read", "length: [n], access: read", `my.yaml:11:38: source.arguments[0].length: want an expression`},
 		{sourceText, ", access: write", ", access: read", `my.yaml:11:5: source.arguments: the function writes no buffer: one needs access: write or update`},
 		{sourceText, "access: read}", "access: read, tolerance: exact}", `my.yaml:11:66: source.arguments[0].tolerance: a buffer that is only read is not compared`},
 		{sourceText, "  reference:", "  peers: [{name: a, function: plain}, {name: a, function: plain}]\n  reference:", `my.yaml:14:46: source.peers[1].name: another peer has the name a already`},
