@@ -530,7 +530,6 @@ var evident = map[string]string{
 	"key %q: expected a blank at %q":                                                        told,
 	"line %d: %q is not a number, text, true or false":                                      told,
 	"line %d: %s does not fit a 64-bit integer":                                             told,
-	"no point has these values":                                                             told,
 	"not golden vectors: a JSON %s stands where an object is expected":                      told,
 	"not golden vectors: field %s: a JSON %s does not fit":                                  told,
 	"parameter %q is not a number, string or boolean":                                       told,

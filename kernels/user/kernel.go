@@ -242,7 +242,7 @@ func (r *reader) try(k *Kernel, root node) {
 	if flags, ok := errors.AsType[*referenceFlagsError](err); ok {
 		r.fault(reference, "%v: state others in reference.parameters or reference.flags", flags)
 	} else if err != nil {
-		r.fault(valueOf(reference, "parameters"), "no point has these values")
+		r.fault(valueOf(reference, "parameters"), "no point has these values: change one of them, or leave it out")
 	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)

@@ -303,10 +303,24 @@ my.yaml:6:35: command.metric.repeats: want a whole number from 1 to 1000`},
 
 // TestReferenceWithoutPoint: values of the reference that no point has are told with their field.
 func TestReferenceWithoutPoint(t *testing.T) {
-	text := strings.NewReplacer("source:", "  constraints: [TILE > 2]\nsource:", "{function: plain}", "{function: plain, parameters: {TILE: 1}}").Replace(sourceText)
-	const want = "no point has the values of reference.parameters: "
-	if _, err := read("my.yaml", []byte(text), library); err == nil || !strings.Contains(err.Error(), want) {
+	text := func(constraint, value string) []byte {
+		return []byte(strings.NewReplacer("source:", "  constraints: ["+constraint+"]\nsource:", "{function: plain}", "{function: plain, parameters: {TILE: "+value+"}}").Replace(sourceText))
+	}
+	want := "my.yaml:15:44: source.reference.parameters: no point has these values: change one of them, or leave it out"
+	if _, err := read("my.yaml", text("TILE > 2", "1"), library); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	k, err := read("my.yaml", text("TILE <= n", "8"), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, err := kernels.ParseShape(k.d.shape, "n=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = "no point has the values of reference.parameters: "
+	if _, err := k.On(native.NewHost(native.HostOptions{})).Problem(shape); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("at another shape: got %v, want %s", err, want)
 	}
 }
 
