@@ -766,3 +766,13 @@ func TestOptionsErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestExportWithoutProgram: a schedule whose point made no file has no program.
+func TestExportWithoutProgram(t *testing.T) {
+	k := toy{size: 20}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
+	tamper(t, report.Dir, func(s *results.Schedule) { s.Artifacts = nil })
+	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "program", io.Discard); err == nil || err.Error() != "kernel toy has no program to export" {
+		t.Errorf("got %v", err)
+	}
+}

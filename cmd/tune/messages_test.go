@@ -272,7 +272,7 @@ func assertions(t *testing.T, root string) string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() != "." && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case strings.HasSuffix(path, ".txtar"):
 			data, err := os.ReadFile(path)
