@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -20,16 +21,16 @@ import (
 // catalogued are the packages whose errors reach users.
 var catalogued = []string{"", "cmd/tune", "kernels/user", "results", "results/exchange", "results/schedule", "results/session", "search/constant", "search/strategies", "space"}
 
+// advising are those of these packages that read what people write, so that their messages say what to do. The others read what tune writes: what does
+// not fit there is damage, or was changed by hand, and the commands add what helps.
+var advising = []string{"cmd/tune", "kernels/user", "search/constant", "search/strategies", "space"}
+
 // maker is a function that makes a message, beside errors.New, fmt.Errorf and methods named Error: at is the position of the text among its
 // arguments, and by the adder of what it puts before the text.
 type maker struct {
 	at int
 	by string
 }
-
-// advising are those of them that read what people write, so that their messages say what to do. The others read what tune writes: what does
-// not fit there is damage, or was changed by hand, and the commands add what helps.
-var advising = []string{"cmd/tune", "kernels/user", "search/constant", "search/strategies", "space"}
 
 // makers are the makers of packages. A receiver before the name sets one apart from others of that name.
 var makers = map[string]map[string]maker{
@@ -45,7 +46,7 @@ type adder struct{ who, shown string }
 // message is the text of an error where it is made.
 type message struct {
 	place string     // file:line
-	where string     // the function, as package.Function or package.Type.Method, where nothing is left out but the module
+	where string     // what makes it: package.Function, package.Type.Method or package.variable, and Function in the root package
 	text  string     // with verbs
 	by    string     // the adder of its maker; "" for none
 	args  []ast.Expr // what the verbs stand for, as far as the call says
@@ -115,7 +116,8 @@ func isName(e ast.Expr) bool {
 	return false
 }
 
-// literalText returns the text that an expression makes, with verbs for what is filled in, and these. ok is false where it has no text of its own.
+// literalText returns the text that an expression makes, with verbs for what is filled in, and what they stand for. ok is false where it has
+// no text of its own.
 func literalText(e ast.Expr) (text string, args []ast.Expr, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -259,12 +261,11 @@ func declared(d ast.Decl) string {
 	return ""
 }
 
-// assertion of a script: a command that compares what tune says.
+// asserts matches a line of a script that wants a text in what tune says.
 var asserts = regexp.MustCompile(`^(?:\[[^]]*\] +)?(mistake|misuse|fault|stderr|stdout|grep|json)\b`)
 
-// assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, the files of scripts that output is
-// compared with, and the literals of tests, but
-// not the comments of either.
+// assertions returns what scripts and tests compare, one a line: the lines of scripts that must match, the files that scripts compare output
+// with, and the literals of tests, but not the comments of either.
 func assertions(t *testing.T, root string) string {
 	var all strings.Builder
 	plainly := strings.NewReplacer("''", "'", "\\", "")
@@ -327,8 +328,50 @@ func (m message) provoked(asserted string) bool {
 	return len(parts) == 0 || !strings.ContainsAny(parts[0], "abcdefghijklmnopqrstuvwxyz")
 }
 
-// TestMessages: each error that reaches users is one line without a full stop, names what is wrong, or is made where another function is
-// known to add the name, and is provoked by a script or a test.
+// TestMessageRules: what the catalogue takes for a name, for a remedy and for a proof.
+func TestMessageRules(t *testing.T) {
+	messages := func(text string) []message {
+		dir := t.TempDir()
+		source := "package p\nfunc f() error { return " + text + " }\n"
+		if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return messagesOf(t, dir, "")
+	}
+	for _, c := range []struct {
+		text                     string
+		named, advises, provoked bool
+	}{
+		{`fmt.Errorf("bad: %w", err)`, false, true, false},
+		{`fmt.Errorf("it is %v: want 3", v)`, false, true, false},
+		{`fmt.Errorf("%s is no number of the right kind", path)`, true, false, true},
+		{`fmt.Errorf("--seed: %w", err)`, true, true, false},
+		{`errors.New("field jobs is " + text + ": want 1 or more")`, true, true, true},
+		{`errors.New(text)`, false, true, true},
+	} {
+		all := messages(c.text)
+		if len(all) != 1 || all[0].where != "f" {
+			t.Errorf("%s: %d messages", c.text, len(all))
+			continue
+		}
+		asserted := "stderr '^x is no number of the right kind$'\nwant 1 or more\n"
+		if m := all[0]; m.named() != c.named || m.advises() != c.advises || m.provoked(asserted) != c.provoked {
+			t.Errorf("%s: named %t, advises %t, provoked %t", c.text, m.named(), m.advises(), m.provoked(asserted))
+		}
+	}
+	dir := t.TempDir()
+	script := "# a comment\nmistake 1 'it is said' -- tune\n! stderr 'not this'\ncmp stdout want.txt\n-- want.txt --\ncompared\n-- other.txt --\nleft\n"
+	code := "package p\n\n// comment\nvar x = \"a literal\"\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a.txtar"), []byte(script), 0o666), os.WriteFile(filepath.Join(dir, "a_test.go"), []byte(code), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := assertions(t, dir), "mistake 1 'it is said' -- tune\ncompared\na literal\n"; got != want {
+		t.Errorf("the assertions are %q, want %q", got, want)
+	}
+}
+
+// TestMessages: each error that reaches users is one line without a full stop; names what is wrong, or is made where another function is
+// known to add the name; says what to do, or is known to need no such words; and is provoked by a script or a test.
 func TestMessages(t *testing.T) {
 	const root = "../.."
 	asserted := assertions(t, root)
@@ -354,13 +397,13 @@ func TestMessages(t *testing.T) {
 				if evident[m.text] == "" {
 					t.Errorf("%s: %s: it says not what to do: %q", m.place, m.where, m.text)
 				}
-				use[m.text] = true
+				use["evident "+m.text] = true
 			}
 			if !m.provoked(asserted) {
 				if unseen[m.text] == "" {
 					t.Errorf("%s: %s: no script and no test provokes it: %q", m.place, m.where, m.text)
 				}
-				use[m.text] = true
+				use["unseen "+m.text] = true
 			}
 		}
 		if least := map[string]int{"cmd/tune": 250, "kernels/user": 200, "space": 200}[pkg]; len(all) <= least {
@@ -381,12 +424,12 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	for text := range evident {
-		if !use[text] {
+		if !use["evident "+text] {
 			t.Errorf("it says what to do, or is not there: %q", text)
 		}
 	}
 	for text := range unseen {
-		if !use[text] {
+		if !use["unseen "+text] {
 			t.Errorf("it is provoked, or not there: %q", text)
 		}
 	}
