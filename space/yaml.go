@@ -290,7 +290,10 @@ func (f *fields) integer(name string) (v int64, ok bool, err error) {
 		return 0, false, nil
 	}
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil {
-		return 0, false, f.fail(name, "%q is not a 64-bit integer", n.Value)
+		if _, err := strconv.ParseInt(n.Value, 10, 64); err == nil && n.ShortTag() == "!!str" {
+			return 0, false, f.fail(name, "%q is a text: leave the quotes out", n.Value)
+		}
+		return 0, false, f.fail(name, "%q is not a 64-bit integer: want a whole number in digits", n.Value)
 	}
 	return v, true, nil
 }

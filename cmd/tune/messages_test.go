@@ -542,7 +542,6 @@ const (
 // evident are messages that do not say what to do, and why.
 var evident = map[string]string{
 	"%d is not in the range %d to %d": told,
-	"%q is not a 64-bit integer":      told,
 	"%q is not a finite number":       told,
 	"%q is not a number":              told,
 	"%q is not an identifier (letters, digits and underscores, not starting with a digit)": told,

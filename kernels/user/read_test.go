@@ -247,6 +247,8 @@ my.yaml:14:25: source.reference.outputs.z: the function writes no argument "z" (
 		{sourceText, "file: f.c", "file: many.c", `my.yaml:8:9: source.file: many.c includes more than 200 files`},
 		{sourceText, "  reference:", "  metric: {operations: 3 - n}\n  reference:", `my.yaml:14:11: source.metric: 3 - n, which is -5, is below 0`},
 		{sourceText, "space:\n  parameters:\n    - {name: TILE, type: pow2, from: 1, to: 8}\n", "space: {parameters: {TILE: {type: pow2, from: 1, to: 8}}}\n", `my.yaml:4:21: space.parameters: want a list of parameters, each with its name, as in [{name: TILE, type: int, from: 1, to: 8}]`},
+		{sourceText, "source:", "parameters: []\nsource:", `my.yaml:7:1: parameters: a kernel file has no field "parameters": write it under space`},
+		{sourceText, "source:", "  start: {TILE: 2}\nsource:", `my.yaml:7:10: space.start: want a list, as in [{TILE: 2}]`},
 		{sourceText, "source:", "budget: 5s\nsource:", `my.yaml:7:1: budget: a kernel file has no field "budget": want one of kernel, space, source, command, run, presets; settings, such as budget, stand under run`},
 		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
 		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},

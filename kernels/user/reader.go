@@ -127,6 +127,9 @@ func (r *reader) fields(n node, table *object) *fields {
 				hint = ": want one of " + strings.Join(table.names(), ", ")
 				if table == fileObject {
 					hint += "; settings, such as budget, stand under run"
+					if under := holderOf(key.Value); under != "" {
+						hint = ": write it under " + under
+					}
 				}
 			}
 			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
@@ -144,6 +147,16 @@ func (r *reader) fields(n node, table *object) *fields {
 		}
 	}
 	return f
+}
+
+// holderOf returns the top field of a file that has a field of that name, "" where none has.
+func holderOf(name string) string {
+	for _, table := range []*object{kernelObject, spaceObject, sourceObject, commandObject} {
+		if table.lookup(name) != nil {
+			return table.what
+		}
+	}
+	return ""
 }
 
 // mentions reports whether a field is in the file, with a value, without one, or misspelt.
@@ -242,11 +255,14 @@ func (r *reader) list(n node) []node {
 	return out
 }
 
-// listOf shows the list that a text or a number in its place was most likely meant to be, as the end of a message.
+// listOf shows the list that a text, a number or a mapping in its place was most likely meant to be, as the end of a message.
 func listOf(n node) string {
 	const shown = 40 // characters
 	if n.Kind == yaml.ScalarNode && n.Value != "" && len(n.Value) <= shown && !strings.ContainsAny(n.Value, "\n\r,[]{}\"'") {
 		return fmt.Sprintf(", as in [%s]", n.Value)
+	}
+	if n.Kind == yaml.MappingNode && len(n.Content) > 1 && n.Content[1].Kind == yaml.ScalarNode {
+		return fmt.Sprintf(", as in [{%s: %s}]", n.Content[0].Value, n.Content[1].Value)
 	}
 	return ", as in [a, b]"
 }
