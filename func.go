@@ -116,7 +116,7 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	case report.Schedule == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case report.Schedule == nil:
-		return nil, errors.New("tune.Func: no point was measured: field Budget or Evaluations is too small")
+		return nil, errors.New("tune.Func: no point was measured: field Budget or Evaluations is too small: give more")
 	}
 	return funcResult(s, report)
 }

@@ -127,11 +127,12 @@ func TestFuncResumes(t *testing.T) {
 
 func TestFuncFails(t *testing.T) {
 	for want, change := range map[string]func(*Function){
-		`tune.Func: field Name is "a b": want letters, digits and . - _`: func(f *Function) { f.Name = "a b" },
-		"tune.Func: field Make is not set":                               func(f *Function) { f.Make = nil },
-		`there is no parameter "m"`:                                      func(f *Function) { f.Constraints = []string{"m > 3"} },
-		`unknown strategy "gird"`:                                        func(f *Function) { f.Strategy = "gird" },
-		"the baseline of kernel spinning: wrong answer: never right":     func(f *Function) { f.Check = func() error { return errors.New("never right") } },
+		`tune.Func: field Name is "a b": want letters, digits and . - _`:                        func(f *Function) { f.Name = "a b" },
+		"tune.Func: no point was measured: field Budget or Evaluations is too small: give more": func(f *Function) { f.Budget, f.Evaluations = 1, 0 },
+		"tune.Func: field Make is not set":                                                      func(f *Function) { f.Make = nil },
+		`there is no parameter "m"`:                                                             func(f *Function) { f.Constraints = []string{"m > 3"} },
+		`unknown strategy "gird"`:                                                               func(f *Function) { f.Strategy = "gird" },
+		"the baseline of kernel spinning: wrong answer: never right":                            func(f *Function) { f.Check = func() error { return errors.New("never right") } },
 	} {
 		f := spinning()
 		change(&f)

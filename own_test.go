@@ -74,7 +74,7 @@ func TestOwnStrategyNames(t *testing.T) {
 		version int
 		want    string
 	}{
-		{"auto", 1, "is taken"}, {"", 1, "want a name"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
+		{"auto", 1, "the name is taken by one of tune's own"}, {"", 1, "want a name of lower-case letters, digits and dashes"}, {"a:b=1", 1, "want a name"}, {"Mine", 1, "want a name"}, {"mine", 0, "want 1 or more"},
 		{"mine", 1, "the function that makes it is nil"},
 	} {
 		if _, err := strategies.Own(c.name, c.version, nil); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -142,7 +142,7 @@ func TestOwnStrategyAtFault(t *testing.T) {
 			return []space.Proposal{{Point: s.At(3)}, {Point: other.At(3)}}
 		}, "of space other, and not of the kernel's space toy"},
 		{"no point, halved", 2, func(*space.Space) []space.Proposal { return []space.Proposal{{}} }, "asked for an empty point"},
-		{"a fidelity", 0, func(s *space.Space) []space.Proposal { return []space.Proposal{{Point: s.At(3), Fidelity: 1}} }, "fidelities 0 to 0, and 0 is the full one"},
+		{"a fidelity", 0, func(s *space.Space) []space.Proposal { return []space.Proposal{{Point: s.At(3), Fidelity: 1}} }, `asked for "n=4" at fidelity 1: this kernel has the fidelities 0 to 0, and 0 is the full one`},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		own, err := strategies.Own("mine", 1, func(s *space.Space, _ uint64, _ strategies.Hints) (search.Strategy, error) {
@@ -165,9 +165,9 @@ func TestOwnStrategyAtFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, own := range map[string]*strategies.Strategy{
-		`strategy "" cannot be made`:     {},
-		`strategy "mine" cannot be made`: {Name: "mine", Version: 1},
-		"returned nil":                   &none,
+		`strategy "" cannot be made: take one that Own, Parse, Lookup or Table returned`: {},
+		`strategy "mine" cannot be made`:                                                 {Name: "mine", Version: 1},
+		"returned nil":                                                                   &none,
 	} {
 		_, err := Run(t.Context(), Options{Kernel: toy{size: 4}, Own: own, Dir: filepath.Join(t.TempDir(), "run")})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -752,3 +752,27 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("the export differs from the file: %v", err)
 	}
 }
+
+// TestOptionsErrors: options that no run can have are named by their fields.
+func TestOptionsErrors(t *testing.T) {
+	for want, o := range map[string]Options{
+		"tune: Options.Kernel is not set":                                                                       {Dir: "x"},
+		"tune: Options.Dir is not set":                                                                          {Kernel: toy{size: 3}},
+		"tune: Options.Strategy is grid and Options.Own is mine: set one of them":                               {Kernel: toy{size: 3}, Dir: "x", Strategy: "grid", Own: &strategies.Strategy{Name: "mine"}},
+		`tune: Options.Own: strategy "mine" cannot be made: take one that Own, Parse, Lookup or Table returned`: {Kernel: toy{size: 3}, Dir: "x", Own: &strategies.Strategy{Name: "mine"}},
+	} {
+		if _, err := Run(t.Context(), o); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestExportWithoutProgram: a schedule whose point made no file has no program.
+func TestExportWithoutProgram(t *testing.T) {
+	k := toy{size: 20}
+	report := runToy(t, k, Options{Budget: search.Budget{Evaluations: 20}})
+	tamper(t, report.Dir, func(s *results.Schedule) { s.Artifacts = nil })
+	if err := Export(t.Context(), kernels.Table{k}, report.Dir, "program", io.Discard); err == nil || err.Error() != "kernel toy has no program to export" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -70,7 +70,11 @@ func ParseShape(fields []Field, text string) (Shape, error) {
 		}
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
-			return Shape{}, fmt.Errorf("shape: %q is not of the form name=value", part)
+			example := ""
+			if len(fields) > 0 {
+				example = fmt.Sprintf(", as in %s=%s", fields[0].Name, fields[0].Default)
+			}
+			return Shape{}, fmt.Errorf("shape: %q is not of the form name=value%s", part, example)
 		}
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		i := slices.Index(names, name)

@@ -116,17 +116,17 @@ func (c Compared) validate(field string) error {
 	case c.Key == "" && c.Name == "":
 		return fmt.Errorf("field %s has neither key nor name", field)
 	case c.Ratio != 0 && !plausible(c.Ratio):
-		return fmt.Errorf("field %s.ratio is %v", field, c.Ratio)
+		return fmt.Errorf("field %s.ratio is %v: want a ratio of costs, above 0", field, c.Ratio)
 	case c.Pairs < 0:
-		return fmt.Errorf("field %s.pairs is %d", field, c.Pairs)
+		return fmt.Errorf("field %s.pairs is %d: want 0 or more", field, c.Pairs)
 	case len(c.Ratios) > mostPaired || len(c.Ratios) > c.Pairs:
 		return fmt.Errorf("field %s.ratios has %d numbers: want at most %d, and no more than pairs, which is %d", field, len(c.Ratios), mostPaired, c.Pairs)
 	case c.Interval != nil && !(plausible(c.Interval[0]) && plausible(c.Interval[1])):
-		return fmt.Errorf("field %s.ratio_interval is %v", field, *c.Interval)
+		return fmt.Errorf("field %s.ratio_interval is %v: want two ratios of costs, above 0", field, *c.Interval)
 	}
 	for i, r := range c.Ratios {
 		if !plausible(r) {
-			return fmt.Errorf("field %s.ratios[%d] is %v", field, i, r)
+			return fmt.Errorf("field %s.ratios[%d] is %v: want a ratio of costs, above 0", field, i, r)
 		}
 	}
 	return validInterval(field+".", c.Ratio, c.Interval)

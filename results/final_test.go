@@ -99,14 +99,14 @@ func TestFinalHostile(t *testing.T) {
 		`{"format": 1, "key": "a", "other": 1}`: "unknown field",
 		`{"first": [{}]}`:                       "first[0] has neither key nor name",
 		`{"first": [{"key": "a", "ratio": 1e999}]}`:                                                "ratio",
-		`{"first": [{"key": "a", "ratio": 1e300}]}`:                                                "first[0].ratio is 1e+300",
+		`{"first": [{"key": "a", "ratio": 1e300}]}`:                                                "field first[0].ratio is 1e+300: want a ratio of costs, above 0",
 		`{"first": [{"key": "a", "ratio": -1}]}`:                                                   "first[0].ratio is -1",
 		`{"confirmed": [{"key": "a", "pairs": -1}]}`:                                               "confirmed[0].pairs is -1",
 		`{"confirmed": [{"key": "a", "ratio": 1, "pairs": 1, "ratios": [0]}]}`:                     "confirmed[0].ratios[0] is 0",
-		`{"confirmed": [{"key": "a", "ratio": 1, "pairs": 1, "ratios": [1, 1]}]}`:                  "confirmed[0].ratios has 2 numbers",
+		`{"confirmed": [{"key": "a", "ratio": 1, "pairs": 1, "ratios": [1, 1]}]}`:                  "confirmed[0].ratios has 2 numbers: want at most 128, and no more than pairs, which is 1",
 		`{"peers": [{"name": "a", "ratio": 1, "pairs": 1, "ratio_interval": [2, 3]}]}`:             "peers[0].ratio is 1, which is not in",
 		`{"peers": [{"name": "a", "ratio": 1, "pairs": 1, "ratio_interval": [0, 1e99]}]}`:          "peers[0].ratio_interval is",
-		`{"peers": [` + strings.Repeat(`{"name": "a"},`, 24) + `{"name": "a"}]}`:                   "field peers has 25 comparisons",
+		`{"peers": [` + strings.Repeat(`{"name": "a"},`, 24) + `{"name": "a"}]}`:                   "field peers has 25 comparisons: want at most 24",
 		`{"peers": [{"name": "a", "pairs": 200, "ratios": [1` + strings.Repeat(`,1`, 128) + `]}]}`: "peers[0].ratios has 129 numbers",
 	} {
 		if text != "" && !strings.HasPrefix(text, `{"format"`) {

@@ -386,23 +386,23 @@ func TestJournalRefusesWhatItCouldNotReadBack(t *testing.T) {
 		{"metrics out of order", outcome(func(o *space.Outcome) { o.Metrics = []space.Metric{{Name: "b"}, {Name: "a"}} }), "ordered"},
 		{"fidelity", outcome(func(o *space.Outcome) { o.Fidelity = -1 }), "fidelity"},
 		{"seconds", outcome(func(o *space.Outcome) { o.Seconds = inf }), "+Inf s"},
-		{"elapsed", with(func(e *space.Entry) { e.Elapsed = -1 }), "-1 s"},
+		{"elapsed", with(func(e *space.Entry) { e.Elapsed = -1 }), "trial 0: its elapsed time is -1 s"},
 		{"no key", with(func(e *space.Entry) { e.Key = "" }), "key"},
 		{"key not text", with(func(e *space.Entry) { e.Key = "\xff" }), "key"},
-		{"long reason", outcome(func(o *space.Outcome) { o.Reason = strings.Repeat("x", maxLine) }), "longer"},
-		{"negative number", with(func(e *space.Entry) { e.Number = -1 }), "negative"},
-		{"not asked", with(func(e *space.Entry) { e.Number = 3 }), "in no batch"},
+		{"long reason", outcome(func(o *space.Outcome) { o.Reason = strings.Repeat("x", maxLine) }), "that a journal line may have"},
+		{"negative number", with(func(e *space.Entry) { e.Number = -1 }), "trial -1: its number is negative"},
+		{"not asked", with(func(e *space.Entry) { e.Number = 3 }), "trial 3 is in no batch: 3 trials were asked"},
 		{"told twice", with(func(e *space.Entry) { e.Number = 1 }), "trial 1 has an outcome already"},
 		{"batch again", batch(space.Batch{Number: 0, First: 3, Count: 1}), "batch 1 is expected"},
 		{"batch left out", batch(space.Batch{Number: 2, First: 3, Count: 1}), "batch 1 is expected"},
-		{"gap", batch(space.Batch{Number: 1, First: 4, Count: 1}), "trial 4 rather than 3"},
+		{"gap", batch(space.Batch{Number: 1, First: 4, Count: 1}), "batch 1 begins at trial 4 rather than 3"},
 		{"empty batch", batch(space.Batch{Number: 1, First: 3}), "0 trials"},
 		{"too many trials", batch(space.Batch{Number: 1, First: 3, Count: math.MaxInt}), "trials"},
-		{"budget", batch(space.Batch{Number: 1, First: 3, Count: 1, Progress: space.Progress{Left: nan}}), "NaN"},
-		{"end without why", end(End{}), "why"},
-		{"end too late", end(End{Why: "x", Told: 4}), "4 trials told"},
-		{"end told", end(End{Why: "x", Told: -1}), "-1 trials told"},
-		{"end elapsed", end(End{Why: "x", Elapsed: nan}), "NaN"},
+		{"budget", batch(space.Batch{Number: 1, First: 3, Count: 1, Progress: space.Progress{Left: nan}}), "batch 1 was asked with NaN of the budget left"},
+		{"end without why", end(End{}), "the end does not say why"},
+		{"end too late", end(End{Why: "x", Told: 4}), "the run ended after 4 trials told, but 3 were asked"},
+		{"end told", end(End{Why: "x", Told: -1}), "the end has -1 trials told"},
+		{"end elapsed", end(End{Why: "x", Elapsed: nan}), "the end has an elapsed time of NaN s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -441,9 +441,9 @@ func TestReadJournalNamesTheLine(t *testing.T) {
 		{"two damaged", head + "x" + batch + "\n" + batch, "journal:2: the line is damaged, and line 4"},
 		{"upper case checksum", head + strings.ToUpper(batch[:8]) + batch[8:] + batch, "journal:2: the line is damaged"},
 		{"too long", head + sealed(strings.Repeat(" ", maxLine)+`{}`) + batch, "journal:2: the line is damaged"},
-		{"no JSON", head + sealed(`{`), "journal:2: not valid JSON"},
+		{"no JSON", head + sealed(`{`), "journal:2: not valid JSON: it ends too early"},
 		{"two values", head + sealed(`{"end":{"why":"x","elapsed":0}} {}`), "journal:2: there is text after"},
-		{"empty record", head + sealed(`{}`), "journal:2: the record is of 0 kinds"},
+		{"empty record", head + sealed(`{}`), "journal:2: the record is of 0 kinds rather than one"},
 		{"two kinds", head + sealed(`{"end":{"why":"x","elapsed":0},"batch":{}}`), "journal:2: the record is of 2 kinds"},
 		{"unknown kind", head + sealed(`{"pause":{}}`), `journal:2: unknown field "pause"`},
 		{"unknown field", head + sealed(`{"end":{"why":"x","elapsed":0,"mood":1}}`), `journal:2: unknown field "mood"`},
@@ -1073,7 +1073,7 @@ func TestJournalOfHoles(t *testing.T) {
 		"read": func() error { _, _, err := readStored(path); return err },
 		"open": func() error { _, _, err := OpenJournal(path); return err },
 	} {
-		if err := read(); err == nil || !strings.Contains(err.Error(), "no end of a line") {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "there is no end of a line in ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -79,6 +79,17 @@ func TestOrigin(t *testing.T) {
 			}
 			t.Cleanup(func() { os.Chmod(filepath.Join(state, "tune", "key"), 0o600) })
 		}, "can be read or written by others"},
+		{"a key that is none", func(t *testing.T, _ string) {
+			path := filepath.Join(state, "tune", "key")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("key\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.WriteFile(path, text, 0o600) })
+		}, "holds no key: remove it, and the next run makes a new one"},
 		{"an origin elsewhere", func(t *testing.T, dir string) {
 			path := filepath.Join(dir, originName)
 			if err := os.Rename(path, dir+".json"); err != nil {

@@ -114,13 +114,13 @@ func (s Settings) Validate() error {
 	}
 	switch b := s.Budget; {
 	case !space.Finite(b.WallSeconds) || b.WallSeconds < 0:
-		return fmt.Errorf("field budget.wall_seconds is %v", b.WallSeconds)
+		return fmt.Errorf("field budget.wall_seconds is %v: want seconds, 0 or more", b.WallSeconds)
 	case b.Evaluations < 0:
-		return fmt.Errorf("field budget.evaluations is %d", b.Evaluations)
+		return fmt.Errorf("field budget.evaluations is %d: want 0 or more", b.Evaluations)
 	case b.Target != nil && !space.Finite(*b.Target):
-		return fmt.Errorf("field budget.target is %v", *b.Target)
+		return fmt.Errorf("field budget.target is %v: want a finite cost", *b.Target)
 	case s.Jobs < 0:
-		return fmt.Errorf("field jobs is %d", s.Jobs)
+		return fmt.Errorf("field jobs is %d: want 0 or more", s.Jobs)
 	}
 	return nil
 }

@@ -93,13 +93,18 @@ func TestCreateErrors(t *testing.T) {
 	must(t, makeRun(t, taken, testSettings()).Close())
 	locked := filepath.Join(root, "locked")
 	must(t, os.Mkdir(locked, 0o777))
+	odd := filepath.Join(root, "odd")
+	must(t, os.MkdirAll(filepath.Join(odd, lockName), 0o777))
 	lock, err := acquireLock(locked)
 	must(t, err)
 	defer lock.Close()
 
-	nameless, negative := testSettings(), testSettings()
+	nameless, negative, endless, aimless := testSettings(), testSettings(), testSettings(), testSettings()
 	nameless.Kernel = ""
 	negative.Budget.Evaluations = -1
+	target := math.NaN()
+	endless.Budget.Target = &target
+	aimless.Objectives = "speed"
 	for _, test := range []struct {
 		dir  string
 		s    Settings
@@ -111,7 +116,11 @@ func TestCreateErrors(t *testing.T) {
 		{file, testSettings(), "is a file, not a directory"},
 		{filepath.Join(file, "run"), testSettings(), "is a file, not a directory"},
 		{filepath.Join(root, "x"), nameless, "field kernel is missing"},
-		{filepath.Join(root, "x"), negative, "field budget.evaluations is -1"},
+		{filepath.Join(root, "x"), negative, "field budget.evaluations is -1: want 0 or more"},
+		{filepath.Join(root, "x"), endless, "field budget.target is NaN: want a finite cost"},
+		{filepath.Join(root, "x"), endless, "settings of run "},
+		{odd, testSettings(), "cannot lock the run: "},
+		{filepath.Join(root, "x"), aimless, "field objectives: "},
 	} {
 		_, err := Create(test.dir, test.s)
 		checkError(t, err, test.want)
@@ -214,7 +223,7 @@ func TestSettingsErrors(t *testing.T) {
 		{`"format": 1,`, ``, "field format is missing"},
 		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
 		{`"kernel":`, `"kernel"`, "not valid JSON at byte"},
-		{"}\n}\n", "}\n", "not valid JSON"},
+		{"}\n}\n", "}\n", "not valid JSON at byte"},
 		{"}\n}\n", "}\n}\n{}", "not valid JSON"},
 		{`"wall_seconds": 60`, `"wall_seconds": -60`, "field budget.wall_seconds is -60"},
 		{`"jobs":`, `"jobs": 2, "jobs":`, "field jobs is there twice"},
@@ -532,7 +541,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 					must(t, os.WriteFile(path, wrong, 0o666))
 					odd, err := Read(dir)
 					must(t, err)
-					if _, err := Summarise(odd); err == nil || !strings.Contains(err.Error(), summaryName) {
+					if _, err := Summarise(odd); err == nil || !strings.Contains(err.Error(), summaryName+" says: remove that file, which only saves time") {
 						t.Errorf("told %d: %s in place of %s gives %v", told, made, old, err)
 					}
 				}
@@ -545,7 +554,7 @@ func TestListReadsNoWholeJournal(t *testing.T) {
 					odd, err := Read(dir)
 					must(t, err)
 					err = WriteCSV(io.Discard, odd, odd.LastEnd(), []string{"n"}, func(string) ([]string, error) { return []string{""}, nil })
-					if told <= 0 && (err == nil || !strings.Contains(err.Error(), summaryName)) { // a trimmed history is gone through for its metrics
+					if told <= 0 && (err == nil || !strings.Contains(err.Error(), summaryName) || !strings.Contains(err.Error(), ", which only saves time")) { // a trimmed history is gone through for its metrics
 						t.Errorf("told %d: %s in place of %s gives %v", told, made, old, err)
 					}
 					must(t, os.WriteFile(path, text, 0o666))

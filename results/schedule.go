@@ -154,23 +154,23 @@ func (s Schedule) Validate() error {
 	}
 	switch {
 	case !space.Finite(s.Cost):
-		return fmt.Errorf("field cost is %v", s.Cost)
+		return fmt.Errorf("field cost is %v: want a finite number", s.Cost)
 	case !space.Finite(s.Baseline.Cost):
-		return fmt.Errorf("field baseline.cost is %v", s.Baseline.Cost)
+		return fmt.Errorf("field baseline.cost is %v: want a finite number", s.Baseline.Cost)
 	case !space.Finite(s.Ratio):
-		return fmt.Errorf("field ratio is %v", s.Ratio)
+		return fmt.Errorf("field ratio is %v: want a finite number", s.Ratio)
 	case s.Pairs < 0:
-		return fmt.Errorf("field pairs is %d", s.Pairs)
+		return fmt.Errorf("field pairs is %d: want 0 or more", s.Pairs)
 	case s.MachineState != nil && !(space.Finite(s.MachineState.Load) && space.Finite(s.MachineState.Busy) && space.Finite(s.MachineState.Steal) && space.Finite(s.MachineState.Drift)):
-		return fmt.Errorf("field machine_state is %+v", *s.MachineState)
+		return fmt.Errorf("field machine_state is %+v: want finite numbers", *s.MachineState)
 	case s.Repacking != nil && (s.Repacking.Argument == "" || s.Repacking.Bytes < 0 || s.Repacking.PackedBytes < 0 || s.Repacking.Alignment < 1):
 		return fmt.Errorf("field repacking: want an argument, bytes and packed_bytes from 0, and an alignment from 1")
 	case s.Verdict != "" && !s.Verdict.Valid():
 		return fmt.Errorf("field verdict is %q: want one of %q", s.Verdict, space.Verdicts())
 	case s.Search != nil && !(space.Finite(s.Search.Cost) && space.Finite(s.Search.Baseline)):
-		return fmt.Errorf("field seen_by_search is %+v", *s.Search)
+		return fmt.Errorf("field seen_by_search is %+v: want finite numbers", *s.Search)
 	case s.Trial < NoTrial || s.Trial == NoTrial && s.Key != s.Baseline.Key:
-		return fmt.Errorf("field trial is %d", s.Trial)
+		return fmt.Errorf("field trial is %d: want the number of a trial, from 0", s.Trial)
 	case len(s.Checks) == 0 && s.Checked != Unchecked:
 		return fmt.Errorf("field checks is empty: the point was never checked")
 	case len(s.Checks) > 0 && s.Checked == Unchecked:
@@ -181,7 +181,7 @@ func (s Schedule) Validate() error {
 	}
 	if c := s.Closest; c != nil {
 		if !space.Finite(c.Cost) || !space.Finite(c.Ratio) || c.Pairs < 0 || c.Key == "" {
-			return fmt.Errorf("field closest is %+v", *c)
+			return fmt.Errorf("field closest is %+v: want a key, finite numbers, and pairs from 0", *c)
 		}
 		if err := validInterval("closest.", c.Ratio, c.RatioInterval); err != nil {
 			return err
@@ -222,7 +222,7 @@ func validInterval(prefix string, ratio float64, interval *[2]float64) error {
 	switch {
 	case interval == nil:
 	case !(space.Finite(interval[0]) && interval[0] <= interval[1] && space.Finite(interval[1])):
-		return fmt.Errorf("field %sratio_interval is %v", prefix, *interval)
+		return fmt.Errorf("field %sratio_interval is %v: want two finite numbers, the smaller one first", prefix, *interval)
 	case ratio < interval[0] || ratio > interval[1]:
 		return fmt.Errorf("field %[1]sratio is %[2]v, which is not in %[1]sratio_interval %[3]v", prefix, ratio, *interval)
 	}
@@ -285,6 +285,9 @@ func MoveSchedule(from, to, name string) error {
 func ReadSchedule(path string) (Schedule, error) {
 	var s Schedule
 	if err := readJSON(path, scheduleFormat, files.Settings, &s); err != nil {
+		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
+			err = fmt.Errorf("%w: want a schedule, such as the best.json of a run", err)
+		}
 		return Schedule{}, err
 	}
 	if err := s.Validate(); err != nil {

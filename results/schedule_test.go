@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -83,7 +84,7 @@ func TestScheduleErrors(t *testing.T) {
 		{`"kernel": "treehash"`, `"kernel": ""`, "field kernel is missing"},
 		{`"unit": "cycles",`, ``, "field unit is missing"},
 		{`"point": {`, `"point": null, "metrics": [], "machine": {`, `unknown field "unroll"`},
-		{`"ok": true`, `"ok": false`, "check 0, with seed 3, did not pass"},
+		{`"ok": true`, `"ok": false`, "field checks: check 0, with seed 3, did not pass"},
 		{`"trial": 17`, `"trial": -1`, "field trial is -1"},
 		{`"best.program.json"`, `"../../.bashrc"`, "is not the name of a file beside it"},
 		{`"best.program.json"`, `".."`, "is not the name of a file beside it"},
@@ -94,7 +95,7 @@ func TestScheduleErrors(t *testing.T) {
 		{`2.1`, `1.95`, "which is not in ratio_interval [1.9 1.95]"},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "weak_checks": [{"output": "y", "reference": "odd"}]`, `field weak_checks[0] has output "y" and reference "odd"`},
 		{`"kernel": "treehash"`, `"kernel": "treehash", "checked": "not checked"`, "field checks names 1 inputs"},
-		{`"trial": 17`, `"trial": -2`, "field trial is -2"},
+		{`"trial": 17`, `"trial": -2`, "field trial is -2: want the number of a trial, from 0"},
 		{`"cost": 1470`, `"cost": 14, "cost": 1470`, "field cost is there twice"},
 		{`"cost": 1470`, `"cost": 14, "COST": 1470`, `field COST: its name is written "cost"`},
 		{`"seed": 3`, `"seed": 1, "\u017feed": 3`, "field checks[0].\u017feed: its name is written \"seed\""},
@@ -118,6 +119,16 @@ func TestScheduleErrors(t *testing.T) {
 	pointless := testSchedule()
 	pointless.Point = json.RawMessage(`[1]`)
 	checkError(t, pointless.Write(other), "field point is not a JSON object")
+	for want, change := range map[string]func(*Schedule){
+		"field baseline.cost is NaN: want a finite number":                 func(s *Schedule) { s.Baseline.Cost = math.NaN() },
+		"field machine_state is {":                                         func(s *Schedule) { s.MachineState = &MachineState{Load: math.Inf(1)} },
+		"field repacking: want an argument, bytes and packed_bytes from 0": func(s *Schedule) { s.Repacking = &space.Repacking{Argument: "w"} },
+		`fields indistinct_from and too_few_pairs both name "a"`:           func(s *Schedule) { s.IndistinctFrom, s.TooFewPairs = []string{"a"}, []string{"a"} },
+	} {
+		s := testSchedule()
+		change(&s)
+		checkError(t, s.Write(other), want)
+	}
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a schedule that was refused was written")
 	}

@@ -130,7 +130,7 @@ func TestNoC(t *testing.T) {
 		"n ** 2": "a power of a field of the shape has no form in C", "n // m": "a library divides by whole numbers above 0 only", "n // -2": "whole numbers above 0 only",
 		"n % 0.5": "whole numbers above 0 only", "n / 2 // 2": "a library divides whole numbers only where // and % are asked for",
 		"n if c else 3": "a library cannot choose by a parameter that is inactive", "n + c": "reads c, which is inactive here", "'x'": "the text x has no number in C",
-		"min(n, 1, 2, 3, 4, 5, 6, 7, 8)": "min and max of 8 values at most", "n" + strings.Repeat(" % 3", 9): "too long in C",
+		"min(n, 1, 2, 3, 4, 5, 6, 7, 8)": "a library takes min and max of 8 values at most: write several in one another", "n" + strings.Repeat(" % 3", 9): "it is too long in C: write it more shortly",
 		"n + (n > c)": "a library cannot compute with a condition on a parameter that is inactive",
 	} {
 		if _, err := formula(t, src).C(variables, nil); err == nil || !strings.Contains(err.Error(), want) {

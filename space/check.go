@@ -302,7 +302,7 @@ func (c *checker) name(n *node) error {
 		for j := range names {
 			names[j] = c.scope.params[j].Name
 		}
-		return c.fail(n, "there is no parameter %q%s", n.text, DidYouMean(n.text, names))
+		return c.fail(n, "there is no parameter %q%s", n.text, DidYouMeanOneOf(n.text, names))
 	}
 	if i >= c.visible {
 		return c.fail(n, "%s", c.scope.ahead(c.visible, i))
@@ -368,7 +368,7 @@ func (c *checker) comparable(a, b *node, cmp string) error {
 		}
 		p := &c.scope.params[name.param]
 		if texts := p.texts(); !slices.Contains(texts, literal.text) {
-			return c.fail(literal, "parameter %q has no value %q%s", p.Name, literal.text, DidYouMean(literal.text, texts))
+			return c.fail(literal, "parameter %q has no value %q%s", p.Name, literal.text, DidYouMeanOneOf(literal.text, texts))
 		}
 	}
 	return nil

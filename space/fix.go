@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Fix returns the space of the points that have the given values, written as in keys, wherever the named parameters are active.
@@ -13,6 +14,7 @@ import (
 func (s *Space) Fix(values map[string]string) (*Space, error) {
 	params, constraints := slices.Clone(s.params), s.Constraints()
 	fixed := make(map[int]int, len(values)) // ordinals by parameter
+	var given []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		i, err := s.lookup(name)
 		if err != nil {
@@ -24,6 +26,7 @@ func (s *Space) Fix(values map[string]string) (*Space, error) {
 		}
 		fixed[i], _ = params[i].Ordinal(v)
 		params[i] = params[i].WithDefault(v)
+		given = append(given, name+"="+values[name])
 		text := v.String()
 		if v.kind == kindString {
 			text = strconv.Quote(v.text)
@@ -44,7 +47,7 @@ func (s *Space) Fix(values map[string]string) (*Space, error) {
 		}
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("space %q has no point with %v", s.name, values)
+		return nil, fmt.Errorf("space %q has no point with %s: want the values of another point", s.name, strings.Join(given, " "))
 	}
 	return FromRows(s.name, params, rows)
 }

@@ -67,7 +67,7 @@ func TestFix(t *testing.T) {
 	}{
 		{whole, map[string]string{"tiles": "3"}, `no parameter "tiles" (did you mean "tile"?)`},
 		{whole, map[string]string{"tile": "9"}, `"tile" has no value 9`},
-		{listed, map[string]string{"a": "2"}, "no point with map[a:2]"},
+		{listed, map[string]string{"a": "2"}, `space "s" has no point with a=2: want the values of another point`},
 	} {
 		if _, err := c.space.Fix(c.values); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q in it", c.values, err, c.want)

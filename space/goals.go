@@ -55,11 +55,11 @@ func ParseGoals(text, unit string) (Goals, error) {
 		case largest && least:
 			return nil, fmt.Errorf("%q: want one of :%s and :%s", word, goalLargest, goalLeast)
 		case isCost && largest:
-			return nil, fmt.Errorf("%q: the cost is minimised", word)
+			return nil, fmt.Errorf("%q: the cost is minimised: leave :maximise out", word)
 		case i == 0 && !isCost:
 			return nil, fmt.Errorf("%q cannot be the first objective: want the cost, which is called cost or %s here", word, unit)
 		case i > 0 && isCost:
-			return nil, fmt.Errorf("%q is the cost again", word)
+			return nil, fmt.Errorf("%q is the cost again: leave it out", word)
 		case !isCost:
 			g.Metric = name
 		}

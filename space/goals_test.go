@@ -33,8 +33,8 @@ func TestParseGoals(t *testing.T) {
 	for text, want := range map[string]string{
 		"error":                    "cannot be the first objective",
 		"cycles,error":             "cannot be the first objective",
-		"time,cost":                "is the cost again",
-		"time,":                    "is no objective",
+		"time,cost":                `"cost" is the cost again: leave it out`,
+		"time,":                    `"" is no objective: want a word such as time or error`,
 		"time,a b":                 "is no objective",
 		"time,a:max":               "is no objective",
 		"time,a:0%":                "is no objective",
@@ -45,7 +45,7 @@ func TestParseGoals(t *testing.T) {
 		"time,a:maximise:maximise": "is no objective",
 		"time,a:maximise:minimise": "want one of :maximise and :minimise",
 		"time:5%":                  "is for fronts: want several objectives",
-		"time:maximise":            "the cost is minimised",
+		"time:maximise":            `"time:maximise": the cost is minimised: leave :maximise out`,
 		"time,error,max_error":     "is there twice",
 		"time,a,b,c,d,e,f":         "7 objectives: want 6 at most",
 	} {
@@ -63,6 +63,9 @@ func TestParseGoals(t *testing.T) {
 	}
 	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK, Metrics: []Metric{{"slots", 1}}}); err == nil || !strings.Contains(err.Error(), `did you mean "slots"?`) {
 		t.Errorf("a metric that is not there: %v", err)
+	}
+	if err := (Goals{{}, {Metric: "slot"}}).Lacking(Outcome{Status: OK}); err == nil || err.Error() != "slot: this kernel has no metrics beside its cost" {
+		t.Errorf("a kernel without metrics: %v", err)
 	}
 }
 

@@ -151,13 +151,13 @@ func TestGridNeighbours(t *testing.T) {
 func TestGridErrors(t *testing.T) {
 	grid := Grid{From: 0, To: 1, Steps: 4}
 	for want, p := range map[string]Parameter{
-		"steps is 0":                       Float("x", 0, 1, 0),
-		"from 1 is not less than to 1":     Float("x", 1, 1, 3),
-		"from -1 is not above 0":           LogFloat("x", -1, 1, 3),
-		"have to be finite":                Float("x", math.Inf(-1), 1, 3),
-		"finite numbers, and their differ": Float("x", -math.MaxFloat64, math.MaxFloat64, 3),
-		"not those of its grid":            {Name: "x", Type: TypeEnum, Values: []Value{FloatValue(1)}, Grid: &grid},
-		"type bool takes no grid":          {Name: "x", Type: TypeBool, Grid: &grid},
+		"steps is 0":                           Float("x", 0, 1, 0),
+		"from 1 is not less than to 1":         Float("x", 1, 1, 3),
+		"from -1 is not above 0":               LogFloat("x", -1, 1, 3),
+		"have to be finite":                    Float("x", math.Inf(-1), 1, 3),
+		"finite numbers, and their differ":     Float("x", -math.MaxFloat64, math.MaxFloat64, 3),
+		"its values are not those of its grid": {Name: "x", Type: TypeEnum, Values: []Value{FloatValue(1)}, Grid: &grid},
+		"type bool takes no grid":              {Name: "x", Type: TypeBool, Grid: &grid},
 	} {
 		if _, err := New("x", []Parameter{p}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

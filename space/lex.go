@@ -159,6 +159,9 @@ func (l *lexer) next() (token, error) {
 	}
 	switch r, _ := utf8.DecodeRuneInString(rest); r {
 	case '=':
+		if len(rest) > 1 && (rest[1] == '<' || rest[1] == '>') {
+			return token{}, l.fail(column, "there is no =%[1]c; write %[1]c=", rest[1])
+		}
 		return token{}, l.fail(column, "a lone = compares nothing; write ==")
 	case '&', '|':
 		return token{}, l.fail(column, "there are no bitwise operators; write %c%c", r, r)
@@ -205,7 +208,7 @@ func (l *lexer) quoted(quote byte) (token, error) {
 		}
 		r, multibyte, tail, err := strconv.UnquoteChar(rest, quote)
 		if err != nil {
-			return token{}, l.fail(column, "the string has a bad escape")
+			return token{}, l.fail(column, "the string has a bad escape: write \\\\ for a backslash")
 		}
 		if r < utf8.RuneSelf || !multibyte {
 			text.WriteByte(byte(r))

@@ -41,7 +41,7 @@ func (s *Space) assemble(given []int, strict bool) (Point, error) {
 		case active:
 			ords[i] = s.defaults[i]
 		case given[i] != absent:
-			return Point{}, fmt.Errorf("parameter %q is inactive here: its condition %s is not true", s.params[i].Name, s.params[i].When)
+			return Point{}, fmt.Errorf("parameter %q is inactive here: its condition %s is not true: leave it out", s.params[i].Name, s.params[i].When)
 		default:
 			ords[i] = -1
 		}
@@ -81,7 +81,7 @@ func (s *Space) broken(ords []int, limit int) []error {
 // whose ordinal is outside its domain.
 func (s *Space) fit(ords []int) ([]int, error) {
 	if len(ords) != len(s.params) {
-		return nil, fmt.Errorf("%d ordinals for %d parameters", len(ords), len(s.params))
+		return nil, fmt.Errorf("space %q: %d ordinals for %d parameters", s.name, len(ords), len(s.params))
 	}
 	out := slices.Clone(ords)
 	for i := range out {
@@ -234,7 +234,7 @@ func (s *Space) nothing() []int {
 func (s *Space) lookup(name string) (int, error) {
 	i, ok := s.index[name]
 	if !ok {
-		return 0, fmt.Errorf("space %q has no parameter %q%s", s.name, name, DidYouMean(name, s.names()))
+		return 0, fmt.Errorf("space %q has no parameter %q%s", s.name, name, DidYouMeanOneOf(name, s.names()))
 	}
 	return i, nil
 }

@@ -33,6 +33,23 @@ func DidYouMean(got string, want []string) string {
 	return ""
 }
 
+// mostListed is how many names an error lists at most.
+const mostListed = 12
+
+// DidYouMeanOneOf is DidYouMean or, where no member of want is near, a hint that lists them, such as ` (want one of lanes, tile)`; of many,
+// the first.
+func DidYouMeanOneOf(got string, want []string) string {
+	switch hint := DidYouMean(got, want); {
+	case hint != "" || len(want) == 0:
+		return hint
+	case len(want) > mostListed:
+		return fmt.Sprintf(" (want one of %s and %d more)", strings.Join(want[:mostListed], ", "), len(want)-mostListed)
+	case len(want) == 1:
+		return fmt.Sprintf(" (want %s)", want[0])
+	}
+	return fmt.Sprintf(" (want one of %s)", strings.Join(want, ", "))
+}
+
 // editDistance is the optimal string alignment distance in bytes. Names longer than 64 bytes are cut,
 // which bounds the work on hostile input.
 func editDistance(a, b string) int {

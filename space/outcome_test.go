@@ -45,14 +45,22 @@ func TestOutcomeValidate(t *testing.T) {
 		}
 	}
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, o := range []Outcome{
-		{}, {Status: 7}, {Status: OK, Cost: nan}, {Status: OK, Cost: -inf}, {Status: Crashed, Cost: inf}, {Status: OK, Fidelity: -1},
-		{Status: OK, Seconds: -0.5}, {Status: OK, Seconds: nan}, {Status: OK, Seconds: inf},
-		{Status: OK, Metrics: []Metric{{"", 1}}}, {Status: OK, Metrics: []Metric{{"\xff", 1}}}, {Status: OK, Metrics: []Metric{{"a", nan}}},
-		{Status: OK, Metrics: []Metric{{"b", 1}, {"a", 1}}}, {Status: OK, Metrics: []Metric{{"a", 1}, {"a", 2}}},
+	for _, c := range []struct {
+		outcome Outcome
+		want    string
+	}{
+		{Outcome{}, "it has no status"}, {Outcome{Status: 7}, "it has no status"},
+		{Outcome{Status: OK, Cost: nan}, "its cost is NaN"}, {Outcome{Status: OK, Cost: -inf}, "its cost is -Inf"}, {Outcome{Status: Crashed, Cost: inf}, "its cost is +Inf"},
+		{Outcome{Status: OK, Fidelity: -1}, "its fidelity is -1"},
+		{Outcome{Status: OK, Seconds: -0.5}, "it took -0.5 s"}, {Outcome{Status: OK, Seconds: nan}, "it took NaN s"}, {Outcome{Status: OK, Seconds: inf}, "it took +Inf s"},
+		{Outcome{Status: OK, Metrics: []Metric{{"", 1}}}, `"" is not the name of a metric`},
+		{Outcome{Status: OK, Metrics: []Metric{{"\xff", 1}}}, `"\xff" is not the name of a metric`},
+		{Outcome{Status: OK, Metrics: []Metric{{"a", nan}}}, "its metric a is NaN"},
+		{Outcome{Status: OK, Metrics: []Metric{{"b", 1}, {"a", 1}}}, "its metrics are not ordered by name: a comes after b"},
+		{Outcome{Status: OK, Metrics: []Metric{{"a", 1}, {"a", 2}}}, "its metrics are not ordered by name: a comes after a"},
 	} {
-		if err := o.Validate(); err == nil {
-			t.Errorf("%+v is valid", o)
+		if err := c.outcome.Validate(); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v, want %s", c.outcome, err, c.want)
 		}
 	}
 }

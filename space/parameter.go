@@ -388,7 +388,7 @@ func (p Parameter) normalise() (Parameter, int, error) {
 		case p.Step <= 0:
 			return p, 0, fmt.Errorf("step %d is not at least 1", p.Step)
 		case p.From > p.To:
-			return p, 0, fmt.Errorf("from %d is greater than to %d", p.From, p.To)
+			return p, 0, fmt.Errorf("from %d is greater than to %d: swap them", p.From, p.To)
 		case p.Len() == 0:
 			return p, 0, fmt.Errorf("the domain %s has more than 2^62 values", p.Domain())
 		}
@@ -399,7 +399,7 @@ func (p Parameter) normalise() (Parameter, int, error) {
 			}
 		}
 		if p.From > p.To {
-			return p, 0, fmt.Errorf("from %d is greater than to %d", p.From, p.To)
+			return p, 0, fmt.Errorf("from %d is greater than to %d: swap them", p.From, p.To)
 		}
 	case TypeEnum:
 		if err := p.checkGrid(); err != nil {
@@ -463,7 +463,7 @@ func normaliseValues(in []Value) ([]Value, error) {
 		}
 		values[i] = v
 		if v.kind != values[0].kind {
-			return nil, fmt.Errorf("the values mix the %s %v and the %s %v", values[0].kind, values[0], v.kind, v)
+			return nil, fmt.Errorf("the values mix the %s %v and the %s %v: want numbers alone, or texts alone", values[0].kind, values[0], v.kind, v)
 		}
 		if seen[v] {
 			return nil, fmt.Errorf("the value %v is listed twice", v)
@@ -483,7 +483,7 @@ func checkName(name string) error {
 	case !isIdentifier(name):
 		return fmt.Errorf("%q is not an identifier (letters, digits and underscores, not starting with a digit)", name)
 	case reserved[name]:
-		return fmt.Errorf("%q is a word of the expression language", name)
+		return fmt.Errorf("%q is a word of the expression language: choose another name", name)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func parseExpr(src string) (*node, error) {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != tokenEnd {
-		return nil, p.fail(t.col, "unexpected %s after the end of the expression", t)
+		return nil, p.fail(t.col, "unexpected %s after the end of the expression%s", t, DidYouMean(t.text, []string{"and", "or", "in", "not in", "if", "else"}))
 	}
 	return n, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNoPick says that no point of a front is what is picked.
-var ErrNoPick = errors.New("no point of the front is within the limits")
+var ErrNoPick = errors.New("no point of the front is within the limits: loosen one of them")
 
 // Pick chooses a point of a front.
 type Pick struct {

@@ -107,11 +107,11 @@ func TestFromRowsErrors(t *testing.T) {
 		row    int // at fault, -1 for none
 		want   string
 	}{
-		{rowParameters(), nil, -1, "no rows"},
+		{rowParameters(), nil, -1, "it has no rows"},
 		{rowParameters(), [][]int{{0, 0, 0}, {0, 0}}, 1, "2 ordinals for 3 parameters"},
 		{rowParameters(), [][]int{{0, 0, 0}, {0, 2, 0}}, 1, `parameter "kind" has no value with ordinal 2`},
 		{rowParameters(), [][]int{{0, 1, 0}, {0, 0, 0}, {0, 1, 0}}, 2, "row 3: it has the values of row 1: a=8 kind=y n=1"},
-		{[]Parameter{Range("a", 1, 2), Range("b", 1, 2).If("a == 1")}, [][]int{{0, 0}}, -1, "no conditions"},
+		{[]Parameter{Range("a", 1, 2), Range("b", 1, 2).If("a == 1")}, [][]int{{0, 0}}, -1, "a space of rows has no conditions"},
 		{nil, [][]int{{}}, -1, "no parameters"},
 	}
 	for _, test := range tests {

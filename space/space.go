@@ -137,7 +137,7 @@ func define(name string, params []Parameter, constraints []string, limits limits
 	for i, text := range constraints {
 		e, err := s.scope.compile(text, n)
 		if err == nil && e.last() < 0 && e.eval(nil) != isTrue {
-			err = fmt.Errorf("%s is never true", text)
+			err = fmt.Errorf("%s is never true: leave it out, or mend it", text)
 		}
 		if err != nil {
 			return nil, &definitionError{parameter: -1, constraint: i, label: fmt.Sprintf("constraint %d", i+1), err: err}
@@ -328,7 +328,7 @@ func (s *Space) findFirst() error {
 		s.first = p.ords
 		return nil
 	}
-	return fmt.Errorf("no point was found that satisfies its constraints, in %d steps of search and %d random draws", s.limits.steps, s.limits.draws)
+	return fmt.Errorf("no point was found that satisfies its constraints, in %d steps of search and %d random draws: loosen one of them", s.limits.steps, s.limits.draws)
 }
 
 // Name returns the name of the space.

@@ -39,11 +39,18 @@ func TestUnitParse(t *testing.T) {
 			t.Errorf("%q in %s is %v, %v, want %v", c.text, c.unit, got, err, c.want)
 		}
 	}
-	for text, unit := range map[string]Unit{
-		"": "ns", "us": "ns", "100 lightyears": "ns", "900ms": "cycles", "1e999": "ns", "NaN": "ns", "0": InverseOf("x"), "-1": InverseOf("x"), "5 y": InverseOf("x"),
+	const none, other, low = "is no cost: want a number", ", so want a number", ": a rate has to be above 0"
+	for _, c := range []struct {
+		unit Unit
+		text string
+		want string
+	}{
+		{"ns", "", none}, {"ns", "us", none}, {"ns", "1e999", none}, {"ns", "NaN", none},
+		{"ns", "100 lightyears", other}, {"cycles", "900ms", `"900ms": costs are in cycles, so want a number`}, {InverseOf("x"), "5 y", other},
+		{InverseOf("x"), "0", low}, {InverseOf("x"), "-1", low},
 	} {
-		if got, err := unit.Parse(text); err == nil || !strings.Contains(err.Error(), "want") && !strings.Contains(err.Error(), "above 0") {
-			t.Errorf("%q in %s is %v, %v", text, unit, got, err)
+		if got, err := c.unit.Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q in %s is %v, %v, want %s", c.text, c.unit, got, err, c.want)
 		}
 	}
 }

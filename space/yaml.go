@@ -60,7 +60,7 @@ func ReadDocument(r io.Reader) (d Document, err error) {
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = errors.New("a second YAML document follows the space")
+			err = errors.New("a second YAML document follows the space: want one")
 		}
 		return d, fmt.Errorf("read space: %w", err)
 	}
@@ -137,7 +137,7 @@ func (s *Space) Write(w io.Writer) error {
 }
 
 // SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, or a
-// placeholder without quotes, the result is a *TextError.
+// placeholder without quotes, the result is a *TextError; otherwise it says what to look for.
 func SyntaxError(data []byte, err error) error {
 	if !strings.HasPrefix(err.Error(), "yaml: ") {
 		return err
@@ -159,7 +159,26 @@ func SyntaxError(data []byte, err error) error {
 			return &TextError{i + 1, 1 + utf8.RuneCountInString(lines[i][:at]), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
 		}
 	}
+	for _, r := range syntaxRemedies {
+		if strings.HasSuffix(err.Error(), r.says) {
+			return fmt.Errorf("%w: %s", err, r.remedy)
+		}
+	}
 	return err
+}
+
+// syntaxRemedies say what to look for where the YAML package says something.
+var syntaxRemedies = []struct{ says, remedy string }{
+	{"mapping values are not allowed in this context", `the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
+	{"block sequence entries are not allowed in this context", "begin the list on a line of its own, below its key"},
+	{"did not find expected '-' indicator", "of the list that begins here, indent all elements alike, and in each all fields"},
+	{"did not find expected key", "of the mapping that begins here, indent all fields alike, and put a text with quotes in it into quotes of the other kind"},
+	{"did not find expected ',' or ']'", "the list that begins here needs commas between its elements, and ] at its end"},
+	{"did not find expected ',' or '}'", "the mapping that begins here needs commas between its fields, and } at its end"},
+	{"did not find expected node content", "a list or mapping lacks a value, or its closing bracket"},
+	{"found unexpected end of stream", "a text in quotes lacks the closing quote"},
+	{"could not find expected ':'", "a key needs a colon and a blank behind it"},
+	{"found character that cannot start any token", "put the text into quotes"},
 }
 
 // TextError is a mistake that a text without YAML syntax most likely has.
@@ -271,7 +290,10 @@ func (f *fields) integer(name string) (v int64, ok bool, err error) {
 		return 0, false, nil
 	}
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil {
-		return 0, false, f.fail(name, "%q is not a 64-bit integer", n.Value)
+		if _, err := strconv.ParseInt(n.Value, 10, 64); err == nil && n.ShortTag() == "!!str" {
+			return 0, false, f.fail(name, "%q is a text: leave the quotes out", n.Value)
+		}
+		return 0, false, f.fail(name, "%q is not a 64-bit integer: want a whole number in digits", n.Value)
 	}
 	return v, true, nil
 }
@@ -295,7 +317,7 @@ func (f *fields) list(name string) ([]*yaml.Node, error) {
 		return nil, nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return nil, f.fail(name, "expected a list")
+		return nil, f.fail(name, "expected a list, as in [a, b]")
 	}
 	elements := make([]*yaml.Node, len(n.Content))
 	for i, element := range n.Content {
@@ -365,7 +387,7 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 	}
 	for _, n := range constraints {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return fmt.Errorf("line %d: a constraint is an expression in one text", n.Line)
+			return fmt.Errorf("line %d: a constraint is an expression in one text, as in - a < b", n.Line)
 		}
 		d.Constraints = append(d.Constraints, n.Value)
 		d.lines = append(d.lines, n.Line)

@@ -205,7 +205,7 @@ func (a *app) kernelAt(name string, set settings) (k kernels.Kernel, shape kerne
 // strategyTexts returns the full texts of strategies, which are all different.
 func strategyTexts(names []string) ([]string, error) {
 	if len(names) == 0 {
-		return nil, errors.New("is empty")
+		return nil, errors.New("is empty: write a value, or leave it out")
 	}
 	var texts []string
 	for _, text := range strategies.Split(names) {

@@ -51,7 +51,7 @@ func (f *dataFlags) check(c *cobra.Command) error {
 		return nil
 	}
 	if c.Flags().Lookup("shape").Changed {
-		return errors.New("--shape is for kernels: a measured space has none")
+		return errors.New("--shape is for kernels: a measured space has none: leave it out")
 	}
 	if f.chart != "" && !slices.Contains(chart.Formats, strings.TrimPrefix(filepath.Ext(f.chart), ".")) {
 		return fmt.Errorf("--chart: %s: want a file that ends in .%s", f.chart, strings.Join(chart.Formats, " or ."))
@@ -93,7 +93,7 @@ func dataFiles(paths []string) ([]string, error) {
 			}
 		}
 		if !found {
-			return nil, usage(fmt.Errorf("--data: %s contains no .json or .json.gz file", p))
+			return nil, usage(fmt.Errorf("--data: %s contains no .json or .json.gz file: name a file of measurements, or a folder of some", p))
 		}
 	}
 	return files, nil

@@ -250,13 +250,24 @@ func shownSettings(set settings) (shown []shownSetting) {
 	return shown
 }
 
+// strayFlag says which flag an argument that stands alone may be the value of, as the end of a message.
+func strayFlag(arg string) string {
+	if _, err := parseDuration(arg); err == nil {
+		return fmt.Sprintf(" (did you mean --budget %s?)", arg)
+	}
+	if name, _, is := strings.Cut(arg, "="); is && name != "" {
+		return " (a shape is one word, --shape name=value,…, without blanks)"
+	}
+	return ""
+}
+
 // settingsOfRun reads the settings of a run, and puts a kernel that they bring along into the table. done closes that kernel.
 func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set settings, own *user.Kernel, looked []foundFile, done func(), err error) {
 	if len(args) > 1 {
-		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q", c.CommandPath(), args[1]))
+		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q%s", c.CommandPath(), args[1], strayFlag(args[1])))
 	}
 	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
-		return set, nil, nil, nil, usage(errors.New("--config: is empty"))
+		return set, nil, nil, nil, usage(errors.New("--config: is empty: write a value, or leave it out"))
 	}
 	named := len(args) > 0
 	config, preset, args, err := configOf(config, args)
@@ -315,7 +326,7 @@ func kernelsIn(path string) (found []string) {
 	for _, ending := range []string{"*.yaml", "*.yml"} {
 		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
 		for _, name := range names {
-			if data, err := files.Read(name, files.YAML); err == nil && user.IsKernel(data) {
+			if describesKernel(name) {
 				found = append(found, name)
 			}
 		}

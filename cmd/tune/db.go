@@ -423,6 +423,9 @@ What is imported is as true as who wrote the file: tune best says of such a run 
 		if err != nil {
 			return err
 		}
+		if err := present(args[0]); err != nil {
+			return usage(err)
+		}
 		file, err := os.Open(args[0])
 		if err != nil {
 			return usage(err)

@@ -119,7 +119,7 @@ func (f guardFlags) options(changed func(flag string) bool) (o schedule.GuardOpt
 func (a *app) guard(ctx context.Context, args []string, with guardFlags, o schedule.GuardOptions, quiet bool) (all []*schedule.Guarded, err error) {
 	for _, arg := range args {
 		if (with.against != "" || with.config != "") && library.IsLibrary(arg) {
-			return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories", arg))
+			return nil, usage(fmt.Errorf("%s is a library: --against and --config are for schedules and run directories: leave them out", arg))
 		}
 	}
 	n := newNotice(a, quiet)

@@ -47,7 +47,7 @@ func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir, pick
 		}
 	}
 	if build == nil {
-		return fmt.Errorf("kernel %s is no function in C: a library is of kernels that are", schedule.Kernel)
+		return fmt.Errorf("kernel %s is no function in C: a library is of kernels that are; export its program, --format program", schedule.Kernel)
 	}
 	if name == "" {
 		name = libraryName(schedule)

@@ -61,6 +61,9 @@ under fixed. What you compare results with becomes the plain form.` + aboutConse
 		if err != nil {
 			return usage(err)
 		}
+		if describesKernel(args[0]) {
+			return usage(fmt.Errorf("%[1]s describes a kernel, and a library is a list of tasks, each of a kernel, as in kernel: %[1]s: see 'tune init --schema=library'", args[0]))
+		}
 		f, err := library.ReadFile(args[0])
 		if err != nil {
 			return usage(err)

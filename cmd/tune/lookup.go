@@ -22,7 +22,7 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 		return k, err
 	}
 	for _, ending := range []string{".yaml", ".yml"} {
-		if data, rerr := files.Read(name+ending, files.YAML); rerr == nil && user.IsKernel(data) {
+		if describesKernel(name + ending) {
 			return nil, fmt.Errorf("%w; for the kernel in %[2]s write %[2]s", err, name+ending)
 		}
 	}
@@ -31,11 +31,22 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	}
 	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
 		if configPath(name) == name {
-			return nil, fmt.Errorf("%s is no YAML file, and a kernel of your own is described by one: 'tune init DIR' writes an example", name)
+			return nil, notYAML(name)
 		}
 		return nil, fmt.Errorf("%w; for the file write %s", err, configPath(name))
 	}
 	return nil, err
+}
+
+// notYAML says that a file is not one that describes a kernel.
+func notYAML(path string) error {
+	return fmt.Errorf("%s is no YAML file, and a kernel of your own is described by one: 'tune init DIR' writes an example", path)
+}
+
+// describesKernel reports whether a file describes a kernel of the user's.
+func describesKernel(path string) bool {
+	data, err := files.Read(path, files.YAML)
+	return err == nil && user.IsKernel(data)
 }
 
 // present returns an error where a file that the command line names is not there. It says which file beside it has a name like that.

@@ -241,7 +241,10 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	err := singleDash(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		a.conclude(exitOK, "")
 		return exitOK
@@ -296,6 +299,11 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 			}
 			if len(args) > 0 && isYAML(args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
+			}
+			if len(args) > 0 && strings.ContainsAny(args[0], "./") {
+				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
+					return usage(notYAML(args[0]))
+				}
 			}
 			return noArgs(c, args)
 		},
@@ -401,6 +409,24 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// singleDash refuses the long name of a flag behind a single dash, as other programs take it: -budget is read as -b with the value udget.
+func singleDash(root *cobra.Command, args []string) error {
+	c, _, err := root.Find(args)
+	if err != nil {
+		return nil // which says more
+	}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if len(name) > 1 && strings.HasPrefix(arg, "-") && c.Flags().Lookup(name) != nil {
+			return usage(fmt.Errorf("unknown flag: -%s (did you mean --%[1]s?)", name))
+		}
+	}
+	return nil
+}
+
 // flagError says what is wrong with a flag in the words of users.
 func flagError(c *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -422,6 +448,9 @@ func flagError(c *cobra.Command, err error) error {
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, n)
+	}
+	if what := strings.ToUpper(unknown.GetSpecifiedName()); what == "KERNEL" && strings.Contains(c.Use, what) {
+		return fmt.Errorf("%w: the kernel is an argument, '%s %s'", err, c.CommandPath(), what)
 	}
 	return err
 }

@@ -117,6 +117,9 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 	if f.family != "" && !slices.Contains(model.Families(), f.family) {
 		return nil, fmt.Errorf("--family %s: want one of %s%s", f.family, strings.Join(model.Families(), ", "), space.DidYouMean(f.family, model.Families()))
 	}
+	if err := present(path); err != nil {
+		return nil, err
+	}
 	c, err := model.ReadFile(path, f.family)
 	if err != nil {
 		return nil, err

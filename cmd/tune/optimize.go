@@ -163,6 +163,9 @@ func (a *app) askedKernel(path string, fidelities int) (*asktell.Kernel, error) 
 	if err := present(path); err != nil {
 		return nil, usage(err)
 	}
+	if describesKernel(path) {
+		return nil, usage(fmt.Errorf("%[1]s describes a kernel, and not a space alone: 'tune run %[1]s' tunes it", path))
+	}
 	k, err := asktell.Load(path, fidelities)
 	if err != nil {
 		return nil, usage(fileFault{err})

@@ -302,6 +302,9 @@ func startingError(err error, set settings) error {
 func readEarlier(paths []string) ([]*tune.Earlier, error) {
 	var out []*tune.Earlier
 	for _, path := range paths {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage(fmt.Errorf("--from: there is no file or folder %s: want a run (see tune runs), a schedule, a file of measurements, or db", path))
+		}
 		e, err := tune.ReadEarlier(path)
 		if err != nil {
 			return nil, usage(fmt.Errorf("--from: %w", err))
@@ -979,7 +982,7 @@ func scheduleIn(dir string) (string, error) {
 		return "", usage(err)
 	}
 	if !isRunDir(dir) {
-		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s", dir, results.SettingsName, tune.ScheduleName)
+		return "", fmt.Errorf("%s is not a run: it has neither %s nor %s: 'tune runs' lists the runs", dir, results.SettingsName, tune.ScheduleName)
 	}
 	if err := withoutResult(dir); err != nil {
 		return "", err

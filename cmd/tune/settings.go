@@ -98,7 +98,7 @@ var settingTable = []setting{
 	{"data", "`file` of measurements, for the kernel recorded", "", text(func(s *settings, v string) { s.data = v }), true},
 	{"strategy", "search `strategy`: " + strings.Join(strategies.Names(), ", ") + " (default: the kernel's own, see tune list, else " + strategies.Default + "), or a strategy with constants, such as auto:lead=100,batch=16 (see tune list strategies)", "", func(s *settings, v string) error {
 		if v == "" {
-			return errors.New("is empty")
+			return errors.New("is empty: write a value, or leave it out")
 		}
 		s.strategy = v
 		_, err := strategies.Parse(v)
@@ -143,7 +143,7 @@ const (
 func text(set func(*settings, string)) func(*settings, string) error {
 	return func(s *settings, v string) error {
 		if v == "" {
-			return errors.New("is empty")
+			return errors.New("is empty: write a value, or leave it out")
 		}
 		set(s, v)
 		return nil
@@ -183,7 +183,9 @@ func parseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(t)
 	switch n, nerr := strconv.ParseFloat(t, 64); {
 	case nerr == nil && space.Finite(n):
-		// time.ParseDuration lets a 0 pass without one.
+		if n <= 0 {
+			return 0, fmt.Errorf("%s: want more than 0, with a unit: write it as 90s, 10m or 1h30m", t)
+		}
 		return 0, fmt.Errorf("%s has no unit: write %ss, %sm or %sh", t, t, t, t)
 	case err == nil && d <= 0:
 		return 0, fmt.Errorf("%s: want more than 0", t)
@@ -385,8 +387,10 @@ func openConfig(config string) (name string, data []byte, err error) {
 		return config, data, nil
 	}
 	if data, err = configs.Read(config); err != nil {
-		if _, serr := os.Stat(config); serr == nil {
-			return "", nil, fmt.Errorf("--config: %w; for the file write ./%s", err, config)
+		for _, ending := range []string{"", ".yaml", ".yml"} {
+			if _, serr := os.Stat(config + ending); serr == nil {
+				return "", nil, fmt.Errorf("--config: %w; for the file write ./%s", err, config+ending)
+			}
 		}
 		return "", nil, fmt.Errorf("--config: %w", err)
 	}

@@ -40,7 +40,7 @@ smallest set of constraints that conflict.`,
 	asJSON := c.Flags().Bool("json", false, "print the space as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asYAML && *asJSON {
-			return usage(fmt.Errorf("--yaml and --json cannot be combined"))
+			return usage(fmt.Errorf("--yaml and --json cannot be combined: give one of them"))
 		}
 		set, err := readSettings(c.Flags(), "", a.environ)
 		if err != nil {

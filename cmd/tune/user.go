@@ -256,6 +256,9 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 	return c
 }
 
+// sourceEndings end the names of files that people take for the file of a kernel.
+var sourceEndings = []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cu", ".py", ".sh", ".go", ".rs"}
+
 // check examines a file. The report is nil where nothing can be said about it. shows is told what is done.
 func (a *app) check(c *cobra.Command, shows *work, path string, set settings, static, show bool) (*checkReport, error) {
 	report := &checkReport{Faults: []checkFault{}, Warnings: []checkFault{}}
@@ -266,6 +269,9 @@ func (a *app) check(c *cobra.Command, shows *work, path string, set settings, st
 		return nil, usage(err)
 	}
 	k, err := user.Load(path)
+	if err != nil && slices.Contains(sourceEndings, filepath.Ext(path)) {
+		return nil, usage(notYAML(path))
+	}
 	if err != nil {
 		return report.faulty(path, err)
 	}

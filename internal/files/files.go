@@ -226,7 +226,11 @@ func (d Dir) Remove(name string) error {
 // processes left.
 func Scratch(prefix string) (string, error) {
 	RemoveStale(os.TempDir(), prefix)
-	return os.MkdirTemp("", prefix+strconv.Itoa(os.Getpid())+"-*")
+	dir, err := os.MkdirTemp("", prefix+strconv.Itoa(os.Getpid())+"-*")
+	if err != nil {
+		return "", fmt.Errorf("no folder for temporary files: %w: make %s writable, or name another folder by TMPDIR", err, os.TempDir())
+	}
+	return dir, nil
 }
 
 // RemoveStale removes from a directory what Scratch has made for processes that are gone.

@@ -132,8 +132,8 @@ func TestCommandOutcomes(t *testing.T) {
 		{"0 and exact", "{run: echo 0, metric: {exact: true}}", space.OK, 0, ""},
 		{"here", "{run: 'test -f {{here}}/kernel.yaml && echo 1', files: []}", space.OK, 1, ""},
 
-		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing"},
-		{"no number", "run: echo fast", space.WrongAnswer, 0, `the last line is "fast", which is not a number`},
+		{"nothing", "run: 'true'", space.WrongAnswer, 0, "the command printed no number: it printed nothing: print the metric in the last line, or take the time by command.metric.from: time"},
+		{"no number", "run: echo fast", space.WrongAnswer, 0, `the last line is "fast", which is not a number: print the metric there, or say where it stands by command.metric.pattern or json`},
 		{"NaN", "run: echo nan", space.WrongAnswer, 0, "the metric is NaN, which is not a number"},
 		{"infinity", "run: echo 1e999", space.WrongAnswer, 0, "the metric is +Inf, which is not a number"},
 		{"no match", "{run: echo 3, metric: {pattern: 'a=([0-9]+)'}}", space.WrongAnswer, 0, "the pattern a=([0-9]+) matches nothing in what the command printed: 3"},
@@ -474,7 +474,18 @@ func TestCommandWithoutDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "make it, and resume the run") {
+	if err := c.Check(t.Context(), 1); err == nil || kernels.AsRejection(err) != nil || !strings.Contains(err.Error(), "where the commands of the kernel run: make it, and resume the run") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMetricFolder: a folder in place of the file whose size is the metric ends the run, which could not tell one run of the command from
+// the next.
+func TestMetricFolder(t *testing.T) {
+	k, _ := load(t, "space: {parameters: [{name: n, type: bool}]}\ncommand: {run: mkdir -p d/x, metric: {from: size, file: d}}\n")
+	p := problem(t, k, "")
+	e := &kernels.Evaluator{Problem: p}
+	if _, err := e.Evaluate(t.Context(), space.Trial{Proposal: space.Proposal{Point: p.Space().At(0)}}); err == nil || !strings.Contains(err.Error(), "the file of the metric: remove ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -626,6 +637,42 @@ command: {files: [a.sh], templates: [b.txt], run: ./a.sh, metric: {exact: true}}
 	if _, err := Open(run); err == nil || !strings.Contains(err.Error(), "1-a.sh was changed since it was saved") {
 		t.Errorf("got %v", err)
 	}
+	list, err := os.ReadFile(filepath.Join(run, listPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"format": 9}`: "the saved kernel cannot be read: kernel.json has format 9 and 0 files",
+		strings.Replace(string(list), `"name": "b.txt"`, `"name": "c.txt"`, 1):    "command.templates[0]: the saved kernel has no file b.txt",
+		strings.Replace(string(list), `"saved": "2-b.txt"`, `"saved": "../x"`, 1): "kernel.json: field files[2].saved: ",
+	} {
+		if err := errors.Join(os.WriteFile(filepath.Join(run, savedDir, "1-a.sh"), []byte("#!/bin/sh\ncat b.txt\n"), 0o666), os.WriteFile(filepath.Join(run, listPath), []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(run); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := k.Save(filepath.Join(run, listPath)); err == nil || !strings.HasPrefix(err.Error(), "cannot save the kernel: mkdir ") {
+		t.Errorf("saved in a file: %v", err)
+	}
+	alone, err := Open(saveOf(t, k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := alone.Problem(kernels.Shape{}); err == nil || err.Error() != "kernel saved has no machine to run on: see user.Kernel.On" {
+		t.Errorf("a kernel without a machine: %v", err)
+	}
+}
+
+// saveOf saves a kernel in a folder of its own.
+func saveOf(t *testing.T, k *Kernel) string {
+	t.Helper()
+	run := t.TempDir()
+	if err := k.Save(run); err != nil {
+		t.Fatal(err)
+	}
+	return run
 }
 
 // TestKilled kills a process in the middle of a command: nothing that the command has started outlives it.

@@ -103,7 +103,7 @@ func installed(names []string, dir string) (all []string, own []cc.Compiler, err
 	case all == nil && err != nil:
 		return nil, nil, err
 	case all == nil:
-		return nil, nil, fmt.Errorf("none of the compilers that the kernel wants is installed: %s", strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("source.compilers: none of these compilers is installed: %s: install one, or list another", strings.Join(names, ", "))
 	}
 	return all, own, nil
 }

@@ -93,7 +93,7 @@ func TestNoCompilers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Problem(shape); err == nil || err.Error() != "none of the compilers that the kernel wants is installed: no-such-gcc" {
+	if _, err := k.Problem(shape); err == nil || err.Error() != "source.compilers: none of these compilers is installed: no-such-gcc: install one, or list another" {
 		t.Errorf("got %v", err)
 	}
 }

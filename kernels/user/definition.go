@@ -274,7 +274,7 @@ func (r *reader) shape(k *fields) []kernels.Field {
 		return nil
 	}
 	var out []kernels.Field
-	for _, p := range r.pairs(n, "names to numbers") {
+	for _, p := range r.pairs(n, "names to numbers, as in {n: 1024}") {
 		if !isName(p.name) || strings.HasPrefix(p.name, "tune_") || p.name == "seed" || p.name == "here" {
 			r.fault(p.key, "%q cannot name a constant: want letters, digits and _, but not seed, here or tune_…", p.name)
 			continue
@@ -306,7 +306,7 @@ func (r *reader) shape(k *fields) []kernels.Field {
 		v, ok := f.whole("default", -most, most)
 		switch {
 		case field.Min > field.Max:
-			r.fault(p.value, "from %d is greater than to %d", field.Min, field.Max)
+			r.fault(p.value, "from %d is greater than to %d: swap them", field.Min, field.Max)
 		case ok && (int(v) < field.Min || int(v) > field.Max):
 			r.fault(f.at["default"], "%d is not in the range %d to %d", v, field.Min, field.Max)
 		}
@@ -361,7 +361,7 @@ func (r *reader) names(n node, e expr, ns *names) bool {
 	for _, m := range e.names() {
 		ns.used[m.name] = true
 		if !slices.Contains(ns.all(), m.name) && !ns.broken {
-			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMean(m.name, ns.all()))
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.all()))
 			fine = false
 		}
 	}
@@ -396,7 +396,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 		if slices.Contains(ns.all(), m.name) {
 			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
 		} else {
-			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMean(m.name, ns.constants))
+			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.constants))
 		}
 	}
 	if !fine || !r.names(n, e, ns) {
@@ -447,7 +447,7 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 		if p.name != "" {
 			ns.used[p.name] = true
 			if !slices.Contains(known, p.name) && !ns.broken {
-				fault(p.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", p.name, space.DidYouMean(p.name, known)))
+				fault(p.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant of this name%s", p.name, space.DidYouMeanOneOf(p.name, known)))
 			}
 			continue
 		}
@@ -455,7 +455,7 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 		for _, m := range p.expr.names() {
 			ns.used[m.name] = true
 			if !slices.Contains(ns.all(), m.name) && !ns.broken {
-				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMean(m.name, ns.all())))
+				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMeanOneOf(m.name, ns.all())))
 				fine = false
 			}
 		}
@@ -492,6 +492,10 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	if f.has("name") {
 		d.space.name = f.line("name")
 	}
+	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+		r.fault(n, "want a list of parameters, each with its name, as in [{name: %s, type: int, from: 1, to: 8}]", n.Content[0].Value)
+		delete(f.at, "parameters")
+	}
 	for _, pn := range f.list("parameters") {
 		var p space.Parameter
 		if err := p.Read(pn.Node, "flag"); err != nil {
@@ -499,6 +503,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 			ns.broken = true
 			continue
 		}
+		r.oneValue(pn, p)
 		ns.parameters, ns.nodes = append(ns.parameters, p), append(ns.nodes, pn)
 		flag := valueOf(pn, "flag")
 		if flag.Node == pn.Node {
@@ -519,7 +524,7 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	var constraints []node
 	for _, c := range f.list("constraints") {
 		if c.Kind != yaml.ScalarNode {
-			r.fault(c, "a constraint is an expression in one text")
+			r.fault(c, "a constraint is an expression in one text, as in - a < b")
 			ns.broken = true
 			continue
 		}
@@ -532,6 +537,19 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 		ns.broken = !r.checkSpace(f, d, ns, constraints)
 	}
 	return ns
+}
+
+// plainWords matches a text of several words or numbers.
+var plainWords = regexp.MustCompile(`^[A-Za-z0-9_.]+( +[A-Za-z0-9_.]+)+$`)
+
+// oneValue warns of a parameter whose values most likely lack their commas.
+func (r *reader) oneValue(n node, p space.Parameter) {
+	if p.Type != space.TypeEnum || len(p.Values) != 1 {
+		return
+	}
+	if text, ok := p.Values[0].Any().(string); ok && plainWords.MatchString(text) {
+		r.warn(valueOf(n, "values"), "%q is one value: values have commas between them, as in [%s]", text, strings.Join(strings.Fields(text), ", "))
+	}
 }
 
 func isText(v space.Value) bool { _, ok := v.Any().(string); return ok }
@@ -548,15 +566,16 @@ func valueOf(n node, name string) node {
 
 // checkSpace makes the space with the constants as parameters of one value, so that expressions are checked exactly as written.
 func (r *reader) checkSpace(f *fields, d *definition, ns *names, constraints []node) bool {
+	if len(d.space.parameters) == 0 {
+		at := f.position("parameters")
+		if !slices.ContainsFunc(r.faults, func(other Fault) bool { return other.Field == at.path }) {
+			r.fault(at, "want at least one parameter, as in [{name: tile, type: pow2, from: 1, to: 8}]")
+		}
+		return false
+	}
 	params := constantParameters(d.shape)
 	if _, err := space.New(d.space.name, append(slices.Clone(params), d.space.parameters...), d.space.constraints...); err == nil {
 		return true
-	} else if len(d.space.parameters) == 0 {
-		at := f.position("parameters")
-		if !slices.ContainsFunc(r.faults, func(other Fault) bool { return other.Field == at.path }) {
-			r.fault(at, "want at least one parameter")
-		}
-		return false
 	}
 	before := len(r.faults)
 	bare := slices.Clone(params)

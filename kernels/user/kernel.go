@@ -251,7 +251,7 @@ func (r *reader) try(k *Kernel, root node) {
 	if flags, ok := errors.AsType[*referenceFlagsError](err); ok {
 		r.fault(reference, "%v: state others in reference.parameters or reference.flags", flags)
 	} else if err != nil {
-		r.fault(valueOf(reference, "parameters"), "no point has these values")
+		r.fault(valueOf(reference, "parameters"), "no point has these values: change one of them, or leave it out")
 	}
 	if _, err := k.d.source.work(values); err != nil {
 		r.fault(valueOf(source, "metric"), "%v", err)
@@ -454,7 +454,7 @@ func Open(runDir string) (*Kernel, error) {
 			return fail(err)
 		}
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-			return fail(fmt.Errorf("%s was changed since it was saved", f.Saved))
+			return fail(fmt.Errorf("%s was changed since it was saved: put it back, or start a new run", f.Saved))
 		}
 		w.files = append(w.files, loaded{f.Name, f.Mode, data})
 		w.known[f.Name] = w.files[len(w.files)-1]

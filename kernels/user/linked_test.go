@@ -57,7 +57,7 @@ source:
 // linked loads a kernel, and returns the problem whose code programs call.
 func linked(t *testing.T, yaml, shape string) (*native.Problem, native.Linkage, error) {
 	t.Helper()
-	k, _ := load(t, yaml, "blur.c", blurC)
+	k, _ := load(t, yaml, "blur.c", blurC, "plain.cc", "extern \"C\" {\n"+blurC+"}\n", "numbers.txt", strings.Repeat("1 ", 8*42), "sums.txt", strings.Repeat("1 ", 8*40))
 	p, ok := problem(t, k, shape).(*SourceProblem)
 	if !ok {
 		t.Fatal("it is no source")
@@ -203,6 +203,8 @@ func TestUnlinkable(t *testing.T) {
 		{"length: rows * cols,", "length: rows * cols ** 2,", "source.arguments[2].length: rows * cols ** 2: a power of a field of the shape has no form in C: write a product"},
 		{"fill: {random: [0, cols], integers: true}", "fill: {random: [0, STEP]}", "source.arguments[2].fill: STEP names the parameter STEP"},
 		{"flags: [", "flags: [\"-Dr={{rows}}\", \"-Dc={{cols}}\", \"-Dh={{half}}\", ", "no field of the shape is one that a call can give: of rows, the compiler flags name rows. Give the function the sizes as scalar arguments"},
+		{"reference: {function: plain}", "reference: {function: plain, file: plain.cc}", "source.reference.file: the reference becomes the plain form of a library, which is in C: write it in C"},
+		{"length: rows * (cols + wide), access: read", "length: rows * (cols + wide), access: read, fill: {file: numbers.txt}", "source.arguments[1].fill: the file numbers.txt has one length, and the self-test draws other shapes: fill it at random"},
 		{"file: blur.c", "file: blur.c\n  language: c++", "source.language: a library is in C, and this is c++"},
 	} {
 		text := strings.Replace(blurYAML, test.old, test.new, 1)
@@ -213,6 +215,11 @@ func TestUnlinkable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v\nwant %s", test.new, err, test.want)
 		}
+	}
+	outputs := strings.NewReplacer("access: read}", "access: read, fill: {constant: 1}}", "fill: {random: [0, cols], integers: true}", "fill: {constant: 1}",
+		"reference: {function: plain}", "reference: {outputs: {y: sums.txt}}\n  vary: false").Replace(blurYAML)
+	if _, _, err := linked(t, outputs, ""); err == nil || !strings.Contains(err.Error(), "source.reference: a library needs a form of the function that is right at every shape: compare with a function instead of files of outputs") {
+		t.Errorf("files of outputs: %v", err)
 	}
 	// A condition that C does not have is told with the constraint.
 	text := strings.Replace(blurYAML, "DEEP < 3]", "DEEP < 3, rows ** 2 > STEP]", 1)

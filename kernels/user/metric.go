@@ -109,9 +109,13 @@ func (m metric) read(output string) (float64, error) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if last == "" {
-		return 0, errors.New("the command printed no number: it printed nothing")
+		return 0, errors.New("the command printed no number: it printed nothing: print the metric in the last line, or take the time by command.metric.from: time")
 	}
-	return parseNumber(last, "the last line")
+	v, err := parseNumber(last, "the last line")
+	if err != nil {
+		return 0, fmt.Errorf("%w: print the metric there, or say where it stands by command.metric.pattern or json", err)
+	}
+	return v, nil
 }
 
 func parseNumber(text, what string) (float64, error) {

@@ -76,7 +76,7 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 	}
 	for i, p := range ns.parameters {
 		if !ns.used[p.Name] && !ns.broken {
-			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used in no command: its values make no difference", p.Name)
+			r.warn(valueOf(ns.nodes[i], "name"), "parameter %[1]s is used in no command: its values make no difference: write {{%[1]s}} where its value belongs", p.Name)
 		}
 	}
 	return c

@@ -69,7 +69,7 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	r.setDefined(s, ns)
 	for i, p := range ns.parameters {
 		if !ns.used[p.Name] && !usedInSpace(d.space, p.Name) && !ns.broken {
-			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used nowhere: its values make the same program", p.Name)
+			r.warn(valueOf(ns.nodes[i], "name"), "parameter %s is used nowhere: its values make the same program: name it in the source or in flags", p.Name)
 		}
 	}
 	return s
@@ -134,7 +134,7 @@ func (r *reader) sourceText(f *fields, s *source, w world) string {
 		}
 		return f.text("text")
 	case !f.has("file"):
-		if f.node.Node != nil && !f.mentions("file") && !f.mentions("text") {
+		if f.node.Node != nil && f.node.Kind == yaml.MappingNode && !f.mentions("file") && !f.mentions("text") {
 			r.fault(f.node, "want a field file or text, which holds the source")
 		}
 		return ""
@@ -181,11 +181,11 @@ func (r *reader) checkDefines(s *source, text string, ns *names) {
 	for i, p := range ns.parameters {
 		n := valueOf(ns.nodes[i], "name")
 		if keywords[p.Name] || strings.HasPrefix(p.Name, "__") {
-			r.fault(n, "%s is a word of C: a #define of it would break the source", p.Name)
+			r.fault(n, "%s is a word of C: a #define of it would break the source: rename the parameter", p.Name)
 		}
 		for _, v := range p.Values {
 			if t, ok := v.Any().(string); ok && strings.ContainsAny(t, "\\") {
-				r.fault(n, "value %q cannot stand in a #define", t)
+				r.fault(n, "value %q cannot stand in a #define: write parameters: template, and {{%s}} in the source", t, p.Name)
 			}
 		}
 	}
@@ -336,7 +336,7 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	}
 	if a.scalar {
 		for _, name := range []string{"length", "access", "fill", "vary", "tolerance"} {
-			bad(name, "a scalar has a value and no %s", name)
+			bad(name, "a scalar has a value and no %s: leave it out", name)
 		}
 		a.value, _ = r.namedExpr(f, "value", ns)
 		return a, a.name != ""
@@ -402,7 +402,7 @@ func (r *reader) tolerance(n node) tolerance {
 		return tolerance{}
 	}
 	if n.Kind == yaml.ScalarNode {
-		r.fault(n, "%q: want exact, or a mapping with absolute and relative%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
+		r.fault(n, "%q: want exact, or a mapping with absolute and relative, as in {absolute: 1.0e-6, relative: 1.0e-5}%s", n.Value, space.DidYouMean(n.Value, []string{"exact"}))
 		return tolerance{}
 	}
 	f := r.fields(n, toleranceObject)
@@ -468,7 +468,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 	}
 	if ext := filepath.Ext(name); ext != ".txt" && ext != ".csv" {
 		if len(data) == 0 || len(data)%elem.Size() != 0 {
-			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes", name, len(data), elem.Size())
+			r.fault(n, "%s has %d bytes, which is not a multiple of the element size, %d bytes: want whole elements, or numbers as text in a .txt or .csv file", name, len(data), elem.Size())
 			return nil
 		}
 		return data
@@ -484,7 +484,7 @@ func (r *reader) elements(n node, name string, elem native.Elem, w world) []byte
 		out.Write(b)
 	}
 	if out.Len() == 0 {
-		r.fault(n, "%s contains no number", name)
+		r.fault(n, "%s contains no number: write the elements, separated by blanks, commas or new lines", name)
 	}
 	return out.Bytes()
 }
@@ -507,11 +507,13 @@ func encodeText(text string, elem native.Elem) ([]byte, error) {
 	}
 	v, err := strconv.ParseInt(text, 0, 64)
 	low, high := wholeRange(elem)
-	if err != nil || elem != native.I64 && (float64(v) < low || float64(v) > high) {
-		return nil, fmt.Errorf("%q is not an integer of this type", text)
-	}
-	if elem == native.I64 {
+	switch {
+	case elem == native.I64 && err != nil:
+		return nil, fmt.Errorf("%q is not an integer from -2^63 to 2^63-1", text)
+	case elem == native.I64:
 		return binary.NativeEndian.AppendUint64(nil, uint64(v)), nil
+	case err != nil || float64(v) < low || float64(v) > high:
+		return nil, fmt.Errorf("%q is not an integer from %.0f to %.0f", text, low, high)
 	}
 	return encode(nil, float64(v), elem), nil
 }
@@ -575,14 +577,14 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 	r.optionsInside(f, s)
 	if n, ok := f.at["shapes"]; ok {
 		if baked := constantsIn(s, ns); baked != "" {
-			r.fault(n, "the source contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
+			r.fault(n, "the source or a flag contains {{%s}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument", baked)
 		}
 		for _, e := range r.list(n) {
 			shape := map[string]int{}
 			for _, p := range r.pairs(e, "constants to numbers") {
 				i := slices.IndexFunc(d.shape, func(k kernels.Field) bool { return k.Name == p.name })
 				if i < 0 {
-					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMean(p.name, ns.constants))
+					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMeanOneOf(p.name, ns.constants))
 					continue
 				}
 				if v, ok := r.whole(p.value, int64(d.shape[i].Min), int64(d.shape[i].Max)); ok {
@@ -620,7 +622,10 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 	ref.flags = r.flags(f, ns)
 	ref.flagsGiven = f.has("flags")
 	ref.parameters = map[string]string{}
-	known := ns.all()
+	var known []string
+	for _, p := range ns.parameters {
+		known = append(known, p.Name)
+	}
 	for _, p := range r.pairs(f.at["parameters"], "parameters to values") {
 		i := slices.IndexFunc(ns.parameters, func(q space.Parameter) bool { return q.Name == p.name })
 		switch {
@@ -629,7 +634,7 @@ func (r *reader) standard(f *fields, ref *reference, ns *names) {
 			continue
 		case i < 0:
 			if !ns.broken {
-				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMean(p.name, known))
+				r.fault(p.key, "there is no parameter %q%s", p.name, space.DidYouMeanOneOf(p.name, known))
 			}
 			continue
 		}
@@ -757,7 +762,7 @@ func (r *reader) outputs(n node, s *source, w world) {
 	for _, p := range r.pairs(n, "arguments to files") {
 		i := slices.IndexFunc(s.arguments, func(a argument) bool { return a.name == p.name })
 		if !slices.Contains(writable, p.name) || i < 0 {
-			r.fault(p.key, "the function writes no argument %q%s", p.name, space.DidYouMean(p.name, writable))
+			r.fault(p.key, "the function writes no argument %q%s", p.name, space.DidYouMeanOneOf(p.name, writable))
 			continue
 		}
 		if name := r.text(p.value, nil); name != "" {

@@ -53,6 +53,9 @@ var library = shelf{
 	"odd.bin":    "12345",
 	"conf.in":    "a\nb={{BUF}}\n",
 	"schema.txt": "x",
+	"blank.txt":  "\n",
+	"large.csv":  "1,128",
+	"many.c":     strings.Repeat("#include \"f.h\"\n", maxIncludes+1) + "void f(const float *x, float *y, int n) {}\nvoid plain(const float *x, float *y, int n) {}\n",
 }
 
 // sourceText is a file that is right; tests change a line of it.
@@ -122,8 +125,8 @@ func TestReadFaults(t *testing.T) {
 	}{
 		{"", "", "", "my.yaml: it is empty: 'tune init' writes an example"},
 		{"", "", "# nothing\n", "my.yaml: it is empty: 'tune init' writes an example"},
-		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content"},
-		{"", "", "a: 1\n  b: 2\n", "my.yaml:2:3: mapping values are not allowed in this context"},
+		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content: a list or mapping lacks a value, or its closing bracket"},
+		{"", "", "a: 1\n  b: 2\n", `my.yaml:2:3: mapping values are not allowed in this context: the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
 		{"", "", "a: 1\n---\nb: 2\n", "my.yaml: it holds more than one document: want one"},
 		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run, presets"},
 		{"", "", "kernle: {}\n", `my.yaml:1:1: kernle: a kernel file has no field "kernle" (did you mean "kernel"?)
@@ -141,8 +144,8 @@ my.yaml:1:1: want a field source or command, which says what to tune`},
 		{sourceText, "type: pow2", "type: pow", `my.yaml:6:26: space.parameters[0].type: there is no type "pow" (did you mean "pow2"?); the types are int, float, pow2, enum, bool`},
 		{sourceText, "to: 8}", "ot: 8}", `my.yaml:6:41: space.parameters[0].ot: a parameter has no field "ot" (did you mean "to"?)`},
 		{sourceText, "to: 8}", "to: 7}", `my.yaml:6:7: space.parameters[0]: 7 is not a power of two: write 4 or 8`},
-		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL"`},
-		{sourceText, "source:", "  constraints:\n    - TILE <= m\n    - 'TILE < 3'\n    - TILE >\nsource:", `my.yaml:8:15: space.constraints[0]: there is no parameter "m"
+		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL" (want n)`},
+		{sourceText, "source:", "  constraints:\n    - TILE <= m\n    - 'TILE < 3'\n    - TILE >\nsource:", `my.yaml:8:15: space.constraints[0]: there is no parameter "m" (want one of n, TILE)
 my.yaml:10:13: space.constraints[2]: the expression ends where a value should stand`},
 		{sourceText, "source:", "  constraints: [TILE > n]\nsource:", `my.yaml:7:17: space.constraints[0]: it has no point: none satisfies TILE > n`},
 		{sourceText, "source:", "  constraint: [TILE < n]\nsource:", `my.yaml:7:3: space.constraint: a space has no field "constraint" (did you mean "constraints"?)`},
@@ -159,16 +162,16 @@ my.yaml:14:25: source.reference.function: empty.c has no function "plain"`},
 my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
 		{sourceText, "name: TILE", "name: n2", "my.yaml:6:14: space.parameters[0].name: argument 3 has this name too, which the #define of the parameter would replace: rename one of them"},
 		{sourceText, "name: TILE", "name: plain", "my.yaml:6:14: space.parameters[0].name: a function has this name too, which the #define of the parameter would replace: rename one of them"},
-		{sourceText, "name: TILE", "name: int", `my.yaml:6:14: space.parameters[0].name: int is a word of C: a #define of it would break the source`},
+		{sourceText, "name: TILE", "name: int", `my.yaml:6:14: space.parameters[0].name: int is a word of C: a #define of it would break the source: rename the parameter`},
 		{sourceText, "name: TILE", "name: seed", `my.yaml:6:14: space.parameters[0].name: seed is a reserved name: choose another one`},
 		{sourceText, "file: f.c", "file: t.c\n  parameters: template", `t.c:3:17: source.file: {{TIEL}}: there is no parameter and no constant of this name (did you mean "TILE"?)`},
 		{sourceText, "file: f.c", "file: f.c\n  parameters: templ", `my.yaml:9:15: source.parameters: "templ": want one of define, template`},
 		{sourceText, "type: int, value", "type: itn, value", `my.yaml:13:23: source.arguments[2].type: "itn": want one of float, double, int8_t, uint8_t, int16_t, uint16_t, int, int32_t, unsigned, uint32_t, long, int64_t, size_t, uint64_t, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64 (did you mean "int"?)`},
-		{sourceText, "value: n}", "value: n * m}", `my.yaml:13:39: source.arguments[2].value: there is no parameter and no constant "m"`},
+		{sourceText, "value: n}", "value: n * m}", `my.yaml:13:39: source.arguments[2].value: there is no parameter and no constant "m" (want one of n, TILE)`},
 		{sourceText, "value: n}", "value: 'n * (2'}", `my.yaml:13:42: source.arguments[2].value: expected ")", found end of the expression`},
 		{sourceText, "value: n}", "value: 0.5}", `my.yaml:13:35: source.arguments[2].value: 0.5 is not a whole number`},
 		{sourceText, "value: n}", "value: n // 0}", `my.yaml:13:35: source.arguments[2].value: n // 0 divides by zero`},
-		{sourceText, "value: n}", "value: n, length: 3}", `my.yaml:13:46: source.arguments[2].length: a scalar has a value and no length`},
+		{sourceText, "value: n}", "value: n, length: 3}", `my.yaml:13:46: source.arguments[2].length: a scalar has a value and no length: leave it out`},
 		{sourceText, "name: n, type", "name: x, type", `my.yaml:13:14: source.arguments[2].name: argument 1 has this name already`},
 		{sourceText, "length: n, access: write", "length: n - 8, access: write", `my.yaml:12:38: source.arguments[1].length: n - 8, which is 0, is out of range: want 1 to 17179869184`},
 		{sourceText, "length: n, access: write", "length: 2 ** 33, access: write", `my.yaml:12:38: source.arguments[1].length: the buffers take more than 16 GiB`},
@@ -181,23 +184,23 @@ my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
 		{sourceText, "access: read", "access: read, fill: {random: [0, 1], constant: 1}", `my.yaml:11:61: source.arguments[0].fill: want one of random, constant and file`},
 		{sourceText, "access: read", "access: read, fill: {constant: 1, integers: true}", `my.yaml:11:85: source.arguments[0].fill.integers: it applies to random numbers: leave it out, or write random: [from, to]`},
 		{sourceText, "access: read", "access: read, fill: {file: none.bin}", `my.yaml:11:68: source.arguments[0].fill.file: there is no file none.bin`},
-		{sourceText, "access: read", "access: read, fill: {file: odd.bin}", `my.yaml:11:68: source.arguments[0].fill.file: odd.bin has 5 bytes, which is not a multiple of the element size, 4 bytes`},
+		{sourceText, "access: read", "access: read, fill: {file: odd.bin}", `my.yaml:11:68: source.arguments[0].fill.file: odd.bin has 5 bytes, which is not a multiple of the element size, 4 bytes: want whole elements, or numbers as text in a .txt or .csv file`},
 		{sourceText, "access: read", "access: read, fill: {file: words.txt}", `my.yaml:11:68: source.arguments[0].fill.file: words.txt: element 2: "two" is not a number`},
-		{sourceText, "access: read", "access: read, fill: {file: one.txt}", `my.yaml:11:61: source.arguments[0].fill: one.txt holds 3 elements, but the buffer has 8`},
+		{sourceText, "access: read", "access: read, fill: {file: one.txt}", `my.yaml:11:61: source.arguments[0].fill: one.txt holds 3 elements, but the buffer has 8: mend the file, or the length`},
 		{sourceText, "type: float, length: n, access: read", "type: uint8_t, length: n, access: read, fill: {random: [0, 256]}", `my.yaml:11:63: source.arguments[0].fill: 256 does not fit uint8_t`},
 		{sourceText, "{function: plain}", "{function: plan}", `my.yaml:14:25: source.reference.function: f.c has no function "plan" (did you mean "plain"?)`},
 		{sourceText, "{function: plain}", "{tolerance: exact}", `my.yaml:14:14: source.reference: want function: a function to compare with, or outputs: files of expected results`},
-		{sourceText, "{function: plain}", "{function: plain, tolerance: exat}", `my.yaml:14:43: source.reference.tolerance: "exat": want exact, or a mapping with absolute and relative (did you mean "exact"?)`},
+		{sourceText, "{function: plain}", "{function: plain, tolerance: exat}", `my.yaml:14:43: source.reference.tolerance: "exat": want exact, or a mapping with absolute and relative, as in {absolute: 1.0e-6, relative: 1.0e-5} (did you mean "exact"?)`},
 		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolut: 1}}", `my.yaml:14:44: source.reference.tolerance.absolut: a tolerance has no field "absolut" (did you mean "absolute"?)`},
 		{sourceText, "{function: plain}", "{function: plain, tolerance: {absolute: -1}}", `my.yaml:14:54: source.reference.tolerance.absolute: want a number that is not negative`},
-		{sourceText, "{function: plain}", "{function: plain, shapes: [{m: 3}, {n: 0}]}", `my.yaml:14:42: source.reference.shapes[0].m: there is no constant "m"
+		{sourceText, "{function: plain}", "{function: plain, shapes: [{m: 3}, {n: 0}]}", `my.yaml:14:42: source.reference.shapes[0].m: there is no constant "m" (want n)
 my.yaml:14:53: source.reference.shapes[1].n: want a whole number from 1 to 1099511627776`},
 		{sourceText, "{function: plain}", "{function: plain, parameters: {TIEL: 1, TILE: 3}, flags: [-O1, -o, '-D{{q}}']}", `my.yaml:14:45: source.reference.parameters.TIEL: there is no parameter "TIEL" (did you mean "TILE"?)
 my.yaml:14:60: source.reference.parameters.TILE: parameter "TILE" has no value 3; its domain is 1..8 (powers of two)
 my.yaml:14:77: source.reference.flags[1]: tune sets this itself, to make a shared object: leave -o out
-my.yaml:14:84: source.reference.flags[2]: {{q}}: there is no parameter and no constant of this name`},
+my.yaml:14:84: source.reference.flags[2]: {{q}}: there is no parameter and no constant of this name (want one of n, TILE)`},
 		{sourceText, "{function: plain}", "{function: plain, parameters: {TILE: [1]}}", `my.yaml:14:51: source.reference.parameters.TILE: want a value of the parameter: 1..8 (powers of two)`},
-		{sourceText, "{function: plain}", "{function: plain, parameters: {compiler: gcc}}", `my.yaml:14:45: source.reference.parameters.compiler: there is no parameter "compiler"`},
+		{sourceText, "{function: plain}", "{function: plain, parameters: {compiler: gcc}}", `my.yaml:14:45: source.reference.parameters.compiler: there is no parameter "compiler" (want TILE)`},
 		{sourceText, "{function: plain}", "{function: plain, parameters: {compiler: icc}}\n  compilers: [clang, gcc]", `my.yaml:14:55: source.reference.parameters.compiler: "icc": want one of clang, gcc (did you mean "gcc"?)`},
 		{sourceText, "{function: plain}", "{outputs: {y: one.txt}, parameters: {TILE: 1}}", `my.yaml:14:24: source.reference.outputs: argument x has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}
 my.yaml:14:50: source.reference.parameters: outputs takes the place of a reference function: leave this field out`},
@@ -223,9 +226,38 @@ my.yaml:14:30: source.flags[1]: {{TILE has no closing braces: write {{TILE}}`},
 		{sourceText, "length: n, access: read", "length: n*9007199254740993*3, access: read", `my.yaml:11:38: source.arguments[0].length: n*9007199254740993*3, which is about 2.162e+17, is out of range: want 1 to 17179869184`},
 		{sourceText, "space:", "# \x01\nspace:", `my.yaml:4:3: control characters are not allowed`},
 		{sourceText, "  reference:", "  metric: {operations: TILE, bytes: q}\n  reference:", `my.yaml:14:24: source.metric.operations: TILE is a parameter: only constants of the shape may stand here
-my.yaml:14:37: source.metric.bytes: there is no constant "q"`},
+my.yaml:14:37: source.metric.bytes: there is no constant "q" (want n)`},
 		{sourceText, "  reference:", "  limits: {call: 10, memory: 4}\n  reference:", `my.yaml:14:18: source.limits.call: want a time with a unit, from 1ms to 24h, such as 30s or 2m
 my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4GiB`},
+		{sourceText, "value: n}", "value: \"'a'\"}", `my.yaml:13:35: source.arguments[2].value: the expression is a text: want a number`},
+		{sourceText, "    - {name: TILE, type: pow2, from: 1, to: 8}\n", "    []\n", `my.yaml:6:5: space.parameters: want at least one parameter, as in [{name: tile, type: pow2, from: 1, to: 8}]`},
+		{sourceText, "name: demo", `doc: "a\0b"`, `my.yaml:2:8: kernel.doc: it contains a NUL character or invalid UTF-8: remove it`},
+		{sourceText, "name: demo", `doc: "a\nb"`, `my.yaml:2:8: kernel.doc: want one line`},
+		{sourceText, "name: demo", "? [doc]\n  : x", `my.yaml:2:5: kernel: the name of a field has to be a text`},
+		{sourceText, "name: demo", `doc: ""`, `my.yaml:2:8: kernel.doc: it is empty: write a text, or leave it out`},
+		{sourceText, "type: pow2, from: 1, to: 8", `type: enum, values: ["a\\b"]`, `my.yaml:6:14: space.parameters[0].name: value "a\\b" cannot stand in a #define: write parameters: template, and {{TILE}} in the source`},
+		{sourceText, "access: read", "access: read, fill: {file: blank.txt}", `my.yaml:11:68: source.arguments[0].fill.file: blank.txt contains no number: write the elements, separated by blanks, commas or new lines`},
+		{sourceText, "access: read", "access: read, fill: {random: [0, 9007199254740994], integers: true}", `my.yaml:11:61: source.arguments[0].fill: the range from 0 to 9.007199254740994e+15 is not one of whole numbers up to 2^53`},
+		{sourceText, "type: float, length: n, access: read", "type: uint64_t, length: n, access: read, fill: {file: words.txt}", `my.yaml:11:71: source.arguments[0].fill.file: words.txt: element 2: "two" is not an integer from 0 to 2^64-1`},
+		{sourceText, "type: float, length: n, access: read", "type: int8_t, length: n, access: read, fill: {file: large.csv}", `my.yaml:11:69: source.arguments[0].fill.file: large.csv: element 2: "128" is not an integer from -128 to 127`},
+		{sourceText, "{function: plain}", "{function: plain, shapes: [{n: 3}]}\n  flags: ['-DN={{n}}']", `my.yaml:14:40: source.reference.shapes: the source or a flag contains {{n}}, a constant of the shape, so it is right for one shape only: leave shapes out, or pass the constant as an argument`},
+		{sourceText, "{function: plain}", "{outputs: {z: one.txt}}", `my.yaml:14:24: source.reference.outputs: argument x has random inputs, for which no file can hold the result: give it fill: {constant: …} or {file: …}
+my.yaml:14:24: source.reference.outputs: there is no file for argument y
+my.yaml:14:25: source.reference.outputs.z: the function writes no argument "z" (want y)`},
+		{sourceText, "file: f.c", "file: many.c", `my.yaml:8:9: source.file: many.c includes more than 200 files`},
+		{sourceText, "  reference:", "  metric: {operations: 3 - n}\n  reference:", `my.yaml:14:11: source.metric: 3 - n, which is -5, is below 0`},
+		{sourceText, "space:\n  parameters:\n    - {name: TILE, type: pow2, from: 1, to: 8}\n", "space: {parameters: {TILE: {type: pow2, from: 1, to: 8}}}\n", `my.yaml:4:21: space.parameters: want a list of parameters, each with its name, as in [{name: TILE, type: int, from: 1, to: 8}]`},
+		{sourceText, "source:", "parameters: []\nsource:", `my.yaml:7:1: parameters: a kernel file has no field "parameters": write it under space`},
+		{sourceText, "source:", "  start: {TILE: 2}\nsource:", `my.yaml:7:10: space.start: want a list, as in [{TILE: 2}]`},
+		{sourceText, "source:", "budget: 5s\nsource:", `my.yaml:7:1: budget: a kernel file has no field "budget": want one of kernel, space, source, command, run, presets; settings, such as budget, stand under run`},
+		{sourceText, "{n: 8}", "{n: 1e6}", `my.yaml:3:14: kernel.shape.n: want a whole number in digits: write 1000000`},
+		{sourceText, "{n: 8}", "n=8", `my.yaml:3:10: kernel.shape: want a mapping from names to numbers, as in {n: 1024}`},
+		{sourceText, "  reference:", "  flags: -O2\n  reference:", `my.yaml:14:10: source.flags: want a list, as in [-O2]`},
+		{sourceText, "length: n, access: read", "length: [n], access: read", `my.yaml:11:38: source.arguments[0].length: want an expression`},
+		{sourceText, ", access: write", ", access: read", `my.yaml:11:5: source.arguments: the function writes no buffer: one needs access: write or update`},
+		{sourceText, "access: read}", "access: read, tolerance: exact}", `my.yaml:11:66: source.arguments[0].tolerance: a buffer that is only read is not compared`},
+		{sourceText, "  reference:", "  peers: [{name: a, function: plain}, {name: a, function: plain}]\n  reference:", `my.yaml:14:46: source.peers[1].name: another peer has the name a already`},
+		{sourceText, "name: TILE, type: pow2, from: 1, to: 8}\nsource:\n", "name: compiler, type: pow2, from: 1, to: 8}\nsource:\n  compilers: [gcc, clang]\n", `my.yaml:8:14: source.compilers: there is a parameter named compiler already: rename it, or list one compiler`},
 		{sourceText, "source:", "run: fast\nsource:", `my.yaml:7:6: run: want settings, one on each line, such as budget: 90s`},
 		{sourceText, "source:", "command: {run: x}\nsource:", `my.yaml:7:10: command: there is a source already, on line 9: want one of the two`},
 
@@ -234,14 +266,17 @@ my.yaml:14:30: source.limits.memory: want a size with a unit, such as 64MiB or 4
 		{commandText, `"{{TILE}}"`, "{{TILE}}", `my.yaml:6:15: command.run[1]: YAML reads {{TILE}} without quotes as a mapping: write it in quotes, "{{TILE}}"`},
 		{commandText, `"{{TILE}}"`, "-{{TILE}}", `my.yaml:6:16: {{ begins a mapping in YAML: write a text that has it in quotes, "…{{…}}…"`},
 		{commandText, "{{TILE}}", "{{TILE}} {{TILE -k", `my.yaml:6:25: command.run[1]: {{TILE has no closing braces: write {{TILE}}`},
-		{commandText, "{{TILE}}", "{{seed}}", `my.yaml:6:16: command.run[1]: {{seed}}: there is no parameter and no constant of this name`},
+		{commandText, "{{TILE}}", "{{seed}}", `my.yaml:6:16: command.run[1]: {{seed}}: there is no parameter and no constant of this name (want one of n, TILE, here)`},
 		{commandText, "[echo", "['', echo", `my.yaml:6:9: command.run[0]: want a word of a command`},
 		{commandText, `[echo, "{{TILE}}"]`, "[]", `my.yaml:6:8: command.run: want a command`},
 		{commandText, "  run:", "  directory: dub\n  run:", `my.yaml:6:14: command.directory: there is no directory dub`},
 		{commandText, "  run:", "  directory: sub\n  files: [f.c]\n  run:", `my.yaml:7:10: command.files: candidates either share a directory or have one each with these files: leave one of the two out`},
 		{commandText, "  run:", "  files: [f.c, ./f.c, g.c]\n  run:", `my.yaml:6:16: command.files[1]: there is no file ./f.c
 my.yaml:6:23: command.files[2]: there is no file g.c`},
-		{commandText, "  run:", "  templates: [conf.in]\n  run:", `conf.in:2:3: command.templates[0]: {{BUF}}: there is no parameter and no constant of this name`},
+		{commandText, "  run:", "  files: [f.c, f.c]\n  run:", `my.yaml:6:16: command.files[1]: another file is copied to f.c already: rename one of them`},
+		{commandText, "  run:", "  environment: {A: 1, A: 2}\n  run:", `my.yaml:6:23: command.environment.A: it is given twice: leave one of the two out`},
+		{commandText, "  run:", "  files: [" + strings.Repeat("f.c, ", 1001) + "]\n  run:", `my.yaml:6:10: command.files: there are 1001 elements, and at most 1000 are allowed`},
+		{commandText, "  run:", "  templates: [conf.in]\n  run:", `conf.in:2:3: command.templates[0]: {{BUF}}: there is no parameter and no constant of this name (want one of n, TILE, here)`},
 		{commandText, "  run:", "  environment: {A=B: 1}\n  run:", `my.yaml:6:17: command.environment.A=B: "A=B" cannot name a variable: want letters, digits and _`},
 		{commandText, "  run:", "  metric: {from: outptu}\n  run:", `my.yaml:6:18: command.metric.from: "outptu": want one of output, stderr, time, cpu, size (did you mean "output"?)`},
 		{commandText, "  run:", "  metric: {from: time, pattern: x, exact: true}\n  run:", `my.yaml:6:33: command.metric.pattern: it needs from: output or stderr, but this metric has from: time
@@ -268,6 +303,29 @@ my.yaml:6:35: command.metric.repeats: want a whole number from 1 to 1000`},
 	}
 }
 
+// TestReferenceWithoutPoint: values of the reference that no point has are told with their field.
+func TestReferenceWithoutPoint(t *testing.T) {
+	text := func(constraint, value string) []byte {
+		return []byte(strings.NewReplacer("source:", "  constraints: ["+constraint+"]\nsource:", "{function: plain}", "{function: plain, parameters: {TILE: "+value+"}}").Replace(sourceText))
+	}
+	want := "my.yaml:15:44: source.reference.parameters: no point has these values: change one of them, or leave it out"
+	if _, err := read("my.yaml", text("TILE > 2", "1"), library); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	k, err := read("my.yaml", text("TILE <= n", "8"), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, err := kernels.ParseShape(k.d.shape, "n=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = "no point has the values of reference.parameters: "
+	if _, err := k.On(native.NewHost(native.HostOptions{})).Problem(shape); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("at another shape: got %v, want %s", err, want)
+	}
+}
+
 func TestReadWarnings(t *testing.T) {
 	text := strings.Replace(commandText, `"{{TILE}}"`, "x", 1)
 	text = strings.Replace(text, "  run:", "  check: [no-such-program, x]\n  run:", 1)
@@ -275,8 +333,16 @@ func TestReadWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	one := strings.Replace(commandText, "type: int, from: 1, to: 4", "type: enum, values: [1 2 4]", 1) + "  check: [echo]\n  files: []\n"
+	spaced, err := read("my.yaml", []byte(one), library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Faults(spaced.Warnings()).Error(), `my.yaml:4:40: space.parameters[0].values: "1 2 4" is one value: values have commas between them, as in [1, 2, 4]`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 	got := Faults(k.Warnings()).Error()
-	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference
+	want := `my.yaml:4:14: space.parameters[0].name: parameter TILE is used in no command: its values make no difference: write {{TILE}} where its value belongs
 my.yaml:6:10: command.check: candidates share a directory, where the check may find the output of an earlier one: remove the output at the beginning of run, or give each candidate a directory of its own with files
 my.yaml:6:11: command.check[0]: there is no program no-such-program on this machine`
 	if got != want {

@@ -125,6 +125,12 @@ func (r *reader) fields(n node, table *object) *fields {
 			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
 			if hint == "" {
 				hint = ": want one of " + strings.Join(table.names(), ", ")
+				if table == fileObject {
+					hint += "; settings, such as budget, stand under run"
+					if under := holderOf(key.Value); under != "" {
+						hint = ": write it under " + under
+					}
+				}
 			}
 			r.fault(at, "%s has no field %q%s", table.one(), key.Value, hint)
 		case f.has(key.Value):
@@ -141,6 +147,16 @@ func (r *reader) fields(n node, table *object) *fields {
 		}
 	}
 	return f
+}
+
+// holderOf returns the top field of a file that has a field of that name, "" where none has.
+func holderOf(name string) string {
+	for _, table := range []*object{kernelObject, spaceObject, sourceObject, commandObject} {
+		if table.lookup(name) != nil {
+			return table.what
+		}
+	}
+	return ""
 }
 
 // mentions reports whether a field is in the file, with a value, without one, or misspelt.
@@ -194,7 +210,7 @@ func (r *reader) text(n node, options []string) string {
 	case options != nil && !slices.Contains(options, n.Value):
 		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
 	case n.Value == "":
-		r.fault(n, "it is empty")
+		r.fault(n, "it is empty: write a text, or leave it out")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
 		r.fault(n, "it contains a NUL character or invalid UTF-8: remove it")
 	default:
@@ -224,7 +240,7 @@ func (f *fields) list(name string) []node {
 
 func (r *reader) list(n node) []node {
 	if n.Kind != yaml.SequenceNode {
-		r.want(n, "a list")
+		r.want(n, "a list"+listOf(n))
 		return nil
 	}
 	const most = 1000
@@ -237,6 +253,18 @@ func (r *reader) list(n node) []node {
 		out[i] = node{resolve(c), fmt.Sprintf("%s[%d]", n.path, i)}
 	}
 	return out
+}
+
+// listOf shows the list that a text, a number or a mapping in its place was most likely meant to be, as the end of a message.
+func listOf(n node) string {
+	const shown = 40 // characters
+	if n.Kind == yaml.ScalarNode && n.Value != "" && len(n.Value) <= shown && !strings.ContainsAny(n.Value, "\n\r,[]{}\"'") {
+		return fmt.Sprintf(", as in [%s]", n.Value)
+	}
+	if n.Kind == yaml.MappingNode && len(n.Content) > 1 && n.Content[1].Kind == yaml.ScalarNode {
+		return fmt.Sprintf(", as in [{%s: %s}]", n.Content[0].Value, n.Content[1].Value)
+	}
+	return ", as in [a, b]"
 }
 
 // texts reads a list of texts.
@@ -293,6 +321,11 @@ func (f *fields) whole(name string, low, high int64) (v int64, ok bool) {
 
 func (r *reader) whole(n node, low, high int64) (v int64, ok bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(&v) != nil || v < low || v > high {
+		var x float64
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && n.Decode(&x) == nil && x == math.Trunc(x) && x >= float64(low) && x <= float64(high) {
+			r.fault(n, "want a whole number in digits: write %d", int64(x))
+			return 0, false
+		}
 		r.fault(n, "want a whole number from %d to %d", low, high)
 		return 0, false
 	}
@@ -389,6 +422,10 @@ var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (
 // syntaxFault turns an error of the YAML package into a fault. The package reports only lines, so the column is that of the first
 // character of the line.
 func syntaxFault(file string, data []byte, err error) Fault {
+	err = space.SyntaxError(data, err)
+	if likely, ok := errors.AsType[*space.TextError](err); ok {
+		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
+	}
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	f := Fault{File: file}
 	if m := syntaxLine.FindStringSubmatch(text); m != nil {
@@ -400,9 +437,6 @@ func syntaxFault(file string, data []byte, err error) Fault {
 		}
 	}
 	f.Text = strings.TrimPrefix(text, "yaml: ")
-	if likely, ok := errors.AsType[*space.TextError](space.SyntaxError(data, err)); ok {
-		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
-	}
 	if f.Line == 0 && strings.Contains(text, "control characters") {
 		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
 		if at := strings.IndexFunc(string(data), wrong); at >= 0 {

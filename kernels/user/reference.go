@@ -203,7 +203,7 @@ func (s *sourceSpec) expected(ctx context.Context, calls []call, cases []native.
 			for _, b := range c.buffers {
 				data := outputs[b.Name]
 				if b.Mode != native.In && len(data) != b.Bytes() {
-					return nil, fmt.Errorf("the file of buffer %s holds %d elements, but the buffer has %d", b.Name, len(data)/b.Elem.Size(), b.Len)
+					return nil, fmt.Errorf("the file of buffer %s holds %d elements, but the buffer has %d: mend the file, or the length", b.Name, len(data)/b.Elem.Size(), b.Len)
 				}
 				out[i].buffers = append(out[i].buffers, data)
 			}

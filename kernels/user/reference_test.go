@@ -181,7 +181,7 @@ source:
 		}
 	}
 	_, err := standard(strings.Replace(text("row, col, diagonal", "1", "gcc"), " MORE", ", parameters: {way: col, TILE: 2}", 1))
-	if err == nil || err.Error() != "my.yaml:19:44: source.reference.parameters: no point has these values" {
+	if err == nil || err.Error() != "my.yaml:19:44: source.reference.parameters: no point has these values: change one of them, or leave it out" {
 		t.Errorf("got %v", err)
 	}
 }

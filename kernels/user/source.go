@@ -148,7 +148,7 @@ func (a argument) content(b native.Buffer, c call, seed uint64, generate bool) (
 	switch a.fill.kind {
 	case fillFile:
 		if len(a.fill.data) != b.Bytes() {
-			return nil, fmt.Errorf("%s holds %d elements, but the buffer has %d", a.fill.name, len(a.fill.data)/b.Elem.Size(), b.Len)
+			return nil, fmt.Errorf("%s holds %d elements, but the buffer has %d: mend the file, or the length", a.fill.name, len(a.fill.data)/b.Elem.Size(), b.Len)
 		}
 		return a.fill.data, nil
 	case fillConstant:

@@ -95,7 +95,7 @@ func (r *reader) start(n node, params []space.Parameter) (p startPoint, ok bool)
 			for _, q := range params {
 				all = append(all, q.Name)
 			}
-			r.fault(key, "there is no parameter %q%s", name, space.DidYouMean(name, all))
+			r.fault(key, "there is no parameter %q%s", name, space.DidYouMeanOneOf(name, all))
 			return
 		}
 		v, err := parseValue(params[i], text)

@@ -68,7 +68,7 @@ func TestTravel(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"command: {files: ['" + outside + "'], run: echo 1}\n": "its file " + outside + " is outside of the folder of",
-		"command: {run: echo 1}\n":                             "or write files: [] where they need none",
+		"command: {run: echo 1}\n":                             "which stays where it is: list the files that they need in ",
 	} {
 		k, _ := load(t, space+text)
 		_, err := k.Travel()

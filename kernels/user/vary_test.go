@@ -177,7 +177,7 @@ func TestVaryFaults(t *testing.T) {
 		{one("int", ", vary: true"), "", "my.yaml:7:59: source.arguments[0].vary: random numbers differ between timed calls anyway: leave it out, or fill the buffer with a file or a constant"},
 		{one("float", ", fill: {random: [0, 1]}, vary: false"), "", "my.yaml:7:85: source.arguments[0].vary: random numbers differ between timed calls anyway: leave it out, or fill the buffer with a file or a constant"},
 		{random + "    - {name: z, type: int, length: n, access: write, vary: true}\n", "", "my.yaml:8:60: source.arguments[1].vary: what a buffer holds that is only written has no meaning, and does not vary: leave it out"},
-		{random + "    - {name: z, type: int, value: n, vary: false}\n", "", "my.yaml:8:44: source.arguments[1].vary: a scalar has a value and no vary"},
+		{random + "    - {name: z, type: int, value: n, vary: false}\n", "", "my.yaml:8:44: source.arguments[1].vary: a scalar has a value and no vary: leave it out"},
 		{one("int", ", fill: {constant: 3}, vary: true"), "", "my.yaml:7:80: source.arguments[0].vary: integers vary by trading places, and those of a constant are all the same: leave it out, or fill the buffer at random or with a file"},
 
 		{one("int", ", fill: {file: four.txt}"), "", refused},

@@ -120,6 +120,9 @@ func OpenExisting(ctx context.Context, path string) (*DB, error) {
 }
 
 func open(ctx context.Context, path string, create bool) (*DB, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, errors.New("it is a folder: name a file")
+	}
 	if create {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, err

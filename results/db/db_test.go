@@ -323,7 +323,7 @@ func TestFaults(t *testing.T) {
 		}, "tune db rebuild"},
 		{"newer", func(t *testing.T, path string) { change(t, path, "PRAGMA user_version = 99") }, "version 99"},
 		{"other program", func(t *testing.T, path string) { change(t, path, "PRAGMA application_id = 7") }, "another program"},
-		{"folder", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }, "unable to open"},
+		{"folder", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }, "it is a folder: name a file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "tune.db")

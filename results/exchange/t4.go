@@ -110,7 +110,7 @@ func (f *File) readResult(r *Row, n *node, path string) (err error) {
 			for _, v := range invalidities {
 				names = append(names, v.name)
 			}
-			return wrong(at, join(path, "invalidity"), "unknown invalidity %q%s", name, space.DidYouMean(name, names))
+			return wrong(at, join(path, "invalidity"), "unknown invalidity %q%s", name, space.DidYouMeanOneOf(name, names))
 		}
 		status = invalidities[i].status
 	}

@@ -79,7 +79,7 @@ func pointOf(k *kernels.Opened, s results.Schedule) (space.Point, error) {
 		return point, fmt.Errorf("field point: %w", err)
 	}
 	if point.Key() != s.Key {
-		return point, fmt.Errorf("field point is %q, but field key says %q", point.Key(), s.Key)
+		return point, fmt.Errorf("field point is %q, and field key says %q", point.Key(), s.Key)
 	}
 	return point, nil
 }
@@ -156,7 +156,7 @@ func (x *comparing) measure(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("measuring A and B side by side: %w", err)
 	case len(final.Comparisons) != 1:
-		return fmt.Errorf("two candidates were compared, and %d comparisons came back", len(final.Comparisons))
+		return fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", x.Kernel, len(final.Comparisons))
 	}
 	c := final.Comparisons[0]
 	if c.Err != nil {

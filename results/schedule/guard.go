@@ -305,7 +305,7 @@ func (g *Guarded) Measure(ctx context.Context, compare kernels.CompareFunc, base
 	case err != nil:
 		return fmt.Errorf("measuring in turns with %s: %w", g.Against, err)
 	case len(final.Comparisons) != 1:
-		return fmt.Errorf("two candidates were compared, and %d comparisons came back", len(final.Comparisons))
+		return fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", g.Kernel, len(final.Comparisons))
 	}
 	c := final.Comparisons[0]
 	if c.Err != nil {

@@ -166,7 +166,7 @@ func awaitQuiet(ctx context.Context, o MeasureOptions) error {
 	for {
 		before := timing.ReadLoad()
 		if !before.Readable {
-			return errors.New("this system does not tell how busy it is: do not wait for it to be quiet")
+			return errors.New("this system does not tell how busy it is: measure without waiting for it to be quiet (--wait 0)")
 		}
 		if timing.Idle(ctx) {
 			quiet++

@@ -19,7 +19,7 @@ func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, 
 		return nil, fmt.Errorf("the run was made with version %s of kernel %s; this is version %s: its outcomes do not hold here, start a new run", settings.KernelVersion, k.Info.Name, v)
 	}
 	if f := k.Problem.Space().Fingerprint(); f != settings.SpaceFingerprint {
-		return nil, fmt.Errorf("the run searched another space (fingerprint %s, here %s): its points cannot be asked again, start a new run", settings.SpaceFingerprint, f)
+		return nil, fmt.Errorf("the run searched another space of kernel %s (fingerprint %s, here %s): its points cannot be asked again, start a new run", k.Info.Name, settings.SpaceFingerprint, f)
 	}
 	return k, nil
 }

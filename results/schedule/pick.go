@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tune/kernels"
@@ -95,7 +94,7 @@ func (m *Maker) beside(ctx context.Context, compare kernels.CompareFunc, key str
 		},
 	})
 	if err == nil && len(final.Comparisons) != 1 {
-		err = errors.New("two candidates were compared, and there is not one comparison")
+		err = fmt.Errorf("kernel %s: two candidates were compared, and %d comparisons came back", m.Kernel.Info.Name, len(final.Comparisons))
 	}
 	if err == nil {
 		err = final.Comparisons[0].Err

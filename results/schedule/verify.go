@@ -159,11 +159,11 @@ func (x *verifier) point(ctx context.Context) {
 	switch {
 	case err != nil:
 	case point.Key() != schedule.Key:
-		err = fmt.Errorf("the point is %q, but the key says %q", point.Key(), schedule.Key)
+		err = fmt.Errorf("field point is %q, and field key says %q", point.Key(), schedule.Key)
 	case schedule.SpaceFingerprint == s.Fingerprint():
 		// Adding points to the space changes their numbers.
 		if i, ok := s.Index(point); ok && schedule.Index != nil && *schedule.Index != i {
-			err = fmt.Errorf("the point has index %d, not %d", i, *schedule.Index)
+			err = fmt.Errorf("field index is %d, and the point has index %d", *schedule.Index, i)
 		}
 	}
 	if !x.step("the point belongs to the space", err) {
