@@ -465,9 +465,9 @@ func exampleKernel(name string) string {
 	return filepath.Join("../../configs/examples", name, name+".yaml")
 }
 
-// busy says that more processes run than this machine has processors for, so that a time over a limit proves nothing; "" where they
+// overloaded says that more processes run than this machine has processors for, so that a time over a limit proves nothing; "" where they
 // do not, or that is not known.
-func busy() string {
+func overloaded() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return ""
@@ -502,7 +502,7 @@ func TestQuick(t *testing.T) {
 		if seconds < most {
 			return
 		}
-		if why := busy(); why != "" {
+		if why := overloaded(); why != "" {
 			t.Skipf("%s took %.2f s at least, and %s", what, seconds, why)
 		}
 		t.Errorf("%s took %.2f s in the quickest of %d tries, want less than %v", what, seconds, tries, most)
