@@ -13,7 +13,6 @@ import (
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
-	"tune/kernels/catalog"
 	"tune/kernels/native"
 	"tune/results"
 	"tune/results/schedule"
@@ -26,13 +25,14 @@ const libraryFormat = "library"
 func exportFormats() []string { return append(slices.Clone(tune.Formats), libraryFormat) }
 
 // exportLibrary writes the winner of a run as a header and a source into a folder.
-func (a *app) exportLibrary(ctx context.Context, found *catalog.Found, dir, pick string, measure bool, name, folder string, quiet bool) error {
+func (a *app) exportLibrary(ctx context.Context, e schedule.Exporter, dir, name, folder string, quiet bool) error {
 	if err := checkFolder(folder); err != nil {
 		return err
 	}
 	n := newNotice(a, quiet)
 	n.brief = true
-	schedule, texts, err := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: measure, Pick: pick, Progress: n.measuring}.Files(ctx, dir)
+	e.Progress = n.measuring
+	schedule, texts, err := e.Files(ctx, dir)
 	n.end()
 	if err != nil {
 		return err

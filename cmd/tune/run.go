@@ -809,6 +809,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
 	pick := c.Flags().String("pick", "", "write a `point` of the front of a run with several objectives, such as 'time <= 1.1*best, min error': limits, and the objective that is then the best")
+	limit := c.Flags().String("limit", "30s", "with --measure or --pick: roughly how long each series of the measurement may take, a `time` with a unit")
 	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -816,6 +817,13 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 			return usage(err)
 		}
 		*measure = *measure || *pick != "" // it is built and checked in any case
+		most, err := patience("limit", *limit, false)
+		if err != nil {
+			return err
+		}
+		if !*measure && c.Flags().Changed("limit") {
+			return usage(errors.New("--limit has no effect without --measure or --pick, because nothing is measured: leave it out"))
+		}
 		if filepath.Base(args[0]) == tune.ScheduleName {
 			args[0] = filepath.Dir(args[0])
 		}
@@ -839,10 +847,11 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 			return err
 		}
 		defer a.end(found)
+		e := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: *measure, Pick: *pick, Limit: most}
 		if *format == libraryFormat {
-			err = a.exportLibrary(c.Context(), found, args[0], *pick, *measure, *prefix, *output, *quiet)
+			err = a.exportLibrary(c.Context(), e, args[0], *prefix, *output, *quiet)
 		} else {
-			err = a.exportRun(c.Context(), found, args[0], *format, *output, *pick, *measure, *quiet)
+			err = a.exportRun(c.Context(), e, args[0], *format, *output, *quiet)
 		}
 		err = adviseExport(args[0], err)
 		if errors.Is(err, tune.ErrNoValid) {
@@ -882,16 +891,17 @@ func checkExport(format, prefix, pick string) error {
 }
 
 // exportRun writes a run in a format. Where it measures again, a terminal shows how far that is.
-func (a *app) exportRun(ctx context.Context, found *catalog.Found, dir, format, output, pick string, measure, quiet bool) error {
-	if !measure {
+func (a *app) exportRun(ctx context.Context, e schedule.Exporter, dir, format, output string, quiet bool) error {
+	if !e.Measure {
 		shows := a.work("exporting "+dir, quiet)
-		return a.writeOut(shows, output, func(w io.Writer) error { return tune.Export(ctx, found.Table, dir, format, w, shows.rows) })
+		e.Rows = shows.rows
+		return a.writeOut(shows, output, func(w io.Writer) error { return e.Export(ctx, dir, format, w) })
 	}
 	n := newNotice(a, quiet)
 	n.brief = true
 	return a.writeOut(nil, output, func(w io.Writer) error {
 		defer n.end()
-		e := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: true, Pick: pick, Progress: n.measuring}
+		e.Progress = n.measuring
 		return e.Export(ctx, dir, format, wiping{w, n})
 	})
 }

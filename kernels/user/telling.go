@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"tune/kernels"
 	"tune/kernels/native"
@@ -29,16 +30,27 @@ func (s *sourceSpec) results(ctx context.Context, seed uint64) (inputs [][]byte,
 	return inputs, all[0], nil
 }
 
+// Telling tries the reference for tellingTime. Where that is enough for tellingLeast inputs, it judges by these.
+const (
+	tellingTime  = 10 * time.Second
+	tellingLeast = 2
+)
+
 // Telling reports outputs that cannot tell a right candidate from a wrong one: those to which the reference writes only NaN on all
 // inputs tried, and all outputs where it writes to none of them. Errors are Faults, or that of ctx. A reference that fails is no
-// error here: the baseline fails because of it.
+// error here: the baseline fails because of it. Nor is one that is too slow to be tried.
 func (p *SourceProblem) Telling(ctx context.Context) error {
 	s := p.spec
 	outputs := s.outputs()
 	told, nans := make([]bool, len(s.asked.buffers)), make([]bool, len(s.asked.buffers))
 	tried := 0
+	limited, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
 	for _, seed := range p.probeSeeds() {
-		_, result, err := s.results(ctx, seed)
+		_, result, err := s.results(limited, seed)
+		if err != nil && limited.Err() != nil && ctx.Err() == nil && tried >= tellingLeast {
+			break
+		}
 		if err != nil {
 			return ctx.Err()
 		}

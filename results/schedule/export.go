@@ -33,6 +33,8 @@ type Exporter struct {
 	// Pick exports a point of the front of a run with several objectives, in place of the best one: see space.ParsePick. It is then built
 	// and checked again, and with Measure measured. "" exports the best.
 	Pick string
+	// Limit is roughly how long each series of that measurement takes; 0 means 30 s.
+	Limit time.Duration
 	// Progress is told how far that measurement is; it may be nil.
 	Progress func(kernels.ContestProgress)
 	// Rows is told how many outcomes are written, and about how many there are, in formats that list them; it may be nil.
@@ -276,7 +278,7 @@ func (e Exporter) maker(ctx context.Context, k *kernels.Opened, run *results.Run
 	spent := space.Duration(run.Elapsed)
 	return &Maker{
 		Kernel: k, Settings: run.Settings, ToolVersion: e.ToolVersion, Run: run.Dir, Dir: dir, Baseline: AsBaseline(baseline),
-		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches, Progress: e.Progress,
+		Told: run.Outcomes, Elapsed: func() time.Duration { return spent }, Batches: batches, Progress: e.Progress, Limit: e.Limit,
 	}, nil
 }
 
