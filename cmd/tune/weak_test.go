@@ -7,6 +7,7 @@ import (
 
 	"tune"
 	"tune/results"
+	"tune/results/schedule"
 	"tune/space"
 )
 
@@ -19,6 +20,23 @@ func TestWeakChecks(t *testing.T) {
 	const want = "checked   on 8 fresh inputs\n          the reference writes the same to y, whatever its inputs are\n          the reference writes nothing to z: nothing of it is compared\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("the summary is\n%s", out.String())
+	}
+	out.Reset()
+	guarded := &schedule.Guarded{Name: "best.json", Standing: schedule.Holds, Checked: "on 8 fresh inputs", Weak: weak}
+	if err := a.printGuarded([]*schedule.Guarded{guarded}); err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("guard prints %v\n%s", err, out.String())
+	}
+	out.Reset()
+	compared := &tune.Comparison{Unit: "ns", A: tune.Compared{Checked: "on 8 fresh inputs", Weak: weak}, B: tune.Compared{Checked: "on 8 fresh inputs", Weak: weak[:1]}}
+	const both = "checked   both on 8 fresh inputs\n          the reference writes the same to y, whatever its inputs are\n          the reference writes nothing to z: nothing of it is compared\n          the reference writes the same to y, whatever its inputs are\n"
+	if printCosts(a, compared); !strings.Contains(out.String(), both) {
+		t.Errorf("compare prints\n%s", out.String())
+	}
+	for _, of := range []any{guardedJSON([]*schedule.Guarded{guarded}), comparisonJSON(compared, nil, false)} {
+		var text bytes.Buffer
+		if err := printJSON(&text, of); err != nil || !strings.Contains(text.String(), `"weak_checks": [`) {
+			t.Errorf("%v\n%s", err, text.String())
+		}
 	}
 	var text bytes.Buffer
 	if err := printJSON(&text, verifyJSON(&tune.Verification{Weak: weak[:1]})); err != nil || !strings.Contains(text.String(), `"reference": "constant"`) {
