@@ -842,27 +842,38 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 		if err := isRun(args[0]); err != nil {
 			return usage(err)
 		}
-		found, err := a.catalog(*yes).OfRun(args[0], *measure)
-		if err != nil {
-			return err
-		}
-		defer a.end(found)
-		e := schedule.Exporter{Table: found.Table, ToolVersion: tune.Version(), Measure: *measure, Pick: *pick, Limit: most}
-		if *format == libraryFormat {
-			err = a.exportLibrary(c.Context(), e, args[0], *prefix, *output, *quiet)
-		} else {
-			err = a.exportRun(c.Context(), e, args[0], *format, *output, *quiet)
-		}
-		err = adviseExport(args[0], err)
-		if errors.Is(err, tune.ErrNoValid) {
-			if none := withoutResult(args[0]); none != nil {
-				return none
-			}
-			return &exitError{exitNoValid, fmt.Errorf("%s: %w", args[0], err)}
-		}
-		return err
+		e := schedule.Exporter{ToolVersion: tune.Version(), Measure: *measure, Pick: *pick, Limit: most}
+		return a.export(c.Context(), e, args[0], exportTo{*format, *output, *prefix, *yes, *quiet})
 	}
 	return c
+}
+
+// exportTo says how an export is written. yes answers what would be asked before something runs.
+type exportTo struct {
+	format, output, prefix string
+	yes, quiet             bool
+}
+
+// export writes the run in a directory.
+func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to exportTo) error {
+	found, err := a.catalog(to.yes).OfRun(dir, e.Measure)
+	if err != nil {
+		return err
+	}
+	defer a.end(found)
+	if e.Table = found.Table; to.format == libraryFormat {
+		err = a.exportLibrary(ctx, e, dir, to.prefix, to.output, to.quiet)
+	} else {
+		err = a.exportRun(ctx, e, dir, to.format, to.output, to.quiet)
+	}
+	err = adviseExport(dir, err)
+	if errors.Is(err, tune.ErrNoValid) {
+		if none := withoutResult(dir); none != nil {
+			return none
+		}
+		return &exitError{exitNoValid, fmt.Errorf("%s: %w", dir, err)}
+	}
+	return err
 }
 
 // adviseExport says what to do about an error of an export.
