@@ -110,7 +110,7 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"60": "60 has no unit", "0": "0 has no unit", "1e3": "1e3 has no unit", "-5": "-5 has no unit",
+		"60": "60 has no unit", "0": "0: want more than 0, with a unit", "1e3": "1e3 has no unit", "-5": "-5: want more than 0, with a unit",
 		"0s": "more than 0", "-1s": "more than 0",
 		"5 min": `did you mean "m"?`, "2hours": `did you mean "h"?`, "3Sec": `did you mean "s"?`, "4msec": `did you mean "ms"?`, "1M": `did you mean "m"?`,
 		"2days": "a day is 24h",
