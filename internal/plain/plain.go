@@ -159,7 +159,7 @@ func (w *Writer) write(text []byte) error {
 }
 
 // symbols are the characters beyond ASCII that tune's own messages have.
-var symbols = strings.NewReplacer(" · ", " | ", "·", "*", "×", "x", "µ", "u", "–", "-", "…", "...", "±", "+-", string(replacement), "?")
+var symbols = strings.NewReplacer(" · ", " | ", "·", "*", "×", "x", "µ", "u", "–", "-", "…", "...", "±", "+-", "ᵀ", "^T", string(replacement), "?")
 
 // ASCII returns a text with ASCII in place of the symbols that tune's own messages have. Names of users stay as they are.
 func ASCII(s string) string { return symbols.Replace(s) }

@@ -49,6 +49,9 @@ type cache struct {
 	inserted int64 // bytes since the size of the directory was last measured
 }
 
+// ErrCache begins the errors of a cache whose directory cannot be made.
+var ErrCache = errors.New("the cache of compiled kernels")
+
 // prepare creates the directory. It refuses one that others can write to, because its content is executed.
 func (c *cache) prepare() error {
 	c.mu.Lock()
@@ -64,7 +67,7 @@ func (c *cache) prepare() error {
 		c.dir = dir
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("the cache of compiled kernels: %w", err)
+		return fmt.Errorf("%w: %w", ErrCache, err)
 	}
 	abs, err := filepath.Abs(c.dir)
 	if err != nil {
