@@ -41,7 +41,7 @@ var rooms = map[string][]string{
 	"results/model":        {"space", "search", "kernels", "kernels/bench", "results", "results/schedule", "results/session"},
 	"configs":              {"space"},
 	"internal/cpu":         {},
-	"internal/counters":    {},
+	"internal/counters":    {"space"},
 	"internal/files":       {},
 	"internal/guard":       {},
 	"internal/orderedjson": {},

@@ -16,7 +16,7 @@ type Opened struct {
 	Problem Problem
 	// Checking is called before each check of Check, Confirm and Rebuild with its number, from 1, and how many there are. It may be nil.
 	Checking func(check, of int)
-	// Metrics is as in Evaluator. They are measured of the baseline, of points that are scored again, and of nothing else.
+	// Metrics is as in Evaluator, for the baseline.
 	Metrics []string
 }
 

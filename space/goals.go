@@ -145,10 +145,13 @@ func (g Goal) same(h Goal) bool {
 	return cmp.Or(goalMetrics[g.Metric], g.Metric) == cmp.Or(goalMetrics[h.Metric], h.Metric)
 }
 
-// Measures returns the names of the metrics among the goals that are measured only where they are asked for; see Measured.
-func (g Goals) Measures() (names []string) {
+// Needs reports whether a goal is about a metric.
+func (g Goals) Needs(metric string) bool { return slices.ContainsFunc(g, Goal{Metric: metric}.same) }
+
+// Measures returns the names of the metrics of Measured that are asked for, or that goals need.
+func (g Goals) Measures(asked []string) (names []string) {
 	for _, m := range measured {
-		if slices.ContainsFunc(g, Goal{Metric: m.Name}.same) {
+		if slices.Contains(asked, m.Name) || g.Needs(m.Name) {
 			names = append(names, m.Name)
 		}
 	}

@@ -77,6 +77,29 @@ func entryOf(number int, cost, m float64) Entry {
 	return Entry{Number: number, Key: "k", Outcome: Outcome{Status: OK, Cost: cost, Metrics: []Metric{{"m", m}}}}
 }
 
+// TestMeasured: each metric that is asked for, or that a goal needs, is measured once, whatever it is called.
+func TestMeasured(t *testing.T) {
+	goals, err := ParseGoals("time,energy,size,error", "ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := ParseMeasured("energy, page-faults,cpu_cycles")
+	if want := []string{MetricCycles, MetricPageFaults, MetricEnergy}; err != nil || !slices.Equal(asked, want) {
+		t.Errorf("%q, %v, want %q", asked, err, want)
+	}
+	if got, want := goals.Measures(asked), []string{MetricCodeBytes, MetricCycles, MetricPageFaults, MetricEnergy}; !slices.Equal(got, want) {
+		t.Errorf("%q are measured, want %q", got, want)
+	}
+	if got := Goals(nil).Measures(nil); len(got) > 0 || !goals.Needs(MetricCodeBytes) || goals.Needs(MetricCycles) {
+		t.Errorf("%q are measured of nothing", got)
+	}
+	for text, want := range map[string]string{"siz": `did you mean "size"`, "size,code-bytes": "twice", "error": "is no metric that can be asked for", "size,": `"" is no metric`} {
+		if got, err := ParseMeasured(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %q, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
 // TestFront: a front holds what nothing dominates, whatever the order is in which entries come.
 func TestFront(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -77,6 +77,7 @@ var listWords = map[string]completer{
 	"shapes":     shapeWords,
 	"off":        choiceWords,
 	"objective":  objectiveWords,
+	"metrics":    metricWords,
 }
 
 // wordsOf returns the entry of a map for a command and a name, which is stronger, or for the name alone.
@@ -294,6 +295,14 @@ func peerWords(a *app, t typed) (out []string) {
 		if own != nil || slices.Contains(libraries, p.Name) { // a library may have several ways, which have no names here
 			out = append(out, p.Name)
 		}
+	}
+	return out
+}
+
+// metricWords returns the metrics that can be measured of candidates.
+func metricWords(*app, typed) (out []string) {
+	for _, m := range space.Measured() {
+		out = append(out, m.Name)
 	}
 	return out
 }

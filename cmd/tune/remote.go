@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -154,9 +153,8 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote
 		return job, nil, nil, err
 	}
 	goals, err := space.ParseGoals(run.objectives, info.Unit)
-	metrics := run.metrics
-	if err == nil && goals.Several() { // what is wrong with them the run says
-		metrics = append(slices.Clone(metrics), goals.Measures()...)
+	if err != nil {
+		goals = nil // what is wrong with them the run says
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -168,7 +166,7 @@ func (a *app) jobOf(ctx context.Context, r *remoteFlags, run farmed) (job remote
 	}
 	job = remote.Job{
 		ID: fmt.Sprintf("%x", sha256.Sum256([]byte(host+"\x00"+path)))[:16], Tool: tune.Version(), Kernel: info.Name, Version: info.Version,
-		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: metrics, On: r.on, Lease: r.lease,
+		Shape: run.shape.String(), Space: opened.Problem.Space().Fingerprint(), CheckSeed: kernels.CheckSeed(run.seed), Metrics: goals.Measures(run.metrics), On: r.on, Lease: r.lease,
 		Joins: isOwn || !info.Exact, Timed: !info.Exact,
 	}
 	if job.Timed {

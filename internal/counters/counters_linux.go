@@ -9,25 +9,27 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tune/space"
 )
 
-// kinds are the types of the events, and their configurations.
+// kinds are the types of the perf events, and their configurations.
 var kinds = map[string][2]uint64{
-	"instructions":  {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
-	"cpu_cycles":    {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
-	"cache_misses":  {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES},
-	"branch_misses": {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_BRANCH_MISSES},
-	"page_faults":   {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS},
+	space.MetricInstructions: {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
+	space.MetricCycles:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
+	space.MetricCacheMisses:  {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES},
+	space.MetricBranchMisses: {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_BRANCH_MISSES},
+	space.MetricPageFaults:   {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS},
 }
 
 // Probe returns why a counter cannot be used on this machine; nil where it can.
 func (c Counters) Probe(name string) error {
-	if name == Energy {
+	if name == space.MetricEnergy {
 		_, err := c.beginEnergy()
 		return err
 	}
-	if !Known(name) {
-		return errUnknown
+	if _, known := kinds[name]; !known {
+		return errors.New("there is no such counter")
 	}
 	fd, err := open(name, 0)
 	if err != nil {
@@ -115,7 +117,7 @@ func (c Counters) Begin(pid int, names []string) (end func() ([]float64, error),
 	}
 	ends := make([]func() (float64, error), len(names))
 	for i, name := range names {
-		if name == Energy {
+		if name == space.MetricEnergy {
 			if ends[i], err = c.beginEnergy(); err != nil {
 				closeAll()
 				return nil, fmt.Errorf("%s: %w", name, err)

@@ -41,7 +41,7 @@ func (p *Problem) Compare(ctx context.Context, baseline kernels.Candidate, final
 	}
 	reuses := make([]bool, len(candidates))
 	for i, c := range candidates {
-		reuses[i] = c.reuses()
+		_, reuses[i] = c.reuses()
 	}
 	for {
 		final, err := p.compare(ctx, candidates, series, reuses)
@@ -71,7 +71,7 @@ func (p *Problem) compare(ctx context.Context, candidates []*candidate, series k
 		r.reacts = &candidates[0].problem.baseline // with what the search has seen
 	}
 	for i, c := range candidates {
-		switch took := c.reusing(); {
+		switch took, _ := c.reuses(); {
 		case !reuses[i]:
 		case i > 0 && took > 0 && took < briefCall:
 			r.Reject(i, kernels.Reject(space.Invalid, "implausible: it reuses results of earlier calls, and a call of %.0f ns is too short to be timed by itself", took*nanoseconds))

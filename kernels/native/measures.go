@@ -2,10 +2,9 @@ package native
 
 import (
 	"context"
-	"errors"
 	"math"
+	"slices"
 
-	"tune/internal/counters"
 	"tune/kernels/native/timing"
 	"tune/kernels/native/worker"
 	"tune/space"
@@ -13,11 +12,8 @@ import (
 
 // measures says why candidates cannot have a metric of space.Measured on this machine.
 func (p *Problem) measures(name string) error {
-	switch {
-	case name == space.MetricCodeBytes:
+	if name == space.MetricCodeBytes {
 		return nil
-	case !counters.Known(name):
-		return errors.New("native code does not have it")
 	}
 	return p.host.options.Counters.Probe(name)
 }
@@ -81,24 +77,15 @@ func (c *candidate) count(ctx context.Context, names []string) (counts []float64
 // count makes calls while counters count, and the same changes of the buffers without the calls: the difference is the candidate's. It
 // returns nil where a counter fails that this machine has.
 func (m *meter) count(ctx context.Context, names []string) ([]float64, error) {
-	clock := worker.CPU
-	if m.threads > 1 {
-		clock = worker.Wall
-	}
-	if _, err := m.take(ctx, 1, clock); err != nil { // which warms up
+	if _, err := m.take(ctx, 1, m.clock()); err != nil { // which warms up
 		return nil, err
 	}
 	seconds := countSeconds
-	for _, name := range names {
-		if name == counters.Energy {
-			seconds = energySeconds
-		}
+	if slices.Contains(names, space.MetricEnergy) {
+		seconds = energySeconds
 	}
 	n := int(min(max(math.Ceil(seconds/(m.perCall*float64(m.calls))), 1), mostCounted))
-	if m.fresh {
-		n = max(1, min(n, worker.MostStretches/m.calls))
-	}
-	request := m.request(n, clock)
+	request := m.request(m.fitting(n), m.clock())
 	request.Seed = [2]uint64{m.rng.Uint64() | 1, m.rng.Uint64()}
 	with, calls, err := m.counted(ctx, request, names)
 	if err != nil || with == nil {
@@ -128,10 +115,6 @@ func (m *meter) counted(ctx context.Context, t worker.TimeRequest, names []strin
 			}
 		}
 	}
-	timed, err := m.w.Time(ctx, t)
-	m.warm = err == nil
-	if err == nil && !t.Idle {
-		err = m.weigh(timed.Evidence, timed.Seconds)
-	}
+	timed, err := m.timed(ctx, t)
 	return counts, timed.Calls, err
 }

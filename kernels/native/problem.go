@@ -206,8 +206,11 @@ type candidate struct {
 }
 
 // noteReuse notes, for all candidates of its point, that a candidate reuses what earlier calls left, and how many seconds a single call
-// on new inputs takes; 0 where that is unknown.
+// on new inputs takes; 0 where that is unknown. Of a probe nothing is noted.
 func (c *candidate) noteReuse(took float64) {
+	if c == nil || c.problem == nil {
+		return
+	}
 	p := c.problem
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,19 +220,12 @@ func (c *candidate) noteReuse(took float64) {
 	p.reuse[c.point.Key()] = took
 }
 
-// reuses reports whether that was noted.
-func (c *candidate) reuses() bool {
+// reuses reports whether that was noted, and the seconds.
+func (c *candidate) reuses() (took float64, noted bool) {
 	c.problem.mu.Lock()
 	defer c.problem.mu.Unlock()
-	_, noted := c.problem.reuse[c.point.Key()]
-	return noted
-}
-
-// reusing returns the seconds that were noted with that.
-func (c *candidate) reusing() float64 {
-	c.problem.mu.Lock()
-	defer c.problem.mu.Unlock()
-	return c.problem.reuse[c.point.Key()]
+	took, noted = c.problem.reuse[c.point.Key()]
+	return took, noted
 }
 
 // Isolate makes each check and each timing use a fresh process from now on.

@@ -109,7 +109,8 @@ func (c *candidate) newMeter(ctx context.Context, w runner, how metering) (*mete
 			m.inputs += b.Bytes()
 		}
 	}
-	m.fresh = how.fresh || c.reuses()
+	_, reuses := c.reuses()
+	m.fresh = how.fresh || reuses
 	if known := how.known; known != nil {
 		m.perCall, m.calls, m.fresh = known.perCall, known.calls, known.fresh || m.fresh
 		return m, nil
@@ -177,17 +178,29 @@ func warmPlaces(bytes, l2 int) int {
 	return max(1, min(most, room/(bytes+1)))
 }
 
+// clock is what the candidate is timed by.
+func (m *meter) clock() worker.Clock {
+	if m.threads > 1 {
+		return worker.Wall
+	}
+	return worker.CPU
+}
+
+// fitting returns how many of n samples fit into a request: of fresh calls each has a stretch.
+func (m *meter) fitting(n int) int {
+	if m.fresh {
+		return max(1, min(n, worker.MostStretches/m.calls))
+	}
+	return n
+}
+
 // sample takes n samples, in seconds a call.
 func (m *meter) sample(ctx context.Context, n int) ([]float64, error) {
-	clock := worker.CPU
-	if m.threads > 1 {
-		clock = worker.Wall
-	}
 	s := m.ready[:min(n, len(m.ready))]
 	if m.ready = m.ready[len(s):]; len(s) == n {
 		return s, nil
 	}
-	more, err := m.sampleBy(ctx, n-len(s), clock)
+	more, err := m.sampleBy(ctx, n-len(s), m.clock())
 	return append(slices.Clip(s), more...), err
 }
 
@@ -234,11 +247,8 @@ const mostInPlace = 256
 func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
 	s := make([]float64, 0, n)
 	for len(s) < n {
-		fresh, most := m.fresh, n-len(s)
-		if fresh {
-			most = max(1, min(most, worker.MostStretches/m.calls)) // each call has a stretch
-		}
-		more, err := m.take(ctx, most, clock)
+		fresh := m.fresh
+		more, err := m.take(ctx, m.fitting(n-len(s)), clock)
 		if err != nil {
 			return nil, err
 		}
@@ -251,22 +261,25 @@ func (m *meter) sampleBy(ctx context.Context, n int, clock worker.Clock) ([]floa
 		}
 		m.perCall = s[0]
 		m.calls = min(timing.Calls(m.perCall, m.length), m.mostCalls())
-		if m.c != nil && m.c.problem != nil {
-			m.c.noteReuse(m.perCall)
-		}
+		m.c.noteReuse(m.perCall)
 		s = s[:0]
 	}
 	return s, nil
 }
 
+// timed carries out a request, and weighs its evidence.
+func (m *meter) timed(ctx context.Context, request worker.TimeRequest) (worker.Timing, error) {
+	t, err := m.w.Time(ctx, request)
+	if m.warm = err == nil; err == nil && !request.Idle {
+		err = m.weigh(t.Evidence, t.Seconds)
+	}
+	return t, err
+}
+
 // take takes n samples by one request. It sets fresh where they are of calls that reuse results.
 func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64, error) {
-	t, err := m.w.Time(ctx, m.request(n, clock))
-	m.warm = err == nil
+	t, err := m.timed(ctx, m.request(n, clock))
 	if err != nil {
-		return nil, err
-	}
-	if err := m.weigh(t.Evidence, t.Seconds); err != nil {
 		return nil, err
 	}
 	if m.cold && m.reuses(t, coldWhole) {
@@ -296,9 +309,7 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 		}
 	}
 	m.fresh = true
-	if m.c != nil && m.c.problem != nil { // no probe
-		m.c.noteReuse(0)
-	}
+	m.c.noteReuse(0)
 	return t.Seconds, nil
 }
 
@@ -311,16 +322,13 @@ func (m *meter) proveLate(ctx context.Context, n int, clock worker.Clock) (bool,
 		if try == tries {
 			return false, nil // there were too few stretches to tell
 		}
-		t, err := m.w.Time(ctx, m.request(n, clock))
-		if err == nil {
-			err = m.weigh(t.Evidence, t.Seconds)
-		}
+		request := m.request(n, clock)
+		t, err := m.timed(ctx, request)
 		if err != nil {
 			return false, err
 		}
-		request := m.request(n, clock)
 		request.Idle = true
-		idle, err := m.w.Time(ctx, request)
+		idle, err := m.timed(ctx, request)
 		if err != nil {
 			return false, err
 		}
@@ -652,7 +660,7 @@ func (c *candidate) Score(ctx context.Context, fidelity int) (kernels.Score, err
 		return kernels.Score{}, err
 	}
 	c.timed = &meter{perCall: m.perCall, calls: m.calls, fresh: m.fresh}
-	if c.reuses() {
+	if _, reuses := c.reuses(); reuses {
 		e.Cost *= p.baseline.get().single()
 	}
 	if e.Kept == 0 || !(e.Cost > 0) {

@@ -503,7 +503,7 @@ func (s *source) expandFlags(flags []template, v values) []string {
 		switch {
 		case begin != "":
 			out[i] = begin + locate(f[len(begin):])
-		case i > 0 && (out[i-1] == "-I" || out[i-1] == "-L"), !strings.HasPrefix(f, "-") && cc.IsLibrary(f):
+		case i > 0 && (out[i-1] == "-I" || out[i-1] == "-L"), cc.IsLibrary(f):
 			out[i] = locate(f)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -185,20 +184,15 @@ func measurable(k *kernels.Opened, asked []string, goals space.Goals) (names []s
 	if measures == nil {
 		return nil, nil, nil // a goal that the baseline does not have is an error then
 	}
-	needed := goals.Measures()
-	for _, m := range space.Measured() {
-		need := slices.Contains(needed, m.Name)
-		if !need && !slices.Contains(asked, m.Name) {
-			continue
-		}
-		err := measures(m.Name)
+	for _, name := range goals.Measures(asked) {
+		err := measures(name)
 		switch {
 		case err == nil:
-			names = append(names, m.Name)
-		case need:
-			return nil, nil, &GoalsError{fmt.Errorf("%s: this machine does not measure it: %w", m.Name, err)}
+			names = append(names, name)
+		case goals.Needs(name):
+			return nil, nil, &GoalsError{fmt.Errorf("%s: this machine does not measure it: %w", name, err)}
 		default:
-			without = append(without, Unmeasured{m.Name, err})
+			without = append(without, Unmeasured{name, err})
 		}
 	}
 	return names, without, nil

@@ -132,6 +132,9 @@ type TimeRequest struct {
 	Limit time.Duration
 }
 
+// MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for.
+const MostStretches = 4096
+
 // Timing is the result of timed calls. Times are seconds per call.
 type Timing struct {
 	Seconds []float64 // one a sample

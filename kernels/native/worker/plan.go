@@ -48,9 +48,6 @@ const (
 	wholeEach    = 8     // one in so many stretches is followed by a whole one
 )
 
-// MostStretches bounds the stretches of a request that count for samples. A request with more calls has longer ones than it asks for.
-const MostStretches = 4096
-
 // planner writes a plan for the harness.
 type planner struct {
 	plan

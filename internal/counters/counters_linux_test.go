@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tune/space"
 )
 
 // powercap makes a folder like that of the system, with two processors and a part of one of them, and returns a function that sets a
@@ -38,16 +40,13 @@ func powercap(t *testing.T) (root string, set func(processor int, microjoules ui
 
 // TestEnergy: the energy of all processors counts, once, also where a counter begins again.
 func TestEnergy(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("powercap is of Linux")
-	}
 	root, set := powercap(t)
 	c := Counters{Powercap: root}
-	if err := c.Probe(Energy); err != nil {
+	if err := c.Probe(space.MetricEnergy); err != nil {
 		t.Fatal(err)
 	}
 	set(0, 999_000)
-	end, err := c.Begin(os.Getpid(), []string{Energy})
+	end, err := c.Begin(os.Getpid(), []string{space.MetricEnergy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +57,10 @@ func TestEnergy(t *testing.T) {
 		t.Errorf("%v nJ, %v", got, err)
 	}
 	os.WriteFile(filepath.Join(root, "intel-rapl:1", "energy_uj"), []byte("many"), 0o666)
-	if err := c.Probe(Energy); err == nil || !strings.Contains(err.Error(), "energy_uj") {
+	if err := c.Probe(space.MetricEnergy); err == nil || !strings.Contains(err.Error(), "energy_uj") {
 		t.Errorf("a counter that is no number: %v", err)
 	}
-	if err := (Counters{Powercap: t.TempDir()}).Probe(Energy); err == nil || !strings.Contains(err.Error(), "counts no energy") {
+	if err := (Counters{Powercap: t.TempDir()}).Probe(space.MetricEnergy); err == nil || !strings.Contains(err.Error(), "counts no energy") {
 		t.Errorf("without a processor: %v", err)
 	}
 }
@@ -69,7 +68,7 @@ func TestEnergy(t *testing.T) {
 // TestPageFaults: events are counted of all threads, those included that start later, and not of what was before.
 func TestPageFaults(t *testing.T) {
 	var c Counters
-	if err := c.Probe("page_faults"); err != nil {
+	if err := c.Probe(space.MetricPageFaults); err != nil {
 		t.Skip(err)
 	}
 	const pages = 1000
@@ -82,7 +81,7 @@ func TestPageFaults(t *testing.T) {
 	}
 	count := func(f func()) float64 {
 		t.Helper()
-		end, err := c.Begin(os.Getpid(), []string{"page_faults"})
+		end, err := c.Begin(os.Getpid(), []string{space.MetricPageFaults})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +113,14 @@ func TestPageFaults(t *testing.T) {
 
 // TestProbe: whether a counter works is known before it is used, and an unknown one never does.
 func TestProbe(t *testing.T) {
-	for _, name := range append([]string{Energy}, events...) {
+	for _, m := range space.Measured() {
+		name := m.Name
+		if name == space.MetricCodeBytes {
+			continue // which is of the file, and not counted
+		}
+		if _, known := kinds[name]; !known && name != space.MetricEnergy {
+			t.Errorf("there is no counter of %s", name)
+		}
 		err := Counters{}.Probe(name)
 		end, begun := Counters{}.Begin(os.Getpid(), []string{name})
 		if (err == nil) != (begun == nil) {
@@ -125,11 +131,8 @@ func TestProbe(t *testing.T) {
 				t.Errorf("%s: %v, %v", name, n, err)
 			}
 		}
-		if !Known(name) {
-			t.Errorf("%s is not known", name)
-		}
 	}
-	if Known("bogus") || (Counters{}).Probe("bogus") == nil {
+	if (Counters{}).Probe("bogus") == nil {
 		t.Error("an unknown counter works")
 	}
 }
