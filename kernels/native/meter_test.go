@@ -378,6 +378,16 @@ func TestReactions(t *testing.T) {
 	}
 }
 
+// TestSingle: the cost of single calls is lowered by no more than new inputs cost the baseline in each of its requests.
+func TestSingle(t *testing.T) {
+	var seen reactions
+	for _, step := range []struct{ all, last, want float64 }{{1.5, 1.25, 0.8}, {1.6, 1.9, 0.8}, {1.4, 0.9, 1}, {1.4, 1.5, 1}} {
+		if seen.noteWhole(step.all, step.last); seen.get().single() != step.want || seen.get().whole != step.all {
+			t.Errorf("after %v: %v, and single calls count %v", step, seen.get(), seen.get().single())
+		}
+	}
+}
+
 // TestLate: calls that are slow after new inputs reuse results, unless the harness is then as slow by itself.
 func TestLate(t *testing.T) {
 	for _, test := range []struct {

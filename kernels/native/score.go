@@ -38,6 +38,7 @@ type meter struct {
 	perCall float64   // seconds, roughly
 	warm    bool      // whether calls were made a moment ago
 	calls   int       // in a sample
+	taken   int       // samples
 	ready   []float64 // unused samples of that many calls, from calibration
 
 	restless bool // whether other work slows the core now and then
@@ -282,6 +283,7 @@ func (m *meter) take(ctx context.Context, n int, clock worker.Clock) ([]float64,
 	if err != nil {
 		return nil, err
 	}
+	m.taken += n
 	if m.cold && m.reuses(t, coldWhole) {
 		if t, err = m.again(ctx, t, n, clock); err != nil {
 			return nil, err
@@ -399,6 +401,7 @@ const (
 type reaction struct {
 	first, other float64 // seconds of the first call on new inputs, and of one on nearly the same inputs as the call before; 0 where unknown
 	whole        float64 // the time of a call on wholly new inputs over that of another; 0 where unknown
+	least        float64 // the same in the request in which it was least
 }
 
 // reactions is the reaction as far as it was seen. All meters of a comparison share one, also where their candidates are of several problems.
@@ -416,11 +419,14 @@ func (r *reactions) noteFirst(t worker.Timing) {
 	}
 }
 
-// noteWhole notes what a call of the baseline on wholly new inputs takes, over another one.
-func (r *reactions) noteWhole(ratio float64) {
+// noteWhole notes what a call of the baseline on wholly new inputs takes, over another one: in all requests, and in the last one.
+func (r *reactions) noteWhole(all, last float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen.whole = ratio
+	r.seen.whole = all
+	if r.seen.least == 0 || last < r.seen.least {
+		r.seen.least = last
+	}
 }
 
 func (r *reactions) get() reaction {
@@ -466,12 +472,13 @@ func (m *meter) wholeLimit() float64 {
 
 // single returns what to multiply the cost of single calls by before it is compared with the baseline's, which is timed by stretches: these
 // also have the changes of words between the calls, and end less of a call before the clock is read; or only parts of its inputs change.
+// The latter is noisy, so that the least ratio counts that was seen: a candidate that reuses results must not gain by noise.
 func (of reaction) single() float64 {
 	switch {
 	case of.first > 0:
 		return min(max(of.other/of.first, 1), staleCalls)
-	case of.whole > 0:
-		return 1 / min(max(of.whole, 1), staleWhole)
+	case of.least > 0:
+		return 1 / min(max(of.least, 1), staleWhole)
 	}
 	return 1
 }
@@ -498,7 +505,7 @@ func (m *meter) stale(t worker.Timing) bool {
 		return false
 	}
 	if m.leads {
-		m.against.noteWhole(m.onWhole() / cost)
+		m.against.noteWhole(m.onWhole()/cost, t.Whole/cost)
 	}
 	return m.suspect(cost)
 }

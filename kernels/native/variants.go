@@ -435,6 +435,9 @@ const afreshSeconds = 0.02
 // a candidate may be right in its first calls and wrong in the thousandth. behind says that the candidate has lost already, so
 // that calls of seconds are not worth repeating.
 func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
+	if err := m.revisit(ctx); err != nil {
+		return err
+	}
 	if err := m.verifyAgain(ctx, behind); err != nil {
 		return err
 	}
@@ -464,6 +467,25 @@ func (m *meter) verifyTimed(ctx context.Context, behind bool) error {
 		}
 	}
 	return nil
+}
+
+// Calls at one place after which a candidate cannot take its outputs for new ones: at most and at least so many.
+const (
+	mostRevisits  = 16
+	leastRevisits = 4
+)
+
+// revisit makes more calls at one place, where a candidate was stopped before it came to any place again. Until then each call finds
+// outputs that nobody has written, and a candidate that works only on such outputs shows what it does on others nowhere.
+func (m *meter) revisit(ctx context.Context) error {
+	request := m.request(1, m.clock())
+	if m.taken > 2*request.Places || m.slow() {
+		return nil
+	}
+	request = m.request(min(max(int(afreshSeconds/(m.perCall*float64(m.calls))), leastRevisits), mostRevisits), m.clock())
+	request.Places = 1
+	_, err := m.timed(ctx, request)
+	return err
 }
 
 // repeat makes a timed call again, whose inputs are mapped, and compares what both wrote. Where the reference leaves elements of

@@ -281,3 +281,44 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestRevisit: a candidate that is stopped before its calls come to a place again is called there until they do, so that what it does on
+// outputs that are not new is verified too.
+func TestRevisit(t *testing.T) {
+	right, wrong := []byte{1, 0, 0, 0}, []byte{2, 0, 0, 0}
+	one := Case{Name: "one", Buffers: []Buffer{{"x", I32, 1, In}, {"y", I32, 1, Out}}, Inputs: [][]byte{right, nil}}
+	one.Verify = func(b [][]byte) (d kernels.Deviation, err error) {
+		if !bytes.Equal(b[0], b[1]) {
+			return d, kernels.Reject(space.WrongAnswer, "y[0] is off")
+		}
+		return d, nil
+	}
+	for _, samples := range []int{2, 1000} {
+		revisits := 0
+		f := &fake{seconds: 1e-4, timing: func(q worker.TimeRequest, got *worker.Timing) {
+			wrote := right
+			if q.Places == 1 && q.Samples*q.Calls >= leastRevisits {
+				wrote = wrong
+				revisits++
+			}
+			got.Evidence = []worker.Evidence{{Variant: 1, Given: [][]byte{right, nil}, Wrote: [][]byte{nil, wrote}}}
+		}}
+		f.call = func() { copy(f.outputs[1], right) }
+		m := newFakeMeter(f, 0)
+		m.bytes = 16 << 10
+		m.variants = &variants{cases: []Case{one, one}, vary: true}
+		if err := mapCase(f, one); err != nil {
+			t.Fatal(err)
+		}
+		if m.request(1, worker.CPU).Places < 2 {
+			t.Skip("the caches of this processor hold one place")
+		}
+		if _, err := m.sampleBy(t.Context(), samples, worker.CPU); err != nil {
+			t.Fatal(err)
+		}
+		r := kernels.AsRejection(m.verifyTimed(t.Context(), samples < 100))
+		if few := samples < 100; few != (r != nil) || few != (revisits == 1) {
+			t.Errorf("%d samples: %v after %d requests at one place", samples, r, revisits)
+		}
+	}
+}
