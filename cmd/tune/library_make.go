@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -176,6 +178,9 @@ func (a *app) showLibrary(r *library.Report, asJSON bool) error {
 		if f.Plain > 0 {
 			fmt.Fprintf(a.stdout, "note       at %s of them the plain form runs, because a constraint of the kernel leaves out the variant: more representatives near them find one\n", plain.Count(f.Plain, "shape"))
 		}
+		for _, weak := range f.Weak {
+			fmt.Fprintf(a.stdout, "note       a passed check proves little: %s\n", weak)
+		}
 		if c := f.Certificate; c != nil {
 			fmt.Fprintf(a.stdout, "certified  at %d other shapes: mean regret %s [%s, %s], 95th percentile %s, worst %s\n",
 				c.Shapes, share(c.Mean[0]), share(c.Mean[1]), share(c.Mean[2]), share(c.P95[0]), share(c.Worst[0]))
@@ -254,6 +259,11 @@ func (a *app) verifyLibrary(ctx context.Context, dir string, checks int, yes, as
 		return printJSON(a.stdout, v)
 	}
 	fmt.Fprintf(a.stdout, "ok      %s are what the measurements make\n", plain.Count(v.Files, "file"))
-	_, err = fmt.Fprintf(a.stdout, "ok      %s of %s, right in %s\n", plain.Count(v.Variants, "variant"), plain.Count(v.Functions, "function"), plain.Count(v.Checks, "check"))
-	return err
+	fmt.Fprintf(a.stdout, "ok      %s of %s, right in %s\n", plain.Count(v.Variants, "variant"), plain.Count(v.Functions, "function"), plain.Count(v.Checks, "check"))
+	for _, function := range slices.Sorted(maps.Keys(v.Weak)) {
+		for _, weak := range v.Weak[function] {
+			fmt.Fprintf(a.stdout, "note    a passed check of %s proves little: %s\n", function, weak)
+		}
+	}
+	return nil
 }

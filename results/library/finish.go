@@ -21,6 +21,7 @@ import (
 	"tune/kernels/library/choice"
 	"tune/kernels/native"
 	"tune/results"
+	"tune/space"
 )
 
 // Report is what a library came to. It stands in its manifest.
@@ -60,6 +61,8 @@ type ReportFunction struct {
 	// Plain counts the training shapes at which the library calls the plain form, because the variant does not take them. TreeRegret is
 	// about the others.
 	Plain int `json:"plain_training_shapes,omitempty"`
+	// Weak lists the outputs of which checks prove little at every training shape.
+	Weak []space.WeakOutput `json:"weak_checks,omitempty"`
 	// Certificate is what the library costs at shapes that played no part; nil where there are none.
 	Certificate *Certificate `json:"certificate,omitempty"`
 	// Rules are what simpler rules cost at the same shapes, by the first series of each.
@@ -206,6 +209,9 @@ func (m *maker) finish(ctx context.Context) (*Report, error) {
 		}
 		f, err := s.report(m.Plan.Seed)
 		if err != nil {
+			return nil, err
+		}
+		if f.Weak, err = s.weakOutputs(ctx, m.Plan.Seed); err != nil {
 			return nil, err
 		}
 		report.Functions = append(report.Functions, f)

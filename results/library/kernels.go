@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"tune/kernels"
 	"tune/kernels/library"
@@ -82,6 +83,33 @@ func openShape(k kernels.Kernel, fixed, called string) (*kernels.Opened, error) 
 		return nil, err
 	}
 	return kernels.Open(k, shape)
+}
+
+// weakOutputs returns the outputs of which checks prove little at every training shape of the task. It asks shape by shape, until no output
+// is left: two calls of the reference, where its results depend on its inputs.
+func (t *task) weakOutputs(ctx context.Context, seed uint64) (out []space.WeakOutput, err error) {
+	for i, shape := range t.Training {
+		opened, err := openShape(t.kernel, t.Fixed, t.Called(shape.Fields))
+		if err != nil {
+			return nil, err
+		}
+		weak := opened.Problem.Traits().Weak
+		if weak == nil {
+			return nil, nil
+		}
+		found, err := weak(ctx, kernels.ExportSeeds(seed))
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			out = found
+		}
+		out = slices.DeleteFunc(out, func(w space.WeakOutput) bool { return !slices.Contains(found, w) })
+		if len(out) == 0 {
+			return nil, nil
+		}
+	}
+	return out, nil
 }
 
 // checkForeign returns an error where code that is not tune's own cannot be in a library: at the baseline, and with each value of each

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"tune/internal/files"
+	"tune/space"
 )
 
 // VerifyOptions say how a library is verified.
@@ -27,6 +28,8 @@ type Verification struct {
 	Variants  int `json:"variants"` // that were checked
 	Checks    int `json:"checks"`   // in all
 	Functions int `json:"functions"`
+	// Weak lists by function the outputs of which checks prove little at every training shape.
+	Weak map[string][]space.WeakOutput `json:"weak_checks,omitempty"`
 }
 
 // MismatchError says that a library is not what its measurements make.
@@ -51,7 +54,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 		return nil, err
 	}
 	m.Observe = o.Observe
-	out := &Verification{Functions: len(all)}
+	out := &Verification{Functions: len(all), Weak: map[string][]space.WeakOutput{}}
 	if out.Files, err = m.same(all, report); err != nil {
 		return nil, err
 	}
@@ -64,8 +67,28 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 			}
 			out.Variants, out.Checks = out.Variants+1, out.Checks+checks
 		}
+		weak, err := s.weakOutputs(ctx, m.Plan.Seed)
+		if err != nil {
+			return nil, err
+		}
+		if len(weak) > 0 {
+			out.Weak[s.Function] = weak
+		}
+		if claimed := report.of(s.Function).Weak; len(claimed) > 0 && !slices.Equal(claimed, weak) {
+			return nil, &MismatchError{o.Dir, manifestName, fmt.Sprintf("weak_checks of %s is %v, and on the inputs of its checks it is %v: the same 'tune library' command writes it again", s.Function, claimed, weak)}
+		}
 	}
 	return out, nil
+}
+
+// of returns what the report says of a function.
+func (r *Report) of(function string) ReportFunction {
+	for _, f := range r.Functions {
+		if f.Function == function {
+			return f
+		}
+	}
+	return ReportFunction{}
 }
 
 // reopen reads a library that was made, generates the code of its variants, and settles its tasks again.
