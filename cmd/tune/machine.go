@@ -128,6 +128,13 @@ func (a *app) printMachine(m machine) error {
 
 // printRoofs prints a line for arithmetic, and one for each way of moving bytes.
 func printRoofs(w io.Writer, roofs []native.Roof) {
+	for _, line := range roofLines(roofs) {
+		fmt.Fprintf(w, "%s\tone core: %s\n", line[0], line[1])
+	}
+}
+
+// roofLines returns for arithmetic, and for each way of moving bytes, its name and its rates.
+func roofLines(roofs []native.Roof) (out [][2]string) {
 	lines := map[string][]string{}
 	for _, r := range roofs {
 		line, name := r.Kind, r.Level
@@ -138,9 +145,10 @@ func printRoofs(w io.Writer, roofs []native.Roof) {
 	}
 	for _, line := range []string{"arithmetic", "read", "copy"} {
 		if cells := lines[line]; len(cells) > 0 {
-			fmt.Fprintf(w, "%s\tone core: %s\n", line, strings.Join(cells, ", "))
+			out = append(out, [2]string{line, strings.Join(cells, ", ")})
 		}
 	}
+	return out
 }
 
 func kibibytes(n int) string {

@@ -451,7 +451,7 @@ this on ten machines.`,
 		if err := login.Validate(); err != nil {
 			return usage(fmt.Errorf("tune worker: %w (--tls-cert, --tls-key)", err))
 		}
-		w.Compilers = a.compilers(c.Context())
+		w.Compilers, w.Roofs = a.compilers(c.Context()), a.host.KeptRoofs(c.Context()).Roofs
 		return a.runWorker(c.Context(), w, *login, say)
 	}
 	return c
@@ -512,7 +512,8 @@ func (a *app) workersCommand() *cobra.Command {
 		Use:   "workers URL",
 		Short: "List the workers at a NATS server",
 		Long: `workers asks which workers are connected to the NATS server at URL, and lists what each is: processor, cores, the load of its machine, how
-many of its jobs are at work, the kernels that it evaluates, and the runs that it refuses, with the reason.`,
+many of its jobs are at work, the kernels that it evaluates, the roofs of one core if 'tune machine' has measured them there, and the runs that it
+refuses, with the reason.`,
 		Example: "  tune workers nats://build-host:4222 --token-file token\n  tune workers nats://127.0.0.1:4222 --json",
 		Args:    exactly(1, "the address of a NATS server"),
 	}
@@ -571,6 +572,9 @@ func (a *app) printWorkers(found []remote.Info) error {
 		return err
 	}
 	for _, w := range found {
+		for _, line := range roofLines(w.Roofs) {
+			fmt.Fprintf(a.stdout, "%s, %s of one core: %s\n", plain.Line(w.Name), line[0], plain.Line(line[1]))
+		}
 		for _, r := range w.Refuses {
 			fmt.Fprintf(a.stdout, "%s refuses a run of %s: %s\n", plain.Line(w.Name), plain.Line(r.Kernel), plain.Line(r.Why))
 		}

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"tune/kernels/native"
+	"tune/kernels/remote"
 	"tune/kernels/remote/natsserver"
 	"tune/results"
 )
@@ -397,5 +399,21 @@ func TestTokenChanged(t *testing.T) {
 	defer server.Close()
 	if err := w.Wait(); exitCode(err) != exitFailed || !strings.Contains(w.out.String(), "--token-file, --creds or --nkey is no longer accepted: ") {
 		t.Errorf("%v\n%s", err, &w.out)
+	}
+}
+
+// TestWorkersRoofs: the list of workers has the roofs that they announce, with nothing that a terminal would obey.
+func TestWorkersRoofs(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	found := []remote.Info{{Name: "ada", Roofs: []native.Roof{
+		{Kind: "f32", Rate: 117e9, Unit: "GFLOP/s"}, {Kind: "read", Level: "L1", Rate: 210e9, Unit: "GB/s"}, {Kind: "read", Level: "memory\x1b[2J", Rate: 21e9, Unit: "GB/s"},
+	}}, {Name: "bob"}}
+	if err := a.printWorkers(found); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\nada, arithmetic of one core: f32 117 GFLOP/s\nada, read of one core: L1 210 GB/s, memory 21 GB/s\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%q", out.String())
 	}
 }

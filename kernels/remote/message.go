@@ -3,6 +3,7 @@ package remote
 import (
 	"time"
 
+	"tune/kernels/native"
 	"tune/space"
 )
 
@@ -124,22 +125,24 @@ type alive struct {
 
 // Info is what a worker says of itself.
 type Info struct {
-	Name        string      `json:"name"`
-	Tool        string      `json:"tool"` // version of tune
-	OS          string      `json:"os"`
-	Arch        string      `json:"arch"`
-	CPU         string      `json:"cpu"`
-	Fingerprint string      `json:"fingerprint"` // of the processor
-	ISAs        []string    `json:"isas"`        // instruction sets
-	Cores       int         `json:"cores"`
-	Load        float64     `json:"load"` // of the machine, over the last minute
-	Jobs        int         `json:"jobs"` // candidates evaluated at once
-	Busy        int         `json:"busy"` // of them at work
-	Kernels     []KernelOf  `json:"kernels"`
-	UserCode    bool        `json:"user_code,omitempty"` // whether it evaluates kernels of users
-	Compilers   []string    `json:"compilers,omitempty"`
-	Evaluated   int         `json:"evaluated"`         // since the worker started
-	Refuses     []RefusedOf `json:"refuses,omitempty"` // runs that are announced
+	Name        string     `json:"name"`
+	Tool        string     `json:"tool"` // version of tune
+	OS          string     `json:"os"`
+	Arch        string     `json:"arch"`
+	CPU         string     `json:"cpu"`
+	Fingerprint string     `json:"fingerprint"` // of the processor
+	ISAs        []string   `json:"isas"`        // instruction sets
+	Cores       int        `json:"cores"`
+	Load        float64    `json:"load"` // of the machine, over the last minute
+	Jobs        int        `json:"jobs"` // candidates evaluated at once
+	Busy        int        `json:"busy"` // of them at work
+	Kernels     []KernelOf `json:"kernels"`
+	UserCode    bool       `json:"user_code,omitempty"` // whether it evaluates kernels of users
+	Compilers   []string   `json:"compilers,omitempty"`
+	// Roofs are the measured rates of one core, as 'tune machine' keeps them; nil where it was not called there.
+	Roofs     []native.Roof `json:"roofs,omitempty"`
+	Evaluated int           `json:"evaluated"`         // since the worker started
+	Refuses   []RefusedOf   `json:"refuses,omitempty"` // runs that are announced
 }
 
 // KernelOf is a kernel that a worker evaluates.

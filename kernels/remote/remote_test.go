@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tune/kernels"
+	"tune/kernels/native"
 	"tune/kernels/remote"
 	"tune/kernels/remote/natsserver"
 	"tune/search"
@@ -542,6 +544,7 @@ func TestRefused(t *testing.T) {
 	other.Table = kernels.Table{&bowl{version: "2"}}
 	strict := worker("strict", 1, nil)
 	strict.Allow = []string{}
+	strict.Roofs = []native.Roof{{Kind: "read", Level: "L1", Rate: 2e11, Unit: "GB/s"}}
 	for _, w := range []*remote.Worker{worker("few", 1, nil), other, strict} {
 		f.worker(w)
 	}
@@ -558,6 +561,11 @@ func TestRefused(t *testing.T) {
 		text, _ := json.Marshal(found)
 		if len(found) == 3 && strings.Contains(string(text), "the run wants cores=100000") && strings.Contains(string(text), "has version 2 of the kernel, and the run version 1") &&
 			strings.Contains(string(text), "its owner does not allow it") {
+			for _, w := range found {
+				if want := map[bool][]native.Roof{true: strict.Roofs}[w.Name == strict.Name]; !slices.Equal(w.Roofs, want) {
+					t.Errorf("%s announces the roofs %v, want %v", w.Name, w.Roofs, want)
+				}
+			}
 			return
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"tune/internal/files"
 	"tune/internal/plain"
 	"tune/kernels"
+	"tune/kernels/native"
 )
 
 const (
@@ -49,6 +50,8 @@ type Worker struct {
 	Pace func(context.Context) (float64, error)
 	// Compilers are those that kernels in C are compiled by, with their versions.
 	Compilers []string
+	// Roofs are the measured rates of one core, which others are told.
+	Roofs []native.Roof
 	// Machine is the same for all workers of a machine; "" where nothing tells it.
 	Machine string
 
@@ -108,7 +111,7 @@ func (w *Worker) Info() Info {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i.Busy, i.Evaluated, i.UserCode, i.Compilers = w.busy, w.evaluated, w.User != nil, w.Compilers
+	i.Busy, i.Evaluated, i.UserCode, i.Compilers, i.Roofs = w.busy, w.evaluated, w.User != nil, w.Compilers, w.Roofs
 	for _, r := range w.refused {
 		i.Refuses = append(i.Refuses, r)
 	}
