@@ -58,6 +58,7 @@ func TestFilesAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it writes large files")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	const blocks = 1 << 13 // of 64 KiB: half a GiB

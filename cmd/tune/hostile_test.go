@@ -244,8 +244,8 @@ func testHostile(t *testing.T, parts ...int) {
 	if raceDetector {
 		sourceModes = slices.DeleteFunc(sourceModes, func(m hostileMode) bool { return m.reason == "limit on memory" })
 	}
+	t.Parallel()
 	dir := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	for _, c := range []struct {
 		name, config string
 		modes        []hostileMode
@@ -259,7 +259,7 @@ func testHostile(t *testing.T, parts ...int) {
 			mark := "HOSTILE_TEST=" + t.TempDir()
 			start := func(args ...string) (*exec.Cmd, *bytes.Buffer) {
 				cmd := exec.Command("tune", args...)
-				cmd.Env = append(os.Environ(), mark)
+				cmd.Env = append(os.Environ(), mark, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TUNE_FINAL=1s")
 				out := new(bytes.Buffer)
 				cmd.Stdout, cmd.Stderr = out, out
 				if err := cmd.Start(); err != nil {

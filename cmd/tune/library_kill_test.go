@@ -54,6 +54,7 @@ func testKillLibrary(t *testing.T, rounds, kills int) {
 	if testing.Short() {
 		t.Skip("it makes a library several times")
 	}
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
 	}

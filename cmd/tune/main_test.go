@@ -69,7 +69,10 @@ func (t tidied) Run() int {
 //	fault TEXT… -- FILE      checks the file of a kernel, which must have one fault, whose line has each text
 //
 // and the conditions root, and mount, where a file system can be mounted.
-func TestScript(t *testing.T) { testscript.Run(t, scriptsIn("testdata/script", t.TempDir())) }
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scriptsIn("testdata/script", t.TempDir()))
+}
 
 // scriptsIn are the parameters of the scripts in a folder. They share a cache, so that what all of them need is compiled and measured once.
 func scriptsIn(dir, cache string) testscript.Params {

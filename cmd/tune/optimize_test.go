@@ -106,6 +106,7 @@ func optimize(t testing.TB, kill int, delay func() time.Duration, args ...string
 // TestOptimize: the outcomes of a run are the same however many questions are open, in whatever order they are answered, and however
 // often tune is killed. What was told is not asked again.
 func TestOptimize(t *testing.T) {
+	t.Parallel()
 	const evals = 120
 	space, root := bowlFile(t), t.TempDir()
 	csv := func(dir string) string { return tuneOK(t, "export", dir, "--format", "csv") }
@@ -208,6 +209,7 @@ func TestOptimizeInFlight(t *testing.T) {
 
 // TestClients: the clients in examples/clients do as the protocol says, and find the best point.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	repo, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

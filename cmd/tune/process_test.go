@@ -150,6 +150,7 @@ func TestSlowReference(t *testing.T) {
 // TestNoObject: where the compiler makes no object of the baseline or of the reference, the file of the kernel has to change, and
 // neither another directory nor going on helps.
 func TestNoObject(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
 	}
@@ -341,6 +342,7 @@ func kill(t *testing.T, after time.Duration, args []string) bool {
 
 // TestTwo: one run directory, one tune.
 func TestTwo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "run")
 	first := exec.Command("tune", "run", "treehash", "--budget", "60s", "--shape", small, "--dir", dir)
@@ -414,6 +416,7 @@ func testBudget(t *testing.T, budgets ...time.Duration) {
 
 // TestDeleted: a run whose directory is deleted stops, and says why.
 func TestDeleted(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command("tune", "run", "treehash", "--budget", "60s", "--shape", small, "--dir", dir, "-q")
 	var out bytes.Buffer

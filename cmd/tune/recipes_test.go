@@ -29,6 +29,7 @@ var (
 
 // TestRecipes: the recipes of the guide for other languages run as they stand there, where the language is installed.
 func TestRecipes(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func freePort(t *testing.T) string {
 // TestWorkers: a run gives byte for byte the same outcomes for any number of jobs and of workers, and however often its workers, its
 // coordinator and the NATS server are killed. No outcome is lost, and none counts twice.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	root, evals := t.TempDir(), "500"
 	args := func(dir string, more ...string) []string {
 		return append([]string{"run", "treehash", "--shape", small, "--evals", evals, "--seed", "1", "--dir", dir, "-q", "--no-db"}, more...)
@@ -354,6 +355,7 @@ func csv500(t *testing.T, dir string) string { return tuneOK(t, "export", dir, "
 
 // TestStoppedWorker: a worker that is stopped gives back what it has in hand, and ends with 0.
 func TestStoppedWorker(t *testing.T) {
+	t.Parallel()
 	address := "127.0.0.1:" + freePort(t)
 	server, err := natsserver.Start(natsserver.Config{Address: address})
 	if err != nil {
@@ -379,6 +381,7 @@ func TestStoppedWorker(t *testing.T) {
 
 // TestTokenChanged: a worker that the server no longer takes ends, and says why.
 func TestTokenChanged(t *testing.T) {
+	t.Parallel()
 	address := "127.0.0.1:" + freePort(t)
 	config := natsserver.Config{Address: address}
 	server, err := natsserver.Start(config)
