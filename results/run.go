@@ -51,6 +51,8 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
+	// Function says that what was tuned is a function of a Go program, which only that program can call.
+	Function bool `json:"function,omitempty"`
 	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
 	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".
