@@ -179,7 +179,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if err != nil {
 		return err
 	}
-	from, err := a.expandFrom(c.Context(), indexed, with.from, k, shape)
+	from, err := a.expandFrom(c, set, indexed, with.from, k, shape)
 	if err != nil {
 		return err
 	}
