@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,7 +120,7 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	case report.Schedule == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case report.Schedule == nil:
-		return nil, errors.New("tune.Func: no point was measured: field Budget or Evaluations is too small: give more")
+		return nil, fmt.Errorf("tune.Func: no point was measured: field Budget is %v: give more, such as 30 * time.Second", budget.Wall)
 	}
 	return funcResult(k, report)
 }

@@ -142,11 +142,12 @@ func TestFuncFails(t *testing.T) {
 		`tune.Func: field Name is "treehash", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "treehash" },
 		`tune.Func: field Name is "recorded", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "recorded" },
 		`tune.Func: field Name is "a b": want letters, digits and . - _`:                                 func(f *Function) { f.Name = "a b" },
-		"tune.Func: no point was measured: field Budget or Evaluations is too small: give more":          func(f *Function) { f.Budget, f.Evaluations = 1, 0 },
-		"tune.Func: field Make is not set":                                                               func(f *Function) { f.Make = nil },
-		`there is no parameter "m"`:                                                                      func(f *Function) { f.Constraints = []string{"m > 3"} },
-		`unknown strategy "gird"`:                                                                        func(f *Function) { f.Strategy = "gird" },
-		"the baseline of kernel spinning: wrong answer: never right":                                     func(f *Function) { f.Check = func() error { return errors.New("never right") } },
+		"tune.Func: search: Budget.Wall is -1s: want more than nothing, or 0 for no limit":               func(f *Function) { f.Budget = -time.Second },
+		"tune.Func: no point was measured: field Budget is 30ns: give more, such as 30 * time.Second":    func(f *Function) { f.Budget, f.Evaluations = 30, 0 },
+		"tune.Func: field Make is not set":                           func(f *Function) { f.Make = nil },
+		`there is no parameter "m"`:                                  func(f *Function) { f.Constraints = []string{"m > 3"} },
+		`unknown strategy "gird"`:                                    func(f *Function) { f.Strategy = "gird" },
+		"the baseline of kernel spinning: wrong answer: never right": func(f *Function) { f.Check = func() error { return errors.New("never right") } },
 	} {
 		f := spinning()
 		change(&f)

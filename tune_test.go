@@ -168,6 +168,12 @@ func export(t *testing.T, k kernels.Kernel, dir, format string) string {
 // verify verifies the schedule of a run and returns its steps that do not hold.
 func verify(t *testing.T, k kernels.Kernel, dir string) []string {
 	t.Helper()
+	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), "there are no seeds to draw inputs from") {
+		t.Errorf("without seeds it is verified: %v", err)
+	}
+	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {
+		t.Errorf("without a kernel it is verified: %v", err)
+	}
 	v, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), FreshSeeds(3))
 	if err != nil {
 		t.Fatal(err)
@@ -506,12 +512,12 @@ func TestRefusedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"jobs is -1":            {Jobs: -1},
-		"the time budget is -1": {Budget: search.Budget{Wall: -1}},
-		"the budget is -1":      {Budget: search.Budget{Evaluations: -1}},
-		`did you mean "grid"?`:  {Strategy: "gird"},
-		"not empty":             {Dir: full},
-		"is a file":             {Dir: filepath.Join(full, "x")},
+		"jobs is -1": {Jobs: -1},
+		"Budget.Wall is -1ns: want more than nothing": {Budget: search.Budget{Wall: -1}},
+		"Budget.Evaluations is -1: want 1 or more":    {Budget: search.Budget{Evaluations: -1}},
+		`did you mean "grid"?`:                        {Strategy: "gird"},
+		"not empty":                                   {Dir: full},
+		"is a file":                                   {Dir: filepath.Join(full, "x")},
 	} {
 		o.Kernel = toy{size: 5}
 		dir := filepath.Join(t.TempDir(), "run")

@@ -47,6 +47,9 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
+	if len(e.Names) == 0 {
+		return fmt.Sprintf("unknown kernel %q: the table of kernels is empty: give it one of that name", e.Name)
+	}
 	return fmt.Sprintf("unknown kernel %q: want one of %s%s", e.Name, strings.Join(e.Names, ", "), space.DidYouMean(e.Name, e.Names))
 }
 

@@ -90,6 +90,9 @@ func FreshSeeds(n int) []uint64 {
 // must not be empty. An error means that the schedule cannot be examined; what fails is a step with an error. Each of observe is
 // called before every check.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64, observe ...func(VerifyProgress)) (*Verification, error) {
+	if len(seeds) == 0 {
+		return nil, errors.New("there are no seeds to draw inputs from, and nothing would be checked: give some, as FreshSeeds makes them")
+	}
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
 		return nil, err
