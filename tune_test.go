@@ -168,12 +168,6 @@ func export(t *testing.T, k kernels.Kernel, dir, format string) string {
 // verify verifies the schedule of a run and returns its steps that do not hold.
 func verify(t *testing.T, k kernels.Kernel, dir string) []string {
 	t.Helper()
-	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), "there are no seeds to draw inputs from") {
-		t.Errorf("without seeds it is verified: %v", err)
-	}
-	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {
-		t.Errorf("without a kernel it is verified: %v", err)
-	}
 	v, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), FreshSeeds(3))
 	if err != nil {
 		t.Fatal(err)

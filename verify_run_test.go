@@ -147,3 +147,15 @@ func TestVerifyRunGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyWants: without inputs, or without the kernel, nothing is verified.
+func TestVerifyWants(t *testing.T) {
+	k := toy{size: 4, cost: func(n int) float64 { return float64(10 - n) }}
+	dir := runToy(t, k, Options{Strategy: "grid"}).Dir
+	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), "there are no seeds to draw inputs from") {
+		t.Errorf("without seeds it is verified: %v", err)
+	}
+	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {
+		t.Errorf("without a kernel it is verified: %v", err)
+	}
+}
