@@ -152,7 +152,7 @@ func TestVerifyRunGoesOn(t *testing.T) {
 func TestVerifyWants(t *testing.T) {
 	k := toy{size: 4, cost: func(n int) float64 { return float64(10 - n) }}
 	dir := runToy(t, k, Options{Strategy: "grid"}).Dir
-	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), "there are no seeds to draw inputs from") {
+	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), ": without seeds there are no inputs to check it on: give some, as FreshSeeds makes them") {
 		t.Errorf("without seeds it is verified: %v", err)
 	}
 	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {

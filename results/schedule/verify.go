@@ -91,7 +91,7 @@ func FreshSeeds(n int) []uint64 {
 // called before every check.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64, observe ...func(VerifyProgress)) (*Verification, error) {
 	if len(seeds) == 0 {
-		return nil, errors.New("there are no seeds to draw inputs from, and nothing would be checked: give some, as FreshSeeds makes them")
+		return nil, fmt.Errorf("%s: without seeds there are no inputs to check it on: give some, as FreshSeeds makes them", path)
 	}
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
