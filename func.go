@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tune/kernels"
@@ -113,7 +114,7 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	}
 	report, err := runOrResume(ctx, k, dir, f, budget, began)
 	switch {
-	case err != nil && f.Dir != "":
+	case err != nil && f.Dir != "" && !strings.Contains(err.Error(), dir):
 		return nil, fmt.Errorf("tune.Func: in %s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("tune.Func: %w", err)

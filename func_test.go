@@ -127,12 +127,12 @@ func TestFuncResumes(t *testing.T) {
 	}
 	other := f
 	other.Version = "2"
-	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: in "+f.Dir+": ") {
+	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: "+f.Dir+": the run was made with version 1 of kernel spinning") {
 		t.Errorf("another version: %v", err)
 	}
 	other = f
 	other.Name = "other"
-	if _, err := Func(t.Context(), other); err == nil || !strings.Contains(err.Error(), "spinning") {
+	if _, err := Func(t.Context(), other); err == nil || err.Error() != "tune.Func: "+f.Dir+`: unknown kernel "spinning": the run is of it, and not of other: choose another folder, or give the kernel of the run` {
 		t.Errorf("another function: %v", err)
 	}
 }

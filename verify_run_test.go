@@ -158,4 +158,7 @@ func TestVerifyWants(t *testing.T) {
 	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {
 		t.Errorf("without a kernel it is verified: %v", err)
 	}
+	if _, err := Verify(t.Context(), kernels.Table{k}, dir, FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), " is a folder: want the file of a schedule, such as "+filepath.Join(dir, ScheduleName)) {
+		t.Errorf("a folder is verified: %v", err)
+	}
 }

@@ -150,9 +150,12 @@ func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 			return kernels.Score{}, err
 		}
 	}
+	if err := ctx.Err(); err != nil { // the call of the check may have taken all of the time
+		return kernels.Score{}, err
+	}
 	runtime.GC()
 	c.calibrate()
-	if err := c.keeps(0); err != nil {
+	if err := c.keeps(ctx, 0); err != nil {
 		return kernels.Score{}, err
 	}
 	sampling := timing.Sampling{Want: timing.Samples(c.perCall), Best: c.p.best, Long: c.perCall >= longCall}

@@ -93,6 +93,9 @@ func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint6
 	if len(seeds) == 0 {
 		return nil, fmt.Errorf("%s: without seeds there are no inputs to check it on: give some, as FreshSeeds makes them", path)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: want the file of a schedule, such as %s", path, filepath.Join(path, Name))
+	}
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
 		return nil, err
