@@ -86,13 +86,59 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
+	// What calls the function is left to the program.
+	const of = "tune: runs/dot is a run of the Go function dot, which only its program can call: "
+	const shown = "; here 'tune explain runs/dot', 'tune report runs/dot' and 'tune export runs/dot' show the run\n"
 	for args, want := range map[string]string{
-		"export runs/dot --format trace": `unknown kernel "dot"`,
-		"verify runs/dot":                `unknown kernel "dot"`,
-		"resume runs/dot":                `unknown kernel "dot"`,
+		"export runs/dot --format trace":   "tune: --format trace: " + of[len("tune: "):] + "'tune export runs/dot --format program' writes what the run found\n",
+		"export runs/dot --format library": "tune: --format library: " + of[len("tune: "):] + "'tune export runs/dot --format program' writes what the run found\n",
+		"verify runs/dot":                  of + "let it call tune.Verify" + shown,
+		"verify runs/dot/best.json":        of + "let it call tune.Verify" + shown,
+		"resume runs/dot":                  of + "let it call tune.Resume, or tune.Func with this Dir" + shown,
+		"measure runs/dot":                 of + "let it call tune.Measure" + shown,
+		"replay runs/dot":                  of + "let it call tune.Replay" + shown,
+		"guard runs/dot":                   of + "let it call schedule.Guard of tune/results/schedule" + shown,
+		"compare runs/dot runs/dot":        of + "let it call tune.Compare; --recorded compares what the files say\n",
 	} {
-		if _, errs := tune(1, strings.Fields(args)...); !strings.Contains(errs, want) {
-			t.Errorf("tune %s: want %s in\n%s", args, want, errs)
+		if _, errs := tune(1, strings.Fields(args)...); errs != want {
+			t.Errorf("tune %s: want %s, and it says\n%s", args, want, errs)
+		}
+	}
+	if out, _ := tune(0, "compare", "runs/dot", "runs/dot", "--recorded"); !strings.Contains(out, "dot") {
+		t.Errorf("tune compare --recorded says\n%s", out)
+	}
+	// A kernel of a program's own has no such mark, and the run no copy of it either.
+	settings := filepath.Join(dir, "run.json")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarked := bytes.Replace(text, []byte(`"function": true`), []byte(`"function": false`), 1)
+	if bytes.Equal(text, unmarked) {
+		t.Fatalf("the run is not marked as one of a function:\n%s", text)
+	}
+	if err := os.WriteFile(settings, unmarked, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const kernel = "tune: runs/dot is a run of the kernel dot, which tune does not have and the run keeps no copy of, as of one of a Go program: only that program can call it: let it call tune.Verify"
+	if _, errs := tune(1, "verify", "runs/dot"); errs != kernel+shown {
+		t.Errorf("of the kernel of a program tune verify says\n%s", errs)
+	}
+}
+
+// TestDemo: the demo needs Go, git and make alone.
+func TestDemo(t *testing.T) {
+	make, err := exec.LookPath("make")
+	if err != nil {
+		t.Skip("no make")
+	}
+	out, err := exec.CommandContext(t.Context(), make, "--dry-run", "demo").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "bin/tune run --config treehash") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, more := range []string{"gcc", "clang", "apt-get"} {
+		if strings.Contains(string(out), more) {
+			t.Errorf("make demo asks for %s:\n%s", more, out)
 		}
 	}
 }

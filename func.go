@@ -2,10 +2,10 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tune/kernels"
@@ -80,17 +80,22 @@ func (r *FuncResult) String() string {
 	return text
 }
 
+// Kernel returns the function as a kernel. Verify, Measure and Replay take it in their table, for the run that Dir keeps.
+func (f Function) Kernel() (kernels.Kernel, error) {
+	s, err := space.New(f.Name, f.Parameters, f.Constraints...)
+	if err != nil {
+		return nil, err
+	}
+	return gofunc.New(gofunc.Function{Name: f.Name, Version: f.Version, Space: s, Make: f.Make, Inputs: f.Inputs, Reset: f.Reset, Check: f.Check})
+}
+
 // Func finds the fastest right point of a Go function, which it calls in this process: one call at a time, for at least some
 // milliseconds a sample. The best points and the baseline are then measured in turns, and the winner is confirmed. A point that
 // panics, ends its goroutine (as the FailNow of a test does), or is wrong, costs only itself; see package gofunc for what nothing
 // can protect from. When ctx is cancelled, Func returns what was found, with Report.Result.Stop saying so.
 func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	began := time.Now()
-	s, err := space.New(f.Name, f.Parameters, f.Constraints...)
-	if err != nil {
-		return nil, fmt.Errorf("tune.Func: %w", err)
-	}
-	k, err := gofunc.New(gofunc.Function{Name: f.Name, Version: f.Version, Space: s, Make: f.Make, Inputs: f.Inputs, Reset: f.Reset, Check: f.Check})
+	k, err := f.Kernel()
 	if err != nil {
 		return nil, fmt.Errorf("tune.Func: %w", err)
 	}
@@ -109,16 +114,16 @@ func Func(ctx context.Context, f Function) (*FuncResult, error) {
 	}
 	report, err := runOrResume(ctx, k, dir, f, budget, began)
 	switch {
-	case err != nil && f.Dir != "":
+	case err != nil && f.Dir != "" && !strings.Contains(err.Error(), dir):
 		return nil, fmt.Errorf("tune.Func: in %s: %w", dir, err)
 	case err != nil:
 		return nil, fmt.Errorf("tune.Func: %w", err)
 	case report.Schedule == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case report.Schedule == nil:
-		return nil, errors.New("tune.Func: no point was measured: field Budget or Evaluations is too small: give more")
+		return nil, fmt.Errorf("tune.Func: no point was measured: field Budget is %v: give more, such as 30 * time.Second", budget.Wall)
 	}
-	return funcResult(s, report)
+	return funcResult(k, report)
 }
 
 // runOrResume begins a run in a directory, or goes on with the one that it holds.
@@ -131,9 +136,13 @@ func runOrResume(ctx context.Context, k kernels.Kernel, dir string, f Function, 
 	})
 }
 
-func funcResult(s *space.Space, report *Report) (*FuncResult, error) {
+func funcResult(k kernels.Kernel, report *Report) (*FuncResult, error) {
 	best := report.Schedule
-	point, err := s.Parse(best.Key)
+	opened, err := kernels.Open(k, kernels.Shape{})
+	if err != nil {
+		return nil, fmt.Errorf("tune.Func: %w", err)
+	}
+	point, err := opened.Problem.Space().Parse(best.Key)
 	if err != nil {
 		return nil, fmt.Errorf("tune.Func: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tune/kernels"
 	"tune/search"
 	"tune/space"
 )
@@ -113,26 +114,40 @@ func TestFuncResumes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(f.Dir, ScheduleName)); err != nil {
 		t.Error(err)
 	}
+	// The program does with its run what the commands cannot do.
+	k, err := f.Kernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(f.Dir, ScheduleName), FreshSeeds(2)); err != nil || !v.OK() {
+		t.Errorf("it is verified as %+v, %v", v, err)
+	}
+	if n, err := Replay(kernels.Table{k}, f.Dir); n != 5 || err != nil {
+		t.Errorf("%d points are replayed, %v", n, err)
+	}
 	other := f
 	other.Version = "2"
-	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: in "+f.Dir+": ") {
+	if _, err := Func(t.Context(), other); err == nil || !strings.HasPrefix(err.Error(), "tune.Func: "+f.Dir+": the run was made with version 1 of kernel spinning") {
 		t.Errorf("another version: %v", err)
 	}
 	other = f
 	other.Name = "other"
-	if _, err := Func(t.Context(), other); err == nil || !strings.Contains(err.Error(), "spinning") {
+	if _, err := Func(t.Context(), other); err == nil || err.Error() != "tune.Func: "+f.Dir+`: unknown kernel "spinning": the run is of it, and not of other: choose another folder, or give the kernel of the run` {
 		t.Errorf("another function: %v", err)
 	}
 }
 
 func TestFuncFails(t *testing.T) {
 	for want, change := range map[string]func(*Function){
-		`tune.Func: field Name is "a b": want letters, digits and . - _`:                        func(f *Function) { f.Name = "a b" },
-		"tune.Func: no point was measured: field Budget or Evaluations is too small: give more": func(f *Function) { f.Budget, f.Evaluations = 1, 0 },
-		"tune.Func: field Make is not set":                                                      func(f *Function) { f.Make = nil },
-		`there is no parameter "m"`:                                                             func(f *Function) { f.Constraints = []string{"m > 3"} },
-		`unknown strategy "gird"`:                                                               func(f *Function) { f.Strategy = "gird" },
-		"the baseline of kernel spinning: wrong answer: never right":                            func(f *Function) { f.Check = func() error { return errors.New("never right") } },
+		`tune.Func: field Name is "treehash", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "treehash" },
+		`tune.Func: field Name is "recorded", the name of a kernel that comes with tune: choose another`: func(f *Function) { f.Name = "recorded" },
+		`tune.Func: field Name is "a b": want letters, digits and . - _`:                                 func(f *Function) { f.Name = "a b" },
+		"tune.Func: search: Budget.Wall is -1s: want more than nothing, or 0 for no limit":               func(f *Function) { f.Budget = -time.Second },
+		"tune.Func: no point was measured: field Budget is 30ns: give more, such as 30 * time.Second":    func(f *Function) { f.Budget, f.Evaluations = 30, 0 },
+		"tune.Func: field Make is not set":                           func(f *Function) { f.Make = nil },
+		`there is no parameter "m"`:                                  func(f *Function) { f.Constraints = []string{"m > 3"} },
+		`unknown strategy "gird"`:                                    func(f *Function) { f.Strategy = "gird" },
+		"the baseline of kernel spinning: wrong answer: never right": func(f *Function) { f.Check = func() error { return errors.New("never right") } },
 	} {
 		f := spinning()
 		change(&f)

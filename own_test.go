@@ -87,6 +87,33 @@ func TestOwnStrategyNames(t *testing.T) {
 	}
 }
 
+// named is the toy by another name.
+type named struct {
+	toy
+	name string
+}
+
+func (k *named) Info() kernels.Info {
+	info := k.toy.Info()
+	info.Name = k.name
+	return info
+}
+
+// TestOwnKernelNames: no kernel of a program has the name of one that comes with tune, as which the commands would read its runs.
+func TestOwnKernelNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	_, err := Run(t.Context(), Options{Kernel: &named{toy{size: 4}, "treehash"}, Dir: dir})
+	if err == nil || err.Error() != "tune: Options.Kernel: its name is treehash, which is that of a kernel that comes with tune: choose another" {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a run was made of it")
+	}
+	if _, err := Run(t.Context(), Options{Kernel: &named{toy{size: 4}, "treehash-mine"}, Dir: dir}); err != nil {
+		t.Error(err)
+	}
+}
+
 // batch is a strategy that asks for one batch.
 type batch []space.Proposal
 

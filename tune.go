@@ -83,6 +83,8 @@ func (o Options) Validate() error {
 		return errors.New("tune: Options.Kernel is not set")
 	case o.Dir == "":
 		return errors.New("tune: Options.Dir is not set")
+	case kernels.CheckName(o.Kernel) != nil:
+		return fmt.Errorf("tune: Options.Kernel: %w", kernels.CheckName(o.Kernel))
 	case o.Own != nil && o.Strategy != "":
 		return fmt.Errorf("tune: Options.Strategy is %s and Options.Own is %s: set one of them", o.Strategy, o.Own.Name)
 	}

@@ -506,12 +506,12 @@ func TestRefusedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"jobs is -1":            {Jobs: -1},
-		"the time budget is -1": {Budget: search.Budget{Wall: -1}},
-		"the budget is -1":      {Budget: search.Budget{Evaluations: -1}},
-		`did you mean "grid"?`:  {Strategy: "gird"},
-		"not empty":             {Dir: full},
-		"is a file":             {Dir: filepath.Join(full, "x")},
+		"jobs is -1": {Jobs: -1},
+		"Budget.Wall is -1ns: want more than nothing": {Budget: search.Budget{Wall: -1}},
+		"Budget.Evaluations is -1: want 1 or more":    {Budget: search.Budget{Evaluations: -1}},
+		`did you mean "grid"?`:                        {Strategy: "gird"},
+		"not empty":                                   {Dir: full},
+		"is a file":                                   {Dir: filepath.Join(full, "x")},
 	} {
 		o.Kernel = toy{size: 5}
 		dir := filepath.Join(t.TempDir(), "run")

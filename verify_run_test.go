@@ -147,3 +147,18 @@ func TestVerifyRunGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyWants: without inputs, or without the kernel, nothing is verified.
+func TestVerifyWants(t *testing.T) {
+	k := toy{size: 4, cost: func(n int) float64 { return float64(10 - n) }}
+	dir := runToy(t, k, Options{Strategy: "grid"}).Dir
+	if _, err := Verify(t.Context(), kernels.Table{k}, filepath.Join(dir, ScheduleName), nil); err == nil || !strings.Contains(err.Error(), ": without seeds there are no inputs to check it on: give some, as FreshSeeds makes them") {
+		t.Errorf("without seeds it is verified: %v", err)
+	}
+	if _, err := Verify(t.Context(), nil, filepath.Join(dir, ScheduleName), FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), `: unknown kernel "toy": the table of kernels is empty: give it one of that name`) {
+		t.Errorf("without a kernel it is verified: %v", err)
+	}
+	if _, err := Verify(t.Context(), kernels.Table{k}, dir, FreshSeeds(1)); err == nil || !strings.HasSuffix(err.Error(), " is a folder: want the file of a schedule, such as "+filepath.Join(dir, ScheduleName)) {
+		t.Errorf("a folder is verified: %v", err)
+	}
+}

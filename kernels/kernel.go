@@ -29,6 +29,8 @@ type Info struct {
 	Shape   []Field // the fields of a shape, in order, with their defaults
 	// Asked says that a client of tune scores the points (package asktell), so that no command of tune alone finds one again.
 	Asked bool
+	// Function says that the candidates are functions of a Go program (package gofunc), which only that program can call.
+	Function bool
 	// Rate is the metric that tells users how fast a candidate is: "gflops", "gops" or "gbs". "" means the first of these that
 	// the score has.
 	Rate string

@@ -47,7 +47,7 @@ func Sign(dir string, names ...string) error {
 func MadeHere(dir string, names ...string) error {
 	text, err := files.In(dir).Read(originName, files.Settings)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it has no %s", originName)
+		return fmt.Errorf("it has no %s, which a run gets where HOME or XDG_STATE_HOME is set", originName)
 	}
 	if err != nil {
 		return err

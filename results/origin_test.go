@@ -56,7 +56,7 @@ func TestOrigin(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, ""},
-		{"no origin", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, originName)) }, "it has no origin.json"},
+		{"no origin", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, originName)) }, "it has no origin.json, which a run gets where HOME or XDG_STATE_HOME is set"},
 		{"another kernel", change("list", "what", "that"), "changed since"},
 		{"another shape", change(SettingsName, "n=4", "n=5"), "changed since"},
 		{"another tag", change(originName, `"tag": "`, `"tag": "00`), "changed since"},

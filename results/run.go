@@ -51,6 +51,8 @@ type Settings struct {
 	// From are the sources of earlier measurements that the strategy started from; the file sourcesName holds what it saw of
 	// them.
 	From []From `json:"from,omitempty"`
+	// Function says that what was tuned is a function of a Go program, which only that program can call.
+	Function bool `json:"function,omitempty"`
 	// Metrics are what is measured of each candidate besides, as far as the machine allows; see space.Measured.
 	Metrics []string `json:"metrics,omitempty"`
 	// Objectives are what the run looks for where that is more than the least cost: see space.ParseGoals. Otherwise it is "".
@@ -263,11 +265,17 @@ func look(dir string) (state int, other string, err error) {
 	return empty, "", nil
 }
 
-// NotBegunError says that a directory holds only the leftovers of a run that was interrupted before it began.
-type NotBegunError struct{ Dir string }
+// NotBegunError says that a directory is empty, or holds only the leftovers of a run that was interrupted before it began.
+type NotBegunError struct {
+	Dir   string
+	Empty bool
+}
 
 // Error says what to do about it.
 func (e *NotBegunError) Error() string {
+	if e.Empty {
+		return fmt.Sprintf("%s is not a run: the folder is empty: 'tune runs' lists the runs, and 'tune run KERNEL --dir %[1]s' makes one here", e.Dir)
+	}
 	return fmt.Sprintf("%s is not a run: one was cut off here before anything was measured: start it again by 'tune run KERNEL --dir %s'", e.Dir, e.Dir)
 }
 
@@ -277,10 +285,11 @@ func NotBegun(err error) bool {
 	return not || errors.Is(err, fs.ErrNotExist)
 }
 
-// CheckBegun returns a *NotBegunError for a directory in which a run was interrupted before it began.
+// CheckBegun returns a *NotBegunError for a directory in which a run was interrupted before it began, and for an empty one.
 func CheckBegun(dir string) error {
 	if state, _, err := look(dir); err == nil && (state == cutOff || state == empty) {
-		return &NotBegunError{dir}
+		_, err := os.Lstat(filepath.Join(dir, lockName)) // what a run makes first
+		return &NotBegunError{Dir: dir, Empty: state == empty && errors.Is(err, fs.ErrNotExist)}
 	}
 	return nil
 }

@@ -59,9 +59,9 @@ func (s Settings) Validate() error {
 	case s.Jobs < 0:
 		return fmt.Errorf("search: jobs is %d: want 1 or more", s.Jobs)
 	case s.Budget.Wall < 0:
-		return fmt.Errorf("search: the time budget is %v: want more than nothing", s.Budget.Wall)
+		return fmt.Errorf("search: Budget.Wall is %v: want more than nothing, or 0 for no limit", s.Budget.Wall)
 	case s.Budget.Evaluations < 0:
-		return fmt.Errorf("search: the budget is %d evaluations: want 1 or more", s.Budget.Evaluations)
+		return fmt.Errorf("search: Budget.Evaluations is %d: want 1 or more, or 0 for no limit", s.Budget.Evaluations)
 	case s.Budget.Target != nil && math.IsNaN(*s.Budget.Target):
 		return errors.New("search: the target is not a number")
 	}

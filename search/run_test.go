@@ -1078,8 +1078,8 @@ func TestValidate(t *testing.T) {
 		want string
 	}{
 		{search.Settings{Jobs: -1}, "jobs is -1"},
-		{search.Settings{Budget: search.Budget{Wall: -time.Second}}, "the time budget is -1s"},
-		{search.Settings{Budget: evals(-1)}, "the budget is -1 evaluations"},
+		{search.Settings{Budget: search.Budget{Wall: -time.Second}}, "Budget.Wall is -1s: want more than nothing, or 0 for no limit"},
+		{search.Settings{Budget: evals(-1)}, "Budget.Evaluations is -1: want 1 or more, or 0 for no limit"},
 		{search.Settings{Budget: search.Budget{Target: &nan}}, "the target is not a number"},
 	} {
 		if _, err := search.Run(t.Context(), newScript(line(t, 2), 1), cost(up), c.set); err == nil || !strings.Contains(err.Error(), c.want) {

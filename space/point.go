@@ -3,7 +3,10 @@ package space
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 )
 
 // Point is one value for every active parameter of a space. It is immutable and cheap to copy; only a
@@ -111,20 +114,33 @@ func (p Point) Float(name string) float64 {
 	return v.float()
 }
 
+// getters are the methods that return values of each kind.
+var getters = map[kind]string{kindInt: "Int", kindFloat: "Float", kindString: "Str", kindBool: "Bool"}
+
+// misused says what is wrong with a call of a getter, which has called get, and in which line it is: users see the place of the panic else.
+func misused(getter, name, format string, args ...any) string {
+	where := ""
+	if _, file, line, ok := runtime.Caller(3); ok {
+		where = fmt.Sprintf(" in %s:%d", filepath.Base(file), line)
+	}
+	return fmt.Sprintf("space: %s(%q)%s", getter, name, where) + fmt.Sprintf(format, args...)
+}
+
 // get returns the value of a parameter of one of two kinds, and its kind. An inactive one has the zero
 // Value, whose bits and text are those of 0, "" and false in every kind.
 func (p Point) get(name, getter string, a, b kind) (Value, kind) {
 	if p.space == nil {
-		panic(fmt.Sprintf("space: %s(%q) of the zero Point", getter, name))
+		panic(misused(getter, name, " of the zero Point"))
 	}
 	i, ok := p.space.index[name]
 	if !ok {
-		panic(fmt.Sprintf("space: %s(%q): space %q has no such parameter%s", getter, name, p.space.name, DidYouMean(name, p.space.names())))
+		names := p.space.names()
+		panic(misused(getter, name, ": space %q has no such parameter: want one of %s%s", p.space.name, strings.Join(names, ", "), DidYouMean(name, names)))
 	}
 	parameter := &p.space.params[i]
 	k := parameter.kind()
 	if k != a && k != b {
-		panic(fmt.Sprintf("space: %s(%q): the parameter holds %s values", getter, name, k))
+		panic(misused(getter, name, ": the parameter holds %s values: call %s", k, getters[k]))
 	}
 	if p.ords[i] < 0 {
 		return Value{}, k

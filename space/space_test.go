@@ -260,11 +260,12 @@ func TestGettersPanic(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{func() { s.Default().Int("lane") }, `space: Int("lane"): space "demo" has no such parameter (did you mean "lanes"?)`},
-		{func() { s.Default().Int("order") }, "the parameter holds string values"},
+		{func() { s.Default().Int("lane") }, `: space "demo" has no such parameter: want one of `},
+		{func() { s.Default().Int("lane") }, `space: Int("lane") in space_test.go:`},
+		{func() { s.Default().Int("order") }, ": the parameter holds string values: call Str"},
 		{func() { s.Default().Str("lanes") }, "the parameter holds int values"},
 		{func() { s.Default().Bool("lanes") }, "the parameter holds int values"},
-		{func() { s.Default().Float("packed") }, "the parameter holds bool values"},
+		{func() { s.Default().Float("packed") }, ": the parameter holds bool values: call Bool"},
 		{func() { Point{}.Int("lanes") }, "of the zero Point"},
 		{func() { s.At(1840) }, "has 1840 points"},
 		{func() { Range("x", 0, 1).At(2) }, "outside its domain of 2 values"},

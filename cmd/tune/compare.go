@@ -205,6 +205,7 @@ func adviseCompare(err error) error {
 	_, shape := errors.AsType[*tune.BadShapeError](err)
 	_, given := errors.AsType[*catalog.GivenError](err)
 	_, unknown := errors.AsType[*kernels.UnknownError](err)
+	program, ofProgram := errors.AsType[*catalog.ProgramError](err)
 	switch {
 	case different && mismatch.What == "shape":
 		return usage(fmt.Errorf("%w: build both at one shape with --shape, or see what the files say with --recorded", err))
@@ -216,6 +217,8 @@ func adviseCompare(err error) error {
 		return givenError(err)
 	case faulty && side.Wrong:
 		return err
+	case ofProgram:
+		return fmt.Errorf("%w: let it call tune.Compare; --recorded compares what the files say", program)
 	case faulty, unknown:
 		return fmt.Errorf("%w; --recorded compares what the files say", err)
 	}

@@ -51,7 +51,7 @@ func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
 	if strange == nil {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "%s was not made here: %v. Its kernel %s\n", dir, strange, k.Info().Name)
+	fmt.Fprintf(a.stderr, "%s is not known to be made here: %v. Its kernel %s\n", dir, strange, k.Info().Name)
 	for _, line := range k.Plan() {
 		fmt.Fprintf(a.stderr, "  %s\n", line)
 	}
@@ -59,7 +59,7 @@ func (a *app) mayRun(k *user.Kernel, dir string, yes bool) error {
 		return nil
 	}
 	if !a.interactive {
-		return fmt.Errorf("%s was not made here, and there is no terminal to ask: read above and in %s what is about to run, and give --yes to allow it",
+		return fmt.Errorf("%s is not known to be made here, and there is no terminal to ask: read above and in %s what is about to run, and give --yes to allow it",
 			dir, user.CopyDir(dir))
 	}
 	fmt.Fprint(a.stderr, "Run it? [y/N] ")

@@ -48,6 +48,29 @@ func (a *app) indexPath(flags *pflag.FlagSet, set settings) (string, error) {
 	return cmp.Or(set.db, db.DefaultPath(a.getenv)), nil
 }
 
+// noIndex says why a command has no index of runs, and what gives it one.
+func noIndex(flags *pflag.FlagSet, set settings) error {
+	no, err := flags.GetBool("no-db")
+	switch {
+	case err != nil:
+		return err
+	case no:
+		return errors.New("the index of runs is switched off by --no-db: leave that out")
+	case set.db == dbOff:
+		return fmt.Errorf("the index of runs is switched off (%s): name its file by --db", set.from["db"])
+	}
+	return errors.New("nothing says where the index of runs is: set HOME or XDG_DATA_HOME, or name its file by --db")
+}
+
+// neededIndex is indexPath for a command that cannot do without the index.
+func (a *app) neededIndex(flags *pflag.FlagSet, set settings) (string, error) {
+	path, err := a.indexPath(flags, set)
+	if err == nil && path == "" {
+		err = usage(noIndex(flags, set))
+	}
+	return path, err
+}
+
 // getenv returns the value of a variable of the environment that the command was started with; "" for none.
 func (a *app) getenv(name string) (value string) {
 	for _, pair := range a.environ {
@@ -101,7 +124,8 @@ const (
 )
 
 // expandFrom replaces "db" in --from by the runs that the index knows of a kernel: this processor and near shapes first.
-func (a *app) expandFrom(ctx context.Context, path string, from []string, k kernels.Kernel, shape kernels.Shape) ([]string, error) {
+func (a *app) expandFrom(c *cobra.Command, set settings, path string, from []string, k kernels.Kernel, shape kernels.Shape) ([]string, error) {
+	ctx := c.Context()
 	var out []string
 	for _, f := range from {
 		if f != fromIndex {
@@ -109,7 +133,7 @@ func (a *app) expandFrom(ctx context.Context, path string, from []string, k kern
 			continue
 		}
 		if path == "" {
-			return nil, usage(errors.New("--from db: the index of runs is switched off: leave out --no-db, or name runs"))
+			return nil, usage(fmt.Errorf("--from db: %w, or name runs instead", noIndex(c.Flags(), set)))
 		}
 		index, err := db.OpenExisting(ctx, path)
 		if err != nil {
@@ -174,12 +198,9 @@ one that is proven faster than its baseline comes before others, and then the on
 
 // index opens the index for a command that cannot do without.
 func (a *app) index(c *cobra.Command, set settings) (*db.DB, error) {
-	path, err := a.indexPath(c.Flags(), set)
+	path, err := a.neededIndex(c.Flags(), set)
 	if err != nil {
 		return nil, err
-	}
-	if path == "" {
-		return nil, usage(errors.New("the index of runs is switched off, or there is no home folder: name its file by --db"))
 	}
 	return db.OpenExisting(c.Context(), path)
 }
@@ -329,10 +350,7 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 		if len(args) == 0 {
 			return usage(errors.New("a folder that holds runs is missing: 'tune db rebuild runs'"))
 		}
-		path, err := a.indexPath(c.Flags(), set)
-		if err == nil && path == "" {
-			err = usage(errors.New("the index of runs is switched off, or there is no home folder: name its file by --db"))
-		}
+		path, err := a.neededIndex(c.Flags(), set)
 		if err != nil {
 			return err
 		}
@@ -416,10 +434,7 @@ func (a *app) dbImportCommand() *cobra.Command {
 What is imported is as true as who wrote the file: tune best says of such a run that it is imported.`,
 		Example: "  tune db import colleague.jsonl", Args: exactly(1, "a file that tune db export wrote")}
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, args []string) error {
-		path, err := a.indexPath(c.Flags(), set)
-		if err == nil && path == "" {
-			err = usage(errors.New("the index of runs is switched off, or there is no home folder: name its file by --db"))
-		}
+		path, err := a.neededIndex(c.Flags(), set)
 		if err != nil {
 			return err
 		}

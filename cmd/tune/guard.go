@@ -178,7 +178,7 @@ func (a *app) guardSide(arg, config string, yes bool) (side tune.Side, done func
 	}
 	found, err := a.catalog(yes).OfSchedule(side.Name, config, "")
 	if err != nil {
-		return side, nil, err
+		return side, nil, adviseProgram(err, "schedule.Guard of tune/results/schedule")
 	}
 	side.Table = found.Table
 	return side, func() { a.end(found) }, nil

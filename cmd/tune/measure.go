@@ -50,7 +50,7 @@ It searches nothing, and the journal of the run does not change. Kernels with ex
 		if o.Limit, err = patience("limit", *limit, false); err != nil {
 			return err
 		}
-		dir, found, err := a.runAt(args[0], *yes, true)
+		dir, found, err := a.runAt(args[0], *yes, true, "tune.Measure")
 		if err != nil {
 			return err
 		}

@@ -458,7 +458,7 @@ var adders = map[string]adder{
 	"wrapped":   {"the error that it wraps: a file, a run, a kernel, a point", "mistake 1 'a holds a run already' 'tune resume a'"},
 	"steps":     {"tune verify: what it looks at", "FAILED +no argument is repacked: field repacking says"},
 	"candidate": {"the evaluator: the status, and those who show it the kernel and the point", "the baseline of kernel broken: crashed: "},
-	"origin":    {"those who ask whether to run code: the directory", "mine was not made here: this user has no signed run on this machine yet"},
+	"origin":    {"those who ask whether to run code: the directory", "mine is not known to be made here: this user has no signed run on this machine yet"},
 	"run":       {"those who open a run: its directory, or its kernel", "kernel treehash: the costs are exact: there is nothing to measure"},
 	"result":    {"the commands: the run, and how to see what failed", "no candidate was valid: see 'tune export runs/wrong"},
 	"program":   {"tune sim: the file", "list.json: not golden vectors"},

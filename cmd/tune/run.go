@@ -179,7 +179,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	if err != nil {
 		return err
 	}
-	from, err := a.expandFrom(c.Context(), indexed, with.from, k, shape)
+	from, err := a.expandFrom(c, set, indexed, with.from, k, shape)
 	if err != nil {
 		return err
 	}
@@ -453,7 +453,7 @@ The other settings are the run's own: of the environment only TUNE_JOBS, TUNE_FI
 		if err != nil {
 			return err
 		}
-		dir, found, err := a.runAt(args[0], *yes, true)
+		dir, found, err := a.runAt(args[0], *yes, true, "tune.Resume, or tune.Func with this Dir")
 		if err != nil {
 			return err
 		}
@@ -521,9 +521,9 @@ func runDir(arg string) (string, error) {
 	return filepath.Dir(arg), nil
 }
 
-// runAt returns the directory of the run that an argument names, and the kernels that it may have been made with; see
-// catalog.OfRun.
-func (a *app) runAt(arg string, yes, run bool) (string, *catalog.Found, error) {
+// runAt returns the directory of the run that an argument names, and the kernels that it was made with; see catalog.OfRun. call is the
+// function of package tune by which a Go program does the same with a run of its own.
+func (a *app) runAt(arg string, yes, run bool, call string) (string, *catalog.Found, error) {
 	dir, err := runDir(arg)
 	if err != nil {
 		return "", nil, err
@@ -532,7 +532,24 @@ func (a *app) runAt(arg string, yes, run bool) (string, *catalog.Found, error) {
 		return "", nil, usage(err)
 	}
 	found, err := a.catalog(yes).OfRun(dir, run)
-	return dir, found, err
+	if err != nil {
+		return "", nil, err
+	}
+	if err := found.CheckRun(dir); err != nil {
+		a.end(found)
+		return "", nil, adviseProgram(err, call)
+	}
+	return dir, found, nil
+}
+
+// adviseProgram says what to do about a run of a kernel that only a Go program has. call is the function of package tune that it calls to do
+// what the command cannot do.
+func adviseProgram(err error, call string) error {
+	program, ok := errors.AsType[*catalog.ProgramError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%w: let it call %s; here 'tune explain %[3]s', 'tune report %[3]s' and 'tune export %[3]s' show the run", program, call, program.Dir)
 }
 
 // finish prints a report and turns it into an exit code.
@@ -739,7 +756,7 @@ func (a *app) replayCommand() *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		dir, found, err := a.runAt(args[0], false, false)
+		dir, found, err := a.runAt(args[0], false, false, "tune.Replay")
 		if err != nil {
 			return err
 		}
@@ -861,6 +878,9 @@ func (a *app) export(ctx context.Context, e schedule.Exporter, dir string, to ex
 		return err
 	}
 	defer a.end(found)
+	if program, ok := errors.AsType[*catalog.ProgramError](found.CheckRun(dir)); ok && (to.format == libraryFormat || to.format == "trace") {
+		return fmt.Errorf("--format %s: %w: 'tune export %s --format program' writes what the run found", to.format, program, dir)
+	}
 	if e.Table = found.Table; to.format == libraryFormat {
 		err = a.exportLibrary(ctx, e, dir, to.prefix, to.output, to.quiet)
 	} else {
@@ -964,7 +984,7 @@ and checks each variant on fresh inputs. It runs nothing from the folder.` + abo
 		}
 		found, err := a.catalog(*yes).OfSchedule(path, *config, *data)
 		if err != nil {
-			return givenError(err)
+			return givenError(adviseProgram(err, "tune.Verify"))
 		}
 		defer a.end(found)
 		n := newNotice(a, *quiet)

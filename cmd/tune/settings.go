@@ -311,12 +311,16 @@ const prefix = "TUNE_"
 // variable returns the name of the environment variable of a key.
 func variable(key string) string { return prefix + strings.ToUpper(key) }
 
+// shellVariables are variables with the prefix that are no settings: cobra, which writes and answers the scripts of 'tune completion', reads
+// them. TUNE_COMPLETION_DESCRIPTIONS=false leaves the descriptions of words out.
+var shellVariables = []string{prefix + "COMPLETION_DESCRIPTIONS", prefix + "ACTIVE_HELP"}
+
 // variables returns the settings in an environment, by key.
 func variables(environ []string) map[string]string {
 	out := map[string]string{}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && !slices.Contains(shellVariables, name) {
 			out[strings.ToLower(rest)] = value
 		}
 	}
@@ -332,7 +336,7 @@ func checkEnvironment(environ []string) error {
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		rest, ok := strings.CutPrefix(name, prefix)
-		if !ok || slices.Contains(names, name) {
+		if !ok || slices.Contains(names, name) || slices.Contains(shellVariables, name) {
 			continue
 		}
 		if n := space.Nearest(rest, settingKeys()); n != "" {

@@ -14,7 +14,13 @@ import (
 func TestTable(t *testing.T) {
 	table := all.Table(native.NewHost(native.HostOptions{}))
 	seen := map[string]bool{}
-	for _, name := range table.Names() {
+	for i, name := range table.Names() {
+		if !kernels.BuiltIn(name) {
+			t.Errorf("package kernels does not list %s as one that comes with tune", name)
+		}
+		if err := kernels.CheckName(table[i]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 		if seen[name] {
 			t.Errorf("two kernels are called %s", name)
 		}

@@ -55,6 +55,33 @@ func (o *Found) Close() error {
 	return o.own.Close()
 }
 
+// ProgramError says that the kernel of a run belongs to a program in Go, which alone can call it.
+type ProgramError struct {
+	Dir, Kernel string
+	// Function says that the run is of a Go function. Otherwise the kernel is one that tune does not have, and that the run keeps no copy of.
+	Function bool
+}
+
+func (e *ProgramError) Error() string {
+	if e.Function {
+		return fmt.Sprintf("%s is a run of the Go function %s, which only its program can call", e.Dir, e.Kernel)
+	}
+	return fmt.Sprintf("%s is a run of the kernel %s, which tune does not have and the run keeps no copy of, as of one of a Go program: only that program can call it",
+		e.Dir, e.Kernel)
+}
+
+// CheckRun returns a *ProgramError where the kernels lack that of the run in a directory.
+func (o *Found) CheckRun(dir string) error {
+	run, err := results.Look(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := o.Lookup(run.Settings.Kernel); err != nil {
+		return &ProgramError{dir, run.Settings.Kernel, run.Settings.Function}
+	}
+	return nil
+}
+
 // GivenError says that a file given by the caller is of no use here.
 type GivenError struct {
 	What string // "config" or "data"
@@ -221,8 +248,11 @@ func (c Catalog) ofCopy(path string, s results.Schedule, dir string) (*Found, er
 		}
 		return c.with(k), nil
 	}
+	if run, err := results.Look(dir); err == nil && run.Settings.Kernel == s.Kernel {
+		return nil, &ProgramError{dir, s.Kernel, run.Settings.Function}
+	}
 	_, err := c.Lookup(s.Kernel)
-	return nil, fmt.Errorf("%s: %w; if it is your own, there is no copy of it in %s: give its YAML file by --config, or the schedule in its run directory",
+	return nil, fmt.Errorf("%s: %w; if it is your own, there is no copy of it in %s: give its YAML file by --config, or the schedule in its run directory; if it is of a Go program, let that call tune.Verify",
 		path, err, strings.Join(looked, ", "))
 }
 

@@ -41,7 +41,7 @@ func (p *problem) compare(ctx context.Context, baseline kernels.Candidate, final
 				return err
 			}
 			c.calibrate()
-			return c.keeps(series.Seed)
+			return c.keeps(ctx, series.Seed)
 		})
 		if err := fail(i, err); err != nil {
 			return kernels.Final{}, err

@@ -42,6 +42,8 @@ func (f Function) Validate() error {
 	switch {
 	case !namePattern.MatchString(f.Name):
 		return fmt.Errorf("field Name is %q: want letters, digits and . - _", f.Name)
+	case kernels.BuiltIn(f.Name):
+		return fmt.Errorf("field Name is %q, the name of a kernel that comes with tune: choose another", f.Name)
 	case f.Space == nil:
 		return errors.New("field Space is not set")
 	case f.Make == nil:
@@ -66,7 +68,7 @@ func (k kernel) Info() kernels.Info {
 	if version == "" {
 		version = "1"
 	}
-	return kernels.Info{Name: k.f.Name, Doc: "a Go function", Version: version, Unit: "ns"}
+	return kernels.Info{Name: k.f.Name, Doc: "a Go function", Version: version, Unit: "ns", Function: true}
 }
 
 // Problem returns the only problem of the kernel.
@@ -148,9 +150,12 @@ func (c *candidate) score(ctx context.Context) (kernels.Score, error) {
 			return kernels.Score{}, err
 		}
 	}
+	if err := ctx.Err(); err != nil { // the call of the check may have taken all of the time
+		return kernels.Score{}, err
+	}
 	runtime.GC()
 	c.calibrate()
-	if err := c.keeps(0); err != nil {
+	if err := c.keeps(ctx, 0); err != nil {
 		return kernels.Score{}, err
 	}
 	sampling := timing.Sampling{Want: timing.Samples(c.perCall), Best: c.p.best, Long: c.perCall >= longCall}

@@ -190,6 +190,31 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestEnds: where the time is over, a function with long calls is not called until its score is complete.
+func TestEnds(t *testing.T) {
+	for most := 1; most <= 6; most++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		p := newProblem(t, Function{
+			Space: newSpace(t, 1),
+			Make: func(space.Point) func() {
+				return func() {
+					if calls++; calls == most {
+						cancel()
+					}
+					time.Sleep(25 * time.Millisecond)
+				}
+			},
+			Inputs: func(uint64) {}, Check: func() error { return nil },
+		})
+		_, err := (&kernels.Evaluator{Problem: p}).Evaluate(ctx, space.Trial{Proposal: space.Proposal{Point: p.Space().Default()}})
+		if !errors.Is(err, context.Canceled) || calls > most+1 {
+			t.Errorf("cancelled in call %d, it was called %d times: %v", most, calls, err)
+		}
+		cancel()
+	}
+}
+
 // TestAllocates: garbage of calls is noticed, so that it is collected before samples.
 func TestAllocates(t *testing.T) {
 	var kept []byte

@@ -1,6 +1,7 @@
 package gofunc
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -32,9 +33,15 @@ const (
 )
 
 // keeps returns a rejection where the function has less to do on inputs that it has seen. It leaves the function made, called, and on
-// inputs of its own.
-func (c *candidate) keeps(seed uint64) error {
-	repeated := min(c.sample(), c.sample())
+// inputs of its own. Between calls, which may be long, it looks whether ctx has ended.
+func (c *candidate) keeps(ctx context.Context, seed uint64) error {
+	repeated := math.Inf(1)
+	for range 2 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		repeated = min(repeated, c.sample())
+	}
 	input := func(k int) uint64 { return kernels.Derive(seed, "fresh inputs") + uint64(k) }
 	live := c.p.f.Inputs != nil && c.p.f.Check != nil
 	if live {
@@ -43,6 +50,9 @@ func (c *candidate) keeps(seed uint64) error {
 		live = c.p.f.Check() == nil
 	}
 	call := func(k int, anew bool) (float64, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		c.p.inputs(input(k))
 		if anew {
 			if err := c.make(); err != nil {

@@ -1,7 +1,6 @@
 package user
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -15,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tune/internal/orderedjson/schematest"
 	"tune/kernels"
 	"tune/kernels/native"
 	"tune/space"
@@ -496,21 +496,9 @@ func TestConstantsInConstraints(t *testing.T) {
 
 // TestSchema compares the published schema with the tables, and the examples with the schema, so far as the fields go.
 func TestSchema(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "kernel.schema.json")
-	if *update {
-		if err := os.WriteFile(path, Schema(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, Schema()) {
-		t.Fatal("docs/kernel.schema.json is not what the tables say: run go test ./kernels/user -update")
-	}
+	schematest.Published(t, filepath.Join("..", "..", "docs", "kernel.schema.json"), Schema(), *update)
 	var schema any
-	if err := json.Unmarshal(got, &schema); err != nil {
+	if err := json.Unmarshal(Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"source": sourceText, "command": commandText, "example": string(Example(false)[0].Text), "example command": string(Example(true)[0].Text)} {

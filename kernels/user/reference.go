@@ -230,14 +230,19 @@ func (s *sourceSpec) referenceProgram(p space.Point) (pr program, language strin
 	return pr, ref.language
 }
 
-// compute calls the reference function in a worker, because it is not more trustworthy than a candidate.
-func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
+// buildReference compiles the reference function.
+func (s *sourceSpec) buildReference(ctx context.Context, by standard) (so string, err error) {
 	pr, language := s.referenceProgram(by.point)
 	tools, err := s.host.Toolchain(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	so, err := tools.BuildWithin(ctx, s.s.limits.compile, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
+	return tools.BuildWithin(ctx, s.s.limits.compile, language, s.s.unit(pr, language, s.s.reference.function, 1), by.compiler, slices.Concat(by.flags, ownSymbols))
+}
+
+// compute calls the reference function in a worker, because it is not more trustworthy than a candidate.
+func (s *sourceSpec) compute(ctx context.Context, by standard, cases []native.Case) (out []outcome, err error) {
+	so, err := s.buildReference(ctx, by)
 	if err != nil {
 		return nil, err
 	}

@@ -81,11 +81,14 @@ func (s *sourceSpec) Examine(ctx context.Context) error {
 	return nil
 }
 
-// prepare compiles, in parallel, what will be examined. Errors are found by those who use the results.
+// prepare compiles, in parallel, what will be examined, and the reference, which is tried next. Errors are found by those who use the results.
 func (s *sourceSpec) prepare(ctx context.Context, all []examined) {
 	var wait sync.WaitGroup
 	for _, e := range all {
 		wait.Go(func() { _, _ = s.build(ctx, e, e.described(), "-g") })
+	}
+	if s.s.reference.outputs == nil {
+		wait.Go(func() { _, _ = s.buildReference(ctx, s.standard) })
 	}
 	wait.Wait()
 }

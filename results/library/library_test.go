@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tune/internal/orderedjson/schematest"
 	"tune/kernels"
 	"tune/kernels/gemm"
 	"tune/kernels/library/choice"
@@ -509,19 +510,7 @@ var update = flag.Bool("update", false, "write docs/library.schema.json")
 
 // TestSchema compares the published schema with the tables, and the tables with what the reader decodes.
 func TestSchema(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "library.schema.json")
-	if *update {
-		if err := os.WriteFile(path, Schema(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(Schema()) {
-		t.Error("docs/library.schema.json is not what the tables say: run go test ./results/library -run Schema -update")
-	}
+	schematest.Published(t, filepath.Join("..", "..", "docs", "library.schema.json"), Schema(), *update)
 	for name, kind := range map[string]reflect.Type{"File": reflect.TypeFor[File](), "Task": reflect.TypeFor[Task](), "Range": reflect.TypeFor[Range]()} {
 		var tags []string
 		for i := range kind.NumField() {

@@ -1,8 +1,10 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tune/kernels"
 	"tune/results"
@@ -12,6 +14,9 @@ import (
 // OpenRun opens the kernel of a recorded run. It refuses a run whose points mean something else in this version of the kernel.
 func OpenRun(table kernels.Table, settings *results.Settings) (*kernels.Opened, error) {
 	k, err := open(table, settings.Kernel, settings.Shape)
+	if unknown, ok := errors.AsType[*kernels.UnknownError](err); ok && len(unknown.Names) > 0 {
+		return nil, fmt.Errorf("unknown kernel %q: the run is of it, and not of %s: choose another folder, or give the kernel of the run", unknown.Name, strings.Join(unknown.Names, ", "))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,12 @@ func FreshSeeds(n int) []uint64 {
 // must not be empty. An error means that the schedule cannot be examined; what fails is a step with an error. Each of observe is
 // called before every check.
 func Verify(ctx context.Context, table kernels.Table, path string, seeds []uint64, observe ...func(VerifyProgress)) (*Verification, error) {
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("%s: without seeds there are no inputs to check it on: give some, as FreshSeeds makes them", path)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: want the file of a schedule, such as %s", path, filepath.Join(path, Name))
+	}
 	schedule, err := results.ReadSchedule(path)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func NewSettings(version string, info kernels.Info, shape kernels.Shape, entry s
 		ToolVersion: version, Kernel: info.Name, KernelVersion: info.Version, Shape: shape.String(), Unit: info.Unit,
 		Strategy: entry.Name, StrategyConfig: entry.Config(), StrategyVersion: entry.Version, Seed: seed, CheckSeed: kernels.CheckSeed(seed),
 		Budget:   results.Budget{WallSeconds: budget.Wall.Seconds(), Evaluations: budget.Evaluations, Target: budget.Target},
-		Measured: !info.Exact,
+		Measured: !info.Exact, Function: info.Function,
 	}
 }
 

@@ -36,6 +36,11 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	if err != nil {
 		return Ratio{}, err
 	}
+	return estimate(ratios, confidence), nil
+}
+
+// estimate sums up the ratios of pairs, of which there is one at least.
+func estimate(ratios []float64, confidence float64) Ratio {
 	means := make([]float64, 0, len(ratios)*(len(ratios)+1)/2)
 	for i, a := range ratios {
 		for _, b := range ratios[i:] {
@@ -47,7 +52,7 @@ func Pairs(base, other []float64, baseFloor, otherFloor, confidence float64) (Ra
 	if cut := signedRank(len(ratios), (1-confidence)/2); cut >= 0 {
 		r.Low, r.High = means[cut], means[len(means)-1-cut]
 	}
-	return r, nil
+	return r
 }
 
 // believed returns the ratios of the pairs that Pairs keeps.

@@ -307,8 +307,8 @@ func (s *Series) running() (n int) {
 func (s *Series) dropBehind() {
 	best, ahead := 0, kernels.Comparison{}
 	for i := 1; i < s.Entrants; i++ {
-		ratio, _, _, err := s.Ratio(0, i)
-		c := kernels.Comparison{Ratio: ratio.Value, Low: ratio.Low}
+		now, err := s.compare(0, i, s.confidence())
+		c := kernels.Comparison{Ratio: now.ratio.Value, Low: now.ratio.Low}
 		if !s.Failed(i) && err == nil && (best == 0 || c.Ahead(ahead)) {
 			best, ahead = i, c
 		}
@@ -317,7 +317,8 @@ func (s *Series) dropBehind() {
 		if i == best || s.Out(i) {
 			continue
 		}
-		if ratio, _, _, err := s.ratio(best, i, dropped); err == nil && ratio.High < 1 && ratio.High > 0 {
+		now, err := s.compare(best, i, dropped)
+		if ratio := now.ratio; err == nil && ratio.High < 1 && ratio.High > 0 {
 			s.errs[i] = errDropped
 		}
 	}
@@ -349,19 +350,28 @@ func (s *Series) selected(first, second int) (a, b []float64, unverified bool) {
 	return a, b, unverified
 }
 
-// Ratio compares two entrants over the selected rounds. base is the costs of the first entrant in them.
-func (s *Series) Ratio(first, second int) (ratio Ratio, base []float64, unverified bool, err error) {
-	return s.ratio(first, second, s.confidence())
+// compared is how two entrants compare over the selected rounds.
+type compared struct {
+	ratio      Ratio
+	ratios     []float64 // of the single pairs that ratio sums up
+	base       []float64 // the costs of the first entrant
+	unverified bool
 }
 
-func (s *Series) ratio(first, second int, confidence float64) (ratio Ratio, base []float64, unverified bool, err error) {
-	a, b, unverified := s.selected(first, second)
-	ratio, err = Pairs(a, b, s.Floors[first], s.Floors[second], confidence)
+// compare compares two entrants over the selected rounds. An error says that no pair can be believed.
+func (s *Series) compare(first, second int, confidence float64) (c compared, err error) {
+	var other []float64
+	c.base, other, c.unverified = s.selected(first, second)
+	if c.ratios, err = believed(c.base, other, s.Floors[first], s.Floors[second]); err != nil {
+		return c, err
+	}
+	ratio := estimate(c.ratios, confidence)
 	if s.single[first] || s.single[second] {
 		// A cost that was measured once must not pass for pairs.
 		ratio.Low, ratio.High = ratio.Low/onceOff, ratio.High*onceOff
 	}
-	return ratio, a, unverified, err
+	c.ratio = ratio
+	return c, nil
 }
 
 // Final sums up. A cost is the baseline's cost in the turns of the pairs, over the ratio of these pairs, so that the three
@@ -375,18 +385,17 @@ func (s *Series) Final() kernels.Final {
 			c.Err = s.errs[i+1]
 			continue
 		}
-		ratio, base, unverified, err := s.Ratio(0, i+1)
+		pairs, err := s.compare(0, i+1, s.confidence())
 		if err != nil {
 			// The clock was wrong every time; that is no reason to call the finalist wrong.
 			c.Unverified, c.Indistinct, c.TooFew = true, true, true
 			continue
 		}
-		c.Ratio, c.Low, c.High, c.Pairs = ratio.Value, ratio.Low, ratio.High, ratio.Pairs
-		a, b, _ := s.selected(0, i+1)
-		c.Ratios, _ = believed(a, b, s.Floors[0], s.Floors[i+1]) // there are some, because they have a ratio
-		c.Baseline = Summarise(base, s.Floors[0]).Cost
+		ratio := pairs.ratio
+		c.Ratio, c.Low, c.High, c.Pairs, c.Ratios = ratio.Value, ratio.Low, ratio.High, ratio.Pairs, pairs.ratios
+		c.Baseline = Summarise(pairs.base, s.Floors[0]).Cost
 		c.Cost = c.Baseline / c.Ratio
-		c.Unverified = unverified || s.Slow(i+1) && c.Pairs < LeastPairs || s.Confirm && s.single[0] && c.Low <= 1 && c.High >= 1
+		c.Unverified = pairs.unverified || s.Slow(i+1) && c.Pairs < LeastPairs || s.Confirm && s.single[0] && c.Low <= 1 && c.High >= 1
 		if f.Best < 0 || c.Ahead(f.Comparisons[f.Best]) {
 			f.Best = i
 		}
@@ -400,8 +409,8 @@ func (s *Series) Final() kernels.Final {
 		if i == f.Best {
 			second = 0
 		}
-		ratio, _, _, err := s.Ratio(first, second)
-		c.Indistinct, c.TooFew = err != nil || ratio.Indistinct(), err != nil || ratio.TooFew()
+		pairs, err := s.compare(first, second, s.confidence())
+		c.Indistinct, c.TooFew = err != nil || pairs.ratio.Indistinct(), err != nil || pairs.ratio.TooFew()
 	}
 	return f
 }

@@ -307,8 +307,22 @@ func TestSeriesFinal(t *testing.T) {
 			t.Errorf("%s: finalist %d is the best", c.name, f.Best)
 		}
 	}
+	// The pairs of each finalist are selected twice: against the baseline, and against the one that it is to be told apart from.
+	selected := 0
+	l := newLab(3, kernels.Series{Limit: time.Hour}, always(1, 0.8, 0.9))
+	l.Counting = func(int) (func(int) bool, bool) {
+		selected++
+		return func(int) bool { return true }, false
+	}
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	selected = 0
+	if l.Final(); selected != 4 {
+		t.Errorf("the pairs of two finalists are selected %d times", selected)
+	}
 	// Where the clock went wrong every time, nothing is said, and nobody is at fault.
-	l := newLab(2, kernels.Series{Limit: time.Hour}, always(1, 0))
+	l = newLab(2, kernels.Series{Limit: time.Hour}, always(1, 0))
 	if err := l.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
