@@ -59,8 +59,9 @@ With --objective time,error the run has several objectives: the cost, and metric
 With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
 tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json still is of the point with the least cost.
 
-With --metrics, tune also measures the metrics that you name, for each candidate that it compiles. They are in the journal, in tables and, beside those of the
-baseline, in the summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not measure is left out, and run says why:
+With --metrics, tune also measures the metrics that you name, for each candidate that it compiles. They are in the journal, in tables and,
+beside those of the baseline, in the summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not
+measure is left out, and run says why:
 
 ` + metricList() + `
 With --start, the search evaluates these points first, right after the baseline, whatever the strategy. The points that the file of your
