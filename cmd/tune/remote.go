@@ -406,7 +406,7 @@ who started the worker may do: give the flag only if you trust all who may conne
 Kernels with exact costs, such as treehash, are evaluated on every machine. Kernels whose time is measured are evaluated on machines that
 have the processor and the compilers of the run's own, and that measure its baseline as the others do; see docs/distributed.md.
 
-It accepts no work from a server on a network that lets anybody connect: such a server needs a token, users, nkeys or client certificates. On a
+It accepts no work from a server on a network that takes anybody: such a server needs a token, users, nkeys or client certificates. On a
 loopback address none are needed.
 
 A worker may be stopped or killed at any time. What it had in hand goes to another one, and counts once. docs/distributed.md says how to run

@@ -64,8 +64,8 @@ beside those of the baseline, in the summary. As an objective, such as time,ener
 measure is left out, and run says why:
 
 ` + metricList() + `
-With --start, the search evaluates these points first, right after the baseline, whatever the strategy. The points that the file of your
-own kernel has under start come next.`,
+With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your
+own kernel has under start follow.`,
 		Example: `  tune run treehash --budget 10m
   tune run treehash --shape height=8,rounds=12,batch=128 --evals 2000 --strategy random --seed 7
   tune run my.yaml --budget 5m
