@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -217,6 +218,18 @@ type Artifact struct {
 	// Derived says that the file can be made again from the program, and may be much larger: an export does not wait until it is
 	// on disk.
 	Derived bool
+}
+
+// WriteJSON returns what writes a value as indented JSON, for [Artifact.Write].
+func WriteJSON(v any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		text, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(text, '\n'))
+		return err
+	}
 }
 
 // Rejection says that a candidate is at fault, and not the tuner.

@@ -3,10 +3,11 @@
 //
 // # Vocabulary
 //
-// A [Parameter] has a name and an ordered, finite domain: integers from … to in steps, powers of two, listed values, the numbers of
-// a [Grid] (a range of floats, or of whole numbers on a logarithmic scale), or false and true. The position of a value in its domain is its ordinal. A condition ("when") says where a parameter is active: the
-// parameters of one algorithm mean nothing where another one is chosen. A constraint is an expression that no point may break. A
-// [Point] is one value for every active parameter that breaks no constraint. An inactive parameter has no value, so that two
+// A [Parameter] has a name and an ordered, finite domain: integers in a range with a step, powers of two, listed values, the numbers of
+// a [Grid] (a range of floats, or of whole numbers on a logarithmic scale), or false and true. The position of a value in its domain is
+// its ordinal. A condition ("when") says where a parameter is active: the parameters of one algorithm mean nothing where another one is
+// chosen. A constraint is an expression that has to hold at every point. A [Point] is a value for each active parameter such that no
+// constraint is broken. An inactive parameter has no value, so that two
 // points never differ only in something without effect. A point has a canonical text, its key. Where the points can be counted it
 // also has an index in the canonical order: by the ordinal of the first parameter, then of the second, and so on, with inactive
 // before all values.

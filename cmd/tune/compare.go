@@ -28,7 +28,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Use:   "compare A B",
 		Short: "Compare the results of two runs of a kernel, or two libraries",
 		Long: `compare shows how two schedules of one kernel differ, and which of them is faster. A and B are run directories or schedules
-(best.json). It prints in what the two differ: the version of the kernel, the machine, the compiler, the version of tune, and the
+(best.json). It prints how the two differ: the version of the kernel, the machine, the compiler, the version of tune, and the
 parameters of their points. Then it builds both here, checks both on fresh inputs, and measures them in turns, in new processes. Where
 costs are exact, it compares them as they are. Each is built with the kernel of its own run; --config builds both with the kernel in
 one file.
@@ -37,14 +37,14 @@ With --recorded nothing is built or run, and the numbers are those in the files.
 as they are. So if both were measured beside the same baseline, compare takes the ratios to that.
 
 A and B may also be two libraries of tune library. They are compared at all shapes of both, with what each chooses there: what the
-choices cost, and at which shapes B is slower. A regression is measured again, and that counts. --limit is then that of one shape, 5s
+choices cost, and at which shapes B is slower. A regression is measured again, and only the second series counts. --limit is then that of one shape, 5s
 by default.
 
 The shapes must be the same. --shape builds both at one shape, whatever they were tuned for; --recorded shows both as they are.
 
-With --fail-over 5% the exit code is 1 if B is proven to cost over 5 % more than A: if the near end of the interval is beyond
-that. If the two could not be compared well enough to tell, the exit code is 4, as with tune guard: a test does not pass what it
-could not tell.
+With --fail-over 5% the exit code is 1 if B is proven to cost over 5 % more than A: even the end of the interval that favours B
+says so. If the two could not be compared well enough to tell, the exit code is 4, as with tune guard, so that a test does not pass
+for want of measurements.
 
 Exit codes: 0 compared; 1 B is slower than --fail-over allows, or A or B is wrong, or cannot be read or built; 2 wrong usage, or the
 two are not of one kernel and shape; 4 with --fail-over, it cannot tell; 130 interrupted.` + aboutConsent,

@@ -156,9 +156,9 @@ func (a *app) bestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "best KERNEL|FILE",
 		Short: "Show the best point that is known of a kernel at a shape",
-		Long: `best answers from the index of runs, which lists every run. It measures nothing. Runs on this processor come first, and on
-it the asked shape, else the nearest: best says which shape and which machine it is. Shapes are compared by the ratios of their
-numbers, and one of another layout or type is far. Only runs of today's version of the kernel count. Of several runs at one shape,
+		Long: `best answers from the index of runs, which lists every run. It measures nothing. Runs on this processor come first, and among them
+those at the shape that you ask for, or else at the nearest one. best says which shape and which machine it took. Shapes are compared by
+the ratios of their numbers; another layout or type counts as far away. Only runs of today's version of the kernel count. Of several runs at one shape,
 one that is proven faster than its baseline comes before others, and then the one of the least cost.`,
 		Example: "  tune best gemm-f32 --shape m=512,n=512,k=512\n  tune best my.yaml --json",
 		Args:    exactly(1, "a kernel, or the file of your own"),
@@ -243,7 +243,7 @@ func (a *app) dbCommand() *cobra.Command {
 points, failures, the schedule and its comparisons. It is at --db, else TUNE_DB, else tune/tune.db in the user's data folder
 ($XDG_DATA_HOME, ~/.local/share). --no-db leaves it alone.
 
-The run directories stay the truth. If the file is lost or damaged, 'tune db rebuild' makes it again from them.`,
+The run directories remain the source of truth. If the file is lost or damaged, 'tune db rebuild' makes it again from them.`,
 		Example: "  tune db list\n  tune db rebuild runs",
 		Args:    noArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -431,7 +431,7 @@ func (a *app) dbExportCommand() *cobra.Command {
 func (a *app) dbImportCommand() *cobra.Command {
 	c := &cobra.Command{Use: "import FILE", Short: "Enter what tune db export wrote, perhaps on another machine",
 		Long: `import enters the runs of an export. They have no directory here. A run that the index knows from its own directory stays as it is.
-What is imported is as true as who wrote the file: tune best says of such a run that it is imported.`,
+Import only files that you trust: nothing proves what they say. tune best says of such a run that it is imported.`,
 		Example: "  tune db import colleague.jsonl", Args: exactly(1, "a file that tune db export wrote")}
 	return a.indexCommand(c, func(c *cobra.Command, set settings, asJSON bool, args []string) error {
 		path, err := a.neededIndex(c.Flags(), set)

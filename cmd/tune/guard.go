@@ -29,9 +29,9 @@ file, which is how sources that have changed are guarded.
 
 What is guarded is the low end of the recorded interval of the ratio to the baseline, and at least 1. A kernel is slower if its ratio is
 proven to be below that by more than --slack. Each pair runs in new processes, and the measurement ends as soon as it is sure, or after
---limit. However often it looks, at most one guard in 100 is wrong about a kernel that it calls slower, and one about a kernel of which
-it says that it holds; with several kernels, that is of all together. Exact costs are compared with the recorded ones as they are, and
-without --slack any higher cost is slower.
+--limit. However often it looks, at most one guard in 100 calls a kernel slower that is not, and at most one in 100 says that a slower
+kernel holds. With several kernels, that is true of all of them together. Exact costs are compared with the recorded ones as they are,
+and without --slack any higher cost is slower.
 
 Each variant of a library is measured at the shape that it was tuned at: beside the baseline of its kernel, and beside the other variant
 that came nearest to it there.
@@ -39,8 +39,8 @@ that came nearest to it there.
 With --against OTHER, another schedule or run directory of the same kernel and shape, each is measured in turns with that instead. OTHER
 is built from its own copy, whatever --config says.
 
-Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 it cannot tell of one in the time given, and says what it would
-take; 2 wrong usage; 130 interrupted.` + aboutConsent,
+Exit codes: 0 all hold; 1 one is slower, wrong, or cannot be built; 4 the time was too short to tell of one, and guard says how much would
+be enough; 2 wrong usage; 130 interrupted.` + aboutConsent,
 		Example: `  tune guard runs/gemm-f32-20260102-150405-1
   tune guard kernels/*/best.json --slack 3% --limit 30s --format md
   tune guard runs/mine --config mine.yaml --json

@@ -34,8 +34,8 @@ func (a *app) libraryCommand() *cobra.Command {
 		Long: `library makes a C library of a kernel that programs call with many shapes. The file lists the shapes, or ranges or a log of calls.
 
 Some of the shapes are searched. Their winners are measured in turns at all training shapes, the few with the least regret are
-chosen, and a decision tree over the shape finds the right one in a call. Regret is how much slower a choice is than the best
-variant. The certificate says what the regret is at shapes that played no part, each measured in pairs.
+chosen, and a decision tree over the shape picks one of them in each call. Regret is how much slower a choice is than the best
+variant. The certificate says what the regret is at shapes that played no part in the choice, each measured in pairs.
 
 The folder of the library holds a header, the sources, a Makefile, a self-test and a benchmark, and README.md says how to link it.
 All that was measured stands in its folder tuning: the same command continues a library that was interrupted, and a longer --budget

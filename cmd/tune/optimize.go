@@ -71,7 +71,7 @@ tune export, tune replay, tune explain.
 	c.Flags().Lookup("budget").Usage = "wall `time` to spend, with a unit: 90s, 10m, 1h30m (default 2m, if evals is not given)"
 	addDB(c.Flags())
 	c.Flags().IntVarP(&o.parallel, "parallel", "p", 1, "`number` of questions that are open at once; no effect on what a number of evaluations finds")
-	c.Flags().IntVar(&o.fidelities, "fidelities", 0, "`number` of fidelities below the full one, 0, at which the client gives cheaper costs: 1, the dearest, to this")
+	c.Flags().IntVar(&o.fidelities, "fidelities", 0, "`number` of cheaper fidelities that the client can give costs at: from 1, the dearest, to this; 0 is the full cost")
 	c.Flags().BoolVar(&o.check, "protocol-check", false, "try the client, and keep nothing; without SPACE.yaml, on a space of its own")
 	o.asJSON, o.quiet = a.outputFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

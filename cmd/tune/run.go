@@ -54,13 +54,14 @@ Measurements of another kernel are refused unless --from-any is given, because t
 With --from db, these are the latest runs of the same version of the kernel in the index of runs (tune db), up to four: those on this
 processor first, and the nearest shapes before others.
 
-With --objective time,error the run looks for several numbers at once: the cost and metrics of the kernel. Small numbers are better, or with
-:maximise large ones. It keeps the front: every point that no other point beats. To beat it is to be better in one number and worse in none.
+With --objective time,error the run has several objectives: the cost, and metrics of the kernel. Each is minimised, or maximised with
+:maximise. The run keeps the front: every point that no other point beats. To beat it is to be better in one number and worse in none.
 With time:1%,error:0.001 a difference of 1 % in time, or of 0.001 in error, does not count, and the front has fewer points. The summary shows it, and
-tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json is of the point with the least cost, as ever.
+tune export --pick 'time <= 1.1*best, min error' writes a point of it. best.json still is of the point with the least cost.
 
-With --metrics, more is measured of each candidate that tune compiles: it is in the journal, in tables, and beside that of the baseline in the
-summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not measure is left out, and run says why:
+With --metrics, tune also measures the metrics that you name, for each candidate that it compiles. They are in the journal, in tables and,
+beside those of the baseline, in the summary. As an objective, such as time,energy, a metric needs no --metrics. What this machine does not
+measure is left out, and run says why:
 
 ` + metricList() + `
 With --start, the search evaluates these points first, after the baseline, whatever the strategy. Those that the file of your

@@ -74,15 +74,42 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return keep(f, path, readable)
+}
+
+// OpenRegular opens a regular file, and returns its size in bytes. Any other kind of file is an error.
+func OpenRegular(path string) (f *os.File, size int64, err error) {
+	if f, err = Open(path); err != nil {
+		return nil, 0, err
+	}
+	if f, err = keep(f, path, func(path string, info fs.FileInfo) error {
+		size = info.Size()
+		return regular(path, info)
+	}); err != nil {
+		return nil, 0, err
+	}
+	return f, size, nil
+}
+
+// keep returns a file that is open if it passes a check, and closes it otherwise. The path is for the check's error.
+func keep(f *os.File, path string, check func(path string, info fs.FileInfo) error) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil {
-		err = readable(path, info)
+		err = check(path, info)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// regular reports what is no regular file.
+func regular(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	return nil
 }
 
 // readable reports what is neither a regular file nor a pipe.
@@ -93,7 +120,7 @@ func readable(path string, info fs.FileInfo) error {
 	case mode.IsDir():
 		return fmt.Errorf("%s is not a regular file, but a directory", path)
 	}
-	return fmt.Errorf("%s is not a regular file", path)
+	return regular(path, info)
 }
 
 // readAll reads a file that is open. A regular one that is too large is refused before it is read.
@@ -154,15 +181,9 @@ func (d Dir) Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	defer root.Close()
-	regular := func(info fs.FileInfo) error {
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", d.Path(name))
-		}
-		return nil
-	}
 	info, err := root.Stat(name)
 	if err == nil {
-		err = regular(info)
+		err = regular(d.Path(name), info)
 	}
 	if err != nil {
 		return nil, d.explain(name, err)
@@ -171,14 +192,7 @@ func (d Dir) Open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, d.explain(name, err)
 	}
-	if info, err = f.Stat(); err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return keep(f, d.Path(name), regular)
 }
 
 // Create writes a new file of the directory, with the directories above it. A name that leads out of it, by itself or by a symbolic
@@ -290,13 +304,5 @@ func OpenToChange(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return keep(f, path, regular)
 }

@@ -75,7 +75,9 @@ func (c *talk) heard(t testing.TB) map[string]map[string]any {
 func TestFaults(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{`hello`, "no JSON object: what a client prints beside its answers belongs on standard error"},
-		{`[1]`, "it is array, and not a JSON object"},
+		{`[1]`, "it is a list, and not a JSON object"},
+		{`1`, "it is a number, and not a JSON object"},
+		{`{"tell":true}`, "field tell is a truth value: want an object"},
 		{`{}`, "no message, or two"},
 		{`{"tell":{"id":0,"cost":1},"hello":{"protocol":1}}`, "no message, or two"},
 		{`{"tell":{"id":0,"cost":1}} {"tell":{"id":0,"cost":1}}`, "more than one JSON value"},
@@ -87,17 +89,17 @@ func TestFaults(t *testing.T) {
 		{`{"tell":{"id":0,"status":"broken"}}`, `unknown status "broken": want ok, invalid, compile failed, wrong answer, timeout or crashed`},
 		{`{"tell":{"id":0,"status":"unset"}}`, `unknown status "unset"`},
 		{`{"tell":{"id":0,"costs":1}}`, `unknown field "costs"`},
-		{`{"tell":{"id":0,"cost":"1"}}`, "field tell.cost is string: want a number"},
-		{`{"tell":{"id":0.5,"cost":1}}`, "field tell.id is number 0.5: want a whole number"},
+		{`{"tell":{"id":0,"cost":"1"}}`, "field tell.cost is a text: want a number of at most 1.8e308"},
+		{`{"tell":{"id":0.5,"cost":1}}`, "field tell.id is 0.5: want a whole number"},
 		{`{"tell":{"id":0,"cost":NaN}}`, "no JSON, which has no NaN: tell a status and a reason"},
-		{`{"tell":{"id":0,"cost":1e999}}`, "field tell.cost is number 1e999: want a number"},
+		{`{"tell":{"id":0,"cost":1e999}}`, "field tell.cost is 1e999: want a number of at most 1.8e308"},
 		{`{"tell":{"id":0,"cost":5e-324}}`, "field cost is 5e-324, which is too close to 0"},
 		{`{"tell":{"id":0,"cost":-1e-320}}`, "too close to 0"},
 		{`{"tell":{"id":1,"cost":1}}`, "there was no question 1"},
 		{`{"tell":{"id":-1,"cost":1}}`, "there was no question -1"},
 		{`{"tell":{"id":0,"cost":1,"seconds":-1}}`, "field seconds is -1"},
 		{`{"tell":{"id":0,"cost":1,"metrics":{"":1}}}`, `"" is no name of a metric`},
-		{`{"tell":{"id":0,"cost":1,"metrics":[1]}}`, "field tell.metrics is array: want an object of numbers"},
+		{`{"tell":{"id":0,"cost":1,"metrics":[1]}}`, "field tell.metrics is a list: want an object of numbers"},
 		{strings.Repeat("x", MostLine+1), "more than 1048576 bytes"},
 	} {
 		c := newTalk(t)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -224,14 +223,7 @@ func (p *problem) lookup(point space.Point, fidelity int) (space.Outcome, error)
 
 // Artifacts returns the values of the point.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
-	return []kernels.Artifact{{Name: "values.json", Write: func(w io.Writer) error {
-		text, err := json.MarshalIndent(c.point, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(text, '\n'))
-		return err
-	}}}, nil
+	return []kernels.Artifact{{Name: "values.json", Write: kernels.WriteJSON(c.point)}}, nil
 }
 
 // The copy of the space in a run directory.

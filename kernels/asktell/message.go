@@ -2,6 +2,7 @@ package asktell
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,9 +126,9 @@ func readReply(text []byte) (reply, error) {
 func replyError(text []byte, err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
-			return fmt.Errorf("it is %s, and not a JSON object", wrong.Value)
+			return fmt.Errorf("it is %s, and not a JSON object", kindOf(wrong.Value))
 		}
-		return fmt.Errorf("field %s is %s: want %s", wrong.Field, wrong.Value, wants[wrong.Type.Kind().String()])
+		return fmt.Errorf("field %s is %s: want %s", wrong.Field, kindOf(wrong.Value), wants[wrong.Type.Kind().String()])
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return fmt.Errorf("unknown field %s: %s", name, fieldsOf)
@@ -140,8 +141,17 @@ func replyError(text []byte, err error) error {
 	return errors.New("it is no JSON object: what a client prints beside its answers belongs on standard error")
 }
 
+// kindOf says what a JSON value is, which encoding/json describes by its kind or, if it is a number that does not fit, as "number 0.5".
+func kindOf(value string) string {
+	if number, ok := strings.CutPrefix(value, "number "); ok {
+		return number
+	}
+	names := map[string]string{"bool": "a truth value", "number": "a number", "string": "a text", "array": "a list", "object": "an object"}
+	return cmp.Or(names[value], value)
+}
+
 // wants says what a field holds, by its kind in Go.
-var wants = map[string]string{"int": "a whole number", "float64": "a number", "string": "text", "map": "an object of numbers", "struct": "an object"}
+var wants = map[string]string{"int": "a whole number", "float64": "a number of at most 1.8e308", "string": "a text", "map": "an object of numbers", "struct": "an object"}
 
 // validate reports an answer that makes no sense by itself.
 func (t *tell) validate() error {

@@ -110,12 +110,10 @@ func NewSpec(t *Type, s kernels.Shape, m native.Machine) (*Spec, error) {
 		cache:   s.Text("cache"),
 		machine: m,
 	}
-	for _, size := range []int{g.m * g.k, g.n * g.k, g.m * g.n} {
-		if size > maxElements {
-			return nil, kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
-		}
+	err := native.FitProduct(g.m, g.n, g.k, maxElements)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if g.space, err = g.newSpace(); err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (g *Spec) ofGGML(host *native.Host) peers.Offer {
 // argB is the number of the argument B.
 const argB = 1
 
-// peerSpec is the family as libraries are checked: on the asked shape alone, because what they do with numbers that are none is theirs to
+// peerSpec is the family as libraries are checked: on the asked shape alone, because what they do with NaN is theirs to
 // say. They add up in single precision too, and are held to the same tolerance.
 type peerSpec struct{ *Spec }
 

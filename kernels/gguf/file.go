@@ -91,19 +91,11 @@ func (t Type) String() string {
 
 // Open reads the header of a file, and keeps the file open.
 func Open(path string) (*File, error) {
-	f, err := files.Open(path)
+	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	file, err := open(path, f, info.Size())
+	file, err := open(path, f, size)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -2,10 +2,8 @@ package gofunc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"runtime"
 	"runtime/metrics"
@@ -191,14 +189,7 @@ func sampleMetrics(s timing.Summary) []space.Metric {
 
 // Artifacts returns the values of the point.
 func (c *candidate) Artifacts() ([]kernels.Artifact, error) {
-	return []kernels.Artifact{{Name: "values.json", Write: func(w io.Writer) error {
-		text, err := json.MarshalIndent(c.point, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(text, '\n'))
-		return err
-	}}}, nil
+	return []kernels.Artifact{{Name: "values.json", Write: kernels.WriteJSON(c.point)}}, nil
 }
 
 // inputs fills the inputs.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tune/internal/cpu"
+	"tune/kernels"
 )
 
 // Sizer is implemented by a Spec that knows the buffers of its asked shape before its cases are made. New refuses a shape for
@@ -16,6 +17,15 @@ import (
 type Sizer interface {
 	// Sizes returns the buffers of the asked case, and the bytes of the inputs and references that are kept for each seed.
 	Sizes() (buffers []Buffer, kept int64)
+}
+
+// FitProduct returns an error, of the shape, where A (m × k), B (k × n) or their product has more than most elements.
+func FitProduct(m, n, k int, most int64) error {
+	m64, n64, k64 := int64(m), int64(n), int64(k)
+	if max(m64*k64, n64*k64, m64*n64) > most {
+		return kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", m, n, k, most)
+	}
+	return nil
 }
 
 // Needs estimates how many bytes exist at once at the end of a run: the cases of two seeds, each with the kept bytes, and the

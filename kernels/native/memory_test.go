@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -70,5 +71,22 @@ func TestNewRefuses(t *testing.T) {
 	}
 	if _, err := New(sized{newTester(t)}, Options{Host: NewHost(HostOptions{})}); err == nil || !strings.Contains(err.Error(), "GB of memory") {
 		t.Errorf("New returned %v", err)
+	}
+}
+
+// TestFitProduct: each of the three matrices is held to the bound, and sides whose product is beyond 32 bits are no smaller.
+func TestFitProduct(t *testing.T) {
+	for _, c := range []struct {
+		m, n, k int
+		most    int64
+		fits    bool
+	}{
+		{4, 4, 4, 16, true}, {1, 1, 17, 16, false}, {17, 1, 1, 16, false}, {1, 17, 1, 16, false}, {1 << 18, 1, 1 << 18, 1 << 28, false},
+	} {
+		err := FitProduct(c.m, c.n, c.k, c.most)
+		want := fmt.Sprintf("shape: m=%d,n=%d,k=%d: a matrix may have at most %d elements", c.m, c.n, c.k, c.most)
+		if c.fits && err != nil || !c.fits && (err == nil || err.Error() != want) {
+			t.Errorf("m=%d n=%d k=%d of %d: %v, want fits %v", c.m, c.n, c.k, c.most, err, c.fits)
+		}
 	}
 }

@@ -168,11 +168,8 @@ func NewSpec(s kernels.Shape, m native.Machine) (*Spec, error) {
 	if _, err := f.RowBytes(g.k); err != nil {
 		return nil, kernels.BadShape("%v", err)
 	}
-	m64, n64, k64 := int64(g.m), int64(g.n), int64(g.k)
-	for _, size := range []int64{m64 * k64, n64 * k64, m64 * n64} {
-		if size > min(maxElements, math.MaxInt/largestElement) {
-			return nil, kernels.BadShape("m=%d,n=%d,k=%d: a matrix may have at most %d elements", g.m, g.n, g.k, maxElements)
-		}
+	if err := native.FitProduct(g.m, g.n, g.k, min(maxElements, math.MaxInt/largestElement)); err != nil {
+		return nil, err
 	}
 	if text := s.Text("weights"); text != weightsRandom {
 		if g.tensor, err = openTensor(text, g); err != nil {

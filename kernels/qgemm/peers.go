@@ -33,7 +33,7 @@ func (g *Spec) peers(p *native.Problem, names []string) ([]kernels.Peer, error) 
 // 256 to the other neighbour: 4.3e-4 was seen, with rows of one block.
 const peerTolerance = 2e-3
 
-// peerSpec is the family as libraries are checked: on the asked shape alone, because what they do with numbers that are none is theirs to
+// peerSpec is the family as libraries are checked: on the asked shape alone, because what they do with NaN is theirs to
 // say, and with a tolerance of their own.
 type peerSpec struct{ *Spec }
 

@@ -10,7 +10,7 @@
 //     because it died, hangs or is cut off, JetStream gives the message to another one.
 //  5. The worker asks the coordinator to take the outcome, and gives the message back only when the coordinator has it.
 //
-// The run directory of the coordinator is the truth. JetStream holds only what is in flight: where the queue loses a message, or all of
+// The run directory of the coordinator is the source of truth. JetStream holds only what is in flight: where the queue loses a message, or all of
 // them, the coordinator asks again. An outcome counts for the trial of its number, once; whatever comes later is dropped. So a failure of
 // the machinery is a retry, and only the pipeline of the kernel (kernels.Evaluator) makes an outcome of a failing candidate.
 package remote

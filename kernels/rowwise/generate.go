@@ -222,9 +222,7 @@ func (k knobs) Estimate() string {
 }
 
 // StorePast is GCC's name of the store past the caches.
-func (k knobs) StorePast() string {
-	return map[int]string{4: "__builtin_ia32_movntps", 8: "__builtin_ia32_movntps256", 16: "__builtin_ia32_movntps512"}[k.Lanes]
-}
+func (k knobs) StorePast() string { return cgen.StorePast(k.Lanes) }
 
 // generator writes one file.
 type generator struct {

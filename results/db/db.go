@@ -1,7 +1,7 @@
-// Package db is an index of runs: what was measured, of which kernel, at which shape, and where. It is an SQLite file that every run adds
-// itself to when it ends.
+// Package db is an index of runs: what was measured, of which kernel, at which shape, and where. It is an SQLite file. Every run
+// enters itself there when it ends.
 //
-// The run directories stay the truth. Whatever the file holds of them can be read from them again; see [DB.Rebuild]. So a file that is
+// The run directories remain the source of truth. Whatever the file holds of them can be read from them again; see [DB.Rebuild]. So a file that is
 // damaged, locked or of a later version is an error of the index alone, and callers go on without it.
 //
 // SQLite is built without cgo (modernc.org/sqlite). The file is in WAL mode, so that several processes can write to it at once, and a

@@ -47,15 +47,7 @@ const occupied = "one busy thread a core"
 // Guard holds guards with a slack of 2 %, and writes their table in Markdown to w. It takes Runs, 200 for 0, Limit, Seed, Quiet, Busy and
 // Observe of the options. An error means that it could not be done; whether the bounds hold is in the rows.
 func Guard(ctx context.Context, w io.Writer, o Options) (rows []GuardRow, err error) {
-	if o.Runs <= 0 {
-		o.Runs = 200
-	}
-	if o.Limit <= 0 {
-		o.Limit = defaultLimit
-	}
-	if !o.Quiet && !o.Busy {
-		o.Quiet, o.Busy = true, true
-	}
+	o.settle(200)
 	b, done, err := newBench(o.Limit)
 	if err != nil {
 		return nil, err

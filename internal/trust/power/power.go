@@ -16,7 +16,7 @@ import (
 	"tune/space"
 )
 
-// Options say how much is tried. The zero value is what the README's table is made with, and takes hours.
+// Options say how much is tried. The zero value tries all cases on both machines, and takes hours.
 type Options struct {
 	Runs  int           // contests of each case on each machine; 0 means 500
 	Limit time.Duration // of each contest; 0 means a minute, as of tune measure
@@ -29,6 +29,19 @@ type Options struct {
 	Cases []string
 	// Observe, where it is not nil, is called after each contest, with what it came to in words.
 	Observe func(done, total int, outcome string)
+}
+
+// settle gives the fields that are not set their defaults; runs is that of Runs.
+func (o *Options) settle(runs int) {
+	if o.Runs <= 0 {
+		o.Runs = runs
+	}
+	if o.Limit <= 0 {
+		o.Limit = defaultLimit
+	}
+	if !o.Quiet && !o.Busy {
+		o.Quiet, o.Busy = true, true
+	}
 }
 
 // Row is what became of one case on one machine.
@@ -108,15 +121,7 @@ const (
 // Run holds the contests, and writes their table in Markdown to w. An error means that it could not be done; whether the bounds hold is
 // in the report.
 func Run(ctx context.Context, w io.Writer, o Options) (*Report, error) {
-	if o.Runs <= 0 {
-		o.Runs = defaultRuns
-	}
-	if o.Limit <= 0 {
-		o.Limit = defaultLimit
-	}
-	if !o.Quiet && !o.Busy {
-		o.Quiet, o.Busy = true, true
-	}
+	o.settle(defaultRuns)
 	b, done, err := newBench(o.Limit)
 	if err != nil {
 		return nil, err

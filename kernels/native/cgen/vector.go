@@ -13,6 +13,11 @@ func Memory(elem, name string, bytes, align int) string {
 	return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));", elem, name, bytes, align)
 }
 
+// StorePast returns GCC's name of the store past the caches, of a vector of 4, 8 or 16 floats; "" for any other number of lanes.
+func StorePast(lanes int) string {
+	return map[int]string{4: "__builtin_ia32_movntps", 8: "__builtin_ia32_movntps256", 16: "__builtin_ia32_movntps512"}[lanes]
+}
+
 // Horizontal writes the function horizontal, which adds the lanes of a vector by repeated halving. It needs at least 4 lanes.
 func (w *Writer) Horizontal(elem, vector string, lanes int) {
 	w.Func("static inline %s horizontal(%s s)", elem, vector)
