@@ -41,7 +41,8 @@ func TestReadErrors(t *testing.T) {
 	parameter := func(fields string) string { return "name: x\nparameters:\n  - {" + fields + "}\n" }
 	for _, test := range []struct{ text, want string }{
 		{"", "the file is empty"},
-		{"name: [", "did not find expected node content: a list or mapping lacks a value, or its closing bracket"},
+		{"name: [", "line 1: [ is not closed: write ] at the end of the list that begins here"},
+		{"name: [a,, b]", "line 1: did not find expected node content: a list or mapping lacks a value, or its closing bracket"},
 		{"parameters: [" + strings.Repeat("{name: a, type: bool}, ", maxParameters+1) + "]", "line 1: parameters: 1025 are more than 1024"},
 		{parameter("name: a, type: enum, values: [" + strings.Repeat("1, ", maxValues+1) + "]"), "line 3: values: 65537 are more than 65536"},
 		{"[]", "line 1: a space is a mapping with the fields name, parameters, constraints, start"},
@@ -96,6 +97,9 @@ func TestReadErrors(t *testing.T) {
 		{"name: x\nparameters:\n  - {name: a, type: bool}\nconstraints: [{{a}} > 1, not a]\n", "line 4: {{ begins a mapping in YAML"},
 		{parameter("name: a, type: enum, values: x"), "values: expected a list"},
 		{parameter("name: a, type: enum, values: [[x]]"), `line 3: "" is not a number, text, true or false`},
+		{parameter("name: a, type: bool") + "  - {name: b, type: bool, when: !a and true}\n", `line 4: when: YAML takes a text that begins with ! for a tag: write it in quotes, "!a and true"`},
+		{parameter("name: a, type: bool") + "constraints: [!a]\n", `line 4: YAML takes a constraint that begins with ! for a tag: write it in quotes, "!a"`},
+		{parameter("name: a, type: enum, values: [!a]"), `line 3: YAML takes a value that begins with ! for a tag: write it in quotes, "!a"`},
 		{parameter("name: a, type: enum, values: [~]"), "not a number, text, true or false"},
 		{parameter("name: a, type: enum, values: [.nan]"), "not a finite number"},
 		{parameter("name: a, type: enum, values: [99999999999999999999]"), "line 3: 99999999999999999999 does not fit a 64-bit integer"},
