@@ -244,7 +244,7 @@ func (r *reader) define(root node, w world) *definition {
 	}
 	before := len(r.faults)
 	d.shape = r.shape(k)
-	ns := r.space(f, d, len(r.faults) == before)
+	ns := r.space(f, d, len(r.faults) == before && !f.misspells("kernel") && !k.misspells("shape"))
 	switch {
 	case f.has("source") && f.has("command"):
 		r.fault(f.at["command"], "there is a source already, on line %d: want one of the two", f.at["source"].Line)
@@ -355,13 +355,23 @@ func (ns *names) scope() []space.Parameter {
 	return append(out, ns.parameters...)
 }
 
+// otherwise reports whether an expression is wrong in another way than by a name that does not exist, such as a text without quotes.
+func (ns *names) otherwise(e expr) bool {
+	if e.IsZero() || ns.broken {
+		return false
+	}
+	_, err := e.Check(ns.scope())
+	bad, wrong := errors.AsType[*space.ExprError](err)
+	return wrong && !strings.HasPrefix(bad.Reason, unknownName)
+}
+
 // names checks the names and the types of an expression, which is the value of a node.
 func (r *reader) names(n node, e expr, ns *names) bool {
-	fine := true
+	fine, otherwise := true, ns.otherwise(e)
 	for _, m := range e.names() {
 		ns.used[m.name] = true
-		if !slices.Contains(ns.all(), m.name) && !ns.broken {
-			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.all()))
+		if !slices.Contains(ns.all(), m.name) && !ns.broken && !otherwise {
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.NameHint(m.name, ns.all()))
 			fine = false
 		}
 	}
@@ -396,7 +406,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 		if slices.Contains(ns.all(), m.name) {
 			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
 		} else {
-			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.constants))
+			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.NameHint(m.name, ns.constants))
 		}
 	}
 	if !fine || !r.names(n, e, ns) {
@@ -451,11 +461,11 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 			}
 			continue
 		}
-		fine := true
+		fine, otherwise := true, ns.otherwise(p.expr)
 		for _, m := range p.expr.names() {
 			ns.used[m.name] = true
-			if !slices.Contains(ns.all(), m.name) && !ns.broken {
-				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMeanOneOf(m.name, ns.all())))
+			if !slices.Contains(ns.all(), m.name) && !ns.broken && !otherwise {
+				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.NameHint(m.name, ns.all())))
 				fine = false
 			}
 		}
@@ -526,6 +536,9 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 		if c.Kind != yaml.ScalarNode {
 			r.fault(c, "a constraint is an expression in one text, as in - a < b")
 			ns.broken = true
+			continue
+		}
+		if r.tagged(c) {
 			continue
 		}
 		constraints = append(constraints, c)

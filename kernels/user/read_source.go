@@ -327,7 +327,7 @@ func inline(name string, w world) (string, error) {
 func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	f := r.fields(n, argumentObject)
 	a.node, a.name = n, f.line("name")
-	a.ctype = lookupType(f.text("type"))
+	a.ctype = r.ctype(f)
 	a.scalar = f.has("value")
 	bad := func(name, format string, args ...any) {
 		if f.has(name) {
@@ -367,6 +367,22 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 		a.tolerance.absolute, a.tolerance.relative = -1, -1 // as in the reference
 	}
 	return a, a.name != ""
+}
+
+// ctype reads the type of an argument.
+func (r *reader) ctype(f *fields) ctype {
+	n, ok := f.at["type"]
+	if ok && n.Kind == yaml.ScalarNode && lookupType(n.Value).name == "" {
+		if halfPattern.MatchString(n.Value) {
+			r.fault(n, "%q: there is no type for floats of 16 bits: write uint16_t for their bits, and convert them in the source", n.Value)
+			return ctype{}
+		}
+		if meant := meantType(n.Value); meant != "" {
+			r.fault(n, "%q: want one of %s (did you mean %q?)", n.Value, strings.Join(typeNames(), ", "), meant)
+			return ctype{}
+		}
+	}
+	return lookupType(f.text("type"))
 }
 
 // vary reads whether an argument varies in timed calls.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -172,6 +171,11 @@ func (f *fields) mentions(name string) bool {
 	return false
 }
 
+// misspells reports whether a field may be in the file under a name that does not exist.
+func (f *fields) misspells(name string) bool {
+	return !f.has(name) && (slices.Contains(f.meant, name) || slices.Contains(f.meant, ""))
+}
+
 func (n node) child(name string) string {
 	if n.path == "" {
 		return name
@@ -203,8 +207,18 @@ func (f *fields) text(name string) string {
 	return f.r.text(n, f.table.lookup(name).options)
 }
 
+// tagged reports a text that YAML takes for a tag.
+func (r *reader) tagged(n node) bool {
+	text := space.Tagged(n.Node)
+	if text != "" {
+		r.fault(n, "YAML takes a text that begins with ! for a tag: write it in quotes, \"%s\"", text)
+	}
+	return text != ""
+}
+
 func (r *reader) text(n node, options []string) string {
 	switch {
+	case r.tagged(n):
 	case n.Kind != yaml.ScalarNode:
 		r.want(n, "a text")
 	case options != nil && !slices.Contains(options, n.Value):
@@ -408,6 +422,9 @@ func (r *reader) expr(n node) (expr, bool) {
 		r.want(n, "an expression")
 		return expr{}, false
 	}
+	if r.tagged(n) {
+		return expr{}, false
+	}
 	e, err := parseExpr(n.Value)
 	if err != nil {
 		r.spaceFault(n, "", err)
@@ -416,32 +433,11 @@ func (r *reader) expr(n node) (expr, bool) {
 	return e, true
 }
 
-// syntaxLine finds the line in an error of the YAML package.
-var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
-
-// syntaxFault turns an error of the YAML package into a fault. The package reports only lines, so the column is that of the first
-// character of the line.
+// syntaxFault turns an error of the YAML package into a fault.
 func syntaxFault(file string, data []byte, err error) Fault {
 	err = space.SyntaxError(data, err)
-	if likely, ok := errors.AsType[*space.TextError](err); ok {
-		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
+	if at, ok := errors.AsType[*space.TextError](err); ok {
+		return Fault{File: file, Line: at.Line, Column: at.Column, Text: at.Reason}
 	}
-	text := strings.ReplaceAll(err.Error(), "\n", " ")
-	f := Fault{File: file}
-	if m := syntaxLine.FindStringSubmatch(text); m != nil {
-		f.Line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
-		if lines := strings.Split(string(data), "\n"); f.Line >= 1 && f.Line <= len(lines) {
-			line := lines[f.Line-1]
-			f.Column = 1 + len(line) - len(strings.TrimLeft(line, " "))
-		}
-	}
-	f.Text = strings.TrimPrefix(text, "yaml: ")
-	if f.Line == 0 && strings.Contains(text, "control characters") {
-		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
-		if at := strings.IndexFunc(string(data), wrong); at >= 0 {
-			f.Line, f.Column = position(string(data), at)
-		}
-	}
-	return f
+	return Fault{File: file, Text: strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")}
 }
