@@ -194,7 +194,9 @@ func TestFamilies(t *testing.T) {
 func TestFaults(t *testing.T) {
 	const sizes = `"hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100, "num_hidden_layers": 6`
 	for _, test := range []struct{ config, want string }{
-		{`{`, "no config.json of a model"},
+		{"{\n  \"model_type\": llama\n}", "line 2, column 17: it is no JSON: invalid character 'l' looking for beginning of value: want the config.json of a model, or a GGUF file"},
+		{`{`, "line 1, column 1: it is no JSON: unexpected end of JSON input"},
+		{`[]`, `it is a JSON array: want the config.json of a model, an object such as {"model_type": "llama", …}`},
 		{`{}`, "it has neither model_type nor architectures: want one of llama, mistral"},
 		{`{"model_type": "lama", ` + sizes + `}`, `the family "lama" is not known: want one of llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3, phi, phi3 (did you mean "llama"?)`},
 		{`{"model_type": "mixtral", "num_local_experts": 8, ` + sizes + `}`, "no kernel here has what it computes: experts among which a router chooses"},
@@ -204,7 +206,7 @@ func TestFaults(t *testing.T) {
 		{`{"model_type": "llama"}`, "hidden_size is missing"},
 		{`{"model_type": "llama", "hidden_size": 64.5}`, "hidden_size is 64.5: want a whole number from 1 to 1048576"},
 		{`{"model_type": "llama", "hidden_size": -64}`, "hidden_size is -64"},
-		{`{"model_type": "llama", "hidden_size": "64"}`, "hidden_size"},
+		{`{"model_type": "llama", "hidden_size": "64"}`, "hidden_size is a JSON string: want a number"},
 		{`{"model_type": "llama", "num_key_value_heads": 3, ` + sizes + `}`, "num_attention_heads 4 is not a multiple of num_key_value_heads 3"},
 		{`{"model_type": "llama", "head_dim": 12, ` + sizes + `}`, "head_dim is 12: want a multiple of 8"},
 		{`{"model_type": "llama", "hidden_act": "gelu_mew", ` + sizes + `}`, `hidden_act is gelu_mew: want one of silu, gelu, gelu_new, gelu_pytorch_tanh (did you mean "gelu_new"?)`},

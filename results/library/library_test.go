@@ -102,6 +102,11 @@ func TestFileFaults(t *testing.T) {
 		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                 `lib.yaml:3: tasks[0].kernel: `,
 		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 1, cols: 2}]}\n":   `lib.yaml:3: tasks[0].kernel: kernel rowwise with op=rope has no function that can be called at any shape: a library can be made of `,
 		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing`,
+		"name: lib\ntasks: gemm-f32\n":                                                                  `lib.yaml:2: "gemm-f32": want a list of tasks, each with kernel and shapes, log or ranges`,
+		"name: lib\nname: other\ntasks: []\n":                                                           `lib.yaml:2: mapping key "name" already defined at line 1: leave one of the two out`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: {m: 1}}\n":                                   `lib.yaml:3: want a list of shapes, as in [{m: 64, n: 64}]`,
+		"name: lib\nnam: x\n":                                                                           `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                  `lib.yaml:3:40: } cannot close the [ of line 3, column 32: write ] before it`,
 		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
 		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n")
@@ -120,7 +125,7 @@ func TestBLASFile(t *testing.T) {
 	const nn, nt = "kernel: gemm-f32, " + shapes, "kernel: gemm-f32, fixed: {layout: nt}, " + shapes
 	for text, want := range map[string]string{
 		"name: lib\nblas: true\ntasks:\n  - {function: nn, " + nn + "}\n": `lib.yaml:2: blas: cblas_sgemm is made of two functions: add a task with function: nt, kernel: gemm-f32 and fixed: {layout: nt}`,
-		"name: lib\nblas: maybe\ntasks: []\n":                             `lib.yaml: line 2: cannot unmarshal`,
+		"name: lib\nblas: maybe\ntasks: []\n":                             `lib.yaml:2: "maybe": want true or false`,
 		file(nn, "kernel: elementwise-f32, "+shapes):                      `lib.yaml:5: tasks[1].kernel: elementwise-f32: with blas: true, the function nt is of gemm-f32`,
 		file(nn, nn): `lib.yaml:5: tasks[1].fixed: with blas: true, the function nt needs layout: nt`,
 		file(nt, nt): `lib.yaml:4: tasks[0].fixed: with blas: true, the function nn needs layout: nn`,
