@@ -61,7 +61,7 @@ func bitwise(text string) string {
 
 // operators are words that other languages have for operators.
 var operators = map[string]string{
-	"is": "==", "eq": "==", "equals": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "mod": "%", "div": "//", "xor": "!=",
+	"is": "==", "eq": "==", "equals": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "mod": "%", "div": "//", "xor": "!=", "x": "*", "times": "*",
 }
 
 // remedyAfter says what to do about the next token, with which an expression cannot go on.
@@ -105,6 +105,7 @@ func (p *parser) remedyAfter() string {
 var calls = map[string]string{
 	"pow": "a ** b", "sqrt": "a ** 0.5", "mod": "a % b", "fmod": "a % b", "floor": "a // b", "int": "a // b", "ceil": "(a + b - 1) // b", "cdiv": "(a + b - 1) // b",
 	"and": "a and b", "or": "a or b", "not": "not a", "clamp": "min(max(a, low), high)",
+	"sizeof": "4 for float, and not at all in a length, which counts elements",
 }
 
 // remedyCall says what to write instead of the call of a function that there is not.

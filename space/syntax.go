@@ -32,6 +32,9 @@ func SyntaxError(data []byte, err error) error {
 		return err
 	}
 	if at := unreadable(data); at >= 0 && (strings.Contains(says, "control characters") || strings.Contains(says, "UTF-8")) {
+		if slices.Contains(data, 0) {
+			return &TextError{1, 1, "it has NUL characters, as programs have: want a text in YAML"}
+		}
 		before := string(data[:at])
 		return &TextError{1 + strings.Count(before, "\n"), columnAt(before[strings.LastIndexByte(before, '\n')+1:], at-strings.LastIndexByte(before, '\n')-1), says + ": remove it"}
 	}
@@ -56,15 +59,16 @@ func SyntaxError(data []byte, err error) error {
 		if bad := unbalanced(lines, begun); bad != nil {
 			return bad
 		}
+		if bad := badBeginning(lines[begun-1], begun, "!"); bad != nil {
+			return bad
+		}
 	case "found unknown escape character", "did not find expected hexdecimal number":
 		if bad := badEscape(lines, begun); bad != nil {
 			return bad
 		}
-	case "found character that cannot start any token":
-		if m := noBeginning.FindStringSubmatchIndex(lines[begun-1]); m != nil {
-			at := &TextError{begun, columnAt(lines[begun-1], m[2]), ""}
-			at.Reason = fmt.Sprintf("a text cannot begin with %s: put it into quotes", lines[begun-1][m[2]:m[3]])
-			return at
+	case "found character that cannot start any token", "did not find expected alphabetic or numeric character", "did not find expected whitespace or line break":
+		if bad := badBeginning(lines[begun-1], begun, "@`%*&!"); bad != nil {
+			return bad
 		}
 	}
 	return &TextError{begun, firstColumn(lines[begun-1]), withRemedy(says)}
@@ -338,8 +342,18 @@ func badEscape(lines []string, begun int) error {
 	return nil
 }
 
-// noBeginning matches a value or a key that begins with what nothing begins with. Its group is that character.
-var noBeginning = regexp.MustCompile("(?:^|[-:,] +|[\\[{] *)([@`%])")
+// noBeginning matches a value or a key that begins with what means something else to YAML. Its group is that character.
+var noBeginning = regexp.MustCompile("(?:^|[-:,] +|[\\[{] *)([@`%*&!])")
+
+// badBeginning returns what is wrong where a value or a key in a line begins with one of some characters; nil where none does.
+func badBeginning(line string, number int, chars string) error {
+	for _, m := range noBeginning.FindAllStringSubmatchIndex(line, -1) {
+		if char := line[m[2]:m[3]]; strings.Contains(chars, char) {
+			return &TextError{number, columnAt(line, m[2]), fmt.Sprintf("a text cannot begin with %s without quotes: put it into quotes", char)}
+		}
+	}
+	return nil
+}
 
 // unknownAnchor returns what is wrong where a text begins with *, which YAML takes for the name of something before it.
 func unknownAnchor(lines []string, name string, err error) error {

@@ -181,6 +181,9 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := resolve(node.Content[i])
 		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) {
+			if begun, rest, colon := strings.Cut(key.Value, ":"); colon && slices.Contains(known, begun) {
+				return nil, fmt.Errorf("line %d: put a blank behind the colon: %s: %s", key.Line, begun, rest)
+			}
 			hint := DidYouMean(key.Value, known)
 			if hint == "" {
 				hint = "; the fields are " + strings.Join(known, ", ")

@@ -118,8 +118,8 @@ func ofFile(err error) error {
 	return usage(fileFault{err})
 }
 
-// ownKernel says how to name a kernel of the user's where a setting has the name of its file. Any other error stays as it is.
-func ownKernel(name string, err error) error {
+// fileOfKernel says how to name a kernel of the user's where a setting has the name of its file. Any other error stays as it is.
+func fileOfKernel(name string, err error) error {
 	if !isYAML(name) || err == nil {
 		return err
 	}

@@ -33,6 +33,9 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 		if other := noKernel(name); other != nil {
 			return nil, other
 		}
+		if configPath(name) == name && describesKernel(name) {
+			return nil, fmt.Errorf("%s describes a kernel, but its name does not end in .yaml: rename it, or give it by --config", name)
+		}
 		if configPath(name) == name {
 			return nil, notYAML(name)
 		}

@@ -19,11 +19,14 @@ import (
 )
 
 // catalogued are the packages whose errors reach users.
-var catalogued = []string{"", "cmd/tune", "kernels/user", "results", "results/exchange", "results/schedule", "results/session", "search/constant", "search/strategies", "space"}
+var catalogued = []string{
+	"", "cmd/tune", "kernels/gguf", "kernels/gofunc", "kernels/library", "kernels/model", "kernels/native", "kernels/user", "results", "results/db",
+	"results/exchange", "results/library", "results/model", "results/schedule", "results/session", "search", "search/constant", "search/strategies", "space",
+}
 
 // advising are those of these packages that read what people write, so that their messages say what to do. The others read what tune writes: what does
 // not fit there is damage, or was changed by hand, and the commands add what helps.
-var advising = []string{"cmd/tune", "kernels/user", "search/constant", "search/strategies", "space"}
+var advising = []string{"cmd/tune", "kernels/gofunc", "kernels/model", "kernels/user", "results/library", "results/model", "search/constant", "search/strategies", "space"}
 
 // maker is a function that makes a message, beside errors.New, fmt.Errorf and methods named Error: at is the position of the text among its
 // arguments, and by the adder of what it puts before the text.
@@ -35,6 +38,8 @@ type maker struct {
 // makers are the makers of packages. A receiver before the name sets one apart from others of that name.
 var makers = map[string]map[string]maker{
 	"kernels/user":     {"fault": {1, "place"}, "warn": {1, "place"}, "faultInside": {2, "place"}, "bad": {1, "place"}, "want": {1, "place"}, "fail": {0, "travel"}},
+	"kernels/gguf":     {"fail": {1, "byte"}, "fault": {2, "byte"}},
+	"results/library":  {"fault": {1, "library"}},
 	"results/exchange": {"wrong": {2, "data"}, "p.fail": {0, "data"}},
 	"space":            {"fail": {1, "column"}, "f.fail": {1, "line"}, "w.fail": {0, "formula"}},
 }

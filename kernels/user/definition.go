@@ -334,8 +334,8 @@ type names struct {
 	starts     []node // of the start points
 	used       map[string]bool
 	compilers  []string // that the file lists
-	// broken says that some parameters could not be read, so that an unknown name may be one of them.
-	broken bool
+	// broken says that some parameters could not be read, so that an unknown name may be one of them, and shapeless that of some constants.
+	broken, shapeless bool
 }
 
 func (ns *names) all() []string {
@@ -405,7 +405,7 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 		fine = false
 		if slices.Contains(ns.all(), m.name) {
 			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
-		} else {
+		} else if !ns.shapeless {
 			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.NameHint(m.name, ns.constants))
 		}
 	}
@@ -488,7 +488,7 @@ var spaceObject = &object{"space", []field{
 
 // space reads the parameters and constraints. known says whether all constants of the shape were read.
 func (r *reader) space(root *fields, d *definition, known bool) *names {
-	ns := &names{used: map[string]bool{}, broken: !known}
+	ns := &names{used: map[string]bool{}, broken: !known, shapeless: !known}
 	for _, f := range d.shape {
 		ns.constants = append(ns.constants, f.Name)
 	}

@@ -113,6 +113,10 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 		}
 		return r.shellLine(n, ns, also...)
 	}
+	if n.Kind == yaml.MappingNode && unquoted(n.Node) == "" {
+		r.fault(n, "want a command: a text for the shell, or a list of its words")
+		return nil
+	}
 	words := r.list(n)
 	if len(words) == 0 {
 		if n.Kind == yaml.SequenceNode {

@@ -41,6 +41,10 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	default:
 		s.text = r.fileTemplate(s.name, f.position("file").path, sourceTemplate(text, ns.all()), ns)
 	}
+	if n, ok := f.at["arguments"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+		r.fault(n, "want a list of arguments, each with its name, as in [{name: %s, type: float, length: n, access: read}]", n.Content[0].Value)
+		delete(f.at, "arguments")
+	}
 	for i, n := range f.list("arguments") {
 		a, ok := r.argument(n, ns, w)
 		if j := slices.IndexFunc(s.arguments, func(b argument) bool { return b.name == a.name }); j >= 0 && ok {
@@ -111,7 +115,7 @@ func (r *reader) function(f *fields, name string) string {
 	text := f.line(name)
 	for part := range strings.SplitSeq(text, "::") {
 		if text != "" && !isName(part) {
-			r.fault(f.at[name], "%q is not the name of a function", text)
+			r.fault(f.at[name], "%q is not the name of a function: write its name alone", text)
 			return ""
 		}
 	}
@@ -154,7 +158,11 @@ func (r *reader) code(n node, name string, w world) (text, language string) {
 	}
 	language = languages[filepath.Ext(name)]
 	if language == "" {
-		r.fault(n, "%s: want a name that ends in .c, .cc or .cpp", name)
+		other := ""
+		if n.path == "source.file" {
+			other = ": a program in another language is tuned through its command line, see 'tune init --command'"
+		}
+		r.fault(n, "%s: want a name that ends in .c, .cc or .cpp%s", name, other)
 		return "", ""
 	}
 	text, err := inline(name, w)
@@ -440,7 +448,7 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 			given++
 		}
 	}
-	if given != 1 && g.node.Kind != 0 && len(g.node.Content) > 0 {
+	if given != 1 && g.node.Kind != 0 && len(g.node.Content) > 0 && len(g.meant) == 0 {
 		r.fault(g.node, "want one of random, constant and file")
 		return out
 	}
@@ -599,6 +607,9 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			shape := map[string]int{}
 			for _, p := range r.pairs(e, "constants to numbers") {
 				i := slices.IndexFunc(d.shape, func(k kernels.Field) bool { return k.Name == p.name })
+				if i < 0 && ns.shapeless {
+					continue
+				}
 				if i < 0 {
 					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMeanOneOf(p.name, ns.constants))
 					continue

@@ -108,17 +108,21 @@ func (r *reader) fields(n node, table *object) *fields {
 		return f
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "want a mapping with the fields %s", strings.Join(table.names(), ", "))
+		r.fault(n, "want a mapping with the fields %s%s", strings.Join(table.names(), ", "), table.meant(n))
 		return f
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		at := node{key, n.child(key.Value)}
 		known := table.lookup(key.Value)
+		begun, rest, colon := strings.Cut(key.Value, ":")
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			at.path = n.path
 			r.fault(at, "the name of a field has to be a text")
+		case known == nil && colon && table.lookup(begun) != nil:
+			at.path, f.meant = n.child(begun), append(f.meant, begun)
+			r.fault(at, "put a blank behind the colon: %s: %s", begun, rest)
 		case known == nil:
 			hint := space.DidYouMean(key.Value, table.names())
 			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
@@ -146,6 +150,21 @@ func (r *reader) fields(n node, table *object) *fields {
 		}
 	}
 	return f
+}
+
+// meant shows the mapping that a text or a number in its place was most likely meant to be, as the end of a message.
+func (o *object) meant(n node) string {
+	first := o.fields[0]
+	if _, err := strconv.ParseFloat(n.Value, 64); o == fillObject && err == nil {
+		first = *o.lookup("constant")
+	} else if first.form != formText && first.name != "run" || first.options != nil && !slices.Contains(first.options, n.Value) {
+		return ""
+	}
+	const shown = 40 // characters
+	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > shown || strings.ContainsAny(n.Value, "\n\r,[]{}\"'") {
+		return ""
+	}
+	return fmt.Sprintf(", as in {%s: %s}", first.name, n.Value)
 }
 
 // holderOf returns the top field of a file that has a field of that name, "" where none has.
@@ -207,6 +226,14 @@ func (f *fields) text(name string) string {
 	return f.r.text(n, f.table.lookup(name).options)
 }
 
+// synonyms are words that people write for one of the words that a field takes.
+var synonyms = map[string]string{
+	"in": "read", "input": "read", "const": "read", "r": "read", "out": "write", "w": "write", "inout": "update", "rw": "update", "readwrite": "update", "both": "update",
+	"min": "minimise", "minimum": "minimise", "lower": "minimise", "max": "maximise", "maximum": "maximise", "higher": "maximise",
+	"stdout": "output", "wall": "time", "walltime": "time", "cputime": "cpu", "bytes": "size",
+	"cpp": "c++", "cxx": "c++", "cc": "c++", "macro": "define", "defines": "define",
+}
+
 // tagged reports a text that YAML takes for a tag.
 func (r *reader) tagged(n node) bool {
 	text := space.Tagged(n.Node)
@@ -222,7 +249,11 @@ func (r *reader) text(n node, options []string) string {
 	case n.Kind != yaml.ScalarNode:
 		r.want(n, "a text")
 	case options != nil && !slices.Contains(options, n.Value):
-		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
+		hint := space.DidYouMean(n.Value, options)
+		if other := synonyms[strings.ToLower(n.Value)]; slices.Contains(options, other) {
+			hint = fmt.Sprintf(" (did you mean %q?)", other)
+		}
+		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), hint)
 	case n.Value == "":
 		r.fault(n, "it is empty: write a text, or leave it out")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):

@@ -33,7 +33,7 @@ source:
     - {name: y, type: float, length: n * TILE, access: write, tolerance: {absolute: 1.0e-6, relative: 1.0e-5}}
     - {name: n, type: int, value: n}
   reference: {function: plain, flags: [-O1], shapes: [{n: 9}]}
-  flags: ["-DO={{n}}", "{{opt}}", "-DL={{late}}", "-DS={{share}}"]
+  flags: ["{{opt}}", "-DL={{late}}", "-DS={{share}}"]
   threads: TILE
   metric: {operations: n, bytes: 4 * n, cold: true}
   limits: {compile: 10s, call: 1s, memory: 1GiB}

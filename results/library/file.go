@@ -250,7 +250,7 @@ func (f *File) checkBLAS() error {
 		t := f.Tasks[i]
 		at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
 		if t.Kernel != kernel {
-			return f.fault(at("kernel"), "%s: with blas: true, the function %s is of %s", t.Kernel, layout, kernel)
+			return f.fault(at("kernel"), "%s: with blas: true, the function %s needs kernel: %s", t.Kernel, layout, kernel)
 		}
 		if given, ok := t.Fixed["layout"]; given != layout && (ok || layout != "nn") {
 			return f.fault(at("fixed"), "with blas: true, the function %s needs layout: %[1]s", layout)
@@ -369,7 +369,7 @@ func readLog(path string) ([]called, error) {
 		out = append(out, c)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: it has no calls", path)
+		return nil, fmt.Errorf("%s: it has no calls: want a line for each shape below the names of the columns", path)
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -28,7 +27,7 @@ func (k Kernels) of(f *File, t Task) (kernels.Kernel, error) {
 	case !t.Own():
 		return k.Lookup(t.Kernel)
 	case k.Load == nil:
-		return nil, errors.New("a kernel of your own cannot be used here")
+		return nil, fmt.Errorf("kernel %s is a user's, and cannot be used here: take one of tune's", t.Kernel)
 	}
 	return k.Load(f.beside(t.Kernel))
 }

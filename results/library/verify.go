@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -72,6 +74,9 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*settled, error) {
 	path := filepath.Join(dir, tuningDir, planName)
 	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, fmt.Errorf("%s holds no library that tune has made: 'tune library FILE.yaml --out %[1]s' makes one", dir)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
