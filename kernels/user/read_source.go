@@ -452,7 +452,7 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 		r.fault(g.node, "want one of random, constant and file")
 		return out
 	}
-	if g.has("integers") && !g.has("random") {
+	if g.has("integers") && !g.has("random") && !g.misspells("random") {
 		r.fault(g.at["integers"], "it applies to random numbers: leave it out, or write random: [from, to]")
 	}
 	out.integers = g.truth("integers")

@@ -195,7 +195,7 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 	}
 	offered := p.Traits().Peers
 	if offered == nil {
-		return r, fmt.Errorf("no library is known that computes %s: there is nothing to measure beside it", s.Kernel)
+		return r, fmt.Errorf("no library is known that computes %s: name the file of another kernel, such as gemm-f32", s.Kernel)
 	}
 	peers, err := offered(b.Names)
 	if err != nil {

@@ -42,7 +42,7 @@ func (m *maker) kernelOf(t *task) (kernels.Kernel, error) {
 		return k, nil
 	}
 	if m.Kernels.Open == nil {
-		return nil, fmt.Errorf("%s: kernel %s is a user's, and cannot be used here", m.Dir, t.Kernel)
+		return nil, fmt.Errorf("%s: kernel %s is a user's, and cannot be used here: take one of tune's", m.Dir, t.Kernel)
 	}
 	for _, r := range t.Representatives {
 		if t.searched(r) {

@@ -429,12 +429,12 @@ func parsePlan(text []byte) (*Plan, error) {
 	for i, t := range p.Tasks {
 		for _, r := range t.Representatives {
 			if r < 0 || r >= len(t.Training) {
-				return nil, fmt.Errorf("field tasks[%d].representatives: %d is no training shape", i, r)
+				return nil, fmt.Errorf("field tasks[%d].representatives: %d is no training shape: give --out a new folder", i, r)
 			}
 		}
 		for _, s := range append(slices.Clone(t.Training), t.HeldOut...) {
 			if len(s.Fields) != len(t.Fields) || !(s.Weight > 0) {
-				return nil, fmt.Errorf("field tasks[%d]: the shape %v with weight %g does not fit the fields %s", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
+				return nil, fmt.Errorf("field tasks[%d]: the shape %v with weight %g does not fit the fields %s: give --out a new folder", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
 			}
 		}
 	}
