@@ -62,6 +62,9 @@ func SyntaxError(data []byte, err error) error {
 		if bad := badBeginning(lines[begun-1], begun, "!"); bad != nil {
 			return bad
 		}
+		if bad := crowded(lines, begun); bad != nil && says != noContent {
+			return bad
+		}
 	case "found unknown escape character", "did not find expected hexdecimal number":
 		if bad := badEscape(lines, begun); bad != nil {
 			return bad
@@ -161,7 +164,11 @@ func mistyped(lines []string, begun, named int) error {
 	}
 	for i := begun - 1; i < len(lines); i++ {
 		if at := barePlaceholder(lines[i]); at >= 0 {
-			return &TextError{i + 1, columnAt(lines[i], at), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
+			bad := &TextError{i + 1, columnAt(lines[i], at), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
+			if at > 0 && strings.Contains("\"'", lines[i][at-1:at]) {
+				bad.Reason = "the text in quotes ends before {{: put a text with quotes in it into quotes of the other kind"
+			}
+			return bad
 		}
 	}
 	return nil
@@ -187,7 +194,10 @@ func misplaced(lines []string, begun int, says string) error {
 			break
 		}
 	}
-	switch stray := strayBracket(text); {
+	switch stray, ends := strayBracket(text), endsBefore(text, "{{"); {
+	case ends >= 0:
+		bad.Column = columnAt(text, ends)
+		bad.Reason = "the text in quotes ends before {{: put a text with quotes in it into quotes of the other kind"
 	case stray >= 0:
 		bad.Column, bad.Reason = columnAt(text, stray), fmt.Sprintf("%s closes nothing: leave it out", text[stray:stray+1])
 	case says == noElement && own == outer:
@@ -204,6 +214,18 @@ func misplaced(lines []string, begun int, says string) error {
 		bad.Reason = "something follows a text that has ended, or a key without its colon: put a text with quotes in it into quotes of the other kind, and a colon behind a key"
 	}
 	return bad
+}
+
+// endsBefore returns where something follows a text in quotes at once; -1 where it does not.
+func endsBefore(line, what string) int {
+	w := brackets{begins: true}
+	for i := 0; i < len(line); i++ {
+		before := w.quote
+		if w.step(line, &i); before != 0 && w.quote == 0 && strings.HasPrefix(line[min(i+1, len(line)):], what) {
+			return i + 1
+		}
+	}
+	return -1
 }
 
 // strayBracket returns where a closing bracket stands in a line behind a list or a mapping that is closed already; -1 where there is none.
@@ -252,6 +274,42 @@ func unbalanced(lines []string, begun int) error {
 	}
 	top := w.open[len(w.open)-1]
 	return &TextError{top.line, top.column, fmt.Sprintf("%c is not closed: write %c at the end of the %s that begins here", top.char, closing[top.char], map[byte]string{'[': "list", '{': "mapping"}[top.char])}
+}
+
+// crowded finds the element of a list or mapping in brackets, which begins in a line, that lacks a comma; nil where it finds none. What ends
+// before that element, and is closed there, can be read.
+func crowded(lines []string, begun int) error {
+	const most = 1 << 12 // bytes
+	w := brackets{}
+	var read strings.Builder
+	line, column := 0, 0 // of the element
+	for n := begun; n <= len(lines) && read.Len() < most && (n == begun || len(w.open) > 0); n++ {
+		text := lines[n-1]
+		w.begins, w.line = true, n
+		for i := 0; i < len(text) && w.quote != '#'; i++ {
+			at, c, before := i, text[i], len(w.open)
+			if before > 0 && w.quote == 0 && strings.IndexByte(",]}", c) >= 0 {
+				again := read.String()
+				for _, b := range slices.Backward(w.open) {
+					again += string(closing[b.char])
+				}
+				if says, _ := reread([]string{again}); says != "" && line > 0 {
+					return &TextError{line, column, "a comma is missing in this element, or before it: write one, or put a text with quotes, brackets or \": \" in it into quotes"}
+				}
+				line = 0
+			} else if line == 0 && before > 0 && strings.IndexByte(" [{", c) < 0 {
+				line, column = n, columnAt(text, at)
+			}
+			if w.step(text, &i); before > 0 || len(w.open) > 0 {
+				read.WriteString(text[at:min(i+1, len(text))])
+			}
+		}
+		if w.quote == '#' {
+			w.quote = 0
+		}
+		read.WriteByte(' ')
+	}
+	return nil
 }
 
 // unreadable returns the offset of the first character that no YAML text has: a control character, or what is no UTF-8; -1 where there is none.
@@ -307,7 +365,8 @@ func (w *brackets) step(line string, i *int) {
 		w.quote = '#'
 		return
 	case (c == '[' || c == '{') && (w.begins || len(w.open) > 0):
-		w.open = append(w.open, bracket{c, w.line, columnAt(line, *i)})
+		w.open, w.begins = append(w.open, bracket{c, w.line, columnAt(line, *i)}), true
+		return
 	case c == ']' || c == '}':
 		if n := len(w.open); n > 0 && closing[w.open[n-1].char] == c {
 			w.open = w.open[:n-1]
@@ -315,7 +374,7 @@ func (w *brackets) step(line string, i *int) {
 			w.stray = true
 		}
 	}
-	w.begins = c == '[' || c == '{' || c == ' ' && w.begins || c == ',' && len(w.open) > 0 || c == ':' && next == ' ' || c == '-' && w.begins && next == ' '
+	w.begins = c == ' ' && w.begins || c == ',' && len(w.open) > 0 || c == ':' && next == ' ' || c == '-' && w.begins && next == ' '
 }
 
 // escapes are the characters that may follow a backslash in double quotes.

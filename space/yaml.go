@@ -175,7 +175,11 @@ type fields struct {
 func readFields(node *yaml.Node, what string, known ...string) (*fields, error) {
 	node = resolve(node)
 	if node.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d: a %s is a mapping with the fields %s", node.Line, what, strings.Join(known, ", "))
+		example := ""
+		if what == "parameter" {
+			example = ", as in {name: tile, type: int, from: 1, to: 8}"
+		}
+		return nil, fmt.Errorf("line %d: a %s is a mapping with the fields %s%s", node.Line, what, strings.Join(known, ", "), example)
 	}
 	f := &fields{node: node, what: what, at: map[string]*yaml.Node{}}
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -185,6 +189,9 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 				return nil, fmt.Errorf("line %d: put a blank behind the colon: %s: %s", key.Line, begun, rest)
 			}
 			hint := DidYouMean(key.Value, known)
+			if meant := fieldSynonyms[strings.ToLower(key.Value)]; slices.Contains(known, meant) {
+				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
 			if hint == "" {
 				hint = "; the fields are " + strings.Join(known, ", ")
 			}
@@ -196,6 +203,19 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 		f.at[key.Value] = resolve(node.Content[i+1])
 	}
 	return f, nil
+}
+
+// fieldSynonyms are words that people write for the fields of a parameter.
+var fieldSynonyms = map[string]string{
+	"min": "from", "low": "from", "lower": "from", "start": "from", "minimum": "from", "max": "to", "high": "to", "upper": "to", "stop": "to", "end": "to", "maximum": "to",
+	"choices": "values", "options": "values", "list": "values", "domain": "values", "condition": "when", "if": "when", "increment": "step",
+	"description": "doc", "help": "doc", "comment": "doc", "kind": "type", "init": "default", "initial": "default",
+}
+
+// typeSynonyms are words that people write for the types of parameters.
+var typeSynonyms = map[string]string{
+	"integer": "int", "boolean": "bool", "flag": "bool", "real": "float", "double": "float", "continuous": "float", "number": "float",
+	"string": "enum", "str": "enum", "text": "enum", "choice": "enum", "categorical": "enum", "list": "enum", "power": "pow2", "powers": "pow2", "power2": "pow2", "log2": "pow2",
 }
 
 // resolve follows an alias to its target.
@@ -423,10 +443,16 @@ func (p *Parameter) Read(node *yaml.Node, more ...string) error {
 	switch {
 	case typeName == floatType:
 		at = int(TypeEnum - TypeInt)
+	case f.at["type"] == nil && f.at["values"] != nil:
+		return f.fail("type", "parameter %q has no type: for a list of values write type: enum", p.Name)
 	case f.at["type"] == nil:
 		return f.fail("type", "parameter %q has no type; the types are %s", p.Name, strings.Join(names, ", "))
 	case at < 0:
-		return f.fail("type", "there is no type %q%s; the types are %s", typeName, DidYouMean(typeName, names), strings.Join(names, ", "))
+		hint := DidYouMean(typeName, names)
+		if meant := typeSynonyms[strings.ToLower(typeName)]; meant != "" {
+			hint = fmt.Sprintf(" (did you mean %q?)", meant)
+		}
+		return f.fail("type", "there is no type %q%s; the types are %s", typeName, hint, strings.Join(names, ", "))
 	}
 	p.Type = TypeInt + Type(at)
 	if source := valuesOf[typeName]; f.at["values"] != nil && source != "" {

@@ -502,7 +502,10 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	if f.has("name") {
 		d.space.name = f.line("name")
 	}
-	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 1 && n.Content[0].Value == "name" {
+		r.fault(n, "want a list of parameters: write - before the first field of each, as in - name: %s", n.Content[1].Value)
+		delete(f.at, "parameters")
+	} else if ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
 		r.fault(n, "want a list of parameters, each with its name, as in [{name: %s, type: int, from: 1, to: 8}]", n.Content[0].Value)
 		delete(f.at, "parameters")
 	}

@@ -36,7 +36,7 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 			}
 		}
 	}
-	for _, p := range r.pairs(f.at["environment"], "variables to values") {
+	for _, p := range r.pairs(f.at["environment"], "variables to values, as in {OMP_NUM_THREADS: 4}") {
 		if !isName(p.name) {
 			r.fault(p.key, "%q cannot name a variable: want letters, digits and _", p.name)
 			continue

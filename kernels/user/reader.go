@@ -108,6 +108,10 @@ func (r *reader) fields(n node, table *object) *fields {
 		return f
 	}
 	if n.Kind != yaml.MappingNode {
+		if begun, rest, colon := strings.Cut(n.Value, ":"); colon && table.lookup(begun) != nil && !strings.Contains(rest, "\n") {
+			r.fault(n, "put a blank behind the colon: %s: %s", begun, rest)
+			return f
+		}
 		r.fault(n, "want a mapping with the fields %s%s", strings.Join(table.names(), ", "), table.meant(n))
 		return f
 	}
@@ -131,7 +135,7 @@ func (r *reader) fields(n node, table *object) *fields {
 				if table == fileObject {
 					hint += "; settings, such as budget, stand under run"
 					if under := holderOf(key.Value); under != "" {
-						hint = ": write it under " + under
+						hint, f.meant = ": write it under "+under, append(f.meant, under)
 					}
 				}
 			}
