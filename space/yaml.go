@@ -182,6 +182,8 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 		return nil, fmt.Errorf("line %d: a %s is a mapping with the fields %s%s", node.Line, what, strings.Join(known, ", "), example)
 	}
 	f := &fields{node: node, what: what, at: map[string]*yaml.Node{}}
+	var unknown []*yaml.Node
+	var hints []string
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := resolve(node.Content[i])
 		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) {
@@ -192,17 +194,25 @@ func readFields(node *yaml.Node, what string, known ...string) (*fields, error) 
 			if meant := fieldSynonyms[strings.ToLower(key.Value)]; slices.Contains(known, meant) {
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
 			}
-			if hint == "" {
-				hint = "; the fields are " + strings.Join(known, ", ")
+			if unknown = append(unknown, key); hint == "" {
+				hints = append(hints, "; the fields are "+strings.Join(known, ", "))
+				break
 			}
-			return nil, fmt.Errorf("line %d: a %s has no field %q%s", key.Line, what, key.Value, hint)
+			hints = append(hints, hint)
+			continue
 		}
 		if f.at[key.Value] != nil {
 			return nil, fmt.Errorf("line %d: field %q is given twice", key.Line, key.Value)
 		}
 		f.at[key.Value] = resolve(node.Content[i+1])
 	}
-	return f, nil
+	if len(unknown) == 0 {
+		return f, nil
+	}
+	for i, key := range unknown[1:] {
+		hints[0] += fmt.Sprintf(", and no field %q%s", key.Value, hints[i+1])
+	}
+	return nil, fmt.Errorf("line %d: a %s has no field %q%s", unknown[0].Line, what, unknown[0].Value, hints[0])
 }
 
 // fieldSynonyms are words that people write for the fields of a parameter.

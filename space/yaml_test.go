@@ -59,6 +59,7 @@ func TestReadErrors(t *testing.T) {
 		{parameter("name: a, values: [1, 2]"), `line 3: type: parameter "a" has no type: for a list of values write type: enum`},
 		{parameter("name: a, type: integer"), `there is no type "integer" (did you mean "int"?)`},
 		{parameter("name: a, type: int, min: 1, to: 3"), `line 3: a parameter has no field "min" (did you mean "from"?)`},
+		{parameter("name: a, type: int, min: 1, max: 3"), `line 3: a parameter has no field "min" (did you mean "from"?), and no field "max" (did you mean "to"?)`},
 		{parameter("name: a, type: enum, choices: [1]"), `line 3: a parameter has no field "choices" (did you mean "values"?)`},
 		{parameter("name: a, type: pow"), `there is no type "pow" (did you mean "pow2"?)`},
 		{parameter("name: a, type: unset"), `there is no type "unset"`},
