@@ -63,7 +63,7 @@ func (s Settings) Validate() error {
 	case s.Budget.Evaluations < 0:
 		return fmt.Errorf("search: Budget.Evaluations is %d: want 1 or more, or 0 for no limit", s.Budget.Evaluations)
 	case s.Budget.Target != nil && math.IsNaN(*s.Budget.Target):
-		return errors.New("search: the target is not a number")
+		return errors.New("search: the target is not a number: want a cost, or nil")
 	}
 	return nil
 }

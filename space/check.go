@@ -90,7 +90,7 @@ func (s *scope) compile(src string, visible int) (*expr, error) {
 		return nil, err
 	}
 	if root.typ != typeBool {
-		return nil, c.fail(root, "the expression is %s; it has to be true or false", root.typ)
+		return nil, c.fail(root, "the expression is %s; it has to be true or false: compare it, as in a %% 2 == 0", root.typ)
 	}
 	k := &compiler{src: src, scope: s}
 	e := &expr{src: src, text: text, size: c.size, root: root, scope: s, eval: k.bool(root)}
@@ -171,6 +171,11 @@ func (c *checker) fail(n *node, format string, args ...any) error {
 // conversion into the tree.
 func (c *checker) check(n *node) error {
 	c.size++
+	if n.op == opChain || n.op == opIn || n.op == opNotIn {
+		if err := c.unquoted(n); err != nil {
+			return err
+		}
+	}
 	for _, kid := range n.kids {
 		if err := c.check(kid); err != nil {
 			return err
@@ -302,7 +307,7 @@ func (c *checker) name(n *node) error {
 		for j := range names {
 			names[j] = c.scope.params[j].Name
 		}
-		return c.fail(n, "there is no parameter %q%s", n.text, DidYouMeanOneOf(n.text, names))
+		return c.fail(n, "there is no parameter %q%s", n.text, NameHint(n.text, names))
 	}
 	if i >= c.visible {
 		return c.fail(n, "%s", c.scope.ahead(c.visible, i))
@@ -357,7 +362,7 @@ func (s *scope) needs(i, j int, seen map[int]bool) []string {
 func (c *checker) comparable(a, b *node, cmp string) error {
 	switch {
 	case a.typ != b.typ && !(a.typ.numeric() && b.typ.numeric()):
-		return c.fail(b, "%s cannot be compared with %s", b.typ, a.typ)
+		return c.fail(b, "%s cannot be compared with %s%s", b.typ, a.typ, remedyTypes(a, b))
 	case a.typ == typeString && cmp != "==" && cmp != "!=":
 		return c.fail(b, "%s has no order; only == and != compare it", a.typ)
 	}

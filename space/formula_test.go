@@ -53,7 +53,7 @@ func TestFormulaErrors(t *testing.T) {
 		column int
 		reason string
 	}{
-		{"", 1, "empty"}, {"n +", 4, "ends where a value should stand"}, {"n n", 3, "unexpected n"}, {"(n", 3, `expected ")"`}, {"n $", 3, `unexpected character '$'`},
+		{"", 1, "empty"}, {"n +", 4, "ends where a value should stand"}, {"n n", 3, "unexpected n"}, {"(n", 3, `expected ")"`}, {"n @", 3, `unexpected character '@'`},
 		{"1.2.3", 1, "not a finite number"}, {"n * 08x", 5, "leading zero"}, {"017", 1, "leading zero"}, {"n * 1e999", 5, "not a finite number"}, {"min n", 5, `expected "("`}, {"min()", 1, "at least one"},
 		{"n if m", 7, `expected "else"`}, {"mni(n, 2)", 1, `did you mean "min"`},
 		{strings.Repeat("(", 300), 201, "nested deeper"}, {strings.Repeat("-", 300), 201, "nested deeper"}, {"1" + strings.Repeat("+1", 3000), 2002, "nests more than"},

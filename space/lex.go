@@ -151,6 +151,11 @@ func (l *lexer) next() (token, error) {
 	case c == '\'' || c == '"':
 		return l.quoted(c)
 	}
+	for _, f := range foreign {
+		if strings.HasPrefix(rest, f.text) {
+			return token{}, l.fail(column, "%s", f.remedy)
+		}
+	}
 	for _, s := range symbols {
 		if strings.HasPrefix(rest, s.text) {
 			l.advance(len(s.text))
@@ -159,12 +164,9 @@ func (l *lexer) next() (token, error) {
 	}
 	switch r, _ := utf8.DecodeRuneInString(rest); r {
 	case '=':
-		if len(rest) > 1 && (rest[1] == '<' || rest[1] == '>') {
-			return token{}, l.fail(column, "there is no =%[1]c; write %[1]c=", rest[1])
-		}
-		return token{}, l.fail(column, "a lone = compares nothing; write ==")
+		return token{}, l.fail(column, "a lone = compares nothing; write ==, or put a text that has it in quotes")
 	case '&', '|':
-		return token{}, l.fail(column, "there are no bitwise operators; write %c%c", r, r)
+		return token{}, l.fail(column, "%s", bitwise(rest))
 	default:
 		return token{}, l.fail(column, "unexpected character %q", r)
 	}
@@ -187,8 +189,11 @@ func (l *lexer) number() (token, error) {
 		return token{kind: tokenInt, num: v, col: column}, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return token{}, l.fail(column, "%s is not a finite number", text)
+	switch {
+	case err != nil && strings.Contains(text, ".."):
+		return token{}, l.fail(column, "%s: write a range as comparisons, as in 1 <= a <= 4", text)
+	case err != nil:
+		return token{}, l.fail(column, "%s is not a finite number: write digits alone, without a unit, and * before a name", text)
 	}
 	return token{kind: tokenFloat, flt: v, col: column}, nil
 }

@@ -481,7 +481,16 @@ func checkName(name string) error {
 	case len(name) > maxTextBytes:
 		return fmt.Errorf("its name is longer than %d bytes", maxTextBytes)
 	case !isIdentifier(name):
-		return fmt.Errorf("%q is not an identifier (letters, digits and underscores, not starting with a digit)", name)
+		hint := ""
+		if other := strings.Map(func(r rune) rune {
+			if strings.ContainsRune("-. ", r) {
+				return '_'
+			}
+			return r
+		}, name); isIdentifier(other) {
+			hint = fmt.Sprintf(" (did you mean %q?)", other)
+		}
+		return fmt.Errorf("%q is not an identifier (letters, digits and underscores, not starting with a digit)%s", name, hint)
 	case reserved[name]:
 		return fmt.Errorf("%q is a word of the expression language: choose another name", name)
 	}

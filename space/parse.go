@@ -113,7 +113,7 @@ func parseExpr(src string) (*node, error) {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != tokenEnd {
-		return nil, p.fail(t.col, "unexpected %s after the end of the expression%s", t, DidYouMean(t.text, []string{"and", "or", "in", "not in", "if", "else"}))
+		return nil, p.fail(t.col, "unexpected %s after the end of the expression%s", t, p.remedyAfter())
 	}
 	return n, nil
 }
@@ -267,6 +267,9 @@ func (p *parser) list(n *node) error {
 	if !p.accept("[") {
 		end = ")"
 		if !p.accept("(") {
+			if open.kind == tokenName {
+				return p.fail(open.col, "expected a list such as [1, 2], found %s: write a range as comparisons, as in 1 <= a <= 4", open)
+			}
 			return p.fail(open.col, "expected a list such as [1, 2], found %s", open)
 		}
 	}
@@ -330,7 +333,7 @@ func (p *parser) prefix(bind int) (*node, error) {
 		return &node{op: opString, col: t.col, text: t.text}, nil
 	case tokenName:
 		if p.peek().text == "(" && p.peek().kind == tokenSymbol {
-			return nil, p.fail(t.col, "there is no function %q: want min, max or abs%s", t.text, DidYouMean(t.text, []string{"min", "max", "abs"}))
+			return nil, p.fail(t.col, "there is no function %q%s", t.text, remedyCall(t.text))
 		}
 		return &node{op: opName, col: t.col, text: t.text}, nil
 	case tokenEnd:
@@ -361,6 +364,10 @@ func (p *parser) prefix(bind int) (*node, error) {
 		return p.unary(opNegate, t.col, bindPrefix)
 	case "+":
 		return p.parse(bindPrefix)
+	case "if":
+		return nil, p.fail(t.col, "unexpected if where a value should stand: write it as a if c else b")
+	case "[":
+		return nil, p.fail(t.col, "unexpected [ where a value should stand: a list follows in, as in a in [1, 2]")
 	case "min", "max", "abs":
 		return p.call(t)
 	}

@@ -38,6 +38,7 @@ func TestNewErrors(t *testing.T) {
 		{"many parameters", make([]Parameter, maxParameters+1), nil, "it has 1025 parameters, more than 1024"},
 		{"many constraints", []Parameter{ok}, make([]string, maxConstraints+1), "it has 4097 constraints, more than 4096"},
 		{"no name", []Parameter{Bool("")}, nil, "parameter 1: it has no name"},
+		{"a dash", []Parameter{Bool("tile-size")}, nil, `"tile-size" is not an identifier (letters, digits and underscores, not starting with a digit) (did you mean "tile_size"?)`},
 		{"bad name", []Parameter{Bool("2x")}, nil, `"2x" is not an identifier (letters, digits and underscores, not starting with a digit)`},
 		{"long name", []Parameter{Bool(strings.Repeat("x", 2000))}, nil, "its name is longer than"},
 		{"keyword", []Parameter{Bool("min")}, nil, `"min" is a word of the expression language`},

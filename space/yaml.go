@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -136,61 +135,6 @@ func (s *Space) Write(w io.Writer) error {
 	return encoder.Close()
 }
 
-// SyntaxError returns an error of the YAML package about a text. Where the cause most likely is a tab in the indentation, or a
-// placeholder without quotes, the result is a *TextError; otherwise it says what to look for.
-func SyntaxError(data []byte, err error) error {
-	if !strings.HasPrefix(err.Error(), "yaml: ") {
-		return err
-	}
-	about := 1 // the package leaves out the first line
-	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &about)
-	lines := strings.Split(string(data), "\n")
-	for i, text := range lines {
-		indent := text[:len(text)-len(strings.TrimLeft(text, " \t-"))]
-		at := strings.IndexByte(indent, '\t')
-		// The package may name the line before or after it.
-		if at >= 0 && strings.TrimSpace(text) != "" && max(i+1-about, about-i-1) <= 1 {
-			return &TextError{i + 1, at + 1, "a tab indents this line, but YAML is indented by spaces: replace it by spaces"}
-		}
-	}
-	// The package names the line where a list or a mapping begins, and the placeholder is in it.
-	for i := max(about-1, 0); i < len(lines); i++ {
-		if at := barePlaceholder(lines[i]); at >= 0 {
-			return &TextError{i + 1, 1 + utf8.RuneCountInString(lines[i][:at]), "{{ begins a mapping in YAML: write a text that has it in quotes, \"…{{…}}…\""}
-		}
-	}
-	for _, r := range syntaxRemedies {
-		if strings.HasSuffix(err.Error(), r.says) {
-			return fmt.Errorf("%w: %s", err, r.remedy)
-		}
-	}
-	return err
-}
-
-// syntaxRemedies say what to look for where the YAML package says something.
-var syntaxRemedies = []struct{ says, remedy string }{
-	{"mapping values are not allowed in this context", `the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
-	{"block sequence entries are not allowed in this context", "begin the list on a line of its own, below its key"},
-	{"did not find expected '-' indicator", "of the list that begins here, indent all elements alike, and in each all fields"},
-	{"did not find expected key", "of the mapping that begins here, indent all fields alike, and put a text with quotes in it into quotes of the other kind"},
-	{"did not find expected ',' or ']'", "the list that begins here needs commas between its elements, and ] at its end"},
-	{"did not find expected ',' or '}'", "the mapping that begins here needs commas between its fields, and } at its end"},
-	{"did not find expected node content", "a list or mapping lacks a value, or its closing bracket"},
-	{"found unexpected end of stream", "a text in quotes lacks the closing quote"},
-	{"could not find expected ':'", "a key needs a colon and a blank behind it"},
-	{"found character that cannot start any token", "put the text into quotes"},
-}
-
-// TextError is a mistake that a text without YAML syntax most likely has.
-type TextError struct {
-	Line, Column int // from 1
-	Reason       string
-}
-
-func (e *TextError) Error() string {
-	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
-}
-
 // barePlaceholder returns where {{ stands in a line of YAML outside of quotes: at the beginning of a value, or in a list or mapping
 // that begins in this line. It is -1 where it stands nowhere.
 func barePlaceholder(line string) int {
@@ -231,24 +175,57 @@ type fields struct {
 func readFields(node *yaml.Node, what string, known ...string) (*fields, error) {
 	node = resolve(node)
 	if node.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d: a %s is a mapping with the fields %s", node.Line, what, strings.Join(known, ", "))
+		example := ""
+		if what == "parameter" {
+			example = ", as in {name: tile, type: int, from: 1, to: 8}"
+		}
+		return nil, fmt.Errorf("line %d: a %s is a mapping with the fields %s%s", node.Line, what, strings.Join(known, ", "), example)
 	}
 	f := &fields{node: node, what: what, at: map[string]*yaml.Node{}}
+	var unknown []*yaml.Node
+	var hints []string
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := resolve(node.Content[i])
 		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) {
-			hint := DidYouMean(key.Value, known)
-			if hint == "" {
-				hint = "; the fields are " + strings.Join(known, ", ")
+			if begun, rest, colon := strings.Cut(key.Value, ":"); colon && slices.Contains(known, begun) {
+				return nil, fmt.Errorf("line %d: put a blank behind the colon: %s: %s", key.Line, begun, rest)
 			}
-			return nil, fmt.Errorf("line %d: a %s has no field %q%s", key.Line, what, key.Value, hint)
+			hint := DidYouMean(key.Value, known)
+			if meant := fieldSynonyms[strings.ToLower(key.Value)]; slices.Contains(known, meant) {
+				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			if unknown = append(unknown, key); hint == "" {
+				hints = append(hints, "; the fields are "+strings.Join(known, ", "))
+				break
+			}
+			hints = append(hints, hint)
+			continue
 		}
 		if f.at[key.Value] != nil {
 			return nil, fmt.Errorf("line %d: field %q is given twice", key.Line, key.Value)
 		}
 		f.at[key.Value] = resolve(node.Content[i+1])
 	}
-	return f, nil
+	if len(unknown) == 0 {
+		return f, nil
+	}
+	for i, key := range unknown[1:] {
+		hints[0] += fmt.Sprintf(", and no field %q%s", key.Value, hints[i+1])
+	}
+	return nil, fmt.Errorf("line %d: a %s has no field %q%s", unknown[0].Line, what, unknown[0].Value, hints[0])
+}
+
+// fieldSynonyms are words that people write for the fields of a parameter.
+var fieldSynonyms = map[string]string{
+	"min": "from", "low": "from", "lower": "from", "start": "from", "minimum": "from", "max": "to", "high": "to", "upper": "to", "stop": "to", "end": "to", "maximum": "to",
+	"choices": "values", "options": "values", "list": "values", "domain": "values", "condition": "when", "if": "when", "increment": "step",
+	"description": "doc", "help": "doc", "comment": "doc", "kind": "type", "init": "default", "initial": "default",
+}
+
+// typeSynonyms are words that people write for the types of parameters.
+var typeSynonyms = map[string]string{
+	"integer": "int", "boolean": "bool", "flag": "bool", "real": "float", "double": "float", "continuous": "float", "number": "float",
+	"string": "enum", "str": "enum", "text": "enum", "choice": "enum", "categorical": "enum", "list": "enum", "power": "pow2", "powers": "pow2", "power2": "pow2", "log2": "pow2",
 }
 
 // resolve follows an alias to its target.
@@ -280,7 +257,19 @@ func (f *fields) text(name string) (string, error) {
 	if n.Tag == "!!null" {
 		return "", nil
 	}
+	if text := Tagged(n); text != "" {
+		return "", f.fail(name, "YAML takes a text that begins with ! for a tag: write it in quotes, \"%s\"", text)
+	}
 	return n.Value, nil
+}
+
+// Tagged returns the text of a scalar that begins with ! and has no quotes, the beginning of which YAML takes for a tag; "" where there is
+// none.
+func Tagged(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || !strings.HasPrefix(n.Tag, "!") || strings.HasPrefix(n.Tag, "!!") {
+		return ""
+	}
+	return strings.TrimSpace(n.Tag + " " + n.Value)
 }
 
 // integer reads an integer field; ok is false where it is missing.
@@ -354,6 +343,9 @@ func scalar(n *yaml.Node) (Value, error) {
 			return StringValue(n.Value), nil
 		}
 	}
+	if text := Tagged(n); text != "" {
+		return Value{}, fmt.Errorf("line %d: YAML takes a value that begins with ! for a tag: write it in quotes, \"%s\"", n.Line, text)
+	}
 	return Value{}, fmt.Errorf("line %d: %q is not a number, text, true or false", n.Line, n.Value)
 }
 
@@ -386,6 +378,9 @@ func (d *Document) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	for _, n := range constraints {
+		if text := Tagged(n); text != "" {
+			return fmt.Errorf("line %d: YAML takes a constraint that begins with ! for a tag: write it in quotes, \"%s\"", n.Line, text)
+		}
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 			return fmt.Errorf("line %d: a constraint is an expression in one text, as in - a < b", n.Line)
 		}
@@ -458,10 +453,16 @@ func (p *Parameter) Read(node *yaml.Node, more ...string) error {
 	switch {
 	case typeName == floatType:
 		at = int(TypeEnum - TypeInt)
+	case f.at["type"] == nil && f.at["values"] != nil:
+		return f.fail("type", "parameter %q has no type: for a list of values write type: enum", p.Name)
 	case f.at["type"] == nil:
 		return f.fail("type", "parameter %q has no type; the types are %s", p.Name, strings.Join(names, ", "))
 	case at < 0:
-		return f.fail("type", "there is no type %q%s; the types are %s", typeName, DidYouMean(typeName, names), strings.Join(names, ", "))
+		hint := DidYouMean(typeName, names)
+		if meant := typeSynonyms[strings.ToLower(typeName)]; meant != "" {
+			hint = fmt.Sprintf(" (did you mean %q?)", meant)
+		}
+		return f.fail("type", "there is no type %q%s; the types are %s", typeName, hint, strings.Join(names, ", "))
 	}
 	p.Type = TypeInt + Type(at)
 	if source := valuesOf[typeName]; f.at["values"] != nil && source != "" {

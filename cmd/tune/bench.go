@@ -175,6 +175,9 @@ func (a *app) kernelOf(name string) (k kernels.Kernel, done func(), err error) {
 	if err := present(name); err != nil {
 		return nil, nil, usage(err)
 	}
+	if err := noKernel(name); err != nil {
+		return nil, nil, usage(err)
+	}
 	own, err := user.Load(name)
 	if err != nil {
 		return nil, nil, usage(err)

@@ -33,9 +33,9 @@ A ratio says how many times as fast the library is as another one. The row "best
 	asJSON, quiet := a.outputFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f, err := library.ReadFile(args[0])
+		f, err := readLibrary(args[0])
 		if err != nil {
-			return usage(err)
+			return err
 		}
 		find, done := a.libraryKernels(*yes)
 		defer done()

@@ -44,7 +44,7 @@ func (a *app) checkSettings(c *cobra.Command, path string) (*checkReport, error)
 	}
 	k, err := a.catalog(false).Lookup(set.kernel)
 	if err != nil {
-		return nil, set.blame("kernel", err)
+		return nil, set.blame("kernel", fileOfKernel(set.kernel, err))
 	}
 	report := &checkReport{OK: true, Faults: []checkFault{}, Warnings: []checkFault{}, Kernel: set.kernel}
 	for _, key := range settingKeys() {

@@ -288,6 +288,9 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 	}
 	set, own, looked, err = runSettings(c.Flags(), config, preset, kernel, a.environ)
 	if err != nil {
+		if other := noKernel(config); other != nil && named {
+			err = other
+		}
 		return set, nil, nil, nil, usage(err)
 	}
 	closeKernel := func() {

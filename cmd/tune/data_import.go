@@ -48,6 +48,9 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 		if info.IsDir() {
 			return usage(fmt.Errorf("%s is not a file: to convert a run, use 'tune export %s --format recorded'", args[0], args[0]))
 		}
+		if err := noImport(args[0]); err != nil {
+			return usage(err)
+		}
 		w := a.work("importing "+args[0], *quiet)
 		defer w.end()
 		s, f, err := readForeign(args[0], w.step)

@@ -63,18 +63,15 @@ under fixed. What you compare results with becomes the plain form.` + aboutConse
 		if err != nil {
 			return usage(err)
 		}
-		if describesKernel(args[0]) {
-			return usage(fmt.Errorf("%[1]s describes a kernel, and a library is a list of tasks, each of a kernel, as in kernel: %[1]s: see 'tune init --schema=library'", args[0]))
-		}
-		f, err := library.ReadFile(args[0])
+		f, err := readLibrary(args[0])
 		if err != nil {
-			return usage(err)
+			return err
 		}
 		find, done := a.libraryKernels(*yes)
 		defer done()
 		plan, err := f.Plan(find, results.ThisMachine().Fingerprint)
 		if err != nil {
-			return usage(err)
+			return ofFile(err)
 		}
 		o := library.Options{
 			Plan: plan, Dir: *out, Kernels: find, Budget: set.budget.Wall, Evaluations: set.budget.Evaluations, Jobs: set.jobs,
@@ -210,15 +207,15 @@ func share[T float64 | library.Share](v T) string {
 
 // checkLibrary reads the file of a library and prints its plan.
 func (a *app) checkLibrary(path string, asJSON bool) error {
-	f, err := library.ReadFile(path)
+	f, err := readLibrary(path)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	find, done := a.libraryKernels(false)
 	defer done()
 	plan, err := f.Plan(find, results.ThisMachine().Fingerprint)
 	if err != nil {
-		return usage(err)
+		return ofFile(err)
 	}
 	if asJSON {
 		return printJSON(a.stdout, plan)

@@ -30,6 +30,12 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
 	}
 	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
+		if other := noKernel(name); other != nil {
+			return nil, other
+		}
+		if configPath(name) == name && describesKernel(name) {
+			return nil, fmt.Errorf("%s describes a kernel, but its name does not end in .yaml: rename it, or give it by --config", name)
+		}
 		if configPath(name) == name {
 			return nil, notYAML(name)
 		}
@@ -55,16 +61,26 @@ func present(path string) error {
 		return nil // what reads it says what is wrong
 	}
 	dir, ext := filepath.Dir(path), filepath.Ext(path)
+	endings := []string{ext}
+	if isYAML(path) {
+		endings = append(endings, ".yaml", ".yml")
+	}
 	var beside []string
-	names, _ := filepath.Glob(filepath.Join(dir, "*"+ext)) // a pattern that is wrong matches nothing
-	for _, name := range names {
-		beside = append(beside, strings.TrimSuffix(filepath.Base(name), ext))
+	named := map[string]string{} // the names of the files, by what is before the ending
+	for _, ending := range endings {
+		names, _ := filepath.Glob(filepath.Join(dir, "*"+ending)) // a pattern that is wrong matches nothing
+		for _, name := range names {
+			stem := strings.TrimSuffix(filepath.Base(name), ending)
+			if named[stem] == "" {
+				beside, named[stem] = append(beside, stem), filepath.Base(name)
+			}
+		}
 	}
 	like := space.Nearest(strings.TrimSuffix(filepath.Base(path), ext), beside)
 	if like == "" {
 		return fmt.Errorf("there is no file %s", path)
 	}
-	return fmt.Errorf("there is no file %s (did you mean %s?)", path, filepath.Join(dir, like+ext))
+	return fmt.Errorf("there is no file %s (did you mean %s?)", path, filepath.Join(dir, named[like]))
 }
 
 // absent returns an error where there is nothing at the path of a run.

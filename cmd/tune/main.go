@@ -297,6 +297,11 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 			if len(args) > 0 && slices.Contains(a.table.Names(), args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
 			}
+			if len(args) > 0 && strings.Contains(args[0], ".") {
+				if other := noKernel(args[0]); other != nil {
+					return usage(fmt.Errorf("unknown command %q: %w", args[0], other))
+				}
+			}
 			if len(args) > 0 && isYAML(args[0]) {
 				return usage(fmt.Errorf("unknown command %q (did you mean 'tune run %s'?)", args[0], args[0]))
 			}

@@ -19,11 +19,14 @@ import (
 )
 
 // catalogued are the packages whose errors reach users.
-var catalogued = []string{"", "cmd/tune", "kernels/user", "results", "results/exchange", "results/schedule", "results/session", "search/constant", "search/strategies", "space"}
+var catalogued = []string{
+	"", "cmd/tune", "kernels/gguf", "kernels/gofunc", "kernels/library", "kernels/model", "kernels/native", "kernels/user", "results", "results/db",
+	"results/exchange", "results/library", "results/model", "results/schedule", "results/session", "search", "search/constant", "search/strategies", "space",
+}
 
 // advising are those of these packages that read what people write, so that their messages say what to do. The others read what tune writes: what does
 // not fit there is damage, or was changed by hand, and the commands add what helps.
-var advising = []string{"cmd/tune", "kernels/user", "search/constant", "search/strategies", "space"}
+var advising = []string{"cmd/tune", "kernels/gofunc", "kernels/model", "kernels/user", "results/library", "results/model", "search/constant", "search/strategies", "space"}
 
 // maker is a function that makes a message, beside errors.New, fmt.Errorf and methods named Error: at is the position of the text among its
 // arguments, and by the adder of what it puts before the text.
@@ -35,6 +38,8 @@ type maker struct {
 // makers are the makers of packages. A receiver before the name sets one apart from others of that name.
 var makers = map[string]map[string]maker{
 	"kernels/user":     {"fault": {1, "place"}, "warn": {1, "place"}, "faultInside": {2, "place"}, "bad": {1, "place"}, "want": {1, "place"}, "fail": {0, "travel"}},
+	"kernels/gguf":     {"fail": {1, "byte"}, "fault": {2, "byte"}},
+	"results/library":  {"fault": {1, "library"}},
 	"results/exchange": {"wrong": {2, "data"}, "p.fail": {0, "data"}},
 	"space":            {"fail": {1, "column"}, "f.fail": {1, "line"}, "w.fail": {0, "formula"}},
 }
@@ -67,7 +72,7 @@ func (m message) words() []string {
 }
 
 // subjects matches words of a text that say where something is wrong: a flag, a command, a variable, a field, a line, a file.
-var subjects = regexp.MustCompile(`--[a-z%]|-o %s|-- %s|'tune |\bTUNE_|\bfields? [a-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\bthe (machine|schedule|library B) |\bA (and B|has)\b|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
+var subjects = regexp.MustCompile(`--[a-z%]|-o %s|-- %s|'tune |\bTUNE_|\bfields? [A-Za-z%]|\b[a-z]+\.[a-z]+|\bOptions\.|\bChanges\.|\bthe (machine|schedule|library B) |\bA (and B|has)\b|\b(line|column|trial|batch|element|row|argument|buffer|kernel|strategy|parameter|point|constraint|space|run|preset|key|peer|command|metric|program|variable) %[a-z.]`)
 
 // subjectVerb matches the names of variables, fields and functions in whose values something is wrong.
 var subjectVerb = regexp.MustCompile(`(?i)^(args?|.*(path|dir|directory|file|saved|src|formula|key|label|against|strategy|name|names|flag|config|field|commandpath|variable|host|url|folder))$`)
@@ -463,6 +468,12 @@ var adders = map[string]adder{
 	"result":    {"the commands: the run, and how to see what failed", "no candidate was valid: see 'tune export runs/wrong"},
 	"program":   {"tune sim: the file", "list.json: not golden vectors"},
 	"fidelity":  {"search.Run: the point that the strategy asked for", `asked for "n=4" at fidelity 1: this kernel has the fidelities 0 to 0`},
+	"byte":      {"the reader of GGUF files: the file and the byte", "byte 4: version 1: want 2 or 3"},
+	"library":   {"the reader of a library's file: file, line and field", "lib.yaml:3: tasks[0].kernel: it is missing"},
+	"function":  {"those who make a library: its file or folder, and the function", "with LANES=1 opt=-mavx: the flag -mavx: no function of a library finds out"},
+	"model":     {"those who read a model: its file", `experts.json: the family "mixtral" is not known`},
+	"index":     {"the index of runs: its file", "full: the index of runs: it is a folder: name a file"},
+	"settings":  {"the settings of a search, which a program has made", "search: jobs is -1: want 1 or more"},
 	"nothing":   {"nobody: nothing is wrong", "interrupted: continue with 'tune resume"},
 }
 
@@ -487,6 +498,27 @@ var added = map[string]string{
 	"kernels/user.metric.cost": "candidate", "kernels/user.metric.match": "candidate",
 	"kernels/user.metric.walk": "candidate", "kernels/user.parseNumber": "candidate", "kernels/user.decodeJSON": "candidate",
 
+	"kernels/gguf.fault":            "byte",
+	"kernels/library.Library.check": "function", "kernels/library.Function.check": "function", "kernels/library.Function.checkPlain": "function",
+	"kernels/library.Function.checkLinkage": "function", "kernels/library.Function.checkTree": "function", "kernels/library.checkSource": "function",
+	"kernels/model.fields.config": "model", "kernels/model.Config.Validate": "model", "kernels/model.FamilyError.Error": "model",
+	"kernels/model.Config.Scenarios": "model",
+	"kernels/native.Problem.Load":    "wrapped", "kernels/native.splitProgram": "wrapped", "kernels/native.candidate.asked": "wrapped",
+	"kernels/native.Problem.Compare": "wrapped", "kernels/native.reuseError.Error": "wrapped", "kernels/native.rounds.open": "wrapped",
+	"kernels/native.rounds.leave": "wrapped", "kernels/native.rounds.measurePeak": "wrapped", "kernels/native.errGauge": "wrapped",
+	"kernels/native.buildHarness": "wrapped", "kernels/native.packParameters": "wrapped", "kernels/native.Problem.Symbols": "wrapped",
+	"kernels/native.errNoHost": "wrapped", "kernels/native.RoomError.Error": "wrapped", "kernels/native.Host.probePeaks": "wrapped",
+	"kernels/native.New": "wrapped", "kernels/native.dynamicSymbols": "wrapped", "kernels/native.Host.Roofs": "wrapped",
+	"kernels/native.candidate.codeBytes": "wrapped", "kernels/native.newVariants": "wrapped", "kernels/native.watch.begin": "wrapped",
+	"results/db.ErrUnknown": "index", "results/db.open": "index", "results/db.errForeign": "index", "results/db.DB.whole": "index",
+	"results/library.maker.build": "wrapped", "results/library.Beside.function": "function", "results/library.Beside.shape": "function",
+	"results/library.ComparedShape.measure": "function", "results/library.Task.tolerated": "library", "results/library.task.settle": "function",
+	"results/library.settled.judge": "function", "results/library.task.nameSymbols": "function", "results/library.task.plainForm": "function",
+	"results/library.maker.enter": "function", "results/library.field.score": "function", "results/library.field.compare": "function",
+	"results/library.field.confirm": "function", "results/library.planner.represent": "library",
+	"results/model.UnfitError.Error": "model", "results/model.NewPlan": "model",
+	"search.Settings.Validate": "settings", "search.errTimeSpent": "settings", "search.run.ask": "settings",
+
 	"results.Create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
 	"results.MadeHere": "origin", "results.stateKey": "origin", "results.OpenJournal": "system", "results.knownJSON": "json", "results.explainJSON": "json",
 	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
@@ -503,7 +535,7 @@ var added = map[string]string{
 	"space.Parameter.normalise": "space", "space.Parameter.checkGrid": "space", "space.normaliseValues": "space", "space.Grid.Validate": "space",
 	"space.Space.findFirst": "space", "space.Value.validate": "space", "space.ValueOf": "parameter", "space.parseNumber": "parameter",
 	"space.Outcome.Validate": "outcome", "space.ParseStatus": "journal", "space.ParseGoals": "objective", "space.ParseMeasured": "metrics", "space.Goals.Lacking": "objective",
-	"space.ParsePick": "pick", "space.ErrNoPick": "pick", "space.Unit.Parse": "target", "space.ReadDocument": "document", "space.SyntaxError": "line",
+	"space.ParsePick": "pick", "space.ErrNoPick": "pick", "space.Unit.Parse": "target", "space.ReadDocument": "document",
 	"space.fields.fail": "line", "space.ErrInactive": "formula", "space.Space.given": "wrapped",
 }
 
@@ -531,35 +563,79 @@ var unseen = map[string]string{
 	"kernel %s has nothing to measure two points with":                                                                                        never,
 	"measuring A and B side by side: %w":                                                                                                      "it needs a machine that fails in the middle of a measurement",
 	"measuring in turns with %s: %w":                                                                                                          "the same",
-	"write space %q: %w":                                                                                                                      "the YAML package writes every document",
+	"it has %d buffers and the contents of %d":                                                                                                never,
+	"the tree asks for feature %d of %d":                                                                                                      never,
+	"the tree compares with %v: want a whole number below 2^62":                                                                               never,
+	"it is no config.json of a model: %w":                                                                                                     never,
+	"library: a task without shapes":                                                                                                          never,
+	"native: a point has no case":                                                                                                             never,
+	"native: case %s has %d buffers and %d inputs":                                                                                            never,
+	"native: there is no host to compile and run on: see native.NewHost":                                                                      never,
+	"native: space %s has no preset, and so no baseline":                                                                                      never,
+	"native: the buffers of the asked case depend on the seed":                                                                                never,
+	"the source does not define tune_pack as tune writes it":                                                                                  never,
+	"search: trial %d is recorded in batch %d, which has the trials from %d on":                                                               never,
+	"the file is larger than %d bytes: no kernel is":                                                                                          "it takes more memory than a test may use",
+	"this shape is too large: %w":                                                                                                             "it takes more memory than a test may use",
+	"%s differs between layers: take a model whose layers are alike":                                                                          "it needs a file whose layers differ, which the tests do not write",
+	"an entrant reuses results":                                                                                                               fails,
+	"the probe of the peak: %w":                                                                                                               fails,
+	"the probe of the peak: %v":                                                                                                               fails,
+	"the probe of the machine: %v":                                                                                                            fails,
+	"the gauge failed":                                                                                                                        fails,
+	"compiling the timing loop: %w":                                                                                                           fails,
+	"reading a compiled object: %w":                                                                                                           fails,
+	"reading the symbols of %s, which -s leaves out: %w":                                                                                      fails,
+	"reading the symbols of %s: %w":                                                                                                           fails,
+	"measuring the peak of this core: %w":                                                                                                     fails,
+	"measuring the roofs of this core: %w":                                                                                                    fails,
+	"native: the size of the code: %w":                                                                                                        fails,
+	"the schedule of run %s: %w":                                                                                                              "it needs an index that another program has changed",
+	"field schedule: %w":                                                                                                                      "the settings before it are refused first in what the tests import",
+	"%s: another process has held the index of runs for %v: %w: wait for it, or name another file by --db":                             "it needs a process that holds the index for longer than a test may take",
+	"%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes": "it needs a library that is built, which takes a compiler and minutes",
+	"the library is built by make, which is not installed: %w: install it":                                                             "it needs a machine without make",
+	"no other library is installed that computes %s: 'tune peers' lists those that are known, and how to install them":                 "it needs a machine without other libraries",
+	"no other library could be measured that computes %s: choose others by --peers":                                                    fails,
+	"the choice of B at %s: %w":                                             fails,
+	"%s: the variant %s: %w":                                                fails,
+	"%s: no variant is right at %s: %s":                                     fails,
+	"%s: the variant %s at %s: %w":                                          fails,
+	"%s: no variant could be measured at %s: %s":                            fails,
+	"%s: the plain form at %s: %w":                                          fails,
+	"%s of %s: %w: another --quant, --batch, --contexts or --prompt may do": fails,
+	"%s is missing: remove the line of %s in %s, and it is measured again":  "it needs the library of a model that is built, which takes a compiler and minutes",
+	"search: trial %d has no outcome, though the run has not ended: what recorded or observed it ended its goroutine (runtime.Goexit)": "the test of it compares the number of the trial alone",
+	"search: recording trial %d: %w": "the test of it compares what it wraps",
+	"write space %q: %w":             "the YAML package writes every document",
 }
 
 const (
 	busy  = "it needs a machine that is busy at the right moments"
+	fails = "it needs a compiler, a processor or a variant that fails in the middle of the work"
 	never = "code that calls this has made sure of the opposite, or handles the error"
 )
 
 // evident are messages that do not say what to do, and why.
 var evident = map[string]string{
-	"%d is not in the range %d to %d": told,
-	"%q is not a finite number":       told,
-	"%q is not a number":              told,
-	"%q is not an identifier (letters, digits and underscores, not starting with a digit)": told,
-	"%q is not an integer from %.0f to %.0f":                                               told,
-	"%q is not an integer from -2^63 to 2^63-1":                                            told,
-	"%q is not an integer from 0 to 2^64-1":                                                told,
-	"%s compares %v with %v":                                                               told,
-	"%s computes with the text %v":                                                         told,
-	"%s divides by zero":                                                                   told,
-	"%s does not answer any more: is a NATS server there?":                                 told,
-	"%s holds no program and no tree":                                                      told,
-	"%s is below 0":                                                                        told,
-	"%s is not a directory":                                                                told,
-	"%s is not a finite number":                                                            told,
-	"%s is not a regular file":                                                             told,
-	"%s is not a whole number":                                                             told,
-	"%s is not above 0":                                                                    told,
-	"%s is not text":                                                                       told,
+	"library: a task without shapes":                       program,
+	"%d is not in the range %d to %d":                      told,
+	"%q is not a finite number":                            told,
+	"%q is not a number":                                   told,
+	"%q is not an integer from %.0f to %.0f":               told,
+	"%q is not an integer from -2^63 to 2^63-1":            told,
+	"%q is not an integer from 0 to 2^64-1":                told,
+	"%s compares %v with %v":                               told,
+	"%s computes with the text %v":                         told,
+	"%s divides by zero":                                   told,
+	"%s does not answer any more: is a NATS server there?": told,
+	"%s holds no program and no tree":                      told,
+	"%s is below 0":                                        told,
+	"%s is not a directory":                                told,
+	"%s is not a regular file":                             told,
+	"%s is not a whole number":                             told,
+	"%s is not above 0":                                    told,
+	"%s is not text":                                       told,
 	"%s is of kernel %s, and tune sim runs programs of the VLIW machine, which %s has":             told,
 	"%s: %q: %d words from %d are not in scratch, which has %d":                                    told,
 	"%scompare the lengths and values of source.arguments with what the function reads and writes": told,

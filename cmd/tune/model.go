@@ -122,11 +122,14 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 	}
 	c, err := model.ReadFile(path, f.family)
 	if err != nil {
-		return nil, err
+		return nil, fileFault{err}
 	}
 	o := f.options
 	if slices.Equal(o.Contexts, []int{0}) {
 		o.Contexts = nil
+	}
+	if o.Quant != "" && !slices.Contains(model.Quants(), o.Quant) {
+		return nil, fmt.Errorf("--quant %s: want one of %s%s", o.Quant, strings.Join(model.Quants(), ", "), space.DidYouMean(o.Quant, model.Quants()))
 	}
 	if o.Quant == "" {
 		o.Quant = "q4_0"
@@ -145,6 +148,9 @@ func (a *app) modelPlan(path string, f *modelFlags) (*modellib.Plan, error) {
 		padded = c.Align()
 	}
 	plan, err := modellib.NewPlan(c, o, f.name, a.catalog(false).Lookup, results.ThisMachine().Fingerprint)
+	if _, unfit := errors.AsType[*modellib.UnfitError](err); unfit {
+		return nil, fileFault{fmt.Errorf("%s: %w", path, err)}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -163,7 +163,7 @@ func (a *app) search(c *cobra.Command, set settings, with starting, say shown) e
 	}
 	k, err := find(set.kernel)
 	if err != nil {
-		return set.blame("kernel", err)
+		return set.blame("kernel", fileOfKernel(set.kernel, err))
 	}
 	shape, err := kernels.ParseShape(k.Info().Shape, set.shape)
 	if err != nil {

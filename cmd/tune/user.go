@@ -235,6 +235,9 @@ file of a library, check lists the shapes that 'tune library' would search, and 
 		if library.IsFile(args[0]) {
 			return a.checkLibrary(args[0], *asJSON)
 		}
+		if err := noKernel(args[0]); err != nil {
+			return usage(err)
+		}
 		var report *checkReport
 		w := a.work("checking "+args[0], false)
 		if settingsIn(args[0]) {

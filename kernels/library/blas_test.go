@@ -226,11 +226,11 @@ func TestBLASCheck(t *testing.T) {
 		want   string
 		change func(*Library)
 	}{
-		{"there is no function nt", func(l *Library) { l.Functions = l.Functions[:1] }},
+		{"a BLAS is made of the functions nn and nt: there is no function nt", func(l *Library) { l.Functions = l.Functions[:1] }},
 		{"function nt: its B has k rows: a BLAS needs n", func(l *Library) { l.Functions[1].Linkage = l.Functions[0].Linkage }},
-		{"one thread each", func(l *Library) { l.Functions[0].Variants[1].Source.Threads = 2 }},
-		{"one thread each", func(l *Library) { l.Functions[1].Variants[0].Source.Overlaps = false }},
-		{"and it takes (int64_t m", func(l *Library) {
+		{"threads of a BLAS call it at once: its variants have to allow that, and have one thread each", func(l *Library) { l.Functions[0].Variants[1].Source.Threads = 2 }},
+		{"threads of a BLAS call it at once: its variants have to allow that, and have one thread each", func(l *Library) { l.Functions[1].Variants[0].Source.Overlaps = false }},
+		{"function nn: a BLAS calls it with (int64_t m", func(l *Library) {
 			l.Functions[0].Linkage.Buffers = slices.Clone(l.Functions[0].Linkage.Buffers)
 			l.Functions[0].Linkage.Buffers[0].Name = "X"
 		}},

@@ -2,12 +2,16 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tune/internal/files"
 	"tune/internal/plain"
@@ -143,7 +147,7 @@ type fields struct {
 func parse(text []byte, as string) (*Config, error) {
 	var f fields
 	if err := json.Unmarshal(bytes.TrimSpace(text), &f); err != nil {
-		return nil, fmt.Errorf("it is no config.json of a model: %w", err)
+		return nil, explain(bytes.TrimSpace(text), err)
 	}
 	if f.Text != nil && f.Embed == 0 {
 		// A model that also sees or hears: what writes text is described inside.
@@ -161,6 +165,24 @@ func parse(text []byte, as string) (*Config, error) {
 		return nil, err
 	}
 	return f.config(fam)
+}
+
+// explain says what is wrong with the text of a config.json, and where.
+func explain(text []byte, err error) error {
+	place := func(offset int64) string {
+		before := text[:min(max(offset-1, 0), int64(len(text)))]
+		return fmt.Sprintf("line %d, column %d", 1+bytes.Count(before, []byte("\n")), utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%s: it is no JSON: %w: want the config.json of a model, or a GGUF file", place(syntax.Offset), err)
+	}
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && other.Field == "" {
+		return fmt.Errorf("it is a JSON %s: want the config.json of a model, an object such as {\"model_type\": \"llama\", …}", other.Value)
+	} else if ok {
+		kind := map[reflect.Kind]string{reflect.Float64: "a number", reflect.String: "a text in quotes", reflect.Bool: "true or false", reflect.Slice: "a list"}[other.Type.Kind()]
+		return fmt.Errorf("%s: %s is a JSON %s: want %s", place(other.Offset), other.Field, other.Value, cmp.Or(kind, "an object"))
+	}
+	return fmt.Errorf("it is no config.json of a model: %w", err)
 }
 
 // config makes the config of a family from the entries of a file.
@@ -189,7 +211,7 @@ func (f fields) config(fam family) (*Config, error) {
 			return nil, err
 		}
 	} else if c.Embed%c.Heads != 0 {
-		return nil, fmt.Errorf("hidden_size %d is not a multiple of num_attention_heads %d, and there is no head_dim", c.Embed, c.Heads)
+		return nil, fmt.Errorf("hidden_size %d is not a multiple of num_attention_heads %d, and there is no head_dim: give head_dim, or correct one of them", c.Embed, c.Heads)
 	}
 	partial := fam.partial
 	for _, p := range []*float64{f.Partial, f.partialOfRope()} {
@@ -273,7 +295,7 @@ func (c *Config) local(pattern int) {
 func whole(name string, from float64, into *int) error {
 	switch {
 	case from == 0:
-		return fmt.Errorf("%s is missing", name)
+		return fmt.Errorf("%s is missing: want a whole number", name)
 	case from != math.Trunc(from) || from < 1 || from > mostOfAny:
 		return fmt.Errorf("%s is %v: want a whole number from 1 to %d", name, from, mostOfAny)
 	}
@@ -317,7 +339,7 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case c.Heads%c.KVHeads != 0:
-		return fmt.Errorf("num_attention_heads %d is not a multiple of num_key_value_heads %d", c.Heads, c.KVHeads)
+		return fmt.Errorf("num_attention_heads %d is not a multiple of num_key_value_heads %d: correct one of them", c.Heads, c.KVHeads)
 	case c.HeadDim%8 != 0:
 		return fmt.Errorf("head_dim is %d: want a multiple of 8, which the kernel attention needs", c.HeadDim)
 	case c.Rotary < 2 || c.Rotary > c.HeadDim:

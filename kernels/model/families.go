@@ -80,7 +80,7 @@ func (e *FamilyError) Error() string {
 	if len(e.Missing) > 0 {
 		return text + "; no kernel here has what it computes: " + strings.Join(e.Missing, ", ")
 	}
-	return text + space.DidYouMean(e.Name, Families()) + "; where it computes the same as one of them, say so by --family"
+	return text + space.DidYouMean(e.Name, Families()) + "; where it computes the same as one of them, name that by --family"
 }
 
 // familyOf returns the family of a config.

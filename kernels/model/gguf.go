@@ -61,7 +61,7 @@ func (m metadata) number(key string) (v float64, ok bool, err error) {
 		v = n
 	default:
 		if value.Type == gguf.Array {
-			return 0, false, fmt.Errorf("%s differs between layers: that is not known here", key)
+			return 0, false, fmt.Errorf("%s differs between layers: take a model whose layers are alike", key)
 		}
 		return 0, false, fmt.Errorf("%s is a %v: want a number", key, value.Type)
 	}

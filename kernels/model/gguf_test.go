@@ -99,7 +99,7 @@ func TestGGUF(t *testing.T) {
 		{[]any{"general.name", "x"}, "general.architecture is missing"},
 		{[]any{"general.architecture", "bert"}, `the family "bert" is not known`},
 		{[]any{"general.architecture", "llama", "llama.expert_count", uint32(8)}, "experts among which a router chooses (expert_count)"},
-		{[]any{"general.architecture", "llama"}, "llama.embedding_length is missing"},
+		{[]any{"general.architecture", "llama"}, "llama.embedding_length is missing: want a whole number"},
 		{[]any{"general.architecture", "llama", "llama.embedding_length", "64"}, "llama.embedding_length is a string: want a number"},
 	} {
 		if _, err := ReadFile(saved(t, test.values, nil), ""); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -49,6 +49,25 @@ func newLibrary(t *testing.T, b build) (Library, error) {
 	return NewLibrary([]byte(librarySource), text, "one", "a test")
 }
 
+// TestLibraryDamage: a program and a build.json that tune has not written so say what is wrong with them.
+func TestLibraryDamage(t *testing.T) {
+	for _, test := range []struct{ program, build, want string }{
+		{"int x;\n", "{}", "the file does not begin with \"" + headPrefix + "\": it is no kernel that tune has exported"},
+		{headPrefix + "{}\n", "{}", "line 1: the format is 0, want 1"},
+		{headPrefix + `{"format":1,"lang":"rust"}` + "\n", "{}", `line 1: the language is "rust", want c or c++`},
+		{headPrefix + `{"format":1,"lang":"c"}` + "\n", "{}", "line 1: it has 0 threads"},
+		{headPrefix + `{"format":1,"lang":"c","threads":1}` + "\n", "{}", "the comment at the beginning has no end"},
+		{headPrefix + `{"format":1,"lang":"c","threads":1}` + "\nint x;\n", "{}", `"int x;" stands in the comment at the beginning`},
+		{librarySource, "{}", "build.json does not say how the kernel is called: it was exported by an earlier version; 'tune resume' writes it again"},
+		{librarySource, `{"call":{},"pack":{"layout":"a\nb"}}`, "build.json: pack.layout or pack.argument is no plain text: tune has not written it"},
+		{librarySource, `{"call":{"arguments":[{"name":"a b","type":"int"}]}}`, "is no argument"},
+	} {
+		if _, err := NewLibrary([]byte(test.program), []byte(test.build), "one", ""); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q, %s: %v, want %s", test.program, test.build, err, test.want)
+		}
+	}
+}
+
 // TestLibraryPack: the header says how to pack, and descriptions that tune has not written are refused.
 func TestLibraryPack(t *testing.T) {
 	l, err := newLibrary(t, libraryBuild())
@@ -64,12 +83,12 @@ func TestLibraryPack(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*build){
-		"no plain text":      func(b *build) { b.Pack.Layout = "*/ int x; /*" },
-		"pack.argument":      func(b *build) { b.Pack.Argument = "w\n*/" },
-		"of different":       func(b *build) { b.Pack.Parameters = "uint8_t *packed" },
-		"is no symbol":       func(b *build) { b.Symbols = append(b.Symbols, "x y") },
-		"does not say how":   func(b *build) { b.Call = nil },
-		"The size of packed": func(b *build) { b.Pack = nil }, // as of earlier versions
+		"no plain text":                 func(b *build) { b.Pack.Layout = "*/ int x; /*" },
+		"pack.argument":                 func(b *build) { b.Pack.Argument = "w\n*/" },
+		"they are of different exports": func(b *build) { b.Pack.Parameters = "uint8_t *packed" },
+		"is no symbol":                  func(b *build) { b.Symbols = append(b.Symbols, "x y") },
+		"does not say how":              func(b *build) { b.Call = nil },
+		"The size of packed":            func(b *build) { b.Pack = nil }, // as of earlier versions
 	} {
 		b := libraryBuild()
 		change(&b)

@@ -1,6 +1,12 @@
 package user
 
-import "tune/kernels/native"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"tune/kernels/native"
+)
 
 // ctype is a type of C that an argument can have.
 type ctype struct {
@@ -37,6 +43,34 @@ func lookupType(name string) ctype {
 		}
 	}
 	return ctype{}
+}
+
+// foreignTypes are names that other languages have for types, or C for those that a file names in one word.
+var foreignTypes = map[string]string{
+	"float32": "float", "fp32": "float", "single": "float", "real": "float", "float32_t": "float",
+	"float64": "double", "fp64": "double", "float64_t": "double", "real8": "double", "longdouble": "double",
+	"int8": "int8_t", "char": "int8_t", "signedchar": "int8_t", "s8": "int8_t",
+	"uint8": "uint8_t", "unsignedchar": "uint8_t", "uchar": "uint8_t", "byte": "uint8_t", "bool": "uint8_t", "boolean": "uint8_t",
+	"int16": "int16_t", "short": "int16_t", "shortint": "int16_t", "s16": "int16_t",
+	"uint16": "uint16_t", "unsignedshort": "uint16_t", "ushort": "uint16_t",
+	"int32": "int32_t", "integer": "int", "signed": "int", "signedint": "int", "s32": "int32_t",
+	"uint32": "uint32_t", "uint": "unsigned", "unsignedint": "unsigned",
+	"int64": "int64_t", "longlong": "int64_t", "longint": "long", "longlongint": "int64_t", "ssize_t": "long", "ptrdiff_t": "long", "isize": "long", "s64": "int64_t",
+	"uint64": "uint64_t", "unsignedlong": "uint64_t", "unsignedlonglong": "uint64_t", "ulong": "uint64_t", "usize": "size_t", "uintptr": "size_t",
+}
+
+// halfPattern matches the names of types of floats of 16 bits.
+var halfPattern = regexp.MustCompile(`(?i)^(const )?_*(b?float16|bf16|f16|fp16|half|bfloat)(_t)? *\*?$`)
+
+// meantType returns the name that a file has for a type of another name, "" where it has none.
+func meantType(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return strings.ContainsRune(" \t*&[]", c) })
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "const" || w == "restrict" || w == "__restrict" })
+	plain := strings.Join(words, "")
+	if lookupType(plain).name != "" {
+		return plain
+	}
+	return foreignTypes[plain]
 }
 
 func floating(e native.Elem) bool { return e == native.F32 || e == native.F64 }

@@ -244,7 +244,7 @@ func (r *reader) define(root node, w world) *definition {
 	}
 	before := len(r.faults)
 	d.shape = r.shape(k)
-	ns := r.space(f, d, len(r.faults) == before)
+	ns := r.space(f, d, len(r.faults) == before && !f.misspells("kernel") && !k.misspells("shape"))
 	switch {
 	case f.has("source") && f.has("command"):
 		r.fault(f.at["command"], "there is a source already, on line %d: want one of the two", f.at["source"].Line)
@@ -334,8 +334,8 @@ type names struct {
 	starts     []node // of the start points
 	used       map[string]bool
 	compilers  []string // that the file lists
-	// broken says that some parameters could not be read, so that an unknown name may be one of them.
-	broken bool
+	// broken says that some parameters could not be read, so that an unknown name may be one of them, and shapeless that of some constants.
+	broken, shapeless bool
 }
 
 func (ns *names) all() []string {
@@ -355,13 +355,23 @@ func (ns *names) scope() []space.Parameter {
 	return append(out, ns.parameters...)
 }
 
+// otherwise reports whether an expression is wrong in another way than by a name that does not exist, such as a text without quotes.
+func (ns *names) otherwise(e expr) bool {
+	if e.IsZero() || ns.broken {
+		return false
+	}
+	_, err := e.Check(ns.scope())
+	bad, wrong := errors.AsType[*space.ExprError](err)
+	return wrong && !strings.HasPrefix(bad.Reason, unknownName)
+}
+
 // names checks the names and the types of an expression, which is the value of a node.
 func (r *reader) names(n node, e expr, ns *names) bool {
-	fine := true
+	fine, otherwise := true, ns.otherwise(e)
 	for _, m := range e.names() {
 		ns.used[m.name] = true
-		if !slices.Contains(ns.all(), m.name) && !ns.broken {
-			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.all()))
+		if !slices.Contains(ns.all(), m.name) && !ns.broken && !otherwise {
+			r.faultInside(n, m.offset, "there is no parameter and no constant %q%s", m.name, space.NameHint(m.name, ns.all()))
 			fine = false
 		}
 	}
@@ -395,8 +405,8 @@ func (r *reader) constantExpr(f *fields, name string, ns *names) expr {
 		fine = false
 		if slices.Contains(ns.all(), m.name) {
 			r.faultInside(n, m.offset, "%s is a parameter: only constants of the shape may stand here", m.name)
-		} else {
-			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.DidYouMeanOneOf(m.name, ns.constants))
+		} else if !ns.shapeless {
+			r.faultInside(n, m.offset, "there is no constant %q%s", m.name, space.NameHint(m.name, ns.constants))
 		}
 	}
 	if !fine || !r.names(n, e, ns) {
@@ -451,11 +461,11 @@ func (r *reader) placeholders(t template, ns *names, fault func(offset int, text
 			}
 			continue
 		}
-		fine := true
+		fine, otherwise := true, ns.otherwise(p.expr)
 		for _, m := range p.expr.names() {
 			ns.used[m.name] = true
-			if !slices.Contains(ns.all(), m.name) && !ns.broken {
-				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.DidYouMeanOneOf(m.name, ns.all())))
+			if !slices.Contains(ns.all(), m.name) && !ns.broken && !otherwise {
+				fault(p.inside+m.offset, fmt.Sprintf("{{%s}}: there is no parameter and no constant %q%s", p.inner(), m.name, space.NameHint(m.name, ns.all())))
 				fine = false
 			}
 		}
@@ -478,7 +488,7 @@ var spaceObject = &object{"space", []field{
 
 // space reads the parameters and constraints. known says whether all constants of the shape were read.
 func (r *reader) space(root *fields, d *definition, known bool) *names {
-	ns := &names{used: map[string]bool{}, broken: !known}
+	ns := &names{used: map[string]bool{}, broken: !known, shapeless: !known}
 	for _, f := range d.shape {
 		ns.constants = append(ns.constants, f.Name)
 	}
@@ -492,7 +502,10 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 	if f.has("name") {
 		d.space.name = f.line("name")
 	}
-	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+	if n, ok := f.at["parameters"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 1 && n.Content[0].Value == "name" {
+		r.fault(n, "want a list of parameters: write - before the first field of each, as in - name: %s", n.Content[1].Value)
+		delete(f.at, "parameters")
+	} else if ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
 		r.fault(n, "want a list of parameters, each with its name, as in [{name: %s, type: int, from: 1, to: 8}]", n.Content[0].Value)
 		delete(f.at, "parameters")
 	}
@@ -526,6 +539,9 @@ func (r *reader) space(root *fields, d *definition, known bool) *names {
 		if c.Kind != yaml.ScalarNode {
 			r.fault(c, "a constraint is an expression in one text, as in - a < b")
 			ns.broken = true
+			continue
+		}
+		if r.tagged(c) {
 			continue
 		}
 		constraints = append(constraints, c)

@@ -230,6 +230,7 @@ func TestOneLanguageRefuses(t *testing.T) {
 		"TIEL + 1": `(did you mean "TILE"?)`, "mode + 1 > 0": "+ needs numbers, this is a string", "mode == 'rwo'": `parameter "mode" has no value "rwo" (did you mean "row"?)`,
 		"n = 8": "a lone = compares nothing; write ==", "TILE >": "the expression ends where a value should stand", "mni(n, 2)": `there is no function "mni": want min, max or abs (did you mean "min"?)`,
 		"n == 'row'": "a string cannot be compared with an integer", "n > 012": "012: a leading zero could mean octal; leave it out, or write 0o",
+		"mode == row": "row is a text: write it in quotes, 'row'", "n == yes": `"yes": write true`, "n is 3": "unexpected is after the end of the expression: write ==",
 	} {
 		base := strings.NewReplacer("WHEN", "n > 0", "CONSTRAINT", "n > 0", "NUMBER", "3", "TEMPLATE", "n").Replace(expressionFile)
 		for _, place := range []struct{ field, old string }{

@@ -69,8 +69,9 @@ func (r *reader) preset(p pair, d *definition, ns *names) Preset {
 			}
 			var wrong error
 			if shape, wrong = kernels.ParseShape(d.shape, one.value.Value); wrong != nil && err == nil {
-				r.fault(one.value, "%s", strings.TrimPrefix(wrong.Error(), "shape: "))
-				err = wrong
+				if err = wrong; !ns.shapeless {
+					r.fault(one.value, "%s", strings.TrimPrefix(wrong.Error(), "shape: "))
+				}
 			}
 		}
 		out.Settings.Content = append(out.Settings.Content, one.key.Node, one.value.Node)

@@ -36,7 +36,7 @@ func (r *reader) command(f *fields, ns *names, w world) *command {
 			}
 		}
 	}
-	for _, p := range r.pairs(f.at["environment"], "variables to values") {
+	for _, p := range r.pairs(f.at["environment"], "variables to values, as in {OMP_NUM_THREADS: 4}") {
 		if !isName(p.name) {
 			r.fault(p.key, "%q cannot name a variable: want letters, digits and _", p.name)
 			continue
@@ -112,6 +112,10 @@ func (r *reader) line(f *fields, name string, ns *names, also ...string) *line {
 			return nil
 		}
 		return r.shellLine(n, ns, also...)
+	}
+	if n.Kind == yaml.MappingNode && unquoted(n.Node) == "" {
+		r.fault(n, "want a command: a text for the shell, or a list of its words")
+		return nil
 	}
 	words := r.list(n)
 	if len(words) == 0 {

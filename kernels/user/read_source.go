@@ -41,6 +41,10 @@ func (r *reader) source(f *fields, d *definition, ns *names, w world) *source {
 	default:
 		s.text = r.fileTemplate(s.name, f.position("file").path, sourceTemplate(text, ns.all()), ns)
 	}
+	if n, ok := f.at["arguments"]; ok && n.Kind == yaml.MappingNode && len(n.Content) > 0 && unquoted(n.Node) == "" {
+		r.fault(n, "want a list of arguments, each with its name, as in [{name: %s, type: float, length: n, access: read}]", n.Content[0].Value)
+		delete(f.at, "arguments")
+	}
 	for i, n := range f.list("arguments") {
 		a, ok := r.argument(n, ns, w)
 		if j := slices.IndexFunc(s.arguments, func(b argument) bool { return b.name == a.name }); j >= 0 && ok {
@@ -111,7 +115,7 @@ func (r *reader) function(f *fields, name string) string {
 	text := f.line(name)
 	for part := range strings.SplitSeq(text, "::") {
 		if text != "" && !isName(part) {
-			r.fault(f.at[name], "%q is not the name of a function", text)
+			r.fault(f.at[name], "%q is not the name of a function: write its name alone", text)
 			return ""
 		}
 	}
@@ -154,7 +158,11 @@ func (r *reader) code(n node, name string, w world) (text, language string) {
 	}
 	language = languages[filepath.Ext(name)]
 	if language == "" {
-		r.fault(n, "%s: want a name that ends in .c, .cc or .cpp", name)
+		other := ""
+		if n.path == "source.file" {
+			other = ": a program in another language is tuned through its command line, see 'tune init --command'"
+		}
+		r.fault(n, "%s: want a name that ends in .c, .cc or .cpp%s", name, other)
 		return "", ""
 	}
 	text, err := inline(name, w)
@@ -327,7 +335,7 @@ func inline(name string, w world) (string, error) {
 func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 	f := r.fields(n, argumentObject)
 	a.node, a.name = n, f.line("name")
-	a.ctype = lookupType(f.text("type"))
+	a.ctype = r.ctype(f)
 	a.scalar = f.has("value")
 	bad := func(name, format string, args ...any) {
 		if f.has(name) {
@@ -367,6 +375,22 @@ func (r *reader) argument(n node, ns *names, w world) (a argument, ok bool) {
 		a.tolerance.absolute, a.tolerance.relative = -1, -1 // as in the reference
 	}
 	return a, a.name != ""
+}
+
+// ctype reads the type of an argument.
+func (r *reader) ctype(f *fields) ctype {
+	n, ok := f.at["type"]
+	if ok && n.Kind == yaml.ScalarNode && lookupType(n.Value).name == "" {
+		if halfPattern.MatchString(n.Value) {
+			r.fault(n, "%q: there is no type for floats of 16 bits: write uint16_t for their bits, and convert them in the source", n.Value)
+			return ctype{}
+		}
+		if meant := meantType(n.Value); meant != "" {
+			r.fault(n, "%q: want one of %s (did you mean %q?)", n.Value, strings.Join(typeNames(), ", "), meant)
+			return ctype{}
+		}
+	}
+	return lookupType(f.text("type"))
 }
 
 // vary reads whether an argument varies in timed calls.
@@ -424,11 +448,11 @@ func (r *reader) fill(f *fields, t ctype, ns *names, w world) fill {
 			given++
 		}
 	}
-	if given != 1 && g.node.Kind != 0 && len(g.node.Content) > 0 {
+	if given != 1 && g.node.Kind != 0 && len(g.node.Content) > 0 && len(g.meant) == 0 {
 		r.fault(g.node, "want one of random, constant and file")
 		return out
 	}
-	if g.has("integers") && !g.has("random") {
+	if g.has("integers") && !g.has("random") && !g.misspells("random") {
 		r.fault(g.at["integers"], "it applies to random numbers: leave it out, or write random: [from, to]")
 	}
 	out.integers = g.truth("integers")
@@ -583,6 +607,9 @@ func (r *reader) reference(f *fields, s *source, d *definition, ns *names, w wor
 			shape := map[string]int{}
 			for _, p := range r.pairs(e, "constants to numbers") {
 				i := slices.IndexFunc(d.shape, func(k kernels.Field) bool { return k.Name == p.name })
+				if i < 0 && ns.shapeless {
+					continue
+				}
 				if i < 0 {
 					r.fault(p.key, "there is no constant %q%s", p.name, space.DidYouMeanOneOf(p.name, ns.constants))
 					continue

@@ -125,7 +125,7 @@ func TestReadFaults(t *testing.T) {
 	}{
 		{"", "", "", "my.yaml: it is empty: 'tune init' writes an example"},
 		{"", "", "# nothing\n", "my.yaml: it is empty: 'tune init' writes an example"},
-		{"", "", "kernel: [\n", "my.yaml:1:1: did not find expected node content: a list or mapping lacks a value, or its closing bracket"},
+		{"", "", "kernel: [\n", "my.yaml:1:9: [ is not closed: write ] at the end of the list that begins here"},
 		{"", "", "a: 1\n  b: 2\n", `my.yaml:2:3: mapping values are not allowed in this context: the line before lacks a colon, this line is indented too far, or a text with ": " in it needs quotes`},
 		{"", "", "a: 1\n---\nb: 2\n", "my.yaml: it holds more than one document: want one"},
 		{"", "", "[1]", "my.yaml:1:1: want a mapping with the fields kernel, space, source, command, run, presets"},
@@ -147,17 +147,34 @@ my.yaml:1:1: want a field source or command, which says what to tune`},
 		{sourceText, "to: 8}", `to: 8, when: "n > 3 and TIEL"}`, `my.yaml:6:65: space.parameters[0].when: there is no parameter "TIEL" (want n)`},
 		{sourceText, "source:", "  constraints:\n    - TILE <= m\n    - 'TILE < 3'\n    - TILE >\nsource:", `my.yaml:8:15: space.constraints[0]: there is no parameter "m" (want one of n, TILE)
 my.yaml:10:13: space.constraints[2]: the expression ends where a value should stand`},
+		{sourceText, "source:", "  constraints: [!TILE ]\nsource:", `my.yaml:7:17: space.constraints[0]: YAML takes a text that begins with ! for a tag: write it in quotes, "!TILE"`},
+		{sourceText, "value: n}", "value: !n }", `my.yaml:13:35: source.arguments[2].value: YAML takes a text that begins with ! for a tag: write it in quotes, "!n"`},
+		{sourceText, "file: f.c", "file: !f.c", `my.yaml:8:9: source.file: YAML takes a text that begins with ! for a tag: write it in quotes, "!f.c"`},
 		{sourceText, "source:", "  constraints: [TILE > n]\nsource:", `my.yaml:7:17: space.constraints[0]: it has no point: none satisfies TILE > n`},
 		{sourceText, "source:", "  constraint: [TILE < n]\nsource:", `my.yaml:7:3: space.constraint: a space has no field "constraint" (did you mean "constraints"?)`},
 		{sourceText, "file: f.c", "file: g.c", `my.yaml:8:9: source.file: there is no file g.c`},
-		{sourceText, "file: f.c", "file: f.rs", `my.yaml:8:9: source.file: f.rs: want a name that ends in .c, .cc or .cpp`},
+		{sourceText, "x, type: float,", "x, type: float64,", `my.yaml:11:23: source.arguments[0].type: "float64": want one of float, double, int8_t, uint8_t, int16_t, uint16_t, int, int32_t, unsigned, uint32_t, long, int64_t, size_t, uint64_t, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64 (did you mean "double"?)`},
+		{sourceText, "file: f.c", "file: f.rs", `my.yaml:8:9: source.file: f.rs: want a name that ends in .c, .cc or .cpp: a program in another language is tuned through its command line, see 'tune init --command'`},
+		{sourceText, "{function: plain}", "plain", `my.yaml:14:14: source.reference: want a mapping with the fields function, file, outputs, flags, parameters, tolerance, shapes, as in {function: plain}`},
+		{sourceText, "access: read}", "access: in}", `my.yaml:11:49: source.arguments[0].access: "in": want one of read, write, update (did you mean "read"?)`},
+		{sourceText, "access: read}", "access: read, fill: 0}", `my.yaml:11:61: source.arguments[0].fill: want a mapping with the fields random, integers, constant, file, as in {constant: 0}`},
+		{sourceText, argumentsText, "  arguments: {x: float}\n", `my.yaml:10:14: source.arguments: want a list of arguments, each with its name, as in [{name: x, type: float, length: n, access: read}]`},
+		{sourceText, "{name: x, type: float,", "{name:x, type: float,", `my.yaml:11:8: source.arguments[0].name: put a blank behind the colon: name: x`},
+		{sourceText, "{name: TILE,", "{name:TILE,", `my.yaml:6:17: space.parameters[0]: put a blank behind the colon: name: TILE`},
+		{commandText, "    - {name: TILE, type: int, from: 1, to: 4}\n", "    name: TILE\n    type: int\n", `my.yaml:4:5: space.parameters: want a list of parameters: write - before the first field of each, as in - name: TILE`},
+		{commandText, "space:\n  parameters:\n", "parameters:\n", `my.yaml:2:1: parameters: a kernel file has no field "parameters": write it under space`},
+		{commandText, "{name: cmd, shape: {n: 3}}", "\n  name:cmd", `my.yaml:2:3: kernel: put a blank behind the colon: name: cmd`},
+		{commandText, `run: [echo, "{{TILE}}"]`, "run: [echo, '{{TILE}}']\n  environment: [A=1]", `my.yaml:7:16: command.environment: want a mapping from variables to values, as in {OMP_NUM_THREADS: 4}`},
+		{commandText, `run: [echo, "{{TILE}}"]`, "run: {echo: 1}", `my.yaml:6:8: command.run: want a command: a text for the shell, or a list of its words`},
+		{commandText, `run: [echo, "{{TILE}}"]`, "run: [echo, '{{TILE}}']\n  metric: {from: stdout}", `my.yaml:7:18: command.metric.from: "stdout": want one of output, stderr, time, cpu, size (did you mean "output"?)`},
+		{commandText, `run: [echo, "{{TILE}}"]`, "run: [echo, '{{TILE}}']\n  metric: time", `my.yaml:7:11: command.metric: want a mapping with the fields from, pattern, json, file, unit, goal, repeats, exact, within, as in {from: time}`},
 		{sourceText, "file: f.c", "file: empty.c", `my.yaml:8:9: source.file: empty.c is empty
 my.yaml:9:13: source.function: empty.c has no function "f"
 my.yaml:14:25: source.reference.function: empty.c has no function "plain"`},
 		{sourceText, "file: f.c", "file: f.c\n  text: int x;", `my.yaml:9:9: source.text: there is a file already, on line 8: want one of the two`},
 		{sourceText, "  file: f.c\n", "", `my.yaml:8:3: source: want a field file or text, which holds the source`},
 		{sourceText, "function: f\n", "function: ff\n", `my.yaml:9:13: source.function: f.c has no function "ff" (did you mean "f"?)`},
-		{sourceText, "function: f\n", "function: f()\n", `my.yaml:9:13: source.function: "f()" is not the name of a function`},
+		{sourceText, "function: f\n", "function: f()\n", `my.yaml:9:13: source.function: "f()" is not the name of a function: write its name alone`},
 		{sourceText, "file: f.c", "file: hard.c", `my.yaml:6:14: space.parameters[0].name: hard.c line 1 defines TILE itself: put #ifndef TILE before it, or rename the parameter
 my.yaml:14:25: source.reference.function: hard.c has no function "plain"`},
 		{sourceText, "name: TILE", "name: n2", "my.yaml:6:14: space.parameters[0].name: argument 3 has this name too, which the #define of the parameter would replace: rename one of them"},
@@ -224,7 +241,7 @@ my.yaml:14:30: source.flags[1]: {{TILE has no closing braces: write {{TILE}}`},
 		{sourceText, "  reference:", "  threads: 100000\n  reference:", `my.yaml:14:12: source.threads: 100000 is out of range: want 1 to 1024`},
 		{sourceText, "length: n, access: read", "length: 99999999999999999999, access: read", `my.yaml:11:38: source.arguments[0].length: 99999999999999999999 is out of range: want 1 to 17179869184`},
 		{sourceText, "length: n, access: read", "length: n*9007199254740993*3, access: read", `my.yaml:11:38: source.arguments[0].length: n*9007199254740993*3, which is about 2.162e+17, is out of range: want 1 to 17179869184`},
-		{sourceText, "space:", "# \x01\nspace:", `my.yaml:4:3: control characters are not allowed`},
+		{sourceText, "space:", "# \x01\nspace:", `my.yaml:4:3: control characters are not allowed: remove it`},
 		{sourceText, "  reference:", "  metric: {operations: TILE, bytes: q}\n  reference:", `my.yaml:14:24: source.metric.operations: TILE is a parameter: only constants of the shape may stand here
 my.yaml:14:37: source.metric.bytes: there is no constant "q" (want n)`},
 		{sourceText, "  reference:", "  limits: {call: 10, memory: 4}\n  reference:", `my.yaml:14:18: source.limits.call: want a time with a unit, from 1ms to 24h, such as 30s or 2m
@@ -437,7 +454,7 @@ func TestExpressions(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "the expression is empty", "n +": "ends where a value should stand", "n n": "unexpected n after the end", "(n": `expected ")"`, "n $": `unexpected character '$'`, "1.2.3": "not a finite number",
+		"": "the expression is empty", "n +": "ends where a value should stand", "n n": "unexpected n after the end", "(n": `expected ")"`, "n @": `unexpected character '@'`, "1.2.3": "not a finite number",
 		"min n": `expected "("`, "if": "unexpected if where a value should stand", "n if m": `expected "else"`, strings.Repeat("(", 300): "nested deeper", strings.Repeat("-", 300): "nested deeper",
 		strings.Repeat("1+", 3000) + "1": "nests more than", strings.Repeat("1+", 40000) + "1": "longer than", "08x": "leading zero",
 	} {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -109,17 +108,25 @@ func (r *reader) fields(n node, table *object) *fields {
 		return f
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "want a mapping with the fields %s", strings.Join(table.names(), ", "))
+		if begun, rest, colon := strings.Cut(n.Value, ":"); colon && table.lookup(begun) != nil && !strings.Contains(rest, "\n") {
+			r.fault(n, "put a blank behind the colon: %s: %s", begun, rest)
+			return f
+		}
+		r.fault(n, "want a mapping with the fields %s%s", strings.Join(table.names(), ", "), table.meant(n))
 		return f
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		at := node{key, n.child(key.Value)}
 		known := table.lookup(key.Value)
+		begun, rest, colon := strings.Cut(key.Value, ":")
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			at.path = n.path
 			r.fault(at, "the name of a field has to be a text")
+		case known == nil && colon && table.lookup(begun) != nil:
+			at.path, f.meant = n.child(begun), append(f.meant, begun)
+			r.fault(at, "put a blank behind the colon: %s: %s", begun, rest)
 		case known == nil:
 			hint := space.DidYouMean(key.Value, table.names())
 			f.meant = append(f.meant, space.Nearest(key.Value, table.names()))
@@ -128,7 +135,7 @@ func (r *reader) fields(n node, table *object) *fields {
 				if table == fileObject {
 					hint += "; settings, such as budget, stand under run"
 					if under := holderOf(key.Value); under != "" {
-						hint = ": write it under " + under
+						hint, f.meant = ": write it under "+under, append(f.meant, under)
 					}
 				}
 			}
@@ -147,6 +154,21 @@ func (r *reader) fields(n node, table *object) *fields {
 		}
 	}
 	return f
+}
+
+// meant shows the mapping that a text or a number in its place was most likely meant to be, as the end of a message.
+func (o *object) meant(n node) string {
+	first := o.fields[0]
+	if _, err := strconv.ParseFloat(n.Value, 64); o == fillObject && err == nil {
+		first = *o.lookup("constant")
+	} else if first.form != formText && first.name != "run" || first.options != nil && !slices.Contains(first.options, n.Value) {
+		return ""
+	}
+	const shown = 40 // characters
+	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > shown || strings.ContainsAny(n.Value, "\n\r,[]{}\"'") {
+		return ""
+	}
+	return fmt.Sprintf(", as in {%s: %s}", first.name, n.Value)
 }
 
 // holderOf returns the top field of a file that has a field of that name, "" where none has.
@@ -170,6 +192,11 @@ func (f *fields) mentions(name string) bool {
 		}
 	}
 	return false
+}
+
+// misspells reports whether a field may be in the file under a name that does not exist.
+func (f *fields) misspells(name string) bool {
+	return !f.has(name) && (slices.Contains(f.meant, name) || slices.Contains(f.meant, ""))
 }
 
 func (n node) child(name string) string {
@@ -203,12 +230,34 @@ func (f *fields) text(name string) string {
 	return f.r.text(n, f.table.lookup(name).options)
 }
 
+// synonyms are words that people write for one of the words that a field takes.
+var synonyms = map[string]string{
+	"in": "read", "input": "read", "const": "read", "r": "read", "out": "write", "w": "write", "inout": "update", "rw": "update", "readwrite": "update", "both": "update",
+	"min": "minimise", "minimum": "minimise", "lower": "minimise", "max": "maximise", "maximum": "maximise", "higher": "maximise",
+	"stdout": "output", "wall": "time", "walltime": "time", "cputime": "cpu", "bytes": "size",
+	"cpp": "c++", "cxx": "c++", "cc": "c++", "macro": "define", "defines": "define",
+}
+
+// tagged reports a text that YAML takes for a tag.
+func (r *reader) tagged(n node) bool {
+	text := space.Tagged(n.Node)
+	if text != "" {
+		r.fault(n, "YAML takes a text that begins with ! for a tag: write it in quotes, \"%s\"", text)
+	}
+	return text != ""
+}
+
 func (r *reader) text(n node, options []string) string {
 	switch {
+	case r.tagged(n):
 	case n.Kind != yaml.ScalarNode:
 		r.want(n, "a text")
 	case options != nil && !slices.Contains(options, n.Value):
-		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), space.DidYouMean(n.Value, options))
+		hint := space.DidYouMean(n.Value, options)
+		if other := synonyms[strings.ToLower(n.Value)]; slices.Contains(options, other) {
+			hint = fmt.Sprintf(" (did you mean %q?)", other)
+		}
+		r.fault(n, "%q: want one of %s%s", n.Value, strings.Join(options, ", "), hint)
 	case n.Value == "":
 		r.fault(n, "it is empty: write a text, or leave it out")
 	case strings.ContainsRune(n.Value, 0) || !utf8.ValidString(n.Value):
@@ -408,6 +457,9 @@ func (r *reader) expr(n node) (expr, bool) {
 		r.want(n, "an expression")
 		return expr{}, false
 	}
+	if r.tagged(n) {
+		return expr{}, false
+	}
 	e, err := parseExpr(n.Value)
 	if err != nil {
 		r.spaceFault(n, "", err)
@@ -416,32 +468,11 @@ func (r *reader) expr(n node) (expr, bool) {
 	return e, true
 }
 
-// syntaxLine finds the line in an error of the YAML package.
-var syntaxLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
-
-// syntaxFault turns an error of the YAML package into a fault. The package reports only lines, so the column is that of the first
-// character of the line.
+// syntaxFault turns an error of the YAML package into a fault.
 func syntaxFault(file string, data []byte, err error) Fault {
 	err = space.SyntaxError(data, err)
-	if likely, ok := errors.AsType[*space.TextError](err); ok {
-		return Fault{File: file, Line: likely.Line, Column: likely.Column, Text: likely.Reason}
+	if at, ok := errors.AsType[*space.TextError](err); ok {
+		return Fault{File: file, Line: at.Line, Column: at.Column, Text: at.Reason}
 	}
-	text := strings.ReplaceAll(err.Error(), "\n", " ")
-	f := Fault{File: file}
-	if m := syntaxLine.FindStringSubmatch(text); m != nil {
-		f.Line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
-		if lines := strings.Split(string(data), "\n"); f.Line >= 1 && f.Line <= len(lines) {
-			line := lines[f.Line-1]
-			f.Column = 1 + len(line) - len(strings.TrimLeft(line, " "))
-		}
-	}
-	f.Text = strings.TrimPrefix(text, "yaml: ")
-	if f.Line == 0 && strings.Contains(text, "control characters") {
-		wrong := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) }
-		if at := strings.IndexFunc(string(data), wrong); at >= 0 {
-			f.Line, f.Column = position(string(data), at)
-		}
-	}
-	return f
+	return Fault{File: file, Text: strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")}
 }

@@ -284,7 +284,14 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		}
 		return fmt.Sprintf("%s:%d", file, line)
 	}
+	// What one change of the file mends for the tuned function and for the reference is told once.
+	told := func(n node, part string) bool {
+		return slices.ContainsFunc(r.faults, func(f Fault) bool { return f.Field == n.path && strings.Contains(f.Text, part) })
+	}
 	if n := len(sig.parameters); n != len(s.arguments) && !(sig.open && n < len(s.arguments)) {
+		if told(s.argumentsNode, " takes "+plain.Count(n, "argument")+" (") {
+			return false
+		}
 		r.fault(s.argumentsNode, "function %s takes %s (%s)%s, and here %s", e.function, plain.Count(n, "argument"), place(-1), e.at, areListed(len(s.arguments)))
 		return false
 	}
@@ -292,8 +299,8 @@ func (s *source) judge(r *reader, e examined, sig signature) (undecided bool) {
 		a := s.arguments[i]
 		field, text, known := a.judge(t)
 		undecided = undecided || !known
-		if text != "" {
-			r.fault(valueOf(a.node, field), "argument %d of function %s is %s (%s)%s: %s", i+1, e.function, typeText(t), place(i), e.at, text)
+		if at := valueOf(a.node, field); text != "" && (strings.Contains(text, "in the source") || !told(at, ": "+text)) {
+			r.fault(at, "argument %d of function %s is %s (%s)%s: %s", i+1, e.function, typeText(t), place(i), e.at, text)
 		}
 	}
 	return undecided

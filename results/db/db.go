@@ -235,7 +235,7 @@ func explain(path string, err error) error {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return &DamagedError{path, err}
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return fmt.Errorf("%s: another process has held the index of runs for %v: %w", path, patience, err)
+			return fmt.Errorf("%s: another process has held the index of runs for %v: %w: wait for it, or name another file by --db", path, patience, err)
 		}
 	}
 	if _, ok := errors.AsType[*NewerError](err); ok {

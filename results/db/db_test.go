@@ -303,11 +303,22 @@ func TestExport(t *testing.T) {
 	if n, err := d.Import(t.Context(), &text, "x"); err != nil || n != 0 {
 		t.Errorf("%d runs of a directory were replaced: %v", n, err)
 	}
-	for _, bad := range []string{"{", `{"run":""}`, `{"run":"a","settings":{"kernel":"k"}}`, `{"run":"a","settings":{"kernel":"k","strategy":"s"},"schedule":{"kernel":"k"}}`,
-		`{"run":"a","settings":{"kernel":"k","strategy":"s","machine":{"cpu":"` + strings.Repeat("x", 1<<17) + `"}}}`} {
-		if _, err := other.Import(t.Context(), strings.NewReader("\n"+bad), "file.jsonl"); err == nil || !strings.Contains(err.Error(), "file.jsonl, line 2") {
-			t.Errorf("%.60s: %v", bad, err)
+	for _, bad := range []struct{ text, want string }{
+		{"{", ""}, {`{"run":""}`, "field run is missing or too long"}, {`{"run":"a","settings":{"kernel":"k"}}`, "field settings: "},
+		{`{"run":"a","settings":{"kernel":"k","strategy":"s"},"schedule":{"kernel":"k"}}`, "field s"},
+		{`{"run":"a","settings":{"kernel":"k","strategy":"s","machine":{"cpu":"` + strings.Repeat("x", 1<<17) + `"}}}`, "field settings: "},
+		{`{"run":"a","points":[` + strings.Repeat("{},", mostPoints) + `{}]}`, "field points has "},
+	} {
+		_, err := other.Import(t.Context(), strings.NewReader("\n"+bad.text), "file.jsonl")
+		if err == nil || !strings.Contains(err.Error(), "file.jsonl, line 2: "+bad.want) || !strings.HasSuffix(err.Error(), ": want what 'tune db export' writes; the runs before it are in the index") {
+			t.Errorf("%.60s: %v", bad.text, err)
 		}
+	}
+	if _, err := other.Import(t.Context(), strings.NewReader(strings.Repeat("x", mostLine+1)), "file.jsonl"); err == nil || !strings.HasSuffix(err.Error(), ": a line may have 16 MiB at most") {
+		t.Error(err)
+	}
+	if _, err := other.Show(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), ": the index has no run none: see 'tune db list'; 'tune db rebuild DIR' enters the runs of a folder") {
+		t.Error(err)
 	}
 }
 
@@ -321,8 +332,8 @@ func TestFaults(t *testing.T) {
 		{"text", func(t *testing.T, path string) {
 			os.WriteFile(path, []byte(strings.Repeat("no database\n", 100)), 0o600)
 		}, "tune db rebuild"},
-		{"newer", func(t *testing.T, path string) { change(t, path, "PRAGMA user_version = 99") }, "version 99"},
-		{"other program", func(t *testing.T, path string) { change(t, path, "PRAGMA application_id = 7") }, "another program"},
+		{"newer", func(t *testing.T, path string) { change(t, path, "PRAGMA user_version = 99") }, "the index has version 99, and this tune knows versions up to "},
+		{"other program", func(t *testing.T, path string) { change(t, path, "PRAGMA application_id = 7") }, "it is a database of another program: name another file by --db"},
 		{"folder", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }, "it is a folder: name a file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -272,7 +272,7 @@ func (d *DB) Import(ctx context.Context, r io.Reader, name string) (int, error) 
 		entered++
 	}
 	if err := lines.Err(); err != nil {
-		return entered, fmt.Errorf("%s: %w: a line may have %s", name, err, files.Size(mostLine))
+		return entered, fmt.Errorf("%s: %w: a line may have %s at most", name, err, files.Size(mostLine))
 	}
 	return entered, nil
 }

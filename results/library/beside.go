@@ -110,10 +110,10 @@ func (b Beside) Run(ctx context.Context) ([]BesideResult, error) {
 	for _, t := range asked.Tasks {
 		i := slices.IndexFunc(all, func(s *settled) bool { return s.Function == t.Function })
 		if i < 0 {
-			return nil, fmt.Errorf("%s: the library has no function %s: is it that of the file?", b.Dir, t.Function)
+			return nil, fmt.Errorf("%s: the library has no function %s: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
 		}
 		if s := all[i]; s.Kernel != t.Kernel || s.Fixed != t.Fixed || !slices.Equal(s.Fields, t.Fields) {
-			return nil, fmt.Errorf("%s: function %s of the library is another one than that of the file", b.Dir, t.Function)
+			return nil, fmt.Errorf("%s: function %s of the library is another one than that of the file: name by --dir the folder of the library that the file makes", b.Dir, t.Function)
 		}
 		r, err := b.function(ctx, m, all[i], t, built)
 		if err != nil {
@@ -141,7 +141,7 @@ func (m *maker) build(ctx context.Context, all []*settled, dir string) (string, 
 	}
 	shared := "lib" + m.Plan.Name + ".so"
 	if _, err := exec.LookPath("make"); err != nil {
-		return "", fmt.Errorf("the library is built by make, which is not installed: %w", err)
+		return "", fmt.Errorf("the library is built by make, which is not installed: %w: install it", err)
 	}
 	var errors bytes.Buffer
 	c := exec.CommandContext(ctx, "make", "-s", "-C", dir, shared)
@@ -195,7 +195,7 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 	}
 	offered := p.Traits().Peers
 	if offered == nil {
-		return r, fmt.Errorf("no library is known that computes %s", s.Kernel)
+		return r, fmt.Errorf("no library is known that computes %s: name the file of another kernel, such as gemm-f32", s.Kernel)
 	}
 	peers, err := offered(b.Names)
 	if err != nil {
@@ -223,7 +223,7 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 		names, rivals = append(names, peer.Name), append(rivals, peer.Candidate)
 	}
 	if len(rivals) == 0 {
-		return r, fmt.Errorf("no other library is installed that computes %s: see --help", s.Kernel)
+		return r, fmt.Errorf("no other library is installed that computes %s: 'tune peers' lists those that are known, and how to install them", s.Kernel)
 	}
 	limit := b.Limit
 	if limit == 0 {
@@ -247,7 +247,7 @@ func (b Beside) shape(ctx context.Context, s *settled, fields []int64, source na
 		}
 	}
 	if r.BestPeer == "" {
-		return r, fmt.Errorf("no other library could be measured")
+		return r, fmt.Errorf("no other library could be measured that computes %s: choose others by --peers", s.Kernel)
 	}
 	return r, nil
 }

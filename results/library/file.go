@@ -88,15 +88,19 @@ func ReadFile(path string) (*File, error) {
 	}
 	f := &File{path: path}
 	if err := yaml.Unmarshal(text, &f.root); err != nil {
+		err = space.SyntaxError(text, err)
+		if at, ok := errors.AsType[*space.TextError](err); ok {
+			return nil, fmt.Errorf("%s:%d:%d: %s", path, at.Line, at.Column, at.Reason)
+		}
 		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(f); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("it is empty: want name and tasks")
+			return nil, fmt.Errorf("%s: it is empty: want name and tasks", path)
 		}
-		return nil, fmt.Errorf("%s: %s", path, decodeFault(err))
+		return nil, decodeFault(path, err)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -117,24 +121,48 @@ func IsFile(path string) bool {
 // unknownField matches what the YAML package says of a field that a struct does not have.
 var unknownField = regexp.MustCompile(`field (\S+) not found in type library\.(\w+)`)
 
+// otherType matches what the YAML package says of a value of another type than the field has. Its groups are the value, if it is a text or a
+// number, and the type in Go.
+var otherType = regexp.MustCompile("cannot unmarshal !!\\w+(?: `(.*)`)? into (.+)$")
+
+// wanted says what stands in a field of a type in Go.
+var wanted = map[string]string{
+	"int": "a whole number", "uint64": "a whole number, 0 or more", "float64": "a number", "string": "a text", "bool": "true or false",
+	"library.File": "name and tasks, each on a line", "[]library.Task": "a list of tasks, each with kernel and shapes, log or ranges",
+	"library.Task": "a task, a mapping with kernel and shapes, log or ranges", "[]library.ShapeLine": "a list of shapes, as in [{m: 64, n: 64}]",
+	"library.ShapeLine": "a shape, as in {m: 64, n: 64}", "map[string]string": "fields with values, as in {layout: nt}",
+	"map[string]library.Range": "a range for each field, as in {m: {from: 1, to: 64}}", "library.Range": "a range, as in {from: 1, to: 64}",
+}
+
 // decodeFault words the first error of decoding.
-func decodeFault(err error) string {
-	var many *yaml.TypeError
+func decodeFault(path string, err error) error {
 	text := err.Error()
-	if errors.As(err, &many) && len(many.Errors) > 0 {
+	if many, ok := errors.AsType[*yaml.TypeError](err); ok && len(many.Errors) > 0 {
 		text = many.Errors[0]
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
+	line, rest, found := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
+	if _, err := strconv.Atoi(line); found && err == nil {
+		path, text = path+":"+line, rest
+	}
 	if m := unknownField.FindStringSubmatch(text); m != nil {
 		names := objects[m[2]].names()
 		hint := space.DidYouMean(m[1], names)
 		if hint == "" {
 			hint = ": want one of " + strings.Join(names, ", ")
 		}
-		line, _, _ := strings.Cut(text, ":")
-		return fmt.Sprintf("%s: there is no field %q%s", line, m[1], hint)
+		return fmt.Errorf("%s: there is no field %q%s", path, m[1], hint)
 	}
-	return text
+	if m := otherType.FindStringSubmatch(text); m != nil && wanted[m[2]] != "" {
+		if m[1] == "" {
+			return fmt.Errorf("%s: want %s", path, wanted[m[2]])
+		}
+		return fmt.Errorf("%s: %q: want %s", path, m[1], wanted[m[2]])
+	}
+	if strings.Contains(text, "already defined") {
+		return fmt.Errorf("%s: %s: leave one of the two out", path, text)
+	}
+	return fmt.Errorf("%s: %s", path, text)
 }
 
 // fault is an error at a field, given as its path: names and indices.
@@ -222,7 +250,7 @@ func (f *File) checkBLAS() error {
 		t := f.Tasks[i]
 		at := func(field ...any) []any { return append([]any{"tasks", i}, field...) }
 		if t.Kernel != kernel {
-			return f.fault(at("kernel"), "%s: with blas: true, the function %s is of %s", t.Kernel, layout, kernel)
+			return f.fault(at("kernel"), "%s: with blas: true, the function %s needs kernel: %s", t.Kernel, layout, kernel)
 		}
 		if given, ok := t.Fixed["layout"]; given != layout && (ok || layout != "nn") {
 			return f.fault(at("fixed"), "with blas: true, the function %s needs layout: %[1]s", layout)
@@ -341,7 +369,7 @@ func readLog(path string) ([]called, error) {
 		out = append(out, c)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: it has no calls", path)
+		return nil, fmt.Errorf("%s: it has no calls: want a line for each shape below the names of the columns", path)
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,7 +28,7 @@ func (k Kernels) of(f *File, t Task) (kernels.Kernel, error) {
 	case !t.Own():
 		return k.Lookup(t.Kernel)
 	case k.Load == nil:
-		return nil, errors.New("a kernel of your own cannot be used here")
+		return nil, fmt.Errorf("kernel %s is a user's, and cannot be used here: take one of tune's", t.Kernel)
 	}
 	return k.Load(f.beside(t.Kernel))
 }
@@ -44,7 +43,7 @@ func (m *maker) kernelOf(t *task) (kernels.Kernel, error) {
 		return k, nil
 	}
 	if m.Kernels.Open == nil {
-		return nil, fmt.Errorf("%s: kernel %s is a user's, and cannot be used here", m.Dir, t.Kernel)
+		return nil, fmt.Errorf("%s: kernel %s is a user's, and cannot be used here: take one of tune's", m.Dir, t.Kernel)
 	}
 	for _, r := range t.Representatives {
 		if t.searched(r) {

@@ -78,22 +78,30 @@ tasks:
 func TestFileFaults(t *testing.T) {
 	task := func(fields string) string { return "name: lib\ntasks:\n  - kernel: gemm-f32\n    " + fields + "\n" }
 	for text, want := range map[string]string{
-		"":                                   `lib.yaml: it is empty: want name and tasks`,
-		"name: [":                            `lib.yaml: line 1: `,
-		"name: 1x\ntasks: []":                `lib.yaml:1: name: "1x" cannot be the name of a library`,
-		"name: lib":                          `lib.yaml:1: tasks: there is none`,
-		"nam: lib":                           `lib.yaml: line 1: there is no field "nam" (did you mean "name"?)`,
-		task("shap: []"):                     `lib.yaml: line 4: there is no field "shap": want one of kernel, function, `,
-		task("variants: 2"):                  `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
-		task("shapes: [{m: 1}]"):             `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
-		task("shapes: [{m: 1, q: 2}]"):       `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in: m, n, k`,
-		task("shapes: [{m: 1, n: x, k: 3}]"): `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
-		task("shapes: [{m: 0, n: 1, k: 3}]"): `lib.yaml:4: tasks[0].shapes[0]: `,
+		"":                             `lib.yaml: it is empty: want name and tasks`,
+		"name: [":                      `lib.yaml:1:7: [ is not closed: write ]`,
+		"name: 1x\ntasks: []":          `lib.yaml:1: name: "1x" cannot be the name of a library`,
+		"name: lib":                    `lib.yaml:1: tasks: there is none`,
+		"nam: lib":                     `lib.yaml:1: there is no field "nam" (did you mean "name"?)`,
+		task("shap: []"):               `lib.yaml:4: there is no field "shap": want one of kernel, function, `,
+		task("variants: 2"):            `lib.yaml:3: tasks[0]: it has no shapes: want shapes, log or ranges`,
+		task("shapes: [{m: 1}]"):       `lib.yaml:4: tasks[0].shapes[0]: n is missing`,
+		"name: lib\ntasks: []\n":       `lib.yaml:2: tasks: there is none: want a list, each with kernel and shapes, log or ranges`,
+		task("shapes: [{m: 1, n: 1}]"): `tasks[0].shapes[0]: k is missing: give its value, or one for all calls in fixed`,
+		task("fixed: {m: 1, n: 1, k: 1}\n    shapes: [{m: 1}]"):                                         `tasks[0].fixed: no field is left that calls differ in: leave one of them out of fixed`,
+		task("ranges: {q: {from: 1, to: 2}}"):                                                           `tasks[0].ranges.q: it is none of the fields that calls of gemm-f32 differ in (want one of m, n, k)`,
+		task("ranges: {m: {from: 4, to: 2}}"):                                                           `tasks[0].ranges.m: from 4 to 2: want 1 or more, and from no larger than to`,
+		task("log: calls.csv\n    ranges: {m: {from: 1, to: 2}}"):                                       `tasks[0].ranges: a task has a log or ranges: make them two tasks`,
+		task("log: blank.csv"):                                                                          `blank.csv: want a first line with the names of the columns, such as m,n,k,count: `,
+		task("log: head.csv"):                                                                           `head.csv: it has no calls: want a line for each shape below the names of the columns`,
+		task("shapes: [{m: 1, q: 2}]"):                                                                  `lib.yaml:4: tasks[0].shapes[0]: q is none of the fields that calls differ in (want one of m, n, k)`,
+		task("shapes: [{m: 1, n: x, k: 3}]"):                                                            `lib.yaml:4: tasks[0].shapes[0]: n: "x": want a whole number`,
+		task("shapes: [{m: 0, n: 1, k: 3}]"):                                                            `lib.yaml:4: tasks[0].shapes[0]: `,
 		task("shapes: [{m: 1, n: 1, k: 3, weight: 0}]"):                                                 `lib.yaml:4: tasks[0].shapes[0].weight: 0: want more than 0`,
 		task("ranges: {m: {from: 4, to: 2}}"):                                                           `lib.yaml:4: tasks[0].ranges.m: from 4 to 2`,
 		task("ranges: {m: {from: 1, to: 2}}"):                                                           `lib.yaml:4: tasks[0].ranges: n is missing: give its range, or its value in fixed`,
 		task("ranges: {m: {from: 1, to: 2, draw: normal}}"):                                             `lib.yaml:4: tasks[0].ranges.m.draw: "normal": want log or uniform`,
-		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot`,
+		task("fixed: {layuot: nt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `lib.yaml:4: tasks[0].fixed.layuot: the shape of gemm-f32 has no field layuot (did you mean "layout"?)`,
 		task("fixed: {layout: tt}\n    shapes: [{m: 1, n: 1, k: 1}]"):                                   `tasks[0].kernel: `,
 		task("regret: 2\n    shapes: [{m: 1, n: 1, k: 1}]"):                                             `lib.yaml:4: tasks[0].regret: "2": want a percentage, such as 2%`,
 		task("variants: 0\n    shapes: [{m: 1, n: 1, k: 1}]"):                                           `lib.yaml:4: tasks[0].variants: 0: want 1 to 64`,
@@ -102,13 +110,59 @@ func TestFileFaults(t *testing.T) {
 		task("log: bad.csv"):                                                                            `bad.csv:2: count: "-1": want a number above 0`,
 		"name: lib\ntasks:\n  - {kernel: gemm-f23, shapes: [{m: 1}]}\n":                                 `lib.yaml:3: tasks[0].kernel: `,
 		"name: lib\ntasks:\n  - {kernel: rowwise, fixed: {op: rope}, shapes: [{rows: 1, cols: 2}]}\n":   `lib.yaml:3: tasks[0].kernel: kernel rowwise with op=rope has no function that can be called at any shape: a library can be made of `,
-		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing`,
+		"name: lib\ntasks:\n  - {shapes: [{m: 1}]}\n":                                                   `lib.yaml:3: tasks[0].kernel: it is missing: want the name of a kernel, as 'tune list' has them, or the YAML file of your own`,
+		"name: lib\ntasks: gemm-f32\n":                                                                  `lib.yaml:2: "gemm-f32": want a list of tasks, each with kernel and shapes, log or ranges`,
+		"name: lib\nname: other\ntasks: []\n":                                                           `lib.yaml:2: mapping key "name" already defined at line 1: leave one of the two out`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: {m: 1}}\n":                                   `lib.yaml:3: want a list of shapes, as in [{m: 64, n: 64}]`,
+		"name: lib\nnam: x\n":                                                                           `lib.yaml:2: there is no field "nam" (did you mean "name"?)`,
+		"name: lib\ntasks:\n  - {kernel: gemm-f32, shapes: [{m: 1}}\n":                                  `lib.yaml:3:39: } cannot close the [ of line 3, column 32: write ] before it`,
 		task("shapes: [{m: 1, n: 1, k: 1}]") + "  - {kernel: gemm-f32, shapes: [{m: 1, n: 1, k: 1}]}\n": `lib.yaml:5: tasks[1].function: two tasks have the function gemm_f32`,
 	} {
-		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n")
+		_, err := planOf(t, text, "calls.csv", "m,n,k,count\n1,2,3,4\n", "bad.csv", "m,n,k,count\n1,2,3,-1\n", "blank.csv", "", "head.csv", "m,n,k,count\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives\n%v\nwant\n%s", text, err, want)
 		}
+	}
+}
+
+// TestDamage: what tune wrote, and was changed since, says what does not fit, and what to do.
+func TestDamage(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"format": 99}`: "field format is 99, want 1: another version of tune has begun this library",
+		`{"format": 1, "tasks": [{"representatives": [3]}]}`:                                         "field tasks[0].representatives: 3 is no training shape: give --out a new folder",
+		`{"format": 1, "tasks": [{"fields": ["m"], "training": [{"fields": [1, 2], "weight": 1}]}]}`: "field tasks[0]: the shape [1 2] with weight 1 does not fit the fields m: give --out a new folder",
+	} {
+		if _, err := parsePlan([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if _, err := readMeasured(write("measured.jsonl", "{}\nx\n"), false); err == nil || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
+		t.Error(err)
+	}
+	write(manifestName, `{"format": 99}`)
+	if _, err := ReadReport(dir); err == nil || !strings.Contains(err.Error(), "format is 99, want ") {
+		t.Error(err)
+	}
+	write(variantsName, `[{"name": "x", "tuned": [1, 2]}]`)
+	if err := (&task{TaskPlan: TaskPlan{Fields: []string{"m"}}, dir: dir}).readVariants(); err == nil || !strings.Contains(err.Error(), ` does not fit the fields [m]: remove the file, and repeat 'tune library'`) {
+		t.Error(err)
+	}
+	if _, err := (Kernels{}).of(&File{}, Task{Kernel: "mine.yaml"}); err == nil || err.Error() != "kernel mine.yaml is a user's, and cannot be used here: take one of tune's" {
+		t.Error(err)
+	}
+	if _, err := (&Plan{Name: "a"}).Extend(&Plan{Name: "b"}); err == nil || err.Error() != "field name: the library is a, and the file makes b: give --out another folder" {
+		t.Error(err)
+	}
+	if _, err := (&Plan{Machine: "x"}).Extend(&Plan{Machine: "y"}); err == nil || err.Error() != "the library was measured on another processor (x): make a new one with --out" {
+		t.Error(err)
 	}
 }
 
@@ -121,8 +175,8 @@ func TestBLASFile(t *testing.T) {
 	const nn, nt = "kernel: gemm-f32, " + shapes, "kernel: gemm-f32, fixed: {layout: nt}, " + shapes
 	for text, want := range map[string]string{
 		"name: lib\nblas: true\ntasks:\n  - {function: nn, " + nn + "}\n": `lib.yaml:2: blas: cblas_sgemm is made of two functions: add a task with function: nt, kernel: gemm-f32 and fixed: {layout: nt}`,
-		"name: lib\nblas: maybe\ntasks: []\n":                             `lib.yaml: line 2: cannot unmarshal`,
-		file(nn, "kernel: elementwise-f32, "+shapes):                      `lib.yaml:5: tasks[1].kernel: elementwise-f32: with blas: true, the function nt is of gemm-f32`,
+		"name: lib\nblas: maybe\ntasks: []\n":                             `lib.yaml:2: "maybe": want true or false`,
+		file(nn, "kernel: elementwise-f32, "+shapes):                      `lib.yaml:5: tasks[1].kernel: elementwise-f32: with blas: true, the function nt needs kernel: gemm-f32`,
 		file(nn, nn): `lib.yaml:5: tasks[1].fixed: with blas: true, the function nt needs layout: nt`,
 		file(nt, nt): `lib.yaml:4: tasks[0].fixed: with blas: true, the function nn needs layout: nn`,
 		file(nn, "kernel: gemm-f32, fixed: {layout: nt, m: 4}, shapes: [{n: 4, k: 4}]"): `lib.yaml:5: tasks[1].fixed.m: 4: with blas: true, calls have any m: leave it out`,

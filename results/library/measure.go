@@ -93,7 +93,7 @@ func (t *task) readVariants() error {
 	}
 	for _, v := range t.variants {
 		if len(v.Tuned) != len(t.Fields) || v.Name != t.name(v.Tuned) {
-			return fmt.Errorf("%s: the variant %q does not fit the fields %v", path, v.Name, t.Fields)
+			return fmt.Errorf("%s: the variant %q does not fit the fields %v: remove the file, and repeat 'tune library'", path, v.Name, t.Fields)
 		}
 	}
 	return nil

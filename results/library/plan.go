@@ -14,6 +14,7 @@ import (
 
 	"tune/kernels"
 	"tune/kernels/native"
+	"tune/space"
 )
 
 // Plan is what a library is made for: the shapes of each task, drawn and chosen. It stands in the library's directory, and does not
@@ -96,7 +97,11 @@ func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
 	for i := range f.Tasks {
 		k, err := find.of(f, f.Tasks[i])
 		if err != nil {
-			return nil, f.fault([]any{"tasks", i, "kernel"}, "%v", err)
+			first, more, several := strings.Cut(err.Error(), "\n")
+			if several {
+				first += fmt.Sprintf(" (and %d more: 'tune check %s' lists them)", 1+strings.Count(more, "\n"), f.beside(f.Tasks[i].Kernel))
+			}
+			return nil, f.fault([]any{"tasks", i, "kernel"}, "%s", first)
 		}
 		t, err := f.planTask(i, k, p.Seed)
 		if err != nil {
@@ -111,6 +116,15 @@ func (f *File) Plan(find Kernels, machine string) (*Plan, error) {
 		p.Tasks = append(p.Tasks, *t)
 	}
 	return p, nil
+}
+
+// fieldNames are the names of the fields of a shape.
+func fieldNames(shape []kernels.Field) []string {
+	var names []string
+	for _, f := range shape {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // planner makes the plan of one task.
@@ -139,14 +153,14 @@ func (f *File) planTask(i int, k kernels.Kernel, seed uint64) (*TaskPlan, error)
 	p.plan.Fixed = strings.Join(fixed, ",")
 	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
 		if !slices.ContainsFunc(p.info.Shape, func(f kernels.Field) bool { return f.Name == name }) {
-			return nil, p.fault([]any{"fixed", name}, "the shape of %s has no field %s", p.info.Name, name)
+			return nil, p.fault([]any{"fixed", name}, "the shape of %s has no field %s%s", p.info.Name, name, space.DidYouMeanOneOf(name, fieldNames(p.info.Shape)))
 		}
 	}
 	if err := p.divide(); err != nil {
 		return nil, err
 	}
 	if len(p.plan.Fields) == 0 {
-		return nil, p.fault([]any{"fixed"}, "no field is left that calls differ in")
+		return nil, p.fault([]any{"fixed"}, "no field is left that calls differ in: leave one of them out of fixed")
 	}
 	if err := p.shapes(seed); err != nil {
 		return nil, err
@@ -223,7 +237,7 @@ func (p *planner) shapes(seed uint64) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Ranges)) {
 		if !slices.Contains(p.plan.Fields, name) {
-			return p.fault([]any{"ranges", name}, "it is none of the fields that calls of %s differ in: %s", p.info.Name, strings.Join(p.plan.Fields, ", "))
+			return p.fault([]any{"ranges", name}, "it is none of the fields that calls of %s differ in%s", p.info.Name, space.DidYouMeanOneOf(name, p.plan.Fields))
 		}
 	}
 	for _, name := range p.plan.Fields {
@@ -260,14 +274,14 @@ func totalWeight(shapes []PlannedShape) (sum float64) {
 func (p *planner) fields(given map[string]string) ([]int64, error) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(p.plan.Fields, name) {
-			return nil, fmt.Errorf("%s is none of the fields that calls differ in: %s", name, strings.Join(p.plan.Fields, ", "))
+			return nil, fmt.Errorf("%s is none of the fields that calls differ in%s", name, space.DidYouMeanOneOf(name, p.plan.Fields))
 		}
 	}
 	var out []int64
 	for _, name := range p.plan.Fields {
 		text, ok := given[name]
 		if !ok {
-			return nil, fmt.Errorf("%s is missing", name)
+			return nil, fmt.Errorf("%s is missing: give its value, or one for all calls in fixed", name)
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
@@ -410,17 +424,17 @@ func parsePlan(text []byte) (*Plan, error) {
 		return nil, err
 	}
 	if p.Format != planFormat {
-		return nil, fmt.Errorf("format is %d, want %d: another version of tune has begun this library", p.Format, planFormat)
+		return nil, fmt.Errorf("field format is %d, want %d: another version of tune has begun this library", p.Format, planFormat)
 	}
 	for i, t := range p.Tasks {
 		for _, r := range t.Representatives {
 			if r < 0 || r >= len(t.Training) {
-				return nil, fmt.Errorf("tasks[%d].representatives: %d is no training shape", i, r)
+				return nil, fmt.Errorf("field tasks[%d].representatives: %d is no training shape: give --out a new folder", i, r)
 			}
 		}
 		for _, s := range append(slices.Clone(t.Training), t.HeldOut...) {
 			if len(s.Fields) != len(t.Fields) || !(s.Weight > 0) {
-				return nil, fmt.Errorf("tasks[%d]: the shape %v with weight %g does not fit the fields %s", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
+				return nil, fmt.Errorf("field tasks[%d]: the shape %v with weight %g does not fit the fields %s: give --out a new folder", i, s.Fields, s.Weight, strings.Join(t.Fields, ", "))
 			}
 		}
 	}

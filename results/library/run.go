@@ -153,7 +153,7 @@ func (m *maker) load() (err error) {
 			return err
 		}
 		if v := t.kernel.Info().Version; v != p.Version {
-			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, p.Kernel, v, p.Version)
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: give --out a new folder", m.Dir, p.Kernel, v, p.Version)
 		}
 		if err = t.readVariants(); err != nil {
 			return err

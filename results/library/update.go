@@ -12,7 +12,7 @@ func (p *Plan) Extend(with *Plan) (*Plan, error) {
 	out.Tasks = slices.Clone(p.Tasks)
 	out.BLAS, out.own = p.BLAS || with.BLAS, with.own
 	if with.Name != p.Name {
-		return nil, fmt.Errorf("name: the library is %s, and the file makes %s", p.Name, with.Name)
+		return nil, fmt.Errorf("field name: the library is %s, and the file makes %s: give --out another folder", p.Name, with.Name)
 	}
 	if with.Machine != p.Machine {
 		return nil, fmt.Errorf("the library was measured on another processor (%s): make a new one with --out", p.Machine)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -95,6 +97,9 @@ func (r *Report) of(function string) ReportFunction {
 func reopen(ctx context.Context, dir string, find Kernels) (*maker, *Report, []*settled, error) {
 	path := filepath.Join(dir, tuningDir, planName)
 	text, err := files.Read(path, mostPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, fmt.Errorf("%s holds no library that tune has made: 'tune library FILE.yaml --out %[1]s' makes one", dir)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

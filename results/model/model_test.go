@@ -280,8 +280,19 @@ func TestRows(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}\nx\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readRows(path); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := readRows(path); err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), ": remove the line, and what it measured is measured again") {
 		t.Errorf("%v", err)
+	}
+	for text, want := range map[string]string{
+		`{"format": 99}`: "field format is 99, want 1: another version of tune began this library: give --out a new folder",
+		`{"format": 1, "model": {}, "tasks": [{"name": "x"}]}`: "the tasks are not those of the scenarios: give --out a new folder",
+	} {
+		if err := os.WriteFile(filepath.Join(m.Dir, tuningDir, planName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readPlan(m.Dir); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -35,6 +35,19 @@ type Plan struct {
 
 const planFormat = 1
 
+// UnfitError says that a kernel does not take a shape that a model needs.
+type UnfitError struct {
+	Roles []string // what the kernel is needed for
+	Model string
+	Err   error // what is wrong with the shape
+}
+
+func (e *UnfitError) Error() string {
+	return fmt.Sprintf("%s of %s: %v", strings.Join(e.Roles, ", "), e.Model, e.Err)
+}
+
+func (e *UnfitError) Unwrap() error { return e.Err }
+
 // NewPlan makes the plan of a model. machine is the fingerprint of the machine that measures.
 func NewPlan(c *model.Config, o model.Options, name string, find func(string) (kernels.Kernel, error), machine string) (*Plan, error) {
 	p := &Plan{Format: planFormat, Name: name, Seed: 1, Machine: machine, Model: c, Quant: o.Quant, Threads: max(o.Threads, 1), Versions: map[string]string{}}
@@ -59,7 +72,7 @@ func NewPlan(c *model.Config, o model.Options, name string, find func(string) (k
 		}
 		info := k.Info()
 		if _, err := kernels.ParseShape(info.Shape, t.Shape); err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", strings.Join(t.Roles, ", "), c.Name, err)
+			return nil, &UnfitError{t.Roles, c.Name, err}
 		}
 		p.Versions[info.Name] = info.Version
 	}

@@ -131,7 +131,7 @@ func (m *maker) load() error {
 		}
 		t := &task{Task: planned, search: session.Sliced{Dir: filepath.Join(m.Dir, tuningDir, runsDir, planned.Name), Kernel: kernel}}
 		if is, was := kernel.Info().Version, m.Plan.Versions[t.Kernel]; is != was {
-			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: begin anew with another --out", m.Dir, t.Kernel, is, was)
+			return fmt.Errorf("%s: kernel %s is version %s, and the library was begun with version %s: give --out a new folder", m.Dir, t.Kernel, is, was)
 		}
 		if i := slices.IndexFunc(rows, func(r Row) bool { return r.Task == t.Name }); i >= 0 {
 			t.row = &rows[i]

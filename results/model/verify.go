@@ -51,7 +51,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Verification, error) {
 	}
 	report, err := ReadReport(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: the library is not finished: the command that began it goes on with it", o.Dir)
+		return nil, fmt.Errorf("%s: the library is not finished: repeat the command that began it, which goes on with it", o.Dir)
 	}
 	if err != nil {
 		return nil, err
@@ -114,14 +114,14 @@ func readPlan(dir string) (*Plan, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if p.Format != planFormat || p.Model == nil {
-		return nil, fmt.Errorf("%s: format %d is not one of this version of tune", path, p.Format)
+		return nil, fmt.Errorf("%s: field format is %d, want %d: another version of tune began this library: give --out a new folder", path, p.Format, planFormat)
 	}
 	// What tasks follow from is in the scenarios; what was written of them has to agree.
 	tasks := model.Tasks(p.Scenarios)
 	if !slices.EqualFunc(tasks, p.Tasks, func(a, b model.Task) bool {
 		return a.Kernel == b.Kernel && a.Shape == b.Shape && a.Name == b.Name && slices.Equal(a.Calls, b.Calls)
 	}) {
-		return nil, fmt.Errorf("%s: the tasks are not those of the scenarios", path)
+		return nil, fmt.Errorf("%s: the tasks are not those of the scenarios: give --out a new folder", path)
 	}
 	p.Tasks = tasks
 	return p, nil
