@@ -391,6 +391,21 @@ func begin(words []string, begun string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, begun) })
 }
 
+// completionCommand adds cobra's command for the scripts of shells, which writes them to the output of the root. What it does not know is
+// refused as elsewhere.
+func completionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args, c.RunE = noArgs, func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = noArgs
+		}
+	}
+}
+
 // complete makes a command and those below it complete their arguments and flags.
 func (a *app) complete(c *cobra.Command) {
 	if c.RunE != nil {

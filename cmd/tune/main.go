@@ -81,6 +81,7 @@ import (
 	"tune/kernels"
 	"tune/kernels/all"
 	"tune/kernels/native"
+	"tune/kernels/native/cc"
 	"tune/kernels/user"
 	"tune/space"
 )
@@ -197,13 +198,17 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's.
+// usage marks an error as the user's. One of the machine stays as it is.
 func usage(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || ofMachine(err) {
+		return err
 	}
 	return &exitError{exitUsage, err}
 }
+
+// ofMachine reports whether an error says that this machine has no C compiler, or no place for what it makes. It says what to do, and no
+// other flag, file or folder helps.
+func ofMachine(err error) bool { return errors.Is(err, cc.ErrNone) || errors.Is(err, cc.ErrCache) }
 
 // fileFault marks an error that stands in a file or in the environment: help about commands would not help.
 type fileFault struct{ error }
@@ -241,6 +246,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	completionCommand(root)
 	err := singleDash(root, args)
 	if err == nil {
 		err = root.ExecuteContext(ctx)

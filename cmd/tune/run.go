@@ -261,7 +261,7 @@ func (a *app) runEnded(ctx context.Context, report *tune.Report, err error, e ru
 		}
 		err = adviseSetup(set.dir, adviseFull(set.dir, err))
 	} else if err != nil && !interrupted(ctx, err) {
-		err = adviseRun(set.dir, e.path, err)
+		err = adviseRun(set.dir, e.path, e.made, err)
 		if e.made {
 			_ = os.Remove(set.dir) // where nothing was written to it
 		}
@@ -348,17 +348,27 @@ func freeDir(dir string) (string, error) {
 }
 
 // adviseRun adds to the error of a run that could not begin what to do about its directory, or about the file of the kernel;
-// path is "" where it has none.
-func adviseRun(dir, path string, err error) error {
+// path is "" where it has none. made says that the directory is one of tune's choice.
+func adviseRun(dir, path string, made bool, err error) error {
+	if ofMachine(err) {
+		return err
+	}
 	base, failed := errors.AsType[*tune.BaselineError](err)
 	_, uncompiled := errors.AsType[*user.UncompiledReferenceError](err)
-	if (failed || uncompiled) && path != "" {
-		// To go on with the run would come to the same.
+	again := "start again"
+	if !made && isRunDir(dir) {
+		again = "start again with another --dir"
+	}
+	// To go on with the run would come to the same.
+	switch {
+	case (failed || uncompiled) && path != "":
 		what := "it"
 		if failed && base.Outcome.Status == space.WrongAnswer {
 			what = "it, its tolerance or the defaults of its parameters"
 		}
-		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and start again", err, what, path, configPath(path))
+		return fmt.Errorf("%w: fix %s in %s (try it with 'tune check %s'), and %s", err, what, path, configPath(path), again)
+	case failed:
+		return fmt.Errorf("%w: mend what it names, and %s", err, again)
 	}
 	if faults, wrong := errors.AsType[user.Faults](err); wrong {
 		return usage(faults)
@@ -381,10 +391,16 @@ func adviseRun(dir, path string, err error) error {
 	if _, busy := errors.AsType[*results.InUseError](err); busy {
 		return fmt.Errorf("%w: wait for it, or use another --dir", err)
 	}
+	if run, rerr := results.Read(dir); rerr == nil && run.LastEnd().Why == results.BaselineFailed {
+		return fmt.Errorf("%w, and %s: mend the kernel, and use another --dir", err, results.BaselineFailed)
+	}
 	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr == nil {
 		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
 	}
-	return fmt.Errorf("%w: use another --dir", err)
+	if _, unfit := errors.AsType[*results.DirError](err); unfit {
+		return fmt.Errorf("%w: use another --dir", err)
+	}
+	return err
 }
 
 // adviseFull adds to the error of a full disk what to do about it, and how the run in a directory goes on.

@@ -107,9 +107,13 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 	return p.Space(), p.Presets(), nil
 }
 
-// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file.
+// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file. A fault in YAML, which people
+// write, is the user's.
 func readSpace(name string) (*space.Space, error) {
 	data, err := files.Read(name, files.Data)
+	if err != nil && isYAML(name) {
+		return nil, usage(fileFault{err})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +124,18 @@ func readSpace(name string) (*space.Space, error) {
 		}
 		return f.MakeSpace()
 	}
-	var s *space.Space
-	if isT1(name, data) {
-		var f *t1.File
-		if f, err = t1.Read(bytes.NewReader(data)); err == nil {
-			s, err = f.Space()
+	if !isT1(name, data) {
+		s, err := space.Read(bytes.NewReader(data))
+		if err != nil {
+			return nil, usage(fileFault{fmt.Errorf("%s: %w", name, err)})
 		}
-	} else {
-		s, err = space.Read(bytes.NewReader(data))
+		return s, nil
 	}
+	f, err := t1.Read(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s, err := f.Space()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
