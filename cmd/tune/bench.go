@@ -124,10 +124,8 @@ func (a *app) benchSearch(c *cobra.Command, o *searchBench, kernel string, set s
 	}
 	defer done()
 	b := bench.Search{Kernel: k, Shape: shape, Strategies: o.strategies, Seeds: o.seeds, Evaluations: o.evals, Jobs: o.jobs}
-	observe, end := a.counter("runs")
-	if b.Observe = observe; observe != nil {
-		observe(0, len(b.Strategies)*len(b.Seeds))
-	}
+	observe, end := a.counterOf("runs", len(b.Strategies)*len(b.Seeds), 0)
+	b.Observe = observe
 	curves, err := b.Run(c.Context())
 	end()
 	if err != nil {

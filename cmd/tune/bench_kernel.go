@@ -67,6 +67,9 @@ func (a *app) benchKernel(c *cobra.Command) {
 			o.Jobs = runtime.NumCPU()
 		}
 		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
+			if c.Flags().Changed("shapes") && strings.TrimSpace(text) == "" {
+				return usage(emptyShape(*shapes))
+			}
 			shape, err := kernels.ParseShape(k.Info().Shape, text)
 			if err != nil {
 				return usage(fmt.Errorf("--shapes: %w", err))
@@ -95,6 +98,14 @@ func (a *app) benchKernel(c *cobra.Command) {
 		}
 		return a.runKernelBench(c, b, *asJSON, *quiet)
 	}
+}
+
+// emptyShape says what is wrong with the values of --shapes where one of the shapes is empty.
+func emptyShape(shapes []string) error {
+	if text := strings.Join(shapes, ";"); text != "" {
+		return fmt.Errorf("--shapes: a shape of %q is empty: write name=value,… between semicolons", text)
+	}
+	return errors.New("--shapes: is empty: write a value, or leave it out")
 }
 
 // showShape makes a run, one of several, show its progress: on a terminal in a line that changes, with how long all of them will
@@ -153,6 +164,9 @@ func (a *app) runKernelBench(c *cobra.Command, b bench.Peers, asJSON, quiet bool
 	write := func() error { return a.printRows(rows) }
 	if asJSON {
 		write = func() error { return printJSON(a.stdout, rows) }
+	}
+	if b.Dir != "" {
+		err = unmade("dir", b.Dir, err)
 	}
 	if len(rows) > 0 || err == nil {
 		err = errors.Join(err, write())

@@ -319,17 +319,18 @@ func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set
 }
 
 // kernelsIn returns the paths of the files of kernels in a folder; nil where the path is no folder.
-func kernelsIn(path string) (found []string) {
+func kernelsIn(path string) []string {
+	return slices.DeleteFunc(yamlIn(path), func(name string) bool { return !describesKernel(name) })
+}
+
+// yamlIn returns the paths of the YAML files in a folder; nil where the path is no folder.
+func yamlIn(path string) (found []string) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil
 	}
 	for _, ending := range []string{"*.yaml", "*.yml"} {
 		names, _ := filepath.Glob(filepath.Join(path, ending)) // a pattern that is wrong matches nothing
-		for _, name := range names {
-			if describesKernel(name) {
-				found = append(found, name)
-			}
-		}
+		found = append(found, names...)
 	}
 	return found
 }

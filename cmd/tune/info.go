@@ -260,6 +260,13 @@ func (a *app) runsCommand() *cobra.Command {
 			return err
 		}
 		all := len(list)
+		var of []string
+		for _, l := range list {
+			of = append(of, l.Settings.Kernel)
+		}
+		if err := a.someKernel(*kernel, set.out, of); err != nil {
+			return err
+		}
 		list = slices.DeleteFunc(list, func(l results.Listing) bool {
 			return *kernel != "" && l.Settings.Kernel != *kernel || !strings.Contains(l.Settings.Shape, *shape) || *state != "" && l.State.String() != *state
 		})

@@ -72,6 +72,9 @@ func absent(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // what opens it says what is wrong
 	}
+	if strings.ContainsAny(path, "*?[") {
+		return fmt.Errorf("%s is a pattern that nothing matches: 'tune runs' lists the runs", path)
+	}
 	return fmt.Errorf("%s is not a run: there is no file or folder of that name; 'tune runs' lists the runs", path)
 }
 

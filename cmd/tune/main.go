@@ -433,6 +433,20 @@ func singleDash(root *cobra.Command, args []string) error {
 	return nil
 }
 
+// longNames says which of the flags of a command a letter may stand for, as the end of a message.
+func longNames(letter string, names []string) string {
+	var like []string
+	for _, name := range []string{"output", "out", "dir"} {
+		if letter == "o" && slices.Contains(names, name) {
+			like = append(like, "--"+name)
+		}
+	}
+	if len(like) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", strings.Join(like, " or "))
+}
+
 // flagError says what is wrong with a flag in the words of users.
 func flagError(c *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -452,6 +466,14 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if unknown.GetSpecifiedShortnames() != "" {
+		return fmt.Errorf("%w%s", err, longNames(unknown.GetSpecifiedName(), names))
+	}
+	for _, other := range c.Root().Commands() {
+		if other.IsAvailableCommand() && other.Name() == unknown.GetSpecifiedName() && c != other {
+			return fmt.Errorf("%w: it is a command, '%s'", err, strings.TrimSuffix(other.UseLine(), " [flags]"))
+		}
+	}
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, n)
 	}

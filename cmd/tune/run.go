@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -632,7 +633,7 @@ func (a *app) printSchedule(r *tune.Report) {
 		fmt.Fprintf(w, "warning   %s\n", advice)
 	}
 	fmt.Fprintf(w, "checked   %s%s\n", r.Checking.Words(len(s.Checks)), deviation(s.Metrics))
-	printWeak(w, s.Weak)
+	printWeak(w, "", s.Weak)
 	fmt.Fprintf(w, "schedule  %s\n", filepath.Join(r.Dir, tune.ScheduleName))
 	for _, file := range s.Artifacts {
 		fmt.Fprintf(w, "          %s\n", filepath.Join(r.Dir, file.Name))
@@ -671,16 +672,16 @@ func printMetrics(w io.Writer, s *results.Schedule) {
 
 // metricText writes a metric: to a whole number, or where that is small to four digits.
 func metricText(v float64) string {
-	if v >= 1000 {
+	if math.Abs(v) >= 1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// printWeak shows, under the line "checked", the outputs of which the check proves little.
-func printWeak(w io.Writer, outputs []space.WeakOutput) {
+// printWeak shows, under the line "checked", the outputs of which the check proves little. of says whose they are, where there are several.
+func printWeak(w io.Writer, of string, outputs []space.WeakOutput) {
 	for _, weak := range outputs {
-		fmt.Fprintf(w, "          %s\n", weak)
+		fmt.Fprintf(w, "          %s%s\n", of, weak)
 	}
 }
 
@@ -820,7 +821,7 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
   tune export convolution.json.gz --format kerneltuner --output convolution.cache.json`,
 		Args: exactly(1, "the directory of a run, or a file of measurements"),
 	}
-	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", "))
+	format := c.Flags().StringP("format", "f", "json", "`format`: "+strings.Join(exportFormats(), ", ")+"; without it, the ending of --output may say csv, svg or png")
 	output := c.Flags().StringP("output", "o", "", "`file` to write (default: standard output), or for a library the folder (default: this one)")
 	prefix := c.Flags().String("prefix", "", "`name` of the function and the files of a library (default: made from kernel and shape)")
 	measure := c.Flags().Bool("measure", false, "compile, run and measure the best candidates again where the schedule is missing or out of date")
@@ -829,6 +830,13 @@ keeps every value as it was written, and keys that tune does not know.` + aboutC
 	quiet := a.progressFlags(c)
 	yes := addYes(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		chosen := c.Flags().Changed("format")
+		if !chosen || slices.Contains(exportFormats(), *format) {
+			var err error
+			if *format, err = exportFormat(*format, *output, chosen); err != nil {
+				return usage(err)
+			}
+		}
 		if err := checkExport(*format, *prefix, *pick); err != nil {
 			return usage(err)
 		}

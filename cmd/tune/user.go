@@ -142,7 +142,7 @@ fields, for editors, and --schema=library that of the files of tune library.`,
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name)
 			if err := writeNew(path, f.Text); err != nil {
-				return err
+				return fmt.Errorf("cannot write the example: %w: choose another folder, 'tune init DIR'", err)
 			}
 			fmt.Fprintf(a.stdout, "wrote %s\n", path)
 		}
