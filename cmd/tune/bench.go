@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -202,11 +201,11 @@ func (a *app) kernelAt(name string, set settings) (k kernels.Kernel, shape kerne
 
 // strategyTexts returns the full texts of strategies, which are all different.
 func strategyTexts(names []string) ([]string, error) {
-	if len(names) == 0 {
-		return nil, errors.New("is empty: write a value, or leave it out")
-	}
 	var texts []string
 	for _, text := range strategies.Split(names) {
+		if strings.ContainsAny(text, " ;") {
+			return nil, fmt.Errorf("%q is no strategy: write commas between several", text)
+		}
 		s, err := strategies.Parse(text)
 		if err != nil {
 			return nil, err

@@ -37,6 +37,9 @@ func (a *app) benchKernel(c *cobra.Command) {
 	file := fileFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		name := kernelNamed(args, *file)
+		if name == "" && c.Flags().NFlag() > 0 {
+			return exactly(1, "a kernel")(c, args)
+		}
 		if name == "" {
 			return c.Help()
 		}
@@ -68,7 +71,7 @@ func (a *app) benchKernel(c *cobra.Command) {
 		}
 		for text := range strings.SplitSeq(strings.Join(*shapes, ";"), ";") {
 			if c.Flags().Changed("shapes") && strings.TrimSpace(text) == "" {
-				return usage(emptyShape(*shapes))
+				return usage(fmt.Errorf("--shapes: a shape of %q is empty: write name=value,… between semicolons", strings.Join(*shapes, ";")))
 			}
 			shape, err := kernels.ParseShape(k.Info().Shape, text)
 			if err != nil {
@@ -98,14 +101,6 @@ func (a *app) benchKernel(c *cobra.Command) {
 		}
 		return a.runKernelBench(c, b, *asJSON, *quiet)
 	}
-}
-
-// emptyShape says what is wrong with the values of --shapes where one of the shapes is empty.
-func emptyShape(shapes []string) error {
-	if text := strings.Join(shapes, ";"); text != "" {
-		return fmt.Errorf("--shapes: a shape of %q is empty: write name=value,… between semicolons", text)
-	}
-	return errors.New("--shapes: is empty: write a value, or leave it out")
 }
 
 // showShape makes a run, one of several, show its progress: on a terminal in a line that changes, with how long all of them will

@@ -250,13 +250,24 @@ func shownSettings(set settings) (shown []shownSetting) {
 	return shown
 }
 
-// strayFlag says which flag an argument that stands alone may be the value of, as the end of a message.
-func strayFlag(arg string) string {
-	if _, err := parseDuration(arg); err == nil {
-		return fmt.Sprintf(" (did you mean --budget %s?)", arg)
-	}
-	if name, _, is := strings.Cut(arg, "="); is && name != "" {
+// strayFlag says which flag of a command an argument that stands alone may be the value of, as the end of a message.
+func strayFlag(c *cobra.Command, arg string) string {
+	has := func(flag string) bool { return c.Flags().Lookup(flag) != nil }
+	meant := func(flag string) string { return fmt.Sprintf(" (did you mean --%s %s?)", flag, arg) }
+	_, err := parseDuration(arg)
+	info, serr := os.Stat(arg)
+	name, _, assigns := strings.Cut(arg, "=")
+	switch {
+	case err == nil && has("budget"):
+		return meant("budget")
+	case assigns && name != "" && has("shape"):
 		return " (a shape is one word, --shape name=value,…, without blanks)"
+	case has("format") && slices.Contains(exportFormats(), arg):
+		return meant("format")
+	case has("output") && filepath.Ext(arg) != "" && serr != nil:
+		return meant("output")
+	case has("out") && serr == nil && info.IsDir():
+		return meant("out")
 	}
 	return ""
 }
@@ -264,10 +275,7 @@ func strayFlag(arg string) string {
 // settingsOfRun reads the settings of a run, and puts a kernel that they bring along into the table. done closes that kernel.
 func (a *app) settingsOfRun(c *cobra.Command, config string, args []string) (set settings, own *user.Kernel, looked []foundFile, done func(), err error) {
 	if len(args) > 1 {
-		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q%s", c.CommandPath(), args[1], strayFlag(args[1])))
-	}
-	if f := c.Flags().Lookup("config"); f.Changed && config == "" {
-		return set, nil, nil, nil, usage(errors.New("--config: is empty: write a value, or leave it out"))
+		return set, nil, nil, nil, usage(fmt.Errorf("%s takes one kernel and nothing else, but got %q%s", c.CommandPath(), args[1], strayFlag(c, args[1])))
 	}
 	named := len(args) > 0
 	config, preset, args, err := configOf(config, args)

@@ -59,6 +59,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -317,7 +318,9 @@ B is slower than 'tune compare --fail-over' allows, or what 'tune guard' guards 
 		Version: tune.Version(),
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(flagError(c, err)) })
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return usage(checkEnvironment(a.environ)) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		return usage(cmp.Or(checkEnvironment(a.environ), emptyFlag(c.Flags())))
+	}
 	a.asRun(root)
 	search := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
@@ -399,7 +402,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(names) > 0 {
 		return usage(fmt.Errorf("unknown command %q: want %s%s", args[0], strings.Join(names, ", "), space.DidYouMean(args[0], names)))
 	}
-	return usage(fmt.Errorf("%s takes no arguments, but got %q", c.CommandPath(), args[0]))
+	return usage(fmt.Errorf("%s takes no arguments, but got %q%s", c.CommandPath(), args[0], strayFlag(c, args[0])))
 }
 
 // exactly refuses any other number of arguments.
@@ -409,7 +412,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		case len(args) < n:
 			return usage(fmt.Errorf("%s needs %s: %s", c.CommandPath(), what, strings.TrimSuffix(c.UseLine(), " [flags]")))
 		case len(args) > n:
-			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q", c.CommandPath(), what, args[n]))
+			return usage(fmt.Errorf("%s takes %s and nothing else, but got %q%s", c.CommandPath(), what, args[n], strayFlag(c, args[n])))
 		}
 		return nil
 	}
@@ -431,6 +434,24 @@ func singleDash(root *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// mayBeEmpty are the flags whose values may be empty, or whose commands say what an empty one lacks.
+var mayBeEmpty = append(settingKeys(), "start")
+
+// emptyFlag refuses a flag whose value is empty, as that of a variable of the shell that is not set.
+func emptyFlag(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if isList {
+			empty = len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
+		}
+		if empty && !slices.Contains(mayBeEmpty, f.Name) {
+			err = fmt.Errorf("--%s: is empty: write a value, or leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 // longNames says which of the flags of a command a letter may stand for, as the end of a message.
@@ -471,7 +492,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	for _, other := range c.Root().Commands() {
 		if other.IsAvailableCommand() && other.Name() == unknown.GetSpecifiedName() && c != other {
-			return fmt.Errorf("%w: it is a command, '%s'", err, strings.TrimSuffix(other.UseLine(), " [flags]"))
+			return fmt.Errorf("%w: it is a command, 'tune %s'", err, other.Use)
 		}
 	}
 	if n := space.Nearest(unknown.GetSpecifiedName(), names); n != "" {

@@ -115,7 +115,9 @@ func (a *app) reported(args []string, shows *work) (runs []*report.Run, err erro
 
 // reportedBy returns what reads the runs that an argument names.
 func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err error) {
-	if err := absent(arg); err != nil {
+	if err := absent(arg); err != nil && pages[endingOf(arg)] != "" {
+		return nil, usage(fmt.Errorf("%s is not a run: to write it, give --output %[1]s", arg))
+	} else if err != nil {
 		return nil, err
 	}
 	o := a.reportOptions()
