@@ -19,7 +19,6 @@ import (
 	"tune/results"
 	"tune/results/exchange"
 	"tune/space"
-	"tune/space/t1"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -68,7 +67,8 @@ The input may be compressed with gzip; the output is if its name ends in .gz.`,
 	return c
 }
 
-// readForeign reads a file of another tuner: the space that it describes, or its measurements.
+// readForeign reads a file of another tuner: the space that it describes, or its measurements. A fault in the description of a space is the
+// user's.
 func readForeign(path string, observe exchange.Observer) (*space.Space, *exchange.File, error) {
 	data, err := files.Read(path, files.Data)
 	if err != nil {
@@ -82,15 +82,8 @@ func readForeign(path string, observe exchange.Observer) (*space.Space, *exchang
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	file, err := t1.Read(strings.NewReader(text))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s, err := file.Space()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil, nil
+	s, err := spaceOfT1(path, strings.NewReader(text))
+	return s, nil, err
 }
 
 // importSpace writes the space of measurements in the YAML form, where the values alone describe it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"math/rand/v2"
 	"path/filepath"
@@ -107,8 +108,8 @@ func spaceOf(k kernels.Kernel, set settings) (*space.Space, []kernels.Preset, er
 	return p.Space(), p.Presets(), nil
 }
 
-// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file. A fault in YAML, which people
-// write, is the user's.
+// readSpace reads a space in YAML, a T1 file, or the space of a file of measurements. Errors name the file. A fault in the
+// description of a space is the user's.
 func readSpace(name string) (*space.Space, error) {
 	data, err := files.Read(name, files.Data)
 	if err != nil && isYAML(name) {
@@ -131,13 +132,17 @@ func readSpace(name string) (*space.Space, error) {
 		}
 		return s, nil
 	}
-	f, err := t1.Read(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	return spaceOfT1(name, bytes.NewReader(data))
+}
+
+// spaceOfT1 reads the space in a T1 file. The error names the file.
+func spaceOfT1(path string, r io.Reader) (s *space.Space, err error) {
+	f, err := t1.Read(r)
+	if err == nil {
+		s, err = f.Space()
 	}
-	s, err := f.Space()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, usage(fileFault{fmt.Errorf("%s: %w", path, err)})
 	}
 	return s, nil
 }
