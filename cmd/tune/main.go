@@ -436,18 +436,16 @@ func singleDash(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// mayBeEmpty are the flags whose values may be empty, or whose commands say what an empty one lacks.
-var mayBeEmpty = append(settingKeys(), "start")
-
-// emptyFlag refuses a flag whose value is empty, as that of a variable of the shell that is not set.
+// emptyFlag refuses a flag whose value is empty, as that of a variable of the shell that is not set. Settings say themselves what an empty
+// value lacks, and a start point may be that of all defaults.
 func emptyFlag(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
-		empty := f.Value.Type() == "string" && f.Value.String() == ""
-		if isList {
+		empty := f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(settingKeys(), f.Name)
+		if isList && f.Name != "start" {
 			empty = len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
 		}
-		if empty && !slices.Contains(mayBeEmpty, f.Name) {
+		if empty {
 			err = fmt.Errorf("--%s: is empty: write a value, or leave it out", f.Name)
 		}
 	})

@@ -487,7 +487,7 @@ var added = map[string]string{
 	"kernels/user.metric.cost": "candidate", "kernels/user.metric.match": "candidate",
 	"kernels/user.metric.walk": "candidate", "kernels/user.parseNumber": "candidate", "kernels/user.decodeJSON": "candidate",
 
-	"results.Create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
+	"results.create": "system", "results.begin": "system", "results.checkFree": "system", "results.acquireLock": "system",
 	"results.MadeHere": "origin", "results.stateKey": "origin", "results.OpenJournal": "system", "results.knownJSON": "json", "results.explainJSON": "json",
 	"results.checkOutcome": "outcome", "results.checkEnd": "journal", "results.checkSealedHeader": "journal", "results.cursor.members": "journal",
 	"results.cursor.name": "journal", "results.errDeleted": "journal", "results.errForm": "journal", "results.errRubbish": "journal",
