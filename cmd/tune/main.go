@@ -441,12 +441,16 @@ func singleDash(root *cobra.Command, args []string) error {
 func emptyFlag(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
+		what := "is empty"
 		empty := f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(settingKeys(), f.Name)
 		if isList && f.Name != "start" {
 			empty = len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
 		}
+		if empty && isList && len(list.GetSlice()) > 1 {
+			what = "one of the values is empty"
+		}
 		if empty {
-			err = fmt.Errorf("--%s: is empty: write a value, or leave it out", f.Name)
+			err = fmt.Errorf("--%s: %s: write a value, or leave it out", f.Name, what)
 		}
 	})
 	return err

@@ -120,6 +120,9 @@ func (a *app) reportedBy(arg string) (read []func() (*report.Run, error), err er
 	} else if err != nil {
 		return nil, err
 	}
+	if err := noRun(arg); err != nil {
+		return nil, err
+	}
 	o := a.reportOptions()
 	open := func(dir string) { read = append(read, func() (*report.Run, error) { return report.Open(dir, o), nil }) }
 	info, err := os.Stat(arg)
