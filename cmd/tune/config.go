@@ -198,6 +198,9 @@ If source 4 or 6 names another kernel than an earlier source, its kernel, shape,
 		defer done()
 		switch {
 		case len(args) > 0:
+			if _, err := a.lookup(set.kernel); own == nil && err != nil {
+				return usage(err)
+			}
 			set.from["kernel"] = "argument"
 		case own != nil:
 			set.from["kernel"] = own.Path()
@@ -369,7 +372,18 @@ func foundKernel(set settings, own *user.Kernel) string {
 	case strings.Contains(from, configName):
 		return "kernel " + set.kernel + ", from " + from
 	case from == "" && set.data == "":
-		return fmt.Sprintf("no ./%s or ./%s here: tuning %s, a kernel that comes with tune", configName, kernelName, set.kernel)
+		return fmt.Sprintf("no ./%s or ./%s here%s: tuning %s, a kernel that comes with tune", configName, kernelName, otherEnding(), set.kernel)
+	}
+	return ""
+}
+
+// otherEnding says which file of the working folder is not read because of its ending.
+func otherEnding() string {
+	for _, name := range []string{configName, kernelName} {
+		other := strings.TrimSuffix(name, ".yaml") + ".yml"
+		if _, err := os.Stat(other); err == nil {
+			return fmt.Sprintf(" (./%s is not read: rename it to %s)", other, name)
+		}
 	}
 	return ""
 }

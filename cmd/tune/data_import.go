@@ -133,6 +133,9 @@ func (a *app) writeOut(shows *work, path string, write func(io.Writer) error) er
 	if path == "" {
 		return write(a.raw)
 	}
+	if err := noFolder("output", path); err != nil {
+		return err
+	}
 	_, err := results.WriteArtifact(path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {
 			return write(w)
@@ -163,13 +166,21 @@ func unmade(flag, folder string, err error) error {
 	return fmt.Errorf("cannot write the folder %s: %s: %w: choose another --%s", folder, p.Path, p.Err, flag)
 }
 
+// noFolder refuses a folder where a flag has to name a file.
+func noFolder(flag, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usage(fmt.Errorf("--%s: %s is a folder: name a file", flag, path))
+	}
+	return nil
+}
+
 // writable refuses the file that a flag names where it cannot be written. It is for what takes long to find out.
 func writable(flag, path string) error {
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usage(fmt.Errorf("--%s: %s is a folder: name a file", flag, path))
+	if err := noFolder(flag, path); err != nil {
+		return err
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".tune-*")
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

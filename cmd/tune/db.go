@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -381,6 +382,11 @@ aside to FILE.damaged-1 and made anew. What it held of runs whose directory is g
 		if err != nil {
 			return err
 		}
+		for _, folder := range args {
+			if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) {
+				return usage(fmt.Errorf("there is no folder %s: name one that holds runs", folder))
+			}
+		}
 		done, err := db.Rebuild(c.Context(), path, args, nil)
 		if err != nil {
 			return err
@@ -447,6 +453,9 @@ func (a *app) dbExportCommand() *cobra.Command {
 			n, err = index.Export(c.Context(), w)
 			return err
 		})
+		if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == args[0] {
+			return fmt.Errorf("cannot write %s: %w: name another file", args[0], p.Err)
+		}
 		if err == nil {
 			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", args[0], plain.Count(n, "run"))
 		}

@@ -29,7 +29,13 @@ func (a *app) lookup(name string) (kernels.Kernel, error) {
 	if found := kernelsIn(name); len(found) > 0 {
 		return nil, fmt.Errorf("%w; for the kernel in the folder %s write %s", err, name, strings.Join(found, " or "))
 	}
-	if info, serr := os.Stat(name); serr == nil && info.Mode().IsRegular() {
+	info, serr := os.Stat(name)
+	switch {
+	case isRunDir(name):
+		return nil, fmt.Errorf("%s is a run, and no kernel: 'tune resume %[1]s' continues it", name)
+	case serr == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a folder without the file of a kernel: name a file, or a kernel of 'tune list'", name)
+	case serr == nil && info.Mode().IsRegular():
 		if configPath(name) == name {
 			return nil, notYAML(name)
 		}
@@ -60,7 +66,13 @@ func present(path string) error {
 	for _, name := range names {
 		beside = append(beside, strings.TrimSuffix(filepath.Base(name), ext))
 	}
-	like := space.Nearest(strings.TrimSuffix(filepath.Base(path), ext), beside)
+	stem := strings.TrimSuffix(path, ext)
+	for _, ending := range []string{".yaml", ".yml"} {
+		if _, err := os.Stat(stem + ending); isYAML(path) && err == nil {
+			return fmt.Errorf("there is no file %s (did you mean %s?)", path, stem+ending)
+		}
+	}
+	like := space.Nearest(filepath.Base(stem), beside)
 	if like == "" {
 		return fmt.Errorf("there is no file %s", path)
 	}

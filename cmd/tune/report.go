@@ -59,6 +59,9 @@ With --format md it prints a summary for a pull request. Nothing is run, and not
 		if err != nil {
 			return usage(err)
 		}
+		if err := noFolder("output", *output); err != nil {
+			return err
+		}
 		page := report.Page{Version: tune.Version()}
 		w := a.work("reading the runs", false)
 		runs, err := a.reported(args, w)

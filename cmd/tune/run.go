@@ -289,7 +289,7 @@ func startingError(err error, set settings) error {
 		return fmt.Errorf("--objective: %w", goals)
 	}
 	if metrics, ok := errors.AsType[*session.MetricsError](err); ok {
-		return fmt.Errorf("--metrics: %w", metrics)
+		return fmt.Errorf("--metrics: %w: leave them out", metrics)
 	}
 	if first, ok := errors.AsType[*tune.FirstError](err); ok && slices.Contains(set.preset.Start, first.Key) {
 		return fmt.Errorf("--config: the start point %q of preset %s does not exist at this shape: %w: leave --shape out, or the point", first.Key, set.preset.Name, first.Err)
@@ -305,6 +305,9 @@ func readEarlier(paths []string) ([]*tune.Earlier, error) {
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, usage(fmt.Errorf("--from: there is no file or folder %s: want a run (see tune runs), a schedule, a file of measurements, or db", path))
+		}
+		if err := noRun(path); err != nil {
+			return nil, usage(fmt.Errorf("--from: %w", err))
 		}
 		e, err := tune.ReadEarlier(path)
 		if err != nil {
@@ -395,11 +398,13 @@ func adviseRun(dir, path string, made bool, err error) error {
 	if run, rerr := results.Read(dir); rerr == nil && run.LastEnd().Why == results.BaselineFailed {
 		return fmt.Errorf("%w, and %s: mend the kernel, and use another --dir", err, results.BaselineFailed)
 	}
-	if _, serr := os.Stat(filepath.Join(dir, results.SettingsName)); serr == nil {
+	switch _, unfit := errors.AsType[*results.DirError](err); {
+	case unfit && isRunDir(dir):
 		return fmt.Errorf("%w: continue it with 'tune resume %s', or use another --dir", err, dir)
-	}
-	if _, unfit := errors.AsType[*results.DirError](err); unfit {
+	case unfit:
 		return fmt.Errorf("%w: use another --dir", err)
+	case isRunDir(dir):
+		return fmt.Errorf("%w; then 'tune resume %s' continues the run", err, dir)
 	}
 	return err
 }
