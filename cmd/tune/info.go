@@ -259,7 +259,7 @@ func (a *app) runsCommand() *cobra.Command {
 			return usage(fmt.Errorf("--state: %q: want %s%s", *state, strings.Join(results.States(), ", "), space.DidYouMean(*state, results.States())))
 		}
 		folder := set.out
-		if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) && set.from["out"] != "" {
+		if _, serr := os.Stat(folder); errors.Is(serr, fs.ErrNotExist) && set.from["out"] == "--out" {
 			return set.blame("out", fmt.Errorf("there is no folder %s: name the one that holds the runs", folder))
 		}
 		list, err := results.List(folder)
